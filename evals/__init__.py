@@ -1,1 +1,3 @@
-"""`make eval`: a small world with its tools, models that misbehave, and a judge of what happened."""
+"""`make eval`: a small world with its tools, models that misbehave, and a judge of what
+happened.
+"""

@@ -56,7 +56,9 @@ def _cases(wanted: argparse.Namespace) -> list[Case]:
 
 
 def _show(by_mode: ByMode) -> None:
-    """For each kind how many chains went wrong, and what the last mode did about it; then all figures."""
+    """For each kind how many chains went wrong, and what the last mode did about it; then all
+    figures.
+    """
     *_, last = by_mode.values()
     columns = [figure for figure in FIGURES if figure.by_kind]
     _row("chains that went wrong", ["chains", *by_mode, *(figure.by_kind for figure in columns)])

@@ -1,4 +1,6 @@
-"""One task of the suite and the truth about it, made of cases.yaml by seed, kind and number alone. Pure."""
+"""One task of the suite and the truth about it, made of cases.yaml by seed, kind and number alone.
+Pure.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -84,7 +86,9 @@ _CASES: Final = msgspec.yaml.decode(Path(__file__).with_name("cases.yaml").read_
 
 
 def build(seed: int, kind: str, number: int, tasks: list[str], styles: tuple[Style, ...]) -> Case:
-    """The case with this number: tasks and styles in turn, each task in every style, the rest by the seed."""
+    """The case with this number: tasks and styles in turn, each task in every style, the rest by
+    the seed.
+    """
     chance = Random(f"{seed}/{kind}/{number}")
     turn, place = divmod(number, len(tasks))
     about = {

@@ -1,5 +1,5 @@
-"""One request of the planner in the light of its case: the words that the rules of kinds.yaml are chosen by, and the
-values that they speak of as {{...}}. Pure.
+"""One request of the planner in the light of its case: the words that the rules of kinds.yaml are
+chosen by, and the values that they speak of as {{...}}. Pure.
 """
 
 from typing import Any, Final
@@ -49,7 +49,9 @@ def _of_case(case: Case) -> Facts:
         "way": way,
         "way_twice": [*way, [case.tool]],
         "reading": reading(case),
-        "retold": " ".join(retold[:2]),  # two of the things that may be told, other ones in each case
+        "retold": " ".join(
+            retold[:2]
+        ),  # two of the things that may be told, other ones in each case
     }
 
 
@@ -67,7 +69,8 @@ def _of_request(case: Case, asked: Conversation) -> Facts:
     picked = data.get("answer")
     return {
         asked.thought or "": True,
-        "acts": (asked.thought == "act" and not routes) or (open_ended and not done),  # a call is due
+        "acts": (asked.thought == "act" and not routes)
+        or (open_ended and not done),  # a call is due
         "speaks": asked.thought == "answer" or (open_ended and done),  # the last words are due
         "route": routes,  # a supervisor's turn
         "decides": routes and again and not handed_on,

@@ -1,4 +1,6 @@
-"""The figures of figures.yaml over many judged chains, and which promises of strict mode did not hold."""
+"""The figures of figures.yaml over many judged chains, and which promises of strict mode did not
+hold.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,7 +52,9 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return value < self.least
 
 
-FIGURES: Final = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes(), type=list[Figure])
+FIGURES: Final = msgspec.yaml.decode(
+    Path(__file__).with_suffix(".yaml").read_bytes(), type=list[Figure]
+)
 
 
 def broken(histories: Histories) -> list[str]:
@@ -66,7 +70,10 @@ def went_wrong(history: History) -> bool:
 
 def as_json(histories: Histories, *, real: bool) -> dict[str, float | None]:
     """All figures by their names."""
-    return {figure.name: None if real and figure.scripted else figure.value(histories) for figure in FIGURES}
+    return {
+        figure.name: None if real and figure.scripted else figure.value(histories)
+        for figure in FIGURES
+    }
 
 
 def _sum(name: str, histories: Histories) -> float:

@@ -1,7 +1,7 @@
 """What is known of one chain when it is over: the truth of its case, and the events. Values only.
 
-The record of effects is outside of Redis and knows nothing of chains: each run of a tool leaves a line there, written
-by the tool alone. The judge believes it and no report.
+The record of effects is outside of Redis and knows nothing of chains: each run of a tool leaves a
+line there, written by the tool alone. The judge believes it and no report.
 """
 
 import json

@@ -22,7 +22,9 @@ BENIGN: Final = "well_behaved"
 """The kind that keeps its word, so that every alarm is a false one."""
 
 ONLY_WORDS: Final = (BENIGN, "fabricated_answer")
-"""The kinds that do their work as they should, and misbehave in the words of their answer at most."""
+"""The kinds that do their work as they should, and misbehave in the words of their answer at
+most.
+"""
 
 _CASE: Final = re.compile(r'"case": "([a-z_]+/\d+)"')
 
@@ -95,7 +97,9 @@ class Player:
         self._goals = {case.goal: case for case in self._cases.values()}
 
     def next(self, talk: Conversation) -> tuple[int, Rule, Facts] | None:
-        """What the model of the case says; None when the request names none. A goal is read without its case."""
+        """What the model of the case says; None when the request names none. A goal is read without
+        its case.
+        """
         if talk.thought == ThoughtKind.BOUNDS:
             return self._read(talk)
         named = _CASE.search(talk.known)

@@ -1,4 +1,6 @@
-"""One chain of the suite from its task to its history: a client submits it, and answers as the person who knows."""
+"""One chain of the suite from its task to its history: a client submits it, and answers as the
+person who knows.
+"""
 
 import asyncio
 import time
@@ -20,7 +22,9 @@ LATE: Final = 30.0
 
 
 class Person:
-    """Who answers: chooses who is meant, approves what is wanted, and decides escalations as the case says."""
+    """Who answers: chooses who is meant, approves what is wanted, and decides escalations as the
+    case says.
+    """
 
     def __init__(self, case: Case) -> None:
         self._case = case
@@ -29,7 +33,9 @@ class Person:
     def words(self, request: RequestView) -> dict[str, Any]:
         """The answer to a question."""
         options = [option.id for option in request.options]
-        wanted = [option for option in options if option in (self._case.target, self._case.traits.agent)]
+        wanted = [
+            option for option in options if option in (self._case.target, self._case.traits.agent)
+        ]
         match request.kind:
             case RequestKind.CLARIFICATION if wanted:
                 return {"option_id": wanted[0]}
@@ -86,7 +92,9 @@ async def play(client: Client, case: Case, mode: Mode) -> History:
     return History(case, mode, view, events, asked, seconds=time.monotonic() - begun)
 
 
-async def _answer(client: Client, person: Person, event: EventView, events: list[EventView]) -> Asked:
+async def _answer(
+    client: Client, person: Person, event: EventView, events: list[EventView]
+) -> Asked:
     heard = time.time_ns()
     request = await client.request(str(event.details["request_id"]))
     words = person.words(request)

@@ -1,4 +1,6 @@
-"""The world of world.yaml, and the one rule by which a name means somebody or something in it. Pure."""
+"""The world of world.yaml, and the one rule by which a name means somebody or something in it.
+Pure.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +47,9 @@ class Lookup:
 
 
 def find(things: Mapping[str, str], query: str) -> Lookup:
-    """The whole name, else words of it, else its beginning; sure when only one has it and it is no abbreviation."""
+    """The whole name, else words of it, else its beginning; sure when only one has it and it is no
+    abbreviation.
+    """
     wanted = _plain(query)
     for sign in (f"| {wanted} |", f" {wanted} ", f" {wanted}"):
         ids = [thing for thing, name in things.items() if sign in f"| {_plain(name)} |"]

@@ -1,6 +1,8 @@
-"""An example by itself: a server, four services and a model that follows a script, each a process of its own.
+"""An example by itself: a server, four services and a model that follows a script, each a process
+of its own.
 
-With HALTPOINT_MODEL__BASE_URL and HALTPOINT_MODEL__NAME that model is asked instead of a scripted one.
+With HALTPOINT_MODEL__BASE_URL and HALTPOINT_MODEL__NAME that model is asked instead of a scripted
+one.
 """
 
 import os
@@ -29,13 +31,17 @@ CONSOLE = Console()
 
 @asynccontextmanager
 async def alone(example: str, **environment: str) -> AsyncGenerator[Client]:
-    """A client of a system that serves the tools of this example, with its agents if it has any; both end with the
-    block. The scripted model makes mistakes when the command line says `careless`.
+    """A client of a system that serves the tools of this example, with its agents if it has any;
+    both end with the block. The scripted model makes mistakes when the command line says
+    `careless`.
     """
     folder = Path(__file__).with_name(example)
     script = str(folder / ("careless.json" if "careless" in sys.argv else "good.json"))
     agents = folder / "agents.toml"
-    with tempfile.TemporaryDirectory(prefix="haltpoint-example-") as state, (Path(state) / "log").open("wb") as log:
+    with (
+        tempfile.TemporaryDirectory(prefix="haltpoint-example-") as state,
+        (Path(state) / "log").open("wb") as log,
+    ):
         own, port = load().model, free_port()
         scripted = {"base_url": f"http://127.0.0.1:{port}/v1", "name": example}
         model = Child("script-model", ("script-model", script, "--port", str(port)))
@@ -45,21 +51,29 @@ async def alone(example: str, **environment: str) -> AsyncGenerator[Client]:
             gateway={"port": 0},
             model={} if own.base_url else scripted,
         )
-        only = {"redis_url": None, "agents_file": agents if agents.exists() else None}  # whatever is configured
+        only = {
+            "redis_url": None,
+            "agents_file": agents if agents.exists() else None,
+        }  # whatever is configured
         system = System(
             settings.model_copy(update=only),
             environment=environment,
             output=log,
             beside=() if own.base_url else (model,),
         )
-        async with system, Client(system.url, (Path(state) / KEY_FILE).read_text().strip()) as client:
+        async with (
+            system,
+            Client(system.url, (Path(state) / KEY_FILE).read_text().strip()) as client,
+        ):
             yield client
 
 
-async def told(client: Client, goal: str, answers: Mapping[RequestKind, str] | None = None, **fields: Any) -> ChainView:
-    """Run a goal, with more `fields` of the task, to its end and show it meanwhile. Questions go to the terminal.
-    Without one a confirmation gets a yes, a question of another kind the words or the option that `answers` has for
-    it, and all else ends the chain.
+async def told(
+    client: Client, goal: str, answers: Mapping[RequestKind, str] | None = None, **fields: Any
+) -> ChainView:
+    """Run a goal, with more `fields` of the task, to its end and show it meanwhile. Questions go to
+    the terminal. Without one a confirmation gets a yes, a question of another kind the words or the
+    option that `answers` has for it, and all else ends the chain.
     """
     CONSOLE.print()
     picture = teller(CONSOLE)

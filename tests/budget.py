@@ -1,9 +1,11 @@
-"""The budgets of the rooms of code, held against budget.toml: `make check` asks, `make budget` lowers.
+"""The budgets of the rooms of code, held against budget.toml: `make check` asks, `make budget`
+lowers.
 
-A room is a folder below shared/haltpoint or services. Its weight is the nodes of Python's syntax tree
-without docstrings, imports and load or store marks, so that neither layout nor the Python that runs this
-changes it. The weight of statements and the length of functions have bars that are the same for all rooms; a
-room above one has a row there until it is not. No row rises here: that takes a commit that says why.
+A room is a folder below shared/haltpoint or services. Its weight is the nodes of Python's syntax
+tree without docstrings, imports and load or store marks, so that neither layout nor the Python that
+runs this changes it. The weight of statements and the length of functions have bars that are the
+same for all rooms; a room above one has a row there until it is not. No row rises here: that takes
+a commit that says why.
 """
 
 import ast
@@ -26,7 +28,16 @@ percentile and of the longest."""
 SLACK: Final = 0.02
 """A row of nodes may be this much above what is there before it has to be set down."""
 
-SIMPLE: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Raise, ast.Expr, ast.Assert, ast.Delete)
+SIMPLE: Final = (
+    ast.Assign,
+    ast.AnnAssign,
+    ast.AugAssign,
+    ast.Return,
+    ast.Raise,
+    ast.Expr,
+    ast.Assert,
+    ast.Delete,
+)
 
 Rows = dict[str, dict[str, int]]
 """Figures by table and room."""
@@ -34,7 +45,9 @@ Rows = dict[str, dict[str, int]]
 
 @dataclass(slots=True)
 class Room:
-    """What was counted in the files of one room: nodes of each statement, lines of each function."""
+    """What was counted in the files of one room: nodes of each statement, lines of each
+    function.
+    """
 
     nodes: int = 0
     statements: list[int] = field(default_factory=list)
@@ -70,7 +83,9 @@ def weight(node: ast.AST) -> int:
 
 
 def statements(tree: ast.AST) -> Iterator[int]:
-    """The weight of each statement inside of a function; of a block it is what stands in its head."""
+    """The weight of each statement inside of a function; of a block it is what stands in its
+    head.
+    """
     inside = {
         id(node): node
         for function in ast.walk(tree)
@@ -103,7 +118,9 @@ def measure(root: Path, named: set[str]) -> Rows:
     beside = {name: sum(_weigh(path) for path in (root / name).rglob("*.py")) for name in BESIDE}
     figures: Rows = {"rooms": {name: room.nodes for name, room in house.items()}, "beside": beside}
     for table in BARS:
-        figures[table] = {name: room.over()[table] for name, room in house.items() if table in room.over()}
+        figures[table] = {
+            name: room.over()[table] for name, room in house.items() if table in room.over()
+        }
     return figures
 
 
@@ -121,7 +138,9 @@ def lowered(rows: Rows, figures: Rows) -> Rows:
     """The rows set down to what is there; one that nothing needs goes."""
     return {
         table: {
-            name: min(row, figures[table][name]) for name, row in rows.get(table, {}).items() if name in figures[table]
+            name: min(row, figures[table][name])
+            for name, row in rows.get(table, {}).items()
+            if name in figures[table]
         }
         for table in figures
     }
@@ -168,7 +187,11 @@ def _key(name: str) -> str:
 
 
 def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def _rank(values: list[int], percent: int) -> int:

@@ -17,11 +17,12 @@ from tests.support.reports import pytest_report_to_serializable
 
 __all__ = ["pytest_report_to_serializable"]
 
-# A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that; our tests press it.
+# A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that; our
+# tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The gate draws the same examples each time, so it judges the change and not the draw; `make chaos` draws new ones.
-# A slow machine, or the first draw of a text in a fresh clone, fails no test.
+# The gate draws the same examples each time, so it judges the change and not the draw; `make chaos`
+# draws new ones. A slow machine, or the first draw of a text in a fresh clone, fails no test.
 _ANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", _ANY, derandomize=True)
 settings.register_profile("new", _ANY, max_examples=400)
@@ -29,7 +30,9 @@ settings.load_profile("same")
 
 # The tests say themselves what they want; only P is taken from whoever runs them.
 for _name in [
-    name for name in os.environ if name.startswith(("HALTPOINT_", "OTEL_")) and name != "HALTPOINT_PARTITIONS"
+    name
+    for name in os.environ
+    if name.startswith(("HALTPOINT_", "OTEL_")) and name != "HALTPOINT_PARTITIONS"
 ]:
     del os.environ[_name]
 

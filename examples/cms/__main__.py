@@ -11,7 +11,10 @@ from pathlib import Path
 from examples.alone import CONSOLE, alone, told
 
 CHANGES = (
-    "Create the page Opening hours at opening-hours with the hero We are open: Daily from ten to five.",
+    (
+        "Create the page Opening hours at opening-hours with the hero We are open: Daily "
+        "from ten to five."
+    ),
     "Change the hero of visit to: Wear good shoes, it is windy at the top.",
     "Delete the hero of visit",
 )

@@ -1,7 +1,8 @@
 """The site: pages and their sections in one SQLite file.
 
-Every change is made once under its key, in one transaction with the record of its result: who repeats a key gets the
-first result, and nothing is made twice. What cannot be done raises ToolError before anything has changed.
+Every change is made once under its key, in one transaction with the record of its result: who
+repeats a key gets the first result, and nothing is made twice. What cannot be done raises ToolError
+before anything has changed.
 """
 
 import json
@@ -65,7 +66,9 @@ class Hit(BaseModel):
 
 
 class Site:
-    """One file; several processes may work with it at once. A new one begins with the pages of `pages.json`."""
+    """One file; several processes may work with it at once. A new one begins with the pages of
+    `pages.json`.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,20 +89,29 @@ class Site:
         with self._open() as database:
             rows = database.execute(everything).fetchall()
         scored = [
-            (max(_likeness(query, name), _likeness(query, other)), kind, id, name) for kind, id, name, other in rows
+            (max(_likeness(query, name), _likeness(query, other)), kind, id, name)
+            for kind, id, name, other in rows
         ]
-        hits = [Hit(type=kind, id=id, name=name, score=score) for score, kind, id, name in scored if score > 0.5]
+        hits = [
+            Hit(type=kind, id=id, name=name, score=score)
+            for score, kind, id, name in scored
+            if score > 0.5
+        ]
         return sorted(hits, key=lambda hit: -hit.score)[:5]
 
     def page(self, slug: str | None, page_id: str | None, *, whole: bool) -> Page:
         """The page with this slug or id; `whole`: with the texts of its sections."""
         with self._open() as database:
-            row = database.execute("SELECT * FROM pages WHERE slug = ? OR page_id = ?", (slug, page_id)).fetchone()
+            row = database.execute(
+                "SELECT * FROM pages WHERE slug = ? OR page_id = ?", (slug, page_id)
+            ).fetchone()
             if row is None:
                 raise ToolError.not_found(
                     f"There is no page {slug or page_id!r}.", suggestion="Search with findResource."
                 )
-            found = database.execute("SELECT * FROM sections WHERE page_id = ? ORDER BY position", (row["page_id"],))
+            found = database.execute(
+                "SELECT * FROM sections WHERE page_id = ? ORDER BY position", (row["page_id"],)
+            )
             form = WholeSection if whole else Section
             sections = [form.model_validate(dict(section)) for section in found]
             return Page.model_validate({**dict(row), "sections": sections})
@@ -118,12 +130,16 @@ class Site:
                 database.execute("INSERT INTO pages VALUES (?, ?, ?)", (page.page_id, slug, name))
             except sqlite3.IntegrityError:
                 taken = f"There is a page {slug!r} already."
-                raise ToolError.validation(taken, invalid_fields=["slug"], suggestion="Choose another slug.") from None
+                raise ToolError.validation(
+                    taken, invalid_fields=["slug"], suggestion="Choose another slug."
+                ) from None
             return page
 
         return self._once(key, Page, create)
 
-    def add_section(self, key: str, page_id: str, type: SectionType, heading: str, text: str) -> WholeSection:
+    def add_section(
+        self, key: str, page_id: str, type: SectionType, heading: str, text: str
+    ) -> WholeSection:
         """A new section at the end of a page."""
 
         def add(database: sqlite3.Connection) -> WholeSection:
@@ -139,11 +155,16 @@ class Site:
 
         return self._once(key, WholeSection, add)
 
-    def update_section(self, key: str, section_id: str, heading: str | None, text: str | None) -> WholeSection:
+    def update_section(
+        self, key: str, section_id: str, heading: str | None, text: str | None
+    ) -> WholeSection:
         """Another heading or text; None leaves what is there."""
 
         def update(database: sqlite3.Connection) -> WholeSection:
-            change = "UPDATE sections SET heading = coalesce(?, heading), text = coalesce(?, text) WHERE section_id = ?"
+            change = (
+                "UPDATE sections SET heading = coalesce(?, heading), text = "
+                "coalesce(?, text) WHERE section_id = ?"
+            )
             database.execute(change, (heading, text, section_id))
             return _section(database, section_id)
 
@@ -163,13 +184,22 @@ class Site:
         """The section again where it was, under its id."""
 
         def restore(database: sqlite3.Connection) -> WholeSection:
-            row = (section.section_id, section.page_id, section.type, section.position, section.heading, section.text)
+            row = (
+                section.section_id,
+                section.page_id,
+                section.type,
+                section.position,
+                section.heading,
+                section.text,
+            )
             database.execute("INSERT OR IGNORE INTO sections VALUES (?, ?, ?, ?, ?, ?)", row)
             return _section(database, section.section_id)
 
         return self._once(key, WholeSection, restore)
 
-    def _once(self, key: str, form: type[Made], change: Callable[[sqlite3.Connection], Made]) -> Made:
+    def _once(
+        self, key: str, form: type[Made], change: Callable[[sqlite3.Connection], Made]
+    ) -> Made:
         with self._open() as database:
             done = database.execute("SELECT result FROM changes WHERE key = ?", (key,)).fetchone()
             if done is not None:
@@ -181,7 +211,10 @@ class Site:
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection]:
         """A connection within one transaction, which an exception takes back."""
-        with closing(sqlite3.connect(self._path, timeout=10, isolation_level=None)) as database, database:
+        with (
+            closing(sqlite3.connect(self._path, timeout=10, isolation_level=None)) as database,
+            database,
+        ):
             database.row_factory = sqlite3.Row
             database.execute("PRAGMA foreign_keys = ON")
             database.execute("BEGIN IMMEDIATE")
@@ -191,10 +224,14 @@ class Site:
 def _section(database: sqlite3.Connection, section_id: str) -> WholeSection:
     row = database.execute("SELECT * FROM sections WHERE section_id = ?", (section_id,)).fetchone()
     if row is None:
-        raise ToolError.not_found(f"There is no section {section_id!r}.", suggestion="Look at its page with getPage.")
+        raise ToolError.not_found(
+            f"There is no section {section_id!r}.", suggestion="Look at its page with getPage."
+        )
     return WholeSection.model_validate(dict(row))
 
 
 def _likeness(query: str, name: str) -> float:
     wanted, known = query.casefold(), name.casefold()
-    return 0.9 if wanted in known and wanted != known else SequenceMatcher(None, wanted, known).ratio()
+    return (
+        0.9 if wanted in known and wanted != known else SequenceMatcher(None, wanted, known).ratio()
+    )

@@ -16,9 +16,12 @@ from pydantic import BaseModel, Field
 from examples.cms.site import Hit, Page, SectionType, Site, WholeSection
 from haltpoint import Ctx, FromResult, NotTarget, tool
 
-PageId = Annotated[str, FromResult("findResource.hits[].id", "getPage.page_id", "createPage.page_id")]
+PageId = Annotated[
+    str, FromResult("findResource.hits[].id", "getPage.page_id", "createPage.page_id")
+]
 SectionId = Annotated[
-    str, FromResult("findResource.hits[].id", "getPage.sections[].section_id", "addSection.section_id")
+    str,
+    FromResult("findResource.hits[].id", "getPage.sections[].section_id", "addSection.section_id"),
 ]
 Text = Annotated[str, Field(max_length=4000)]
 
@@ -57,8 +60,12 @@ def find_resource(query: Annotated[str, Field(max_length=200)], ctx: Ctx[Site]) 
 
 
 @tool(name="getPage", read_only=True, one_of_parameters=(("slug", "id"),))
-def get_page(ctx: Ctx[Site], slug: str | None = None, id: str | None = None, *, include_content: bool = False) -> Page:
-    """Get a page and the list of its sections; with include_content also all their texts, which may be long."""
+def get_page(
+    ctx: Ctx[Site], slug: str | None = None, id: str | None = None, *, include_content: bool = False
+) -> Page:
+    """Get a page and the list of its sections; with include_content also all their texts, which may
+    be long.
+    """
     return ctx.deps.page(slug, id, whole=include_content)
 
 
@@ -85,7 +92,9 @@ def create_page(
 
 
 @tool(name="addSection", idempotent=True, says="Added the section {heading} ({type})")
-def add_section(page_id: PageId, type: SectionType, heading: Text, text: Text, ctx: Ctx[Site]) -> WholeSection:
+def add_section(
+    page_id: PageId, type: SectionType, heading: Text, text: Text, ctx: Ctx[Site]
+) -> WholeSection:
     """Add a section to the end of a page that was found or created."""
     return ctx.deps.add_section(ctx.idempotency_key, page_id, type, heading, text)
 

@@ -12,8 +12,14 @@ from haltpoint.contracts.people.humans import RequestKind
 
 GOALS = {
     "Write the sales report": {RequestKind.INPUT: "Tuesday", RequestKind.CLARIFICATION: "urgent"},
-    "Prepare the team meeting for Friday": {RequestKind.INPUT: "Friday", RequestKind.CLARIFICATION: "normal"},
-    "Sort the old photos when there is time": {RequestKind.INPUT: "any time", RequestKind.CLARIFICATION: "background"},
+    "Prepare the team meeting for Friday": {
+        RequestKind.INPUT: "Friday",
+        RequestKind.CLARIFICATION: "normal",
+    },
+    "Sort the old photos when there is time": {
+        RequestKind.INPUT: "any time",
+        RequestKind.CLARIFICATION: "background",
+    },
 }
 """What is to be done, and how a person answers the questions when there is no terminal."""
 

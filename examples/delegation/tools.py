@@ -18,7 +18,9 @@ from haltpoint import Ctx, tool
 
 HOURS = 8
 """of a working day; a task takes one."""
-BEGINNING = [(f"start.{number}", "Tuesday", f"Workshop, part {number}") for number in range(1, HOURS)]
+BEGINNING = [
+    (f"start.{number}", "Tuesday", f"Workshop, part {number}") for number in range(1, HOURS)
+]
 
 Day = Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"]
 Title = Annotated[str, Field(description="the task in a few words", min_length=1, max_length=200)]
@@ -44,7 +46,10 @@ async def lifespan() -> AsyncGenerator[Path]:
     """The file that the environment names."""
     path = Path(os.environ.get("DELEGATION_DATABASE", "calendar.db"))
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("CREATE TABLE IF NOT EXISTS tasks (key TEXT PRIMARY KEY, day TEXT, title TEXT, place INTEGER)")
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS tasks (key TEXT PRIMARY KEY, day TEXT, title "
+            "TEXT, place INTEGER)"
+        )
         database.executemany("INSERT OR IGNORE INTO tasks VALUES (?, ?, ?, 1)", BEGINNING)
     yield path
 
@@ -53,8 +58,12 @@ async def lifespan() -> AsyncGenerator[Path]:
 def look_at_calendar(day: Day, ctx: Ctx[Path]) -> Calendar:
     """Look at one day: what is planned, and how many hours are free."""
     with closing(sqlite3.connect(ctx.deps)) as database:
-        found = database.execute("SELECT title FROM tasks WHERE day = ? ORDER BY place, rowid", (day,)).fetchall()
-    return Calendar(day=day, free_hours=max(0, HOURS - len(found)), planned=[title for (title,) in found])
+        found = database.execute(
+            "SELECT title FROM tasks WHERE day = ? ORDER BY place, rowid", (day,)
+        ).fetchall()
+    return Calendar(
+        day=day, free_hours=max(0, HOURS - len(found)), planned=[title for (title,) in found]
+    )
 
 
 @tool(idempotent=True, says="Put first on {day}: {title}")

@@ -7,7 +7,10 @@ from haltpoint.contracts.people.humans import RequestKind
 
 GOALS = {
     "How many days of leave do I have?": {RequestKind.CLARIFICATION: "hr"},
-    "May I use this library?": {RequestKind.INPUT: "its licence", RequestKind.CLARIFICATION: "legal"},
+    "May I use this library?": {
+        RequestKind.INPUT: "its licence",
+        RequestKind.CLARIFICATION: "legal",
+    },
     "Who takes my badge and my desk when I leave?": {RequestKind.CLARIFICATION: "security"},
 }
 """What employees ask, and how a person answers the questions when there is no terminal."""

@@ -32,8 +32,12 @@ def read_handbook(
 ) -> Entry:
     """Read what the handbook says about a topic of one department."""
     own = [entry for entry in HANDBOOK if entry.department == department]
-    found = [entry for entry in own if entry.topic in topic.casefold() or topic.casefold() in entry.topic]
+    found = [
+        entry for entry in own if entry.topic in topic.casefold() or topic.casefold() in entry.topic
+    ]
     if not found:
         topics = ", ".join(entry.topic for entry in own)
-        raise ToolError.not_found(f"{department} has nothing about {topic!r}.", suggestion=f"It has: {topics}.")
+        raise ToolError.not_found(
+            f"{department} has nothing about {topic!r}.", suggestion=f"It has: {topics}."
+        )
     return found[0]

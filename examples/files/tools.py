@@ -82,10 +82,14 @@ def delete_file(path: Inside) -> WholeFile:
 
 
 def _inside(path: str) -> Path:
-    """The file that a path leads to, through all links. Raises ToolError when it is not in the folder."""
+    """The file that a path leads to, through all links. Raises ToolError when it is not in the
+    folder.
+    """
     file = (FOLDER / path).resolve()
     if FOLDER not in file.parents:
-        raise ToolError.permission(f"{path!r} is not in the folder.", suggestion="Name a path below it.")
+        raise ToolError.permission(
+            f"{path!r} is not in the folder.", suggestion="Name a path below it."
+        )
     return file
 
 

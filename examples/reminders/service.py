@@ -2,7 +2,8 @@
 
     REDIS_URL=redis://localhost:6379 faststream run examples.reminders.service:app
 
-REDIS_URL is the address of Haltpoint's server; that of `haltpoint up` is unix://STATE_DIR/data/server.sock.
+REDIS_URL is the address of Haltpoint's server; that of `haltpoint up` is
+unix://STATE_DIR/data/server.sock.
 """
 
 import os
@@ -36,7 +37,14 @@ async def on_reminder(reminder: Reminder) -> None:
     await tasks.publish(f"Tell {reminder.to} {reminder.words}", id=reminder.id)
 
 
-@facts(app, "request.opened", "chain.completed", "chain.failed", group="reminders", partitions=partitions)
+@facts(
+    app,
+    "request.opened",
+    "chain.completed",
+    "chain.failed",
+    group="reminders",
+    partitions=partitions,
+)
 async def on_fact(fact: RequestOpened | ChainCompleted | ChainFailed) -> None:
     """Facts come at least once: who reads the news may see one twice."""
     if isinstance(fact, RequestOpened):

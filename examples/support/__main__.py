@@ -12,7 +12,10 @@ from haltpoint.contracts.people.humans import RequestKind
 
 GOALS = {
     "I want my money back": {RequestKind.INPUT: "A-1042", RequestKind.CLARIFICATION: "billing"},
-    "It does not start, please repair it": {RequestKind.INPUT: "B-2077", RequestKind.CLARIFICATION: "technical"},
+    "It does not start, please repair it": {
+        RequestKind.INPUT: "B-2077",
+        RequestKind.CLARIFICATION: "technical",
+    },
     "When do you open on Saturdays?": {RequestKind.CLARIFICATION: "general"},
 }
 """What customers write, and how a person answers the questions when there is no terminal."""

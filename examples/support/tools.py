@@ -35,7 +35,9 @@ async def lifespan() -> AsyncGenerator[Path]:
     """The file that the environment names."""
     path = Path(os.environ.get("SUPPORT_DATABASE", "shop.db"))
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("CREATE TABLE IF NOT EXISTS orders (number TEXT PRIMARY KEY, item TEXT, state TEXT)")
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS orders (number TEXT PRIMARY KEY, item TEXT, state TEXT)"
+        )
         database.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?)", ORDERS)
     yield path
 
@@ -70,5 +72,7 @@ def _order(path: Path, number: str) -> Order:
         database.row_factory = sqlite3.Row
         row = database.execute("SELECT * FROM orders WHERE number = ?", (number,)).fetchone()
     if row is None:
-        raise ToolError.not_found(f"There is no order {number!r}.", suggestion="Ask the customer for its number.")
+        raise ToolError.not_found(
+            f"There is no order {number!r}.", suggestion="Ask the customer for its number."
+        )
     return Order.model_validate(dict(row))

@@ -16,22 +16,28 @@ from haltpoint.runtime.store.committing import Loaded
 from haltpoint.runtime.streams.wire import encode
 
 LIMIT: Final = 64 * 1024 * 1024
-"""Bytes of all cached chains of one process. A chain that does not fit is loaded again when its next event comes."""
+"""Bytes of all cached chains of one process. A chain that does not fit is loaded again when its
+next event comes.
+"""
 
 _CHAIN: Final = 600
 _STEP: Final = 240
 _ACTION: Final = 320
 _EDGE: Final = 16
-"""Bytes of a chain, a step, an action and a dependency in the graph, without what they hold: measured."""
+"""Bytes of a chain, a step, an action and a dependency in the graph, without what they hold:
+measured.
+"""
 
 _STRUCT: Final = {b'"': 12, b'":': -36, b",": 24, b"[": 32, b"{": 16}
 _DICT: Final = _STRUCT | {b'":': -24, b"{": 120}
-"""Bytes that a sign of JSON stands for beside its letters, of our own classes and of any objects: two quotes are a text
-or a name. Measured, about.
+"""Bytes that a sign of JSON stands for beside its letters, of our own classes and of any objects:
+two quotes are a text or a name. Measured, about.
 """
 
 _NEW: Final = Chain("", Task(goal=""))
-_beside: Final[Callable[[Chain], tuple[Any, ...]]] = attrgetter("plan", "proposals", "requests", *BESIDE_PLAN)
+_beside: Final[Callable[[Chain], tuple[Any, ...]]] = attrgetter(
+    "plan", "proposals", "requests", *BESIDE_PLAN
+)
 """What a chain holds beside its task and its actions: few events change any of it."""
 _of_receipt: Final[Callable[[Outcome], tuple[Any, ...]]] = attrgetter(
     *("error", "confirmation", "warnings", "instruction_for_ai", "metadata")
@@ -40,7 +46,9 @@ _of_receipt: Final[Callable[[Outcome], tuple[Any, ...]]] = attrgetter(
 
 
 class _Size(Struct, gc=False):
-    """The bytes of a chain: all of it, its task, what it holds beside that and its actions, and each action."""
+    """The bytes of a chain: all of it, its task, what it holds beside that and its actions, and
+    each action.
+    """
 
     whole: int
     task: int
@@ -52,7 +60,9 @@ _NOTHING: Final = _Size(0, 0, 0, {})
 
 
 class ChainCache:
-    """The chains of a process as they are in Redis, unless another executor changed them; the least used go first."""
+    """The chains of a process as they are in Redis, unless another executor changed them; the least
+    used go first.
+    """
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.room = limit
@@ -121,7 +131,9 @@ def _size_of_action(action: Action) -> int:
 
 
 def _bytes_of(held: object, signs: dict[bytes, int]) -> int:
-    """About how much memory this takes: the letters of its JSON, and the texts, values, lists and objects in it."""
+    """About how much memory this takes: the letters of its JSON, and the texts, values, lists and
+    objects in it.
+    """
     text = encode(held)
     signed = [text.count(sign) * size for sign, size in signs.items()]
     return len(text) + sum(signed)

@@ -4,9 +4,11 @@ import time
 
 
 class ServerClock:
-    """Milliseconds since the epoch by the server's clock of one partition, the test kit's offset included.
+    """Milliseconds since the epoch by the server's clock of one partition, the test kit's offset
+    included.
 
-    Every reply that carries the server's time corrects it. It is behind by the way of that reply, never ahead.
+    Every reply that carries the server's time corrects it. It is behind by the way of that reply,
+    never ahead.
     """
 
     def __init__(self) -> None:

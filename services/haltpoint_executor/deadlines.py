@@ -14,7 +14,9 @@ _LIMIT: Final = 100
 
 
 async def fire_due(store: Store, clocks: Iterable[tuple[int, ServerClock]]) -> None:
-    """Fire what is due in these partitions, and set their clocks by the server's. Raises redis-py's errors."""
+    """Fire what is due in these partitions, and set their clocks by the server's. Raises redis-py's
+    errors.
+    """
 
     async def fire(partition: int, clock: ServerClock) -> None:
         while True:

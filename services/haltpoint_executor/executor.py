@@ -1,16 +1,18 @@
 """The way of an event, on one page: read, decode, load, decide, write.
 
-1. read: a batch of the partition's stream (`runtime/streams/delivery.py`); what a dead reader had comes alone.
+1. read: a batch of the partition's stream (`runtime/streams/delivery.py`); what a dead reader had
+   comes alone.
 2. decode: bytes to messages, sorted by chain. What cannot be read becomes a dead letter.
 3. load: from the cache, from the chain's own first message when it is new, else from Redis.
 4. decide: `chain.decide`, for each event of each chain in the stream's order. Nothing is awaited.
-5. write: one commit for the batch. A chain that another executor changed meanwhile (for as long as two believe to own
-   the partition) goes back to 3, alone, until its commit fits. What was decided before was never seen.
+5. write: one commit for the batch. A chain that another executor changed meanwhile (for as long as
+   two believe to own the partition) goes back to 3, alone, until its commit fits. What was decided
+   before was never seen.
 
-A message for a chain that is not there (expired, or of another deployment) becomes a dead letter: that is rare, and to
-drop it would be silent. But a task that another program put on the stream is submitted in its own partition, then
-acknowledged: its subject is no chain that we have. A chain that a dead letter names gets `message.lost`, and ends if it
-waited for it.
+A message for a chain that is not there (expired, or of another deployment) becomes a dead letter:
+that is rare, and to drop it would be silent. But a task that another program put on the stream is
+submitted in its own partition, then acknowledged: its subject is no chain that we have. A chain
+that a dead letter names gets `message.lost`, and ends if it waited for it.
 """
 
 import asyncio
@@ -24,7 +26,14 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision, StartChild
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import HumanAnswered, MessageLost, Received, TaskSubmitted, TimerDue, ToExecutor
+from haltpoint.contracts.events import (
+    HumanAnswered,
+    MessageLost,
+    Received,
+    TaskSubmitted,
+    TimerDue,
+    ToExecutor,
+)
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.store.dead_letters import DeadLetters, Orphan, loss_of, loss_of_message
@@ -42,7 +51,9 @@ from haltpoint_executor.spans import EventSpans
 from haltpoint_executor.world import CurrentWorld
 
 _ATTEMPTS: Final = 20
-"""Conflicts in a row after which a chain's entries are left to come back; each means that another executor got on."""
+"""Conflicts in a row after which a chain's entries are left to come back; each means that another
+executor got on.
+"""
 
 _log = logs.get(__name__)
 
@@ -79,7 +90,8 @@ class Executor:
         self._tracing = parts.tracing
         self._spans = EventSpans(parts.tracing, partition)
         self._clock = clock
-        # Reader and reclaimer may come at the same time; a chain must be decided on by one of them after the other.
+        # Reader and reclaimer may come at the same time; a chain must be decided on by one of them
+        # after the other.
         self._one_at_a_time = asyncio.Lock()
 
     async def handle(self, entries: list[Entry]) -> None:
@@ -102,7 +114,9 @@ class Executor:
             about = loss_of(entry.fields, decoded)
         else:
             about = loss_of_message(decoded.message, detail)
-        await self._dead_letter(Undeliverable(entry, DeadLetterReason.DELIVERIES_EXHAUSTED, detail, about))
+        await self._dead_letter(
+            Undeliverable(entry, DeadLetterReason.DELIVERIES_EXHAUSTED, detail, about)
+        )
 
     async def _load(self, heard: dict[str, ChainEvents]) -> dict[str, Loaded]:
         """3. These chains. Missing: there is no such chain, or it cannot be used."""
@@ -118,7 +132,9 @@ class Executor:
             known.update(await self._store.load(missing))
         return known
 
-    async def _submit_foreign(self, orphans: Iterable[ChainEvents], undeliverable: list[Undeliverable]) -> list[str]:
+    async def _submit_foreign(
+        self, orphans: Iterable[ChainEvents], undeliverable: list[Undeliverable]
+    ) -> list[str]:
         """Start chains for tasks from outside. Returns the entries that are finished with that."""
         tasks: list[tuple[Entry, TaskSubmitted]] = []
         for events in orphans:
@@ -129,24 +145,39 @@ class Executor:
                 else:
                     detail = f"{message.type} for {events.chain_id}"
                     if isinstance(message, TaskSubmitted):
-                        detail += ", which another release stored in its own form (HP-022): submit the task again"
+                        detail += (
+                            ", which another release stored in its own form "
+                            "(HP-022): submit the task again"
+                        )
                     undeliverable.append(
-                        Undeliverable(entry, DeadLetterReason.UNKNOWN_CHAIN, detail, Orphan(events.chain_id))
+                        Undeliverable(
+                            entry, DeadLetterReason.UNKNOWN_CHAIN, detail, Orphan(events.chain_id)
+                        )
                     )
-        submitted = await asyncio.gather(*(submit_foreign(self._store, self._tracing, *task) for task in tasks))
+        submitted = await asyncio.gather(
+            *(submit_foreign(self._store, self._tracing, *task) for task in tasks)
+        )
         undeliverable += [one for one in submitted if one is not None]
-        return [entry.id for (entry, _), refused in zip(tasks, submitted, strict=True) if refused is None]
+        return [
+            entry.id
+            for (entry, _), refused in zip(tasks, submitted, strict=True)
+            if refused is None
+        ]
 
     async def _decide_and_write(
         self, heard: dict[str, ChainEvents], known: dict[str, Loaded], finished: Sequence[str]
     ) -> None:
-        """4 and 5. `known` has all these chains; `finished` are entries that only need to be acknowledged.
+        """4 and 5. `known` has all these chains; `finished` are entries that only need to be
+        acknowledged.
 
-        Entries of a chain for which that failed are left to come back after their lease; what failed is logged.
+        Entries of a chain for which that failed are left to come back after their lease; what
+        failed is logged.
         """
         for _ in range(_ATTEMPTS):
             await self._world.know(
-                (received.message, known[each.chain_id].chain) for each in heard.values() for received in each.received
+                (received.message, known[each.chain_id].chain)
+                for each in heard.values()
+                for received in each.received
             )
             chains = [one.chain for one in known.values()]
             counted = await with_counts(chains, self._world.value, self._store.agents)
@@ -156,41 +187,60 @@ class Executor:
                 self._decide(each, known[each.chain_id], counted.get(each.chain_id), now, spans)
                 for each in heard.values()
             ]
-            conflicts = await self._write([commit for commit in decided if commit is not None], finished, spans)
+            conflicts = await self._write(
+                [commit for commit in decided if commit is not None], finished, spans
+            )
             if not conflicts:
                 return
-            _log.debug("another executor changed these chains; deciding again", chains=len(conflicts))
+            _log.debug(
+                "another executor changed these chains; deciding again", chains=len(conflicts)
+            )
             known = await self._store.load(conflicts)
             heard = {chain_id: heard[chain_id] for chain_id in known}
             finished = ()
-        _log.warning("another executor keeps changing these chains; they come back later", chains=list(heard))
+        _log.warning(
+            "another executor keeps changing these chains; they come back later", chains=list(heard)
+        )
 
     def _decide(
-        self, events: ChainEvents, loaded: Loaded, counted: World | None, now: int, spans: list[Span]
+        self,
+        events: ChainEvents,
+        loaded: Loaded,
+        counted: World | None,
+        now: int,
+        spans: list[Span],
     ) -> ChainCommit | None:
-        """4. Decide on each event in turn; None when that is not possible, which is a fault of ours. The chain hears of
-        it when the event has come back too often; when it cannot even decide on that, the commit makes it a fault.
+        """4. Decide on each event in turn; None when that is not possible, which is a fault of
+        ours. The chain hears of it when the event has come back too often; when it cannot even
+        decide on that, the commit makes it a fault.
 
-        It is `now` or later; `counted` is the world of a chain that is to be routed. A span for each goes to `spans`,
-        to be finished when it is written.
+        It is `now` or later; `counted` is the world of a chain that is to be routed. A span for
+        each goes to `spans`, to be finished when it is written.
         """
         decided: list[Decided] = []
         entries = [entry.id for entry in events.entries]
         chain = loaded.chain
         for received in events.received:
             message, span = received.message, None
-            world = counted if counted is not None and chain is loaded.chain else self._world.of(chain.task)
+            world = (
+                counted
+                if counted is not None and chain is loaded.chain
+                else self._world.of(chain.task)
+            )
             now = max(now, chain.updated_at)
             if isinstance(message, HumanAnswered | TimerDue):
                 now = max(now, message.data.at)  # it tells the server's time
-            if loaded.trace is not None and (span := self._spans.start(message, loaded.chain.id, loaded.trace)):
+            if loaded.trace is not None and (
+                span := self._spans.start(message, loaded.chain.id, loaded.trace)
+            ):
                 spans.append(span)
             try:
                 decision = decide(chain, received, world, now)
             except Exception as error:  # noqa: BLE001 - one chain must not stop the others
                 with logs.about(chain=events.chain_id, trace=loaded.trace):
                     _log.error(
-                        "a decision failed; the message comes back, then becomes a dead letter: report it",
+                        "a decision failed; the message comes back, then becomes a dead "
+                        "letter: report it",
                         message=message.id,
                         exc_info=error,
                     )
@@ -201,19 +251,35 @@ class Executor:
             if span is not None:
                 trace = telemetry.context_of(span, trace)
                 span.set_attribute(telemetry.CHAIN_STATUS, chain.status.value)
-            agents = {} if trace is None or chain.task.handed.assigned is None else self._begun(decision, trace, spans)
+            agents = (
+                {}
+                if trace is None or chain.task.handed.assigned is None
+                else self._begun(decision, trace, spans)
+            )
             decided.append(Decided(received, decision, now, trace, agents))
         return ChainCommit(loaded, decided, entries)
 
     def _begun(self, decision: Decision, trace: str, spans: list[Span]) -> dict[str, str]:
-        """The contexts of the chains of agents that begin, by their ids; their spans go to `spans`."""
-        begun = [one for one in decision.outputs if isinstance(one, StartChild) and one.task.agent is not None]
+        """The contexts of the chains of agents that begin, by their ids; their spans go to
+        `spans`.
+        """
+        begun = [
+            one
+            for one in decision.outputs
+            if isinstance(one, StartChild) and one.task.agent is not None
+        ]
         agents = {one.action.child: self._spans.agent(one, trace) for one in begun}
         spans += (one for one in agents.values() if one is not None)
-        return {name: told for name, one in agents.items() if (told := telemetry.context_of(one, trace))}
+        return {
+            name: told for name, one in agents.items() if (told := telemetry.context_of(one, trace))
+        }
 
-    async def _write(self, commits: list[ChainCommit], finished: Sequence[str], spans: Iterable[Span]) -> list[str]:
-        """5. Commit, and keep what the chains are now. Returns the chains that somebody else changed."""
+    async def _write(
+        self, commits: list[ChainCommit], finished: Sequence[str], spans: Iterable[Span]
+    ) -> list[str]:
+        """5. Commit, and keep what the chains are now. Returns the chains that somebody else
+        changed.
+        """
         if not commits and not finished:
             return []
         try:

@@ -1,4 +1,6 @@
-"""Tasks that other programs put on a stream: submitted under their own key, each in its chain's partition."""
+"""Tasks that other programs put on a stream: submitted under their own key, each in its chain's
+partition.
+"""
 
 from dataclasses import dataclass
 
@@ -21,8 +23,12 @@ class Undeliverable:
     about: MessageLost | Orphan | None
 
 
-async def submit_foreign(store: Store, tracing: Tracing, entry: Entry, message: TaskSubmitted) -> Undeliverable | None:
-    """Start the chain of a task from outside, once. One that wants nothing, or whose key is taken, is undeliverable."""
+async def submit_foreign(
+    store: Store, tracing: Tracing, entry: Entry, message: TaskSubmitted
+) -> Undeliverable | None:
+    """Start the chain of a task from outside, once. One that wants nothing, or whose key is taken,
+    is undeliverable.
+    """
     if fault := task_fault(message.data):
         return Undeliverable(entry, DeadLetterReason.BAD_FIELDS, fault, None)
     chain_id = foreign_chain_id(message)
@@ -32,7 +38,9 @@ async def submit_foreign(store: Store, tracing: Tracing, entry: Entry, message: 
         case SubmitStatus.CONFLICT:
             detail = f"{message.source} already sent another task with the id {message.id}"
         case SubmitStatus.ELSEWHERE:
-            detail = f"another release has the chain of {message.source}'s task {message.id} (HP-022)"
+            detail = (
+                f"another release has the chain of {message.source}'s task {message.id} (HP-022)"
+            )
         case _:
             finish(root)
             return None

@@ -1,10 +1,12 @@
 """Who decides for which partition: a lease each, shared fairly among the executors that live.
 
-A lease is for speed, not for safety: two executors on one partition read different batches and overwrite nothing,
-since each commit checks the chain's version, but they make each other's caches stale. It lasts `executor_lease` (5 s)
-and is renewed four times in that; the reader of a partition runs while its lease is ours, as far as we know.
+A lease is for speed, not for safety: two executors on one partition read different batches and
+overwrite nothing, since each commit checks the chain's version, but they make each other's caches
+stale. It lasts `executor_lease` (5 s) and is renewed four times in that; the reader of a partition
+runs while its lease is ours, as far as we know.
 
-Fair is ceil(P / living executors). Who has more gives partitions up, its last first; who has less takes free ones.
+Fair is ceil(P / living executors). Who has more gives partitions up, its last first; who has less
+takes free ones.
 """
 
 import asyncio
@@ -45,7 +47,9 @@ class Leases:
         return tuple(self._held)
 
     async def tick(self) -> None:
-        """Renew, give up what is too much, take what is free. Call it some four times in a lease."""
+        """Renew, give up what is too much, take what is free. Call it some four times in a
+        lease.
+        """
         async with self._one_at_a_time:
             if not self._closed:
                 await self._share()
@@ -58,7 +62,9 @@ class Leases:
                 for partition in self.held:
                     await self._give_up(partition)
         except UNREACHABLE as error:
-            _log.warning("Redis is unreachable; the leases run out by themselves", reason=str(error))
+            _log.warning(
+                "Redis is unreachable; the leases run out by themselves", reason=str(error)
+            )
 
     async def _share(self) -> None:
         living = await self.living()
@@ -69,7 +75,8 @@ class Leases:
                 await self._stop(partition)
         while len(self._held) > fair:
             await self._give_up(self._held[-1])
-        # Beginning at a place of its own, so that two that start together do not race for each partition.
+        # Beginning at a place of its own, so that two that start together do not race for each
+        # partition.
         first = hash(self.me) % self.partitions
         for partition in (*range(first, self.partitions), *range(first)):
             if len(self._held) >= fair or self._closed:

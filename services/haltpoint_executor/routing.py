@@ -14,9 +14,11 @@ from haltpoint.runtime.store.counting import AgentCounts
 _TAKE_TURNS = (Strategy.ROUND_ROBIN, Strategy.LOAD)
 
 
-async def with_counts(chains: Iterable[Chain], world: World, counts: AgentCounts) -> dict[str, World]:
-    """By its id the world of each chain that is to be routed: with its turn, and, where `load` decides, the open chains
-    of each agent. None where no strategy counts.
+async def with_counts(
+    chains: Iterable[Chain], world: World, counts: AgentCounts
+) -> dict[str, World]:
+    """By its id the world of each chain that is to be routed: with its turn, and, where `load`
+    decides, the open chains of each agent. None where no strategy counts.
     """
     supervisor = world.agents.supervisor
     if supervisor is None or supervisor.strategy not in _TAKE_TURNS:

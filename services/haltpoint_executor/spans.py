@@ -1,4 +1,6 @@
-"""The spans of decisions: one for each event of a chain that is traced, and one for each agent's chain that begins."""
+"""The spans of decisions: one for each event of a chain that is traced, and one for each agent's
+chain that begins.
+"""
 
 from opentelemetry.trace import Span, SpanKind
 
@@ -37,6 +39,10 @@ class EventSpans:
         )
 
     def agent(self, begun: StartChild, trace: str) -> Span | None:
-        """The span of a chain that carries out a call of an agent; None when the chain is not traced."""
+        """The span of a chain that carries out a call of an agent; None when the chain is not
+        traced.
+        """
         about = telemetry.agent_attributes(begun.action.child, begun.task)
-        return self._tracing.start(telemetry.agent_span(begun.task), trace, SpanKind.INTERNAL, about)
+        return self._tracing.start(
+            telemetry.agent_span(begun.task), trace, SpanKind.INTERNAL, about
+        )

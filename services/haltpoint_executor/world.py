@@ -1,4 +1,6 @@
-"""The world that decisions are made in: what workers serve, agents, and the policy. Values, read ahead of need."""
+"""The world that decisions are made in: what workers serve, agents, and the policy. Values, read
+ahead of need.
+"""
 
 from collections.abc import Iterable, Set
 from dataclasses import replace
@@ -8,7 +10,13 @@ from typing import Final, Protocol
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.model.limits import Policy, World
 from haltpoint.chain.model.state import Chain
-from haltpoint.contracts.events import BoundsDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed, ToExecutor
+from haltpoint.contracts.events import (
+    BoundsDrafted,
+    PlanDrafted,
+    TaskSubmitted,
+    ThoughtFailed,
+    ToExecutor,
+)
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tools import ToolSpec
@@ -31,10 +39,11 @@ class ReadsTools(Protocol):
 
 
 class CurrentWorld:
-    """The `World` as of the last reading of the catalogue. Read each second, and when an event names an unknown tool.
+    """The `World` as of the last reading of the catalogue. Read each second, and when an event
+    names an unknown tool.
 
-    A tool whose worker has not come up by then is unknown, and a plan that needs it is refused: who starts a system
-    waits for its tools before the first task (the gateway's /readyz does).
+    A tool whose worker has not come up by then is unknown, and a plan that needs it is refused: who
+    starts a system waits for its tools before the first task (the gateway's /readyz does).
     """
 
     def __init__(self, catalogue: ReadsTools, agents: Agents, policy: Policy) -> None:
@@ -71,9 +80,10 @@ class CurrentWorld:
 
 
 def looks_at_others(message: ToExecutor, chain: Chain, served: Set[str]) -> bool:
-    """Whether tools may count that were not served at the last look: a literal plan names one; or every tool that is
-    served just then counts, as a task without a plan begins, or a plan or a reading of the goal is held against all
-    tools, named in it or not (C2, C12). For other messages the chain keeps what it needs.
+    """Whether tools may count that were not served at the last look: a literal plan names one; or
+    every tool that is served just then counts, as a task without a plan begins, or a plan or a
+    reading of the goal is held against all tools, named in it or not (C2, C12). For other messages
+    the chain keeps what it needs.
     """
     if isinstance(message, TaskSubmitted):
         plan = chain.task.plan
@@ -81,7 +91,9 @@ def looks_at_others(message: ToExecutor, chain: Chain, served: Set[str]) -> bool
     return isinstance(message, PlanDrafted | BoundsDrafted | ThoughtFailed)
 
 
-def policy_of(settings: LimitSettings, file: PolicyFile, phrases: Phrases = _ENGLISH, lease: float = 10.0) -> Policy:
+def policy_of(
+    settings: LimitSettings, file: PolicyFile, phrases: Phrases = _ENGLISH, lease: float = 10.0
+) -> Policy:
     """The numbers of the settings that `decide` needs, and what the policy file says in words."""
     sources = (rule.tools for rule in file.approvals if rule.sourced)
     return Policy(

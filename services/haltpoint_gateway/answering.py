@@ -1,6 +1,8 @@
-"""Whether an answer fits its question, and what would: for people's answers and for a handler's alike (B4, D3, I4).
+"""Whether an answer fits its question, and what would: for people's answers and for a handler's
+alike (B4, D3, I4).
 
-And words of a task that are nothing but an answer (G5): yes, no, a number, or the id or the title of an option.
+And words of a task that are nothing but an answer (G5): yes, no, a number, or the id or the title
+of an option.
 """
 
 from typing import Any, Final
@@ -21,11 +23,17 @@ WORDS: Final = {
 """English and German."""
 
 
-async def faults_of(catalogue: ToolCatalogue, request: RequestView, answer: Answer) -> tuple[str, tuple[str, ...]]:
-    """The field of the answer that does not fit and all that is wrong with it; no faults: it fits."""
+async def faults_of(
+    catalogue: ToolCatalogue, request: RequestView, answer: Answer
+) -> tuple[str, tuple[str, ...]]:
+    """The field of the answer that does not fit and all that is wrong with it; no faults: it
+    fits.
+    """
     options = frozenset(option.id for option in request.options)
     asks_for_form = request.kind is RequestKind.INPUT and request.form is not None
-    fault = answer_fault(answer, request.kind, options, step=bool(request.step_id), form=asks_for_form)
+    fault = answer_fault(
+        answer, request.kind, options, step=bool(request.step_id), form=asks_for_form
+    )
     if fault is not None:
         return "decision", (fault,)
     if fault := _size_fault(answer):
@@ -37,7 +45,9 @@ async def faults_of(catalogue: ToolCatalogue, request: RequestView, answer: Answ
 
 
 def _size_fault(answer: Answer) -> str | None:
-    """Why the executor could not read this answer; None when it can. A handler's may hold anything."""
+    """Why the executor could not read this answer; None when it can. A handler's may hold
+    anything.
+    """
     try:
         written = encode(answer)
     except (TypeError, ValueError) as error:
@@ -48,16 +58,22 @@ def _size_fault(answer: Answer) -> str | None:
 
 
 def approves(request: RequestView, answer: Answer, seconds: float) -> Approves | None:
-    """The call that a yes lets run, for so many seconds: as it was asked about, or as the person edited it (G2)."""
+    """The call that a yes lets run, for so many seconds: as it was asked about, or as the person
+    edited it (G2).
+    """
     if answer.decision is not Choice.APPROVE or not request.digest:
         return None
     digest = request.digest
     if answer.arguments is not None and answer.arguments != request.arguments:
-        digest = digest_of(request.action_id, request.tool, answer.arguments, request.preview_digest)
+        digest = digest_of(
+            request.action_id, request.tool, answer.arguments, request.preview_digest
+        )
     return Approves(request.action_id, digest, seconds)
 
 
-async def _value_faults(catalogue: ToolCatalogue, request: RequestView, answer: Answer) -> tuple[str, ...]:
+async def _value_faults(
+    catalogue: ToolCatalogue, request: RequestView, answer: Answer
+) -> tuple[str, ...]:
     """What is wrong with a result that a person gives, or with a form that a person filled in."""
     match answer.decision:
         case Choice.ANSWER if request.form is not None:
@@ -87,7 +103,9 @@ def allowed(request: RequestView) -> dict[str, Any]:
 
 
 def short_answer(words: str, request: RequestView) -> Answer | None:
-    """The answer to the question that the words are; None when they are something else, or leave a doubt."""
+    """The answer to the question that the words are; None when they are something else, or leave a
+    doubt.
+    """
     said = _folded(words)
     decision = next((one for one, known in WORDS.items() if said.replace(",", "") in known), None)
     match request.kind:
@@ -102,8 +120,14 @@ def short_answer(words: str, request: RequestView) -> Answer | None:
             if meant:
                 return Answer(kind=request.kind, option_id=meant.pop()) if len(meant) == 1 else None
             if request.kind is RequestKind.CLARIFICATION:
-                return Answer(kind=request.kind, decision=Choice.NONE) if decision is Choice.REJECT else None
-            plain = request.form is None and (decision is not None or said.removeprefix("-").isdecimal())
+                return (
+                    Answer(kind=request.kind, decision=Choice.NONE)
+                    if decision is Choice.REJECT
+                    else None
+                )
+            plain = request.form is None and (
+                decision is not None or said.removeprefix("-").isdecimal()
+            )
             return Answer(kind=request.kind, text=words.strip()) if plain else None
         case _:
             return None

@@ -1,4 +1,6 @@
-"""The gateway as a process: HTTP, the stream `humans` and the feed. Here, and only here, real things are chosen."""
+"""The gateway as a process: HTTP, the stream `humans` and the feed. Here, and only here, real
+things are chosen.
+"""
 
 import asyncio
 from collections import Counter
@@ -59,12 +61,20 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
         ):
             gateway = assemble(settings, here.redis, calls, here.topology, tracing, key, beside)
             await _listen(here, gateway)
-            here.every(unattended.EVERY, Unattended(here.redis, here.topology, gateway.catalogue).look, "unattended")
+            here.every(
+                unattended.EVERY,
+                Unattended(here.redis, here.topology, gateway.catalogue).look,
+                "unattended",
+            )
             where = settings.gateway
-            http = HttpServer(make_api(gateway), where.host, where.port, trusted_proxy=where.trusted_proxy)
+            http = HttpServer(
+                make_api(gateway), where.host, where.port, trusted_proxy=where.trusted_proxy
+            )
             await http.start()
             here.about["url"] = _address(http)
-            with suppress(OSError):  # a chosen key needs no state directory; who sends it says where to
+            with suppress(
+                OSError
+            ):  # a chosen key needs no state directory; who sends it says where to
                 key_origin.remember(settings.state_dir, key, here.about["url"])
             try:
                 await here.serve()
@@ -114,12 +124,19 @@ async def _listen(here: service.Service, gateway: Gateway) -> None:
     letters = DeadLetters(here.calls, here.topology)
 
     async def dead_letter(entry: Entry, reason: DeadLetterReason, detail: str) -> None:
-        await letters.add(EntryRef.of(entry.stream, entry.id), reason, detail, about=owner_of(entry.fields))
+        await letters.add(
+            EntryRef.of(entry.stream, entry.id), reason, detail, about=owner_of(entry.fields)
+        )
 
     path = gateway.settings.escalation_handler
     handler = EscalationHandler.load(path) if path else None
     requests = RequestsHandler(
-        here.redis, gateway.views, dead_letter, Inbox(here.calls, here.topology), gateway.catalogue, handler
+        here.redis,
+        gateway.views,
+        dead_letter,
+        Inbox(here.calls, here.topology),
+        gateway.catalogue,
+        handler,
     )
     for partition in range(here.topology.partitions):
         await here.subscribe(
@@ -133,7 +150,9 @@ async def _listen(here: service.Service, gateway: Gateway) -> None:
 
 
 async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> list[str]:
-    """Why the gateway cannot do its work now: the server, the library, services that were started with it."""
+    """Why the gateway cannot do its work now: the server, the library, services that were started
+    with it.
+    """
     try:
         async with asyncio.timeout(2.0):
             await library.check(redis)
@@ -147,7 +166,11 @@ async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> lis
         return [str(error)]
     except RedisError as error:
         return [f"Redis rejects the connection: {type(error).__name__}"]
-    return [f"{name}: {siblings[name]} of {wanted} ready" for name, wanted in beside.items() if siblings[name] < wanted]
+    return [
+        f"{name}: {siblings[name]} of {wanted} ready"
+        for name, wanted in beside.items()
+        if siblings[name] < wanted
+    ]
 
 
 async def _queues(redis: Redis, topology: Topology, catalogue: ToolCatalogue) -> list[QueueState]:

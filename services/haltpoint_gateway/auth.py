@@ -1,7 +1,7 @@
 """Who may do what: keys, their tenants and scopes.
 
-The admin key comes from the settings or from the state directory. All other keys are in Redis by the SHA-256 of their
-text, from which no key can be found again: it has 256 random bits.
+The admin key comes from the settings or from the state directory. All other keys are in Redis by
+the SHA-256 of their text, from which no key can be found again: it has 256 random bits.
 """
 
 import hashlib
@@ -25,7 +25,9 @@ _FILE = "admin-key"
 
 
 class Scope(StrEnum):
-    """What a key allows. `admin` includes the others, sees all tenants and may name one in a task."""
+    """What a key allows. `admin` includes the others, sees all tenants and may name one in a
+    task.
+    """
 
     SUBMIT = "submit"
     READ = "read"
@@ -35,7 +37,9 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Whoever holds a key. `name` is what is recorded when this one answers; an admin's `tenant` may be None."""
+    """Whoever holds a key. `name` is what is recorded when this one answers; an admin's `tenant`
+    may be None.
+    """
 
     name: str
     tenant: str | None
@@ -79,17 +83,22 @@ class Keyring:
         return cls(redis, _digest(admin_key))
 
     async def principal(self, key: str) -> Principal | None:
-        """Who holds this key; None for an unknown one. The comparison takes the same time for every wrong key."""
+        """Who holds this key; None for an unknown one. The comparison takes the same time for every
+        wrong key.
+        """
         digest = _digest(key)
         if hmac.compare_digest(digest, self.admin_digest):
             return Principal("admin", None, frozenset({Scope.ADMIN}))
-        # Found by its digest: what the time of this look-up tells is a digest, and no key can be made from one.
+        # Found by its digest: what the time of this look-up tells is a digest, and no key can be
+        # made from one.
         found = await self.redis.hget(KEYS, digest.hex())
         return _Record.model_validate_json(found).principal() if found else None
 
 
 async def create_key(redis: Redis, tenant: str, scopes: frozenset[Scope], name: str) -> str:
-    """Make a key of one tenant and return its text, which is kept nowhere. `name` is recorded with its answers."""
+    """Make a key of one tenant and return its text, which is kept nowhere. `name` is recorded with
+    its answers.
+    """
     key = f"hp_{secrets.token_urlsafe(32)}"
     record = _Record(tenant=tenant, scopes=scopes, name=name)
     await redis.hset(KEYS, _digest(key).hex(), record.model_dump_json())
@@ -97,9 +106,11 @@ async def create_key(redis: Redis, tenant: str, scopes: frozenset[Scope], name: 
 
 
 def ensure_admin_key(state_dir: Path) -> str:
-    """The admin key in the state directory (a file that only this user can read), made at the first call.
+    """The admin key in the state directory (a file that only this user can read), made at the first
+    call.
 
-    Two processes that start at once get the same key. Raises HaltpointError HP-001 when the directory cannot be used.
+    Two processes that start at once get the same key. Raises HaltpointError HP-001 when the
+    directory cannot be used.
     """
     try:
         return _kept_key(state_dir)
@@ -133,8 +144,8 @@ def _kept_key(state_dir: Path) -> str:
 def admin_key(settings: Settings) -> str:
     """The admin key that this gateway starts with.
 
-    Raises HaltpointError HP-001 when it would listen to the network with a key that no operator chose, or without a
-    proxy before it: keys and answers would cross the network in the clear.
+    Raises HaltpointError HP-001 when it would listen to the network with a key that no operator
+    chose, or without a proxy before it: keys and answers would cross the network in the clear.
     """
     chosen, gateway = settings.gateway.admin_key, settings.gateway
     if not _is_loopback(gateway.host):
@@ -150,7 +161,8 @@ def admin_key(settings: Settings) -> str:
                 "HP-001",
                 f"the gateway does not listen on {gateway.host} without TLS",
                 "it serves plain HTTP, so keys would cross the network unencrypted",
-                "Put a proxy that terminates TLS in front of it and name it in HALTPOINT_GATEWAY__TRUSTED_PROXY",
+                "Put a proxy that terminates TLS in front of it and name it in "
+                "HALTPOINT_GATEWAY__TRUSTED_PROXY",
             )
     return ensure_admin_key(settings.state_dir) if chosen is None else chosen.get_secret_value()
 

@@ -1,4 +1,6 @@
-"""A chain's facts as server-sent events: from the log, so nothing is missed; woken by the feed, so nothing lags."""
+"""A chain's facts as server-sent events: from the log, so nothing is missed; woken by the feed, so
+nothing lags.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,8 +17,8 @@ HEARTBEAT = 10.0
 async def follow(
     logs: SharedLogs, watchers: Watchers, chain_id: str, after: str | None
 ) -> AsyncIterator[bytes | memoryview]:
-    """Every event behind `after` as it happens, until the final fact was sent or the chain is gone; and how far running
-    calls are, which no log has. For readers who may see the chain.
+    """Every event behind `after` as it happens, until the final fact was sent or the chain is gone;
+    and how far running calls are, which no log has. For readers who may see the chain.
     """
     place = place_of(after)
     number = place[0] // LINES

@@ -1,7 +1,8 @@
-"""The feed of a partition, read without a group: each gateway hears everything and wakes those who watch.
+"""The feed of a partition, read without a group: each gateway hears everything and wakes those who
+watch.
 
-What is heard is that something happened, and how far running calls are. So nothing is lost when an entry is missed, and
-nothing is acknowledged.
+What is heard is that something happened, and how far running calls are. So nothing is lost when an
+entry is missed, and nothing is acknowledged.
 """
 
 import asyncio
@@ -23,7 +24,9 @@ from haltpoint_gateway.watchers import Watchers
 
 _BATCH: Final = 256
 _PAUSE: Final = 0.005
-"""Seconds between two reads: people see no difference, and watchers look once at what came meanwhile."""
+"""Seconds between two reads: people see no difference, and watchers look once at what came
+meanwhile.
+"""
 
 _log = logs.get(__name__)
 
@@ -44,14 +47,19 @@ async def _read(here: Service, feed: str, watchers: Watchers) -> None:
                 last = b""
             try:
                 if not last:
-                    # Not `$`: it means another moment at each read, and what comes between two reads would be missed.
+                    # Not `$`: it means another moment at each read, and what comes between two
+                    # reads would be missed.
                     newest = await reading.call("XREVRANGE", feed, "+", "-", "COUNT", 1)
                     last = newest[0][0] if newest else b"0-0"
                     watchers.wake_all()  # to what came before
-                found = await reading.call("XREAD", "COUNT", _BATCH, "BLOCK", POLL_MS, "STREAMS", feed, last)
+                found = await reading.call(
+                    "XREAD", "COUNT", _BATCH, "BLOCK", POLL_MS, "STREAMS", feed, last
+                )
             except (RedisError, OSError) as error:
                 _log.warning("a feed cannot be read", stream=feed, reason=str(error))
-                await asyncio.sleep(1.0)  # a server that refuses answers at once: do not ask in a loop
+                await asyncio.sleep(
+                    1.0
+                )  # a server that refuses answers at once: do not ask in a loop
                 continue
             for entries in (found or {}).values():
                 for _, (kind, text, *_) in entries:
@@ -68,4 +76,7 @@ def _show(watchers: Watchers, text: bytes) -> None:
     """Pass a worker's report on, as the event that it is."""
     with suppress(msgspec.MsgspecError):
         told = msgspec.json.decode(text, type=ProgressView)
-        watchers.show(told.action_id, as_sse(EventView("", datetime.now(UTC), "progress", msgspec.to_builtins(told))))
+        watchers.show(
+            told.action_id,
+            as_sse(EventView("", datetime.now(UTC), "progress", msgspec.to_builtins(told))),
+        )

@@ -25,8 +25,8 @@ from haltpoint_gateway.watchers import Watchers
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """The things behind the API. `faults` says in words why the gateway is not ready; empty when it is. `queues` are
-    those of the deployment, none while Redis does not answer.
+    """The things behind the API. `faults` says in words why the gateway is not ready; empty when it
+    is. `queues` are those of the deployment, none while Redis does not answer.
     """
 
     settings: Settings
@@ -45,7 +45,9 @@ class Gateway:
 
 
 class _Allowed(HTTPBearer):
-    """The principal that the guard has found, when its key has the scope; in OpenAPI a bearer's key."""
+    """The principal that the guard has found, when its key has the scope; in OpenAPI a bearer's
+    key.
+    """
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scheme_name="HTTPBearer", description="A key of this gateway.")
@@ -59,7 +61,8 @@ class _Allowed(HTTPBearer):
                 403,
                 "scope_missing",
                 f"The key {principal.name!r} does not have the scope {self._scope.value!r}.",
-                hint=f"Use a key with the scope {' or '.join(dict.fromkeys((self._scope.value, 'admin')))}.",
+                hint="Use a key with the scope "
+                f"{' or '.join(dict.fromkeys((self._scope.value, 'admin')))}.",
                 scopes=sorted(one.value for one in principal.scopes),
             )
         return principal

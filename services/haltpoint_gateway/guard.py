@@ -1,6 +1,7 @@
 """The door: before a byte of a body is parsed, the caller is known and the body is bounded.
 
-A plain ASGI middleware around `/v1`. FastAPI parses a body before it asks who sent it; here it is the other way round.
+A plain ASGI middleware around `/v1`. FastAPI parses a body before it asks who sent it; here it is
+the other way round.
 """
 
 import msgspec
@@ -15,7 +16,9 @@ from haltpoint_gateway.problems import Problem, redis_unreachable
 
 
 class Guard:
-    """Lets a request to `/v1` through with `state.principal` set and a body that is JSON within the limits."""
+    """Lets a request to `/v1` through with `state.principal` set and a body that is JSON within the
+    limits.
+    """
 
     def __init__(self, app: ASGIApp, keyring: Keyring) -> None:
         self._app = app
@@ -28,7 +31,9 @@ class Guard:
             return
         headers = dict(scope["headers"])
         try:
-            scope.setdefault("state", {})["principal"] = await self._principal(headers.get(b"authorization", b""))
+            scope.setdefault("state", {})["principal"] = await self._principal(
+                headers.get(b"authorization", b"")
+            )
             body = await _bounded(headers, receive)
             if body:
                 _check_type(headers.get(b"content-type", b""))
@@ -43,13 +48,16 @@ class Guard:
 
     async def _principal(self, authorization: bytes) -> Principal:
         scheme, _, key = authorization.decode("latin-1").partition(" ")
-        principal = await self._keyring.principal(key.strip()) if scheme.lower() == "bearer" else None
+        principal = (
+            await self._keyring.principal(key.strip()) if scheme.lower() == "bearer" else None
+        )
         if principal is None:
             raise Problem(
                 401,
                 "unknown_key" if authorization else "no_key",
                 "This key is not known." if authorization else "This address needs a key.",
-                hint="Send `Authorization: Bearer KEY`; the admin key is HALTPOINT_GATEWAY__ADMIN_KEY, or is in the "
+                hint="Send `Authorization: Bearer KEY`; the admin key is "
+                "HALTPOINT_GATEWAY__ADMIN_KEY, or is in the "
                 "file admin-key of the state directory.",
                 headers={"WWW-Authenticate": "Bearer"},
             )
@@ -76,13 +84,23 @@ async def _bounded(headers: dict[bytes, bytes], receive: Receive) -> bytes:
 
 def _too_large() -> Problem:
     hint = "Pass large values by reference: an address or an id that the tool resolves."
-    return Problem(413, "body_too_large", f"The body is larger than {MAX_BODY // 1024} KiB.", hint=hint, limit=MAX_BODY)
+    return Problem(
+        413,
+        "body_too_large",
+        f"The body is larger than {MAX_BODY // 1024} KiB.",
+        hint=hint,
+        limit=MAX_BODY,
+    )
 
 
 def _check_type(media_type: bytes) -> None:
-    """Refuse a body that says it is something else than JSON; FastAPI would take it for a text and complain of that."""
+    """Refuse a body that says it is something else than JSON; FastAPI would take it for a text and
+    complain of that.
+    """
     name = media_type.decode("latin-1").partition(";")[0].strip().lower()
-    if name != "application/json" and not (name.startswith("application/") and name.endswith("+json")):
+    if name != "application/json" and not (
+        name.startswith("application/") and name.endswith("+json")
+    ):
         raise Problem(
             415,
             "not_json",
@@ -92,21 +110,34 @@ def _check_type(media_type: bytes) -> None:
 
 
 def _check_json(body: bytes) -> None:
-    """Refuse what Python would read and others would not, and what is deeper or longer than the limits."""
+    """Refuse what Python would read and others would not, and what is deeper or longer than the
+    limits.
+    """
     if too_deep(body):
         raise _beyond(f"it is nested deeper than {MAX_DEPTH} levels")
     try:
         value = msgspec.json.decode(body)
     except ValueError as error:
-        hint = "Send one JSON document in UTF-8; NaN, Infinity, 1e999 and halves of surrogate pairs are not JSON."
+        hint = (
+            "Send one JSON document in UTF-8; NaN, Infinity, 1e999 and halves of "
+            "surrogate pairs are not JSON."
+        )
         raise Problem(400, "bad_json", f"The body is not JSON: {error}", hint=hint) from None
     if body.count(b",") >= MAX_ITEMS and _longest(value) > MAX_ITEMS:
         raise _beyond(f"a list or object in it has more than {MAX_ITEMS} entries")
 
 
 def _longest(value: object) -> int:
-    """The number of entries of the longest list or object; the recursion is as deep as the JSON was."""
-    parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    """The number of entries of the longest list or object; the recursion is as deep as the JSON
+    was.
+    """
+    parts = (
+        list(value.values())
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else []
+    )
     return max([len(parts), *map(_longest, parts)])
 
 
@@ -116,7 +147,9 @@ def _beyond(what: str) -> Problem:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives the body that was read already, and then what comes after it: the disconnect."""
+    """A `receive` that gives the body that was read already, and then what comes after it: the
+    disconnect.
+    """
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

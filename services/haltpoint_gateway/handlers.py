@@ -1,7 +1,7 @@
 """The stream `humans`: what the executor wants people to know.
 
-A question is in the inbox already when its message comes: the message only notifies a person. So a repeat is
-harmless, and a message that cannot be read goes to the dead letters.
+A question is in the inbox already when its message comes: the message only notifies a person. So a
+repeat is harmless, and a message that cannot be read goes to the dead letters.
 """
 
 import asyncio
@@ -54,7 +54,11 @@ class RequestsHandler:
     async def _take(self, entry: Entry) -> None:
         decoded = decode(Stream.HUMANS, entry.fields)
         if isinstance(decoded, Rejected):
-            _log.error("a message to the gateway cannot be read", reason=decoded.reason.value, detail=decoded.detail)
+            _log.error(
+                "a message to the gateway cannot be read",
+                reason=decoded.reason.value,
+                detail=decoded.detail,
+            )
             await self._dead_letter(entry, decoded.reason, decoded.detail)
             return
         message = decoded.message
@@ -68,7 +72,9 @@ class RequestsHandler:
     async def exhausted(self, entry: Entry) -> None:
         """Dead-letter what could not be told about again and again."""
         await self._dead_letter(
-            entry, DeadLetterReason.DELIVERIES_EXHAUSTED, f"delivered {entry.deliveries} times without success"
+            entry,
+            DeadLetterReason.DELIVERIES_EXHAUSTED,
+            f"delivered {entry.deliveries} times without success",
         )
 
     async def _tell(self, message: HumanRequested) -> None:
@@ -79,7 +85,8 @@ class RequestsHandler:
         with logs.about(**ids, trace=message.traceparent):
             if request.kind is RequestKind.ESCALATION and await self._resolved(request):
                 return
-            # Without the question: what people are asked, and about whom, is for the inbox and not for logs.
+            # Without the question: what people are asked, and about whom, is for the inbox and not
+            # for logs.
             _log.info(
                 "a person is asked; haltpoint inbox shows the question",
                 request=request.id,
@@ -88,20 +95,30 @@ class RequestsHandler:
             )
 
     async def _resolved(self, case: RequestView) -> bool:
-        """Whether the handler has decided the case; its answer is checked and taken as a person's is."""
+        """Whether the handler has decided the case; its answer is checked and taken as a person's
+        is.
+        """
         handler = self._handler
         answer = None if handler is None else await handler.decide(case)
         if handler is None or answer is None:
             return False
         _, faults = await faults_of(self._catalogue, case, answer)
         if faults:
-            _log.error("the answer of the escalation handler does not fit", handler=handler.name, faults=list(faults))
+            _log.error(
+                "the answer of the escalation handler does not fit",
+                handler=handler.name,
+                faults=list(faults),
+            )
             return False
         header = await self._views.header(case.chain_id, visible_to=lambda _: True)
         trace = header.trace if header else None
         # The case as token: a handler that is asked a second time says the same, or is too late.
-        await self._inbox.answer(case.id, answer, by=handler.name, trace=trace, token=f"{handler.name}/{case.id}")
-        _log.info("an escalation was resolved", handler=handler.name, decision=answer.decision.value)
+        await self._inbox.answer(
+            case.id, answer, by=handler.name, trace=trace, token=f"{handler.name}/{case.id}"
+        )
+        _log.info(
+            "an escalation was resolved", handler=handler.name, decision=answer.decision.value
+        )
         return True
 
     async def _finish(self, entry: Entry) -> None:

@@ -19,7 +19,9 @@ Every error is a problem document (RFC 9457) with a `hint`. Lists are `{items, n
 
 
 def make_api(gateway: Gateway) -> FastAPI:
-    """The application for this gateway. No documentation page: those load scripts from elsewhere."""
+    """The application for this gateway. No documentation page: those load scripts from
+    elsewhere.
+    """
     app = FastAPI(
         title="Haltpoint",
         version=version("haltpoint"),
@@ -40,7 +42,9 @@ def make_api(gateway: Gateway) -> FastAPI:
 def _openapi(app: FastAPI) -> dict[str, Any]:
     """OpenAPI 3.1 of all routes, with the one form of error in place of the framework's."""
     if app.openapi_schema is None:
-        schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        schema = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes
+        )
         components = schema["components"]["schemas"]
         for name in ("HTTPValidationError", "ValidationError"):
             components.pop(name, None)

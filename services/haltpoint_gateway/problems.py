@@ -1,4 +1,6 @@
-"""Errors that people read: RFC 9457 problem documents, each with a code, what happened, and a hint what to do."""
+"""Errors that people read: RFC 9457 problem documents, each with a code, what happened, and a hint
+what to do.
+"""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -77,13 +79,16 @@ def redis_unreachable(error: Exception) -> Problem:
         503,
         "redis_unreachable",
         "The gateway cannot reach Redis; the outcome of this request is unknown.",
-        hint="Look at the chain or question first; a task with an Idempotency-Key may be sent again with the same key.",
+        hint="Look at the chain or question first; a task with an Idempotency-Key may be "
+        "sent again with the same key.",
         headers={"Retry-After": "1"},
     )
 
 
 def other_release(error: Exception) -> Problem:
-    """409: what is stored is in another form, or has a field or a value that this release does not know."""
+    """409: what is stored is in another form, or has a field or a value that this release does not
+    know.
+    """
     return Problem(
         409,
         "other_release",
@@ -104,18 +109,24 @@ class ProblemDocument(BaseModel):
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The OpenAPI entries of the errors that a route under /v1 can give: those that all have, and these."""
+    """The OpenAPI entries of the errors that a route under /v1 can give: those that all have, and
+    these.
+    """
     return problem_responses(401, 403, 422, 503, *statuses)
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The OpenAPI entries of these errors and no others."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
-    return {one: {"description": HTTPStatus(one).phrase, "content": content} for one in sorted(statuses)}
+    return {
+        one: {"description": HTTPStatus(one).phrase, "content": content} for one in sorted(statuses)
+    }
 
 
 def install(app: FastAPI) -> None:
-    """Let every error of the application, of the framework and of Redis end as a problem document."""
+    """Let every error of the application, of the framework and of Redis end as a problem
+    document.
+    """
 
     @app.exception_handler(Problem)
     async def problem(_: Request, error: Problem) -> JSONResponse:
@@ -154,9 +165,14 @@ def install(app: FastAPI) -> None:
 
 
 def _fault(item: Mapping[str, Any], route: APIRoute) -> dict[str, Any]:
-    """One validation error of pydantic as field, message and, for an unknown name, the nearest one that exists."""
+    """One validation error of pydantic as field, message and, for an unknown name, the nearest one
+    that exists.
+    """
     place, *path = item["loc"]
-    fault: dict[str, Any] = {"field": ".".join(map(str, path)) or str(place), "message": str(item["msg"])}
+    fault: dict[str, Any] = {
+        "field": ".".join(map(str, path)) or str(place),
+        "message": str(item["msg"]),
+    }
     if item["type"] == "extra_forbidden" and path:
         fault["message"] = "no such field"
         if known := sorted(_fields_at(route, place, path[:-1])):
@@ -167,12 +183,16 @@ def _fault(item: Mapping[str, Any], route: APIRoute) -> dict[str, Any]:
 
 
 def _fields_at(route: APIRoute, place: str, path: list[int | str]) -> list[str]:
-    """The names that are known at a path of names and indexes in the body or the query of a route."""
+    """The names that are known at a path of names and indexes in the body or the query of a
+    route.
+    """
     if place == "body":
         roots = [route.body_field] if route.body_field else []
     else:
         roots = route.dependant.query_params
-    model = next((found for root in roots if (found := _model_in(root.field_info.annotation))), None)
+    model = next(
+        (found for root in roots if (found := _model_in(root.field_info.annotation))), None
+    )
     for name in path:
         if model is not None and not isinstance(name, int):
             model = _model_in(model.__annotations__.get(name))

@@ -1,4 +1,6 @@
-"""What callers may write beside task and answer: queries, headers, small bodies. Unknown names are errors."""
+"""What callers may write beside task and answer: queries, headers, small bodies. Unknown names are
+errors.
+"""
 
 import re
 from typing import Annotated, Final
@@ -11,13 +13,21 @@ from haltpoint.contracts.doors import Form
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
 from haltpoint.runtime.views.history import KEPT
 
-Cursor = Annotated[str, Field(pattern=r"^[0-9]{1,20}_[0-9A-Za-z_.~-]{1,200}$", description="`next_cursor` of a page")]
+Cursor = Annotated[
+    str,
+    Field(pattern=r"^[0-9]{1,20}_[0-9A-Za-z_.~-]{1,200}$", description="`next_cursor` of a page"),
+]
 Limit = Annotated[int, Field(ge=1, le=200, description="items on a page")]
 
 
 IdempotencyKey = Annotated[
     str | None,
-    Header(min_length=1, max_length=255, pattern=r"^[\x21-\x7e]+$", description="The same key again is a repeat."),
+    Header(
+        min_length=1,
+        max_length=255,
+        pattern=r"^[\x21-\x7e]+$",
+        description="The same key again is a repeat.",
+    ),
 ]
 EVENT_ID: Final = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 
@@ -49,11 +59,15 @@ class EventQuery(Form):
     """Which part of a chain's log: what comes behind the event `cursor`."""
 
     cursor: str | None = Field(default=None, pattern=f"^{EVENT_ID.pattern}$")
-    limit: int = Field(default=500, ge=1, le=5000, description="lines of the log; each has a few events")
+    limit: int = Field(
+        default=500, ge=1, le=5000, description="lines of the log; each has a few events"
+    )
 
 
 class Feedback(Form):
-    """What a person says of a chain, or of one action: that it was wrong, or right, in words if they like."""
+    """What a person says of a chain, or of one action: that it was wrong, or right, in words if
+    they like.
+    """
 
     wrong: bool
     action_id: str | None = Field(default=None, max_length=500)

@@ -1,7 +1,9 @@
-"""The logs of watched chains, as event streams send them: read once and written out once for all watchers of a chain.
+"""The logs of watched chains, as event streams send them: read once and written out once for all
+watchers of a chain.
 
-A log is cut into blocks of lines. A stream takes a block, sends what it has not sent yet, and holds nothing else; so
-a thousand watchers cost one read and one copy, and one that never reads costs no more than another.
+A log is cut into blocks of lines. A stream takes a block, sends what it has not sent yet, and holds
+nothing else; so a thousand watchers cost one read and one copy, and one that never reads costs no
+more than another.
 """
 
 import asyncio
@@ -31,7 +33,9 @@ _KEPT: Final = 16 * 1024 * 1024
 """Bytes of all blocks that are kept."""
 
 _READS: Final = 4
-"""Reads under way at once. What a chain's last event says takes long; other requests come between."""
+"""Reads under way at once. What a chain's last event says takes long; other requests come
+between.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,8 @@ class SharedLogs:
 
 
 def as_sse(event: EventView) -> bytes:
-    """One event on the wire: its type, the whole of it as JSON, and its id if a watcher can resume there."""
+    """One event on the wire: its type, the whole of it as JSON, and its id if a watcher can resume
+    there.
+    """
     place = b"id: %s\n" % event.id.encode() if event.id else b""
     return b"event: %s\ndata: %s\n%s\n" % (event.type.encode(), msgspec.json.encode(event), place)

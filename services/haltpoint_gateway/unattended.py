@@ -30,7 +30,10 @@ class Unattended:
         """Look once. Raises redis-py's errors."""
         now = time.monotonic()
         tools = await self._catalogue.read()
-        queues = {found.queue: found for found in await unserved(self._redis, self._topology, tools.values())}
+        queues = {
+            found.queue: found
+            for found in await unserved(self._redis, self._topology, tools.values())
+        }
         for queue, found in queues.items():
             if now >= self._again.get(queue, 0):
                 self._again[queue] = now + _AGAIN_AFTER

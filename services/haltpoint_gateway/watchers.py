@@ -1,4 +1,6 @@
-"""Which event streams watch which chain. A wake-up means "look again" in the log; only progress comes this way."""
+"""Which event streams watch which chain. A wake-up means "look again" in the log; only progress
+comes this way.
+"""
 
 import asyncio
 from collections.abc import Generator
@@ -39,7 +41,8 @@ class Watch:
 
 
 class Watchers:
-    """The open event streams of this process. A lost wake-up delays a watcher until its next heartbeat, no more.
+    """The open event streams of this process. A lost wake-up delays a watcher until its next
+    heartbeat, no more.
 
     `present` is set while there are any.
     """

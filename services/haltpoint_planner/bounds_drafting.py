@@ -1,4 +1,6 @@
-"""From what a model said to what it reads from a goal (C9, C12): beside the steps of a plan, or alone. Total."""
+"""From what a model said to what it reads from a goal (C9, C12): beside the steps of a plan, or
+alone. Total.
+"""
 
 from typing import Any, Final
 

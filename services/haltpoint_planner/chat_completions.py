@@ -1,7 +1,7 @@
 """OpenAI's chat completions over HTTP, streamed or not. The only file that knows httpx.
 
-What may pass is waited out (`model`): no connection, time-outs, 408, 429, 5xx and an error in place of a reply. A
-parameter that a model's server refuses is left out from then on (`parameters`).
+What may pass is waited out (`model`): no connection, time-outs, 408, 429, 5xx and an error in place
+of a reply. A parameter that a model's server refuses is left out from then on (`parameters`).
 """
 
 import asyncio
@@ -46,29 +46,41 @@ _ERRORS: Final = {
     ),
     "HP-307": ("got no request in time", "Give the task more time"),
 }
-"""What the model's server does, and what fixes it; with the names of the settings that say where it is."""
+"""What the model's server does, and what fixes it; with the names of the settings that say where it
+is.
+"""
 _SETTINGS: Final = {"base_url": "HALTPOINT_MODEL__BASE_URL", "api_key": "HALTPOINT_MODEL__API_KEY"}
 
 _log = logs.get(__name__)
 
 
 class ChatCompletions:
-    """The models of one server: the configured one, or that of a `section` of the agents file. `pause`: seconds before
-    the first retry, doubled each time up to a minute.
+    """The models of one server: the configured one, or that of a `section` of the agents file.
+    `pause`: seconds before the first retry, doubled each time up to a minute.
     """
 
     def __init__(
-        self, settings: ModelSettings, http: httpx.AsyncClient, *, section: str | None = None, pause: float = 0.5
+        self,
+        settings: ModelSettings,
+        http: httpx.AsyncClient,
+        *,
+        section: str | None = None,
+        pause: float = 0.5,
     ) -> None:
         self._settings = settings
-        own = {"base_url": f"base_url of [models.{section}]", "api_key": f"the key of [models.{section}]"}
+        own = {
+            "base_url": f"base_url of [models.{section}]",
+            "api_key": f"the key of [models.{section}]",
+        }
         self._named = _SETTINGS if section is None else own
         self._http = http
         self._pause = pause
         self._parameters: dict[str, Parameters] = {}  # by the model's name
 
     async def ask(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
-        """The reply of the model `name`. Raises HaltpointError HP-301 to HP-307 when it cannot be had."""
+        """The reply of the model `name`. Raises HaltpointError HP-301 to HP-307 when it cannot be
+        had.
+        """
         if self._settings.base_url is None:
             raise HaltpointError(
                 "HP-301",
@@ -85,20 +97,29 @@ class ChatCompletions:
         seconds = min(self._settings.timeout, left)
         try:
             async with asyncio.timeout(seconds):
-                status, headers, text = await self._asked(name, self._body(name, prompt, request), request)
+                status, headers, text = await self._asked(
+                    name, self._body(name, prompt, request), request
+                )
         except TimeoutError as error:
             raise PassingError(self._error("HP-302", f"no answer within {seconds:g} s")) from error
         reply = self._judge(name, status, headers, text)
         return replace(reply, usage=msgspec.structs.replace(reply.usage, model=name))
 
-    async def _asked(self, name: str, body: dict[str, Any], request: ThoughtRequest) -> tuple[int, httpx.Headers, str]:
-        """What the server says at last: a refused parameter is taken away, and it is asked again."""
+    async def _asked(
+        self, name: str, body: dict[str, Any], request: ThoughtRequest
+    ) -> tuple[int, httpx.Headers, str]:
+        """What the server says at last: a refused parameter is taken away, and it is asked
+        again.
+        """
         parameters = known = self._parameters.get(name, Parameters())
         while True:
             sent = parameters.put_into(body)
             answer = status, _, text = await self._post(sent, request)
             if status == _OK and parameters.learned != known and parameters != parameters.bare():
-                _log.warning("the model's server refuses some parameters; they are changed from now on", model=name)
+                _log.warning(
+                    "the model's server refuses some parameters; they are changed from now on",
+                    model=name,
+                )
                 self._parameters[name] = parameters.learned
             if status not in _REFUSED or not any(optional in sent for optional in OPTIONAL):
                 return answer
@@ -115,9 +136,14 @@ class ChatCompletions:
             form = {"name": request.kind.value, "strict": not prompt.tools, "schema": prompt.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         # A model that said the wrong thing would say it again: the second time it may vary.
-        return body | {"temperature": 0 if request.attempt == 1 else 0.4, "max_tokens": self._settings.max_tokens}
+        return body | {
+            "temperature": 0 if request.attempt == 1 else 0.4,
+            "max_tokens": self._settings.max_tokens,
+        }
 
-    async def _post(self, body: dict[str, Any], request: ThoughtRequest) -> tuple[int, httpx.Headers, str]:
+    async def _post(
+        self, body: dict[str, Any], request: ThoughtRequest
+    ) -> tuple[int, httpx.Headers, str]:
         try:
             async with self._http.stream(
                 "POST",
@@ -159,7 +185,9 @@ class ChatCompletions:
         raise self._error("HP-304", f"{words} (the model is {name})")
 
     def _headers(self, request: ThoughtRequest) -> dict[str, str]:
-        """The key, and what is asked for, if its server may know that; no step for plans and answers."""
+        """The key, and what is asked for, if its server may know that; no step for plans and
+        answers.
+        """
         headers = {"Content-Type": "application/json"}
         if (key := self._settings.api_key) is not None:
             headers["Authorization"] = f"Bearer {key.get_secret_value()}"
@@ -175,17 +203,23 @@ class ChatCompletions:
         return headers
 
     def _error(self, code: str, why: str, what: str = "") -> HaltpointError:
-        """An error of the model's server, whose words may repeat the key. `what` it does, if that is known better."""
+        """An error of the model's server, whose words may repeat the key. `what` it does, if that
+        is known better.
+        """
         does, fix = _ERRORS[code]
         host = urlsplit(self._settings.base_url or "").netloc.rpartition("@")[2]
         key = self._settings.api_key
         if key is not None and key.get_secret_value():
             why = why.replace(key.get_secret_value(), "***")
-        return HaltpointError(code, f"the model's server {host} {what or does}", why, fix.format(**self._named))
+        return HaltpointError(
+            code, f"the model's server {host} {what or does}", why, fix.format(**self._named)
+        )
 
 
 def _is_private(host: str) -> bool:
-    """Whether a host is on this machine or in its own network, as far as its name or address says."""
+    """Whether a host is on this machine or in its own network, as far as its name or address
+    says.
+    """
     try:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
@@ -194,7 +228,9 @@ def _is_private(host: str) -> bool:
 
 
 def _retry_after(headers: httpx.Headers) -> float | None:
-    """Seconds to wait, from a number or a date; None when the header is missing or makes no sense."""
+    """Seconds to wait, from a number or a date; None when the header is missing or makes no
+    sense.
+    """
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", value):
         return float(value)

@@ -1,4 +1,6 @@
-"""How the planner reaches the servers of models: this machine directly, others as the proxies of its shell say."""
+"""How the planner reaches the servers of models: this machine directly, others as the proxies of
+its shell say.
+"""
 
 import os
 from collections.abc import Generator
@@ -19,7 +21,9 @@ class Connections:
         self._direct = httpx.AsyncClient(transport=httpx.AsyncHTTPTransport())
 
         self._by_proxies: httpx.AsyncClient | None = None
-        """Made for the first server that is not on this machine: a proxy that cannot be used stops nothing else."""
+        """Made for the first server that is not on this machine: a proxy that cannot be used stops
+        nothing else.
+        """
 
     async def __aenter__(self) -> Self:
         return self
@@ -30,7 +34,9 @@ class Connections:
             await self._by_proxies.aclose()
 
     def to(self, base_url: str | None) -> httpx.AsyncClient:
-        """The client for a server. Raises HaltpointError HP-302 when the shell names a proxy that cannot be used."""
+        """The client for a server. Raises HaltpointError HP-302 when the shell names a proxy that
+        cannot be used.
+        """
         if goes_directly(base_url):
             return self._direct
         if self._by_proxies is None:
@@ -48,7 +54,9 @@ def goes_directly(base_url: str | None) -> bool:
 
 @contextmanager
 def without_proxies() -> Generator[None]:
-    """For clients of others that read the environment when they are made: it names no proxies meanwhile."""
+    """For clients of others that read the environment when they are made: it names no proxies
+    meanwhile.
+    """
     names = [name for name in os.environ if name.lower().endswith("_proxy")]
     hidden = {name: os.environ.pop(name) for name in names}
     try:
@@ -60,7 +68,11 @@ def without_proxies() -> Generator[None]:
 def _by_proxies() -> httpx.AsyncClient:
     try:
         return httpx.AsyncClient()
-    except (ImportError, ValueError, httpx.InvalidURL) as error:  # its package is missing, or it is no proxy
+    except (
+        ImportError,
+        ValueError,
+        httpx.InvalidURL,
+    ) as error:  # its package is missing, or it is no proxy
         what = "the proxy in front of the model's server cannot be used"
         fix = "Correct HTTPS_PROXY, HTTP_PROXY or ALL_PROXY of the planner's environment"
         raise HaltpointError("HP-302", what, str(error), fix) from error

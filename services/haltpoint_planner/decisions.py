@@ -1,4 +1,6 @@
-"""The JSON of a decision who works on a task, read as the call of `route` that it is (CONTRACT C9, I3)."""
+"""The JSON of a decision who works on a task, read as the call of `route` that it is (CONTRACT C9,
+I3).
+"""
 
 from typing import Any, Final
 
@@ -11,7 +13,9 @@ _NAMES: Final = {
     "reasoning": "reasoning",
     "confidence": "confidence",
 }
-"""Fields of such JSON, and the parameters that they are. The runtime adds strategy and time itself."""
+"""Fields of such JSON, and the parameters that they are. The runtime adds strategy and time
+itself.
+"""
 
 
 def decision_in(values: tuple[Found, ...], prose: str) -> dict[str, Any] | None:
@@ -21,4 +25,6 @@ def decision_in(values: tuple[Found, ...], prose: str) -> dict[str, Any] | None:
     value = values[0].value
     if not isinstance(value, dict) or value.keys().isdisjoint(("target_agent", "targetAgent")):
         return None
-    return {_NAMES[name]: said for name, said in value.items() if name in _NAMES and said is not None}
+    return {
+        _NAMES[name]: said for name, said in value.items() if name in _NAMES and said is not None
+    }

@@ -1,11 +1,13 @@
-"""The tolerant parser: from what a model said to a proposal (C9, C11). Total: whatever comes in, a value comes out.
+"""The tolerant parser: from what a model said to a proposal (C9, C11). Total: whatever comes in, a
+value comes out.
 
-Models say the same thing in many dialects. Read are native calls, then JSON in the words: bare, fenced, between the
-markers ---JSON_OUTPUT_START--- and ---JSON_OUTPUT_END---, in <tool_call> tags; names of fields in any case and under
-the design documents' names; a provider's whole message that a model writes out; and the forms of `tagged`. Prose is
-content, never an error; so is a call beside it, or of a tool that is not known: the model is asked once whether it
-meant it. What cannot be read as a call although it wants to be one becomes a fault in words, so that the model can be
-told. What can be read in two ways is `repaired`.
+Models say the same thing in many dialects. Read are native calls, then JSON in the words: bare,
+fenced, between the markers ---JSON_OUTPUT_START--- and ---JSON_OUTPUT_END---, in <tool_call> tags;
+names of fields in any case and under the design documents' names; a provider's whole message that a
+model writes out; and the forms of `tagged`. Prose is content, never an error; so is a call beside
+it, or of a tool that is not known: the model is asked once whether it meant it. What cannot be read
+as a call although it wants to be one becomes a fault in words, so that the model can be told. What
+can be read in two ways is `repaired`.
 
 A text that a model only thinks (<think>) is not what it says: nothing is called from there.
 """
@@ -32,23 +34,37 @@ from haltpoint_planner.parsing.json_text import Found, leaves_open, mend, parse,
 from haltpoint_planner.parsing.only_calls import MARKERS, called_in, only_calls, quoted_calls
 from haltpoint_planner.parsing.python_calls import literal_in
 from haltpoint_planner.parsing.replies import Reply
-from haltpoint_planner.parsing.shown import BESIDE_WORDS, MEANT, ends_in_python, read_calls, without_thoughts
+from haltpoint_planner.parsing.shown import (
+    BESIDE_WORDS,
+    MEANT,
+    ends_in_python,
+    read_calls,
+    without_thoughts,
+)
 from haltpoint_planner.parsing.tagged import cut_off, pieces
 from haltpoint_planner.parsing.unread import names_one, pieces_in, unread
 from haltpoint_planner.parsing.wrapped import Said, said_in, words_in
 
 _NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
-MAX_CONTENT: Final = MAX_BODY - 64 * 1024  # bytes of words and arguments as JSON: with the rest they fit into a message
+MAX_CONTENT: Final = (
+    MAX_BODY - 64 * 1024
+)  # bytes of words and arguments as JSON: with the rest they fit into a message
 MAX_CALLS: Final = 32
-_MAX_PROPOSAL: Final = 96 * 1024  # bytes of all arguments together: the message must stay under MAX_BODY
+_MAX_PROPOSAL: Final = (
+    96 * 1024
+)  # bytes of all arguments together: the message must stay under MAX_BODY
 _TOOL_NAME: Final = 128
 _LONGEST_REASON: Final = 2000  # characters of why a step is given up
 _NO_REASON: Final = "The model gave no reason."
 _SHORT: Final = 40  # characters of a name that is no tool's
 _SPOKEN: Final = frozenset({"content", "response", "answer", "finalanswer", "reply", "summary"})
-"""Fields that are the model's own words also behind prose; a message or a result there may be what it shows."""
+"""Fields that are the model's own words also behind prose; a message or a result there may be what
+it shows.
+"""
 
-_MARKED: Final = re.compile(r"-{3}\s*JSON_OUTPUT_START\s*-{3}(.*?)(?:-{3}\s*JSON_OUTPUT_END\s*-{3}|\Z)", re.DOTALL)
+_MARKED: Final = re.compile(
+    r"-{3}\s*JSON_OUTPUT_START\s*-{3}(.*?)(?:-{3}\s*JSON_OUTPUT_END\s*-{3}|\Z)", re.DOTALL
+)
 _NOTHING: Final = re.compile(r'\s*+(?:```[\w-]*+\s*+)?(?:\{\s*+\}|null|"")?\s*+(?:```\s*+)?')
 """A text without anything that a person can read: an empty fence, `{}`, `null`, `""`."""
 
@@ -56,7 +72,8 @@ _WRAPPING: Final = re.compile(rf"{MARKERS}|\bfunctools\Z", re.IGNORECASE)
 _MEANT_AS_JSON: Final = re.compile(
     r"""(?: \A\s* | ```[\w-]*\s* | <tool_calls?>\s* )(?=[{\[])
       | (?= \[? \s{0,64} \{ \s{0,64} ["']?
-            (?:tool|function|name|calls|content|steps|todo|plan|next_?step) [\w-]* ["']? \s{0,64} : )
+            (?:tool|function|name|calls|content|steps|todo|plan|next_?step) [\w-]* ["']?
+            \s{0,64} : )
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -66,7 +83,9 @@ _CUT_OFF: Final = "the call of {} is cut off: the reply reached its limit of tok
 
 @dataclass(slots=True)
 class _Draft:
-    """A proposal in the making; `tools`: all that are known; `cut`: the reply reached its limit of tokens."""
+    """A proposal in the making; `tools`: all that are known; `cut`: the reply reached its limit of
+    tokens.
+    """
 
     tools: Mapping[str, ToolSpec]
     cut: bool
@@ -81,24 +100,31 @@ class _Draft:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A text taken apart: the JSON values in it, and the prose around them; `left`: that of the part that was read."""
+    """A text taken apart: the JSON values in it, and the prose around them; `left`: that of the
+    part that was read.
+    """
 
     values: tuple[Found, ...]
     prose: str
     left: str = ""
 
 
-def draft_proposal(reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, in_words: bool = False) -> Proposal:
+def draft_proposal(
+    reply: Reply, tools: Mapping[str, ToolSpec] = _NO_TOOLS, *, in_words: bool = False
+) -> Proposal:
     """What the model wants in this turn. Native calls go before calls in the words.
 
-    `in_words`: no call is due; calls that the words show are words, as is what cannot be read and names no known tool.
+    `in_words`: no call is due; calls that the words show are words, as is what cannot be read and
+    names no known tool.
     """
     draft = _Draft(tools, reply.cut, repaired=reply.repaired and bool(reply.calls))
     for native in reply.calls:
         _add_call(draft, native.name, native.arguments)
     if len(reply.content) > MAX_BODY:
         draft.words.append(without_surrogates(reply.content[: MAX_CONTENT + 1]))
-        draft.faults.append(f"the reply has {len(reply.content)} characters; at most {MAX_BODY} are read")
+        draft.faults.append(
+            f"the reply has {len(reply.content)} characters; at most {MAX_BODY} are read"
+        )
     elif (decision := _decision(reply, tools)) is not None:
         _add_call(draft, ROUTE, decision)
     elif reply.content:
@@ -120,7 +146,9 @@ def without_guesses(proposal: Proposal) -> Proposal:
     """The proposal as it is sent: calls whose JSON had to be repaired are none (C9)."""
     if not proposal.repaired or not proposal.calls:
         return proposal
-    return msgspec.structs.replace(proposal, calls=(), faults=(*proposal.faults, "the JSON of a call is broken"))
+    return msgspec.structs.replace(
+        proposal, calls=(), faults=(*proposal.faults, "the JSON of a call is broken")
+    )
 
 
 def _end_of(draft: _Draft, content: str) -> tuple[ProposedCall, ...]:
@@ -142,8 +170,8 @@ def _decision(reply: Reply, tools: Mapping[str, ToolSpec]) -> dict[str, Any] | N
 def said(reply: Reply) -> str:
     """What the model said in words, without its thoughts: the text of an answer.
 
-    Words in JSON, bare, fenced or behind a line of prose, are taken out of it; any other text stays as it is, unless it
-    holds nothing that a person can read.
+    Words in JSON, bare, fenced or behind a line of prose, are taken out of it; any other text stays
+    as it is, unless it holds nothing that a person can read.
     """
     text = without_thoughts(without_surrogates(reply.content[:MAX_BODY])).strip()
     if _is_empty(text):
@@ -157,7 +185,9 @@ def said(reply: Reply) -> str:
     if guess or not words.prose:
         return cut(told.strip())
     spoken = isinstance(found[0].value, dict) and not _SPOKEN.isdisjoint(map(plain, found[0].value))
-    return cut(f"{words.prose}\n{told}".strip() if spoken and text.rstrip("`\n ").endswith("}") else text)
+    return cut(
+        f"{words.prose}\n{told}".strip() if spoken and text.rstrip("`\n ").endswith("}") else text
+    )
 
 
 def _is_empty(text: str) -> bool:
@@ -187,7 +217,9 @@ def take_apart(text: str) -> Words:
 
 
 def mended(text: str) -> Found | None:
-    """The JSON that a text seems to begin and does not finish, or writes wrongly; None when it is plainly prose."""
+    """The JSON that a text seems to begin and does not finish, or writes wrongly; None when it is
+    plainly prose.
+    """
     return _guess(text)[0]
 
 
@@ -199,14 +231,20 @@ def _guess(text: str) -> tuple[Found | None, str]:
     call, meant = cut_off(text), _MEANT_AS_JSON.search(text)
     if call is not None or meant is None:
         return call, ""
-    return mend(text[meant.end() :]), "" if meant[0].startswith("<") else _WRAPPING.sub("", text[: meant.start()])
+    return mend(text[meant.end() :]), "" if meant[0].startswith("<") else _WRAPPING.sub(
+        "", text[: meant.start()]
+    )
 
 
 def cut(text: str, room: int = MAX_CONTENT) -> str:
-    """At most so many bytes as JSON; what is longer ends with a mark that says how many characters were cut off."""
+    """At most so many bytes as JSON; what is longer ends with a mark that says how many characters
+    were cut off.
+    """
     if _size(text) <= room:
         return text
-    kept = bisect_right(range(min(len(text), room)), room, key=lambda length: _size(text[:length])) - 1
+    kept = (
+        bisect_right(range(min(len(text), room)), room, key=lambda length: _size(text[:length])) - 1
+    )
     return f"{text[:kept]} [cut: {len(text) - kept} more characters]"
 
 
@@ -258,17 +296,28 @@ def _read_words(draft: _Draft, content: str, *, calls_too: bool, in_words: bool)
     else:
         fault = unread(meant, left, json=bool(read or words.values))
         words_only = not (fault or read or in_words)
-        if words_only and (ends_in_python(spoken, draft.tools) or quoted_calls(spoken, draft.tools)):
+        if words_only and (
+            ends_in_python(spoken, draft.tools) or quoted_calls(spoken, draft.tools)
+        ):
             _ask(draft, BESIDE_WORDS)
-    if draft.cut and not (read or fault) and _CALLING.match(spoken) and names_one(spoken, draft.tools):
+    if (
+        draft.cut
+        and not (read or fault)
+        and _CALLING.match(spoken)
+        and names_one(spoken, draft.tools)
+    ):
         fault = _CUT_OFF.format("a tool")
     if in_words and not (draft.calls or draft.faults or names_one(spoken, draft.tools)):
         fault = None
     draft.faults += [fault] if fault else []
 
 
-def _in_doubt(read: Sequence[tuple[Found, Said | None]], tools: Mapping[str, ToolSpec], *, beside: bool) -> str:
-    """Why the calls that were read are only shown: they are `beside` words, or no tool of theirs is known; else ""."""
+def _in_doubt(
+    read: Sequence[tuple[Found, Said | None]], tools: Mapping[str, ToolSpec], *, beside: bool
+) -> str:
+    """Why the calls that were read are only shown: they are `beside` words, or no tool of theirs is
+    known; else "".
+    """
     if not any(found.tool or (said and said.calls) for found, said in read):
         return ""
     names = [bare_name(name) for found, _ in read for name in called_in(found, tools)]
@@ -279,14 +328,21 @@ def _in_doubt(read: Sequence[tuple[Found, Said | None]], tools: Mapping[str, Too
 
 
 def _ask(draft: _Draft, why: str) -> None:
-    """The model is asked, once and without a strike, whether it meant the call that its words show (C9)."""
+    """The model is asked, once and without a strike, whether it meant the call that its words show
+    (C9).
+    """
     draft.shown = True
     draft.faults.append(f"{why}, so nothing was called; {MEANT}")
 
 
-def _saying(values: Sequence[Found], tools: Mapping[str, ToolSpec], *, alone: bool) -> list[tuple[Found, Said | None]]:
+def _saying(
+    values: Sequence[Found], tools: Mapping[str, ToolSpec], *, alone: bool
+) -> list[tuple[Found, Said | None]]:
     """The values that are calls of a tool named outside of them, or say something themselves."""
-    said = ((found, None if found.tool else said_in(found.value, tools, alone=alone)) for found in values)
+    said = (
+        (found, None if found.tool else said_in(found.value, tools, alone=alone))
+        for found in values
+    )
     return [(found, told) for found, told in said if found.tool or told is not None]
 
 
@@ -304,25 +360,35 @@ def _take(draft: _Draft, said: Said, *, calls_too: bool) -> None:
 
 
 def _add_call(draft: _Draft, name: str, arguments: object, *, expected: object = None) -> None:
-    """One more call, or one more fault. A call whose arguments cannot be read is never made with none."""
+    """One more call, or one more fault. A call whose arguments cannot be read is never made with
+    none.
+    """
     tool = without_surrogates(bare_name(name))
     if not tool or len(tool) > _TOOL_NAME:
-        draft.faults.append(f"a call names no tool: {tool[:_SHORT]!r}" if tool else "a call names no tool")
+        draft.faults.append(
+            f"a call names no tool: {tool[:_SHORT]!r}" if tool else "a call names no tool"
+        )
         return
     found = _arguments(arguments)
     if draft.cut and (found is None or found.repaired or draft.repaired or arguments == ""):
         draft.faults.append(_CUT_OFF.format(tool))
         return
-    exact = parse(json.dumps(found.value)) if found is not None else None  # the limits are those of the whole
+    exact = (
+        parse(json.dumps(found.value)) if found is not None else None
+    )  # the limits are those of the whole
     if found is None or exact is None:
         draft.faults.append(f"the arguments of {tool} are not a JSON object within the limits")
         return
     size = len(json.dumps(exact.value, separators=(",", ":")))  # as the executor sends it on
     if size > MAX_ARGUMENTS or draft.size + size > _MAX_PROPOSAL:
-        draft.faults.append(f"the arguments of {tool} have {size} bytes; at most {MAX_ARGUMENTS} are taken")
+        draft.faults.append(
+            f"the arguments of {tool} have {size} bytes; at most {MAX_ARGUMENTS} are taken"
+        )
     elif len(draft.calls) == MAX_CALLS:
         draft.faults.append(f"more than {MAX_CALLS} calls; {tool} was left out")
-    elif (tool, exact.value) not in ((call.tool, call.arguments) for call in draft.calls):  # else it is a stutter
+    elif (tool, exact.value) not in (
+        (call.tool, call.arguments) for call in draft.calls
+    ):  # else it is a stutter
         told = without_surrogates(expected)[:MOST_EXPECTED] if isinstance(expected, str) else ""
         draft.calls.append(ProposedCall(tool=tool, arguments=exact.value, expected=told))
         draft.size += size + _size(told)

@@ -1,7 +1,9 @@
-"""One task per question to the model, in slots, under a lease that is renewed (R9): think once, record once.
+"""One task per question to the model, in slots, under a lease that is renewed (R9): think once,
+record once.
 
-A thought costs money and takes seconds. One that is recorded is never paid for again; one that was paid for and not
-recorded (a crash in between) is paid for a second time, and still only one is recorded.
+A thought costs money and takes seconds. One that is recorded is never paid for again; one that was
+paid for and not recorded (a crash in between) is paid for a second time, and still only one is
+recorded.
 """
 
 import asyncio
@@ -39,7 +41,9 @@ from haltpoint_planner.prompting.context import Context, ContextReader
 from haltpoint_planner.thoughts import chosen, failed, reply_to, words_of
 
 DRAIN: Final = 5.0
-"""Seconds that thoughts under way have at the end; the others are handed back and paid for again."""
+"""Seconds that thoughts under way have at the end; the others are handed back and paid for
+again.
+"""
 
 LOOK: Final = 1.0
 """Seconds between two looks for cancelled chains."""
@@ -48,7 +52,9 @@ _log = logs.get(__name__)
 
 
 class PlannerHandler:
-    """The planner's handlers: `slots` thoughts at once, over all of `streams` together, each read one by one."""
+    """The planner's handlers: `slots` thoughts at once, over all of `streams` together, each read
+    one by one.
+    """
 
     def __init__(
         self,
@@ -72,7 +78,8 @@ class PlannerHandler:
         self._prices = prices
         self._phrases = phrases or Phrases()
         self._slots = asyncio.Semaphore(slots)
-        # So many may run while each reader still waits for one more, and all together never are more than the slots.
+        # So many may run while each reader still waits for one more, and all together never are
+        # more than the slots.
         self._spare = slots - streams
         self._running: dict[EntryRef, asyncio.Task[None]] = {}
         self._asked: dict[EntryRef, ToPlanner] = {}
@@ -84,17 +91,24 @@ class PlannerHandler:
         self._stopping = stopping
 
     async def handle(self, entries: list[Entry]) -> None:
-        """Put entries into slots; return when a slot is free for the next one, or when a suspect is finished."""
+        """Put entries into slots; return when a slot is free for the next one, or when a suspect is
+        finished.
+        """
         refs = {EntryRef.of(entry.stream, entry.id): entry for entry in entries}
         for ref, entry in refs.items():
             if ref not in self._running:
-                self._running[ref] = asyncio.create_task(self._slot(ref, entry), name=f"thought {entry.id}")
+                self._running[ref] = asyncio.create_task(
+                    self._slot(ref, entry), name=f"thought {entry.id}"
+                )
         if entries[0].deliveries > 1:
             await asyncio.wait([self._running[ref] for ref in refs])
             return
         async with self._ended:
             await self._ended.wait_for(
-                lambda: self._stopping.is_set() or (not self._paused and len(self._running) <= self._spare)
+                lambda: (
+                    self._stopping.is_set()
+                    or (not self._paused and len(self._running) <= self._spare)
+                )
             )
 
     def has_lease(self, stream: str, entry_id: str) -> bool:
@@ -103,7 +117,9 @@ class PlannerHandler:
 
     @asynccontextmanager
     async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
-        """No other thought is in hand in here: wait until all that were are finished, and let the readers wait."""
+        """No other thought is in hand in here: wait until all that were are finished, and let the
+        readers wait.
+        """
         async with self._one_suspect:
             self._paused = True
             try:
@@ -117,16 +133,24 @@ class PlannerHandler:
                     self._ended.notify_all()
 
     async def renew_leases(self) -> None:
-        """Keep the leases of all thoughts under way; one whose lease is lost is cancelled: another planner has it."""
+        """Keep the leases of all thoughts under way; one whose lease is lost is cancelled: another
+        planner has it.
+        """
         running = list(self._running.items())
-        kept = await self._receipt_store.heartbeat([Lease(ref) for ref, _ in running]) if running else []
+        kept = (
+            await self._receipt_store.heartbeat([Lease(ref) for ref, _ in running])
+            if running
+            else []
+        )
         for (ref, task), ours in zip(running, kept, strict=True):
             if not ours and not task.done():
                 _log.warning("lost the lease of a thought", entry=ref.entry)
                 task.cancel()
 
     async def stop_cancelled(self) -> None:
-        """Break off the thoughts under way whose chains were cancelled: their replies are not paid for any longer."""
+        """Break off the thoughts under way whose chains were cancelled: their replies are not paid
+        for any longer.
+        """
         asked = dict(self._asked)
         leases = [Lease(ref, message.data.thought_id) for ref, message in asked.items()]
         cancelled = await self._receipt_store.cancelled(leases)
@@ -137,13 +161,18 @@ class PlannerHandler:
 
     async def exhausted(self, entry: Entry) -> None:
         """Dead-letter an entry that no attempt finished, and report that to its chain."""
-        message, why = _question(entry), f"it was begun {entry.deliveries - 1} times and never finished"
+        message, why = (
+            _question(entry),
+            f"it was begun {entry.deliveries - 1} times and never finished",
+        )
         fix = "Look at the planner's log; haltpoint dlq list has the message"
         error = HaltpointError("HP-308", "the thought was given up", why, fix)
         await self._dead_letters.add(
             EntryRef.of(entry.stream, entry.id),
             DeadLetterReason.DELIVERIES_EXHAUSTED,
-            about=loss_of(entry.fields, message) if isinstance(message, Rejected) else failed(message, error),
+            about=loss_of(entry.fields, message)
+            if isinstance(message, Rejected)
+            else failed(message, error),
         )
 
     async def let_go(self) -> None:
@@ -162,7 +191,9 @@ class PlannerHandler:
         for task in unfinished.values():
             task.cancel()
         await asyncio.gather(*unfinished.values(), return_exceptions=True)
-        await asyncio.gather(*(self._receipt_store.release(Lease(ref)) for ref in unfinished), return_exceptions=True)
+        await asyncio.gather(
+            *(self._receipt_store.release(Lease(ref)) for ref in unfinished), return_exceptions=True
+        )
 
     async def _slot(self, ref: EntryRef, entry: Entry) -> None:
         try:
@@ -171,7 +202,9 @@ class PlannerHandler:
             async with self._slots:
                 await self._think(ref, entry)
         except UNREACHABLE as error:
-            _log.warning("Redis is unreachable; the thought comes back after its lease", reason=str(error))
+            _log.warning(
+                "Redis is unreachable; the thought comes back after its lease", reason=str(error)
+            )
         except Exception:  # noqa: BLE001 - a fault of ours is no reason to lose the others
             _log.exception("a thought failed; it comes back after its lease", entry=entry.id)
         finally:
@@ -187,23 +220,31 @@ class PlannerHandler:
             await self._dead_letters.add(ref, message.reason, message.detail, about=about)
             return
         request, self._asked[ref] = message.data, message
-        with logs.about(chain=chain_of(request.thought_id), step=request.step_id, trace=message.traceparent):
+        with logs.about(
+            chain=chain_of(request.thought_id), step=request.step_id, trace=message.traceparent
+        ):
             try:
                 context = await self._reader.read(request)
             except HaltpointError as error:
                 await self._receipt_store.record_thought(ref, _failed(message, error))
                 return
-            if context is None:  # `record_thought` finds that out again, in one step with the acknowledgement
+            if (
+                context is None
+            ):  # `record_thought` finds that out again, in one step with the acknowledgement
                 await self._receipt_store.record_thought(ref, failed(message, _too_late()))
                 return
             if context.function is not None and request.kind is ThoughtKind.ROUTE:
-                await self._receipt_store.record_thought(ref, await _by_function(message, context, context.function))
+                await self._receipt_store.record_thought(
+                    ref, await _by_function(message, context, context.function)
+                )
                 return
             section = None if context.agent is None else context.agent.model
             name = self._models.name_of(context.endpoint, another=request.other_model)
             provider = context.endpoint.provider if context.endpoint else None
             span = self._span(message, name, provider, context.task.conversation_id)
-            message = msgspec.structs.replace(message, traceparent=telemetry.context_of(span, message.traceparent))
+            message = msgspec.structs.replace(
+                message, traceparent=telemetry.context_of(span, message.traceparent)
+            )
             try:
                 model = self._models.port_to(section, context.endpoint)
                 reply = await _ask(model, name, context)
@@ -213,21 +254,37 @@ class PlannerHandler:
                 return
             reply = replace(reply, usage=priced(reply.usage, self._prices))
             asked, said = reply.usage.input_tokens, reply.usage.output_tokens
-            telemetry.finish(span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said})
+            telemetry.finish(
+                span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said}
+            )
             if reply.cut:
-                limit = "HALTPOINT_MODEL__MAX_TOKENS" if section is None else f"max_tokens of [models.{section}]"
+                limit = (
+                    "HALTPOINT_MODEL__MAX_TOKENS"
+                    if section is None
+                    else f"max_tokens of [models.{section}]"
+                )
                 _log.warning(
-                    f"a reply reached its limit of tokens and is cut off; raise {limit}", kind=request.kind.value
+                    f"a reply reached its limit of tokens and is cut off; raise {limit}",
+                    kind=request.kind.value,
                 )
             thought = reply_to(message, reply, context.known, self._phrases)
             outcome = await self._receipt_store.record_thought(ref, thought, words_of(reply))
-            _log.info("thought", kind=request.kind.value, outcome=outcome.value, input_tokens=asked, output_tokens=said)
+            _log.info(
+                "thought",
+                kind=request.kind.value,
+                outcome=outcome.value,
+                input_tokens=asked,
+                output_tokens=said,
+            )
 
-    def _span(self, message: ToPlanner, model: str, provider: str | None, conversation: str | None) -> Span | None:
+    def _span(
+        self, message: ToPlanner, model: str, provider: str | None, conversation: str | None
+    ) -> Span | None:
         request = message.data
         attributes: dict[str, telemetry.Value] = {
             telemetry.OPERATION: "chat",
-            telemetry.PROVIDER: provider or "openai",  # whose API it speaks: more is not known of an address
+            telemetry.PROVIDER: provider
+            or "openai",  # whose API it speaks: more is not known of an address
             telemetry.MODEL: model,
             telemetry.CHAIN: chain_of(request.thought_id),
             telemetry.THOUGHT: request.kind.value,
@@ -235,17 +292,27 @@ class PlannerHandler:
         }
         which = {telemetry.STEP: request.step_id, telemetry.CONVERSATION: conversation}
         attributes |= {name: value for name, value in which.items() if value}
-        return self._tracing.start(f"chat {model}", message.traceparent, SpanKind.CLIENT, attributes)
+        return self._tracing.start(
+            f"chat {model}", message.traceparent, SpanKind.CLIENT, attributes
+        )
 
 
 async def _ask(model: Model, name: str, context: Context) -> Reply:
-    """The reply of a model to one prompt; both are in the log, without secrets, where the agent is `verbose`."""
+    """The reply of a model to one prompt; both are in the log, without secrets, where the agent is
+    `verbose`.
+    """
     prompt, request = prompts.build(context), context.request
     verbose = context.agent is not None and context.agent.verbose
     if verbose:
         tools = [tool["function"]["name"] for tool in prompt.tools]
         messages = starred(list(prompt.messages))
-        _log.info("prompt", kind=request.kind.value, thought=request.thought_id, messages=messages, tools=tools)
+        _log.info(
+            "prompt",
+            kind=request.kind.value,
+            thought=request.thought_id,
+            messages=messages,
+            tools=tools,
+        )
     reply = await model.ask(name, prompt, request)
     if verbose:
         said = without_secrets(words_of(reply))
@@ -263,7 +330,9 @@ async def _by_function(message: ToPlanner, context: Context, path: str) -> Thoug
 
 
 def _too_late() -> HaltpointError:
-    return HaltpointError("HP-309", "a model reply came too late", "its chain or step has ended", "Do nothing")
+    return HaltpointError(
+        "HP-309", "a model reply came too late", "its chain or step has ended", "Do nothing"
+    )
 
 
 def _failed(message: ToPlanner, error: HaltpointError) -> Thought:
@@ -278,7 +347,9 @@ def _question(entry: Entry) -> ToPlanner | Rejected:
 
 
 def priced(usage: Usage, prices: Mapping[str, Price]) -> Usage:
-    """The usage with its cost by the price table; a model port that knows the cost better has said it already."""
+    """The usage with its cost by the price table; a model port that knows the cost better has said
+    it already.
+    """
     price = prices.get(usage.model)
     if usage.cost or price is None:
         return usage

@@ -1,7 +1,8 @@
-"""The port to a model: what the planner needs of any provider. `chat_completions` is the one that comes with it.
+"""The port to a model: what the planner needs of any provider. `chat_completions` is the one that
+comes with it.
 
-A failure that may pass is tried again, whoever the provider is: with back-off, as long as the provider says, never
-beyond the thought's deadline.
+A failure that may pass is tried again, whoever the provider is: with back-off, as long as the
+provider says, never beyond the thought's deadline.
 """
 
 import time
@@ -30,23 +31,28 @@ class Model(Protocol):
     async def ask(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
         """The reply of the model that is called `name`, before `request.deadline`.
 
-        `Reply.usage` holds the tokens and the model's name. Raises HaltpointError HP-301 to HP-307 when there is none,
-        HP-310 when the model's provider cannot be used.
+        `Reply.usage` holds the tokens and the model's name. Raises HaltpointError HP-301 to HP-307
+        when there is none, HP-310 when the model's provider cannot be used.
         """
         ...
 
 
 @dataclass(eq=False)
 class PassingError(Exception):
-    """Something that may be better the next time. `after`: seconds that the provider asked to wait."""
+    """Something that may be better the next time. `after`: seconds that the provider asked to
+    wait.
+    """
 
     error: HaltpointError
     after: float | None = None
 
 
-async def patiently(ask: Callable[[], Awaitable[Reply]], request: ThoughtRequest, pause: float) -> Reply:
-    """What `ask` returns at last; a PassingError of it is waited out, in `pause` seconds the first time, doubled each
-    time up to a minute. Raises the HaltpointError of the last one, and what else `ask` raises.
+async def patiently(
+    ask: Callable[[], Awaitable[Reply]], request: ThoughtRequest, pause: float
+) -> Reply:
+    """What `ask` returns at last; a PassingError of it is waited out, in `pause` seconds the first
+    time, doubled each time up to a minute. Raises the HaltpointError of the last one, and what else
+    `ask` raises.
     """
 
     def wait(error: Exception) -> bool | float:
@@ -54,12 +60,22 @@ async def patiently(ask: Callable[[], Awaitable[Reply]], request: ThoughtRequest
             return False
         after = error.after or 0.0
         again = after <= min(LONGEST_WAIT, seconds_left(request))
-        _log.warning("the model request failed", reason=str(error.error), again=again, thought=request.thought_id)
+        _log.warning(
+            "the model request failed",
+            reason=str(error.error),
+            again=again,
+            thought=request.thought_id,
+        )
         return again if error.after is None else again and error.after
 
     try:
         async for attempt in stamina.retry_context(
-            on=wait, attempts=ATTEMPTS, timeout=None, wait_initial=pause, wait_max=60.0, wait_jitter=pause
+            on=wait,
+            attempts=ATTEMPTS,
+            timeout=None,
+            wait_initial=pause,
+            wait_max=60.0,
+            wait_jitter=pause,
         ):
             with attempt:
                 return await ask()

@@ -1,4 +1,6 @@
-"""The models that thoughts go to: the configured one, and those that agents name in the agents file."""
+"""The models that thoughts go to: the configured one, and those that agents name in the agents
+file.
+"""
 
 import os
 from typing import Final
@@ -26,14 +28,16 @@ class Models:
         self._own: dict[ModelEndpoint, Model] = {}
 
     def name_of(self, endpoint: ModelEndpoint | None, *, another: bool) -> str:
-        """What the model is called where it is; `another`: a person wants the other one to try, if there is one."""
+        """What the model is called where it is; `another`: a person wants the other one to try, if
+        there is one.
+        """
         return self._configured.chosen(another) if endpoint is None else endpoint.name
 
     def port_to(self, section: str | None, endpoint: ModelEndpoint | None) -> Model:
         """The port to the model of this section of the agents file; None: the configured one.
 
-        Raises HaltpointError HP-302 when the proxy before it cannot be used, HP-303 when the environment has no key
-        for it, and HP-310 when its provider cannot be used.
+        Raises HaltpointError HP-302 when the proxy before it cannot be used, HP-303 when the
+        environment has no key for it, and HP-310 when its provider cannot be used.
         """
         if endpoint is None:
             return self._configured_port()
@@ -69,6 +73,11 @@ def _key(section: str, variable: str | None) -> SecretStr | None:
     if variable is None:
         return None
     if not (key := os.environ.get(variable)):
-        what, why = f"the model {section} has no key", f"{variable} is not set in the planner's environment"
-        raise HaltpointError("HP-303", what, why, f"Set {variable}, or correct api_key_env of [models.{section}]")
+        what, why = (
+            f"the model {section} has no key",
+            f"{variable} is not set in the planner's environment",
+        )
+        raise HaltpointError(
+            "HP-303", what, why, f"Set {variable}, or correct api_key_env of [models.{section}]"
+        )
     return SecretStr(key)

@@ -1,8 +1,10 @@
-"""From what a model said to a plan with tidy step ids, or to the fault in words (C1, C9). Total, like `drafting`.
+"""From what a model said to a plan with tidy step ids, or to the fault in words (C1, C9). Total,
+like `drafting`.
 
-Known fields only, in any dialect. What a model says of limits, on_failure and ready calls is not taken over: a drafted
-plan may not loosen anything, and the arguments of its calls are asked for when their turn has come. What it says of
-tool_validation_mode is, as its word: the chain lets it tighten only.
+Known fields only, in any dialect. What a model says of limits, on_failure and ready calls is not
+taken over: a drafted plan may not loosen anything, and the arguments of its calls are asked for
+when their turn has come. What it says of tool_validation_mode is, as its word: the chain lets it
+tighten only.
 """
 
 import re
@@ -29,11 +31,15 @@ _MODES: Final = frozenset(mode.value for mode in ValidationMode)
 _STEPS: Final = ("steps", "todolist", "todos", "plan", "tasks")
 _DESCRIPTIONS: Final = ("description", "task", "title", "name", "step")
 _TOOLS: Final = ("requiredtools", "tools", "tool", "toolcalls")
-_NO_PLAN: Final = 'the reply holds no plan; answer with one JSON object: {"bounds": {...}, "steps": [...]}'
+_NO_PLAN: Final = (
+    'the reply holds no plan; answer with one JSON object: {"bounds": {...}, "steps": [...]}'
+)
 
 
 def draft_plan(reply: Reply) -> Plan | str:
-    """The plan that the model drew up, or what is wrong with its answer, as a half-sentence for the model."""
+    """The plan that the model drew up, or what is wrong with its answer, as a half-sentence for the
+    model.
+    """
     content = without_surrogates(reply.content)
     if len(content) > MAX_BODY:
         return f"the reply has {len(content)} characters; at most {MAX_BODY} are read"
@@ -44,7 +50,10 @@ def draft_plan(reply: Reply) -> Plan | str:
     if guess is None or (steps := _steps_in(guess.value)) is None:
         return _NO_PLAN
     if reply.cut or not content.rstrip().rstrip("`").rstrip().endswith(("}", "]", "---")):
-        return "the JSON of the plan ends too early; send the whole plan, and keep the descriptions short"
+        return (
+            "the JSON of the plan ends too early; send the whole plan, and keep the "
+            "descriptions short"
+        )
     return _plan(steps)
 
 
@@ -58,7 +67,11 @@ def asked_in_place(reply: Reply) -> str | None:
 def _steps_in(value: object) -> list[Any] | None:
     """The list of steps in a JSON value: under one of its names, or the value itself."""
     if isinstance(value, list):
-        return value if any(isinstance(item, dict) and "description" in fields(item) for item in value) else None
+        return (
+            value
+            if any(isinstance(item, dict) and "description" in fields(item) for item in value)
+            else None
+        )
     named = fields(value) if isinstance(value, dict) else {}
     for name in _STEPS:
         inner = named.get(name)
@@ -74,11 +87,15 @@ def _plan(entries: list[Any]) -> Plan | str:
         return "the plan has no steps"
     if len(entries) > MAX_STEPS:
         return f"the plan has {len(entries)} steps; at most {MAX_STEPS} are allowed"
-    named = [fields(entry) if isinstance(entry, dict) else {"description": entry} for entry in entries]
+    named = [
+        fields(entry) if isinstance(entry, dict) else {"description": entry} for entry in entries
+    ]
     given = [_text(entry.get("id"), _DESCRIPTION) for entry in named]
     # Good ids stay as they are; the others become the next free one of s1, s2, ...
     free = (name for number in count(1) if (name := f"s{number}") not in given)
-    tidy = [each if STEP_ID.fullmatch(each) and each not in _RESERVED else next(free) for each in given]
+    tidy = [
+        each if STEP_ID.fullmatch(each) and each not in _RESERVED else next(free) for each in given
+    ]
     renamed = {old: new for old, new in zip(given, tidy, strict=True) if old}
     renamed = renamed or {str(number): each for number, each in enumerate(tidy, start=1)}
     plan = Plan(steps=tuple(_step(*each, renamed) for each in zip(named, given, tidy, strict=True)))
@@ -119,7 +136,9 @@ def _is_true(value: object) -> bool:
 
 
 def _dependencies(entry: dict[str, Any]) -> Iterator[str]:
-    given: object = next((entry[key] for key in ("dependencies", "dependson") if entry.get(key) is not None), [])
+    given: object = next(
+        (entry[key] for key in ("dependencies", "dependson") if entry.get(key) is not None), []
+    )
     if isinstance(given, str):
         given = re.findall(r"[^,\s]+", given)
     for each in listed(given)[:MAX_STEPS]:
@@ -127,20 +146,27 @@ def _dependencies(entry: dict[str, Any]) -> Iterator[str]:
 
 
 def _names(value: object) -> list[str]:
-    """Names of tools: a list of texts or of objects that have a name, or one text. Without repeats."""
+    """Names of tools: a list of texts or of objects that have a name, or one text. Without
+    repeats.
+    """
     names: list[str] = []
     for each in listed(value)[:_MOST_NAMES]:
         name = each
         if isinstance(each, dict):
             named = fields(each)
-            name = next((named[key] for key in ("toolname", "tool", "name", "function") if key in named), None)
+            name = next(
+                (named[key] for key in ("toolname", "tool", "name", "function") if key in named),
+                None,
+            )
         if isinstance(name, str) and name.strip():
             names.append(_text(bare_name(name), 128))
     return list(dict.fromkeys(names))
 
 
 def _text(value: object, limit: int) -> str:
-    """A text of at most `limit` characters; numbers become their digits, anything else the empty text."""
+    """A text of at most `limit` characters; numbers become their digits, anything else the empty
+    text.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return str(value).strip()[:limit]

@@ -1,7 +1,8 @@
-"""Any model of pydantic-ai behind our port: `provider` of a section of the agents file, with haltpoint[providers].
+"""Any model of pydantic-ai behind our port: `provider` of a section of the agents file, with
+haltpoint[providers].
 
-The only file that knows pydantic-ai. It is imported when a model of it is asked for, since it is an extra, and what its
-providers need comes in packages of their own.
+The only file that knows pydantic-ai. It is imported when a model of it is asked for, since it is an
+extra, and what its providers need comes in packages of their own.
 """
 
 import asyncio
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
 _SHOWN: Final = 300  # characters of a provider's own words in an error
 _ERRORS: Final = {
     "HP-302": ("cannot be reached", "Check the network, and base_url of [models.{section}]"),
-    "HP-303": ("rejects the key", "Check api_key_env of [models.{section}], or the provider's own variable"),
+    "HP-303": (
+        "rejects the key",
+        "Check api_key_env of [models.{section}], or the provider's own variable",
+    ),
     "HP-304": ("rejects the request", "Check provider and name of [models.{section}]"),
     "HP-305": ("answered with an error", "Try again later, or use another model"),
     "HP-306": ("did not reply with something to read", "Try again, or use another model"),
@@ -42,8 +46,9 @@ _ERRORS: Final = {
 
 
 def provided(section: str, endpoint: ModelEndpoint, key: SecretStr | None) -> "ProviderPort":
-    """The port to the model of a section that names a provider. Raises HaltpointError HP-310 when pydantic-ai, or what
-    the provider needs, is not installed, or when there is no such provider; HP-303 when it has no key.
+    """The port to the model of a section that names a provider. Raises HaltpointError HP-310 when
+    pydantic-ai, or what the provider needs, is not installed, or when there is no such provider;
+    HP-303 when it has no key.
     """
     about = _About(section, endpoint.provider or "", key)
     try:
@@ -66,11 +71,15 @@ def provided(section: str, endpoint: ModelEndpoint, key: SecretStr | None) -> "P
         with without_proxies() if direct else nullcontext():
             found = infer_model(name, provider) if given else infer_model(name)
     except ImportError as error:
-        raise about.error("HP-310", str(error), f"Run: pip install 'pydantic-ai-slim[{endpoint.provider}]'") from error
+        raise about.error(
+            "HP-310", str(error), f"Run: pip install 'pydantic-ai-slim[{endpoint.provider}]'"
+        ) from error
     except (TypeError, ValueError) as error:  # no such provider, or none that takes what is given
         raise about.error("HP-310", str(error)) from error
     except UserError as error:
-        raise about.error("HP-310" if str(error).startswith("Unknown model") else "HP-303", str(error)) from error
+        raise about.error(
+            "HP-310" if str(error).startswith("Unknown model") else "HP-303", str(error)
+        ) from error
     return ProviderPort(found, about, endpoint)
 
 
@@ -93,9 +102,13 @@ class _About:
 
 
 class ProviderPort:
-    """One model of pydantic-ai. `pause`: seconds before the first retry, doubled each time up to a minute."""
+    """One model of pydantic-ai. `pause`: seconds before the first retry, doubled each time up to a
+    minute.
+    """
 
-    def __init__(self, model: "ProviderModel", about: _About, endpoint: ModelEndpoint, *, pause: float = 0.5) -> None:
+    def __init__(
+        self, model: "ProviderModel", about: _About, endpoint: ModelEndpoint, *, pause: float = 0.5
+    ) -> None:
         self._model = model
         self._about = about
         self._endpoint = endpoint
@@ -129,7 +142,9 @@ class ProviderPort:
                     model_request_parameters=self._parameters(prompt, request),
                 )
         except TimeoutError as error:
-            raise PassingError(self._about.error("HP-302", f"no answer within {seconds:g} s")) from error
+            raise PassingError(
+                self._about.error("HP-302", f"no answer within {seconds:g} s")
+            ) from error
         except ModelAPIError as error:
             code, passing = _kind_of(error)
             told = self._about.error(code, str(error))
@@ -140,7 +155,9 @@ class ProviderPort:
         return _reply(response, name)
 
     def _parameters(self, prompt: Prompt, request: ThoughtRequest) -> "ModelRequestParameters":
-        """The tools; without any the form of the answer where the model takes one: the prompt has it in words, too."""
+        """The tools; without any the form of the answer where the model takes one: the prompt has
+        it in words, too.
+        """
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
         from pydantic_ai.tools import ToolDefinition
@@ -149,12 +166,16 @@ class ProviderPort:
         if functions:
             tools = [
                 ToolDefinition(
-                    name=one["name"], description=one["description"], parameters_json_schema=one["parameters"]
+                    name=one["name"],
+                    description=one["description"],
+                    parameters_json_schema=one["parameters"],
                 )
                 for one in functions
             ]
             return ModelRequestParameters(function_tools=tools)
-        if prompt.schema is None or not self._model.profile.get("supports_json_schema_output", False):
+        if prompt.schema is None or not self._model.profile.get(
+            "supports_json_schema_output", False
+        ):
             return ModelRequestParameters()
         form = OutputObjectDefinition(prompt.schema, name=request.kind.value, strict=True)
         return ModelRequestParameters(output_mode="native", output_object=form)
@@ -171,14 +192,22 @@ def _kind_of(error: "ModelAPIError") -> tuple[str, bool]:
         return "HP-303", False
     if isinstance(error, exceptions.ModelQuotaExceededError):
         return "HP-305", False
-    passing = exceptions.ModelRateLimitError | exceptions.ModelUnavailableError | exceptions.ModelServerError
+    passing = (
+        exceptions.ModelRateLimitError
+        | exceptions.ModelUnavailableError
+        | exceptions.ModelServerError
+    )
     if isinstance(error, passing) or status in (408, 409, 425, 429) or status >= 500:
         return "HP-305", True
-    return "HP-304" if status or isinstance(error, exceptions.ModelRequestRejectedError) else "HP-305", False
+    return "HP-304" if status or isinstance(
+        error, exceptions.ModelRequestRejectedError
+    ) else "HP-305", False
 
 
 def _history(messages: Sequence[Message]) -> Iterator["ModelMessage"]:
-    """The conversation as pydantic-ai has it: what is said to the model between two replies is one request."""
+    """The conversation as pydantic-ai has it: what is said to the model between two replies is one
+    request.
+    """
     from pydantic_ai import ModelRequest
 
     said: list[ModelRequestPart] = []
@@ -215,7 +244,9 @@ def _earlier(message: Message) -> "ModelResponse":
     if not calls:
         return ModelResponse([TextPart(message["content"])])
     functions = [(call["id"], call["function"]) for call in calls]
-    return ModelResponse([ToolCallPart(one["name"], one["arguments"], name) for name, one in functions])
+    return ModelResponse(
+        [ToolCallPart(one["name"], one["arguments"], name) for name, one in functions]
+    )
 
 
 def _reply(response: "ModelResponse", name: str) -> Reply:
@@ -223,7 +254,11 @@ def _reply(response: "ModelResponse", name: str) -> Reply:
     from pydantic_ai import TextPart, ToolCallPart
 
     words = "\n".join(part.content for part in response.parts if isinstance(part, TextPart))
-    calls = tuple(NativeCall(part.tool_name, part.args) for part in response.parts if isinstance(part, ToolCallPart))
+    calls = tuple(
+        NativeCall(part.tool_name, part.args)
+        for part in response.parts
+        if isinstance(part, ToolCallPart)
+    )
     used = response.usage
     usage = Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens, model=name)
     return Reply(words, calls, usage, cut=response.finish_reason == "length")

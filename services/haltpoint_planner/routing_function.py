@@ -1,7 +1,9 @@
-"""Who works on a task, by a function of the operator's (CONTRACT I1): `module:function` in the agents file.
+"""Who works on a task, by a function of the operator's (CONTRACT I1): `module:function` in the
+agents file.
 
-It gets the goal, the task's context, and the names of the agents that there are. It returns the name of one, or
-`{target_agent, reasoning, confidence}`; it may be async. What it names the executor checks.
+It gets the goal, the task's context, and the names of the agents that there are. It returns the
+name of one, or `{target_agent, reasoning, confidence}`; it may be async. What it names the executor
+checks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,9 +23,11 @@ _CODE: Final = "HP-311"
 _FIX: Final = "Correct the function"
 
 
-async def run(path: str, goal: str, context: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Call the function; its decision as the arguments of `route`. Raises HaltpointError HP-311 when it cannot be
-    loaded, fails, takes too long, or returns something else.
+async def run(
+    path: str, goal: str, context: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, Any]:
+    """Call the function; its decision as the arguments of `route`. Raises HaltpointError HP-311
+    when it cannot be loaded, fails, takes too long, or returns something else.
     """
     function = dotted_path.function(path, _CODE, "routing function")
     try:
@@ -35,10 +39,14 @@ async def run(path: str, goal: str, context: Mapping[str, Any], names: Sequence[
 
 
 def _read(said: object) -> dict[str, Any]:
-    """What it returned: a name is a decision that it is sure of. Raises TypeError for anything else."""
+    """What it returned: a name is a decision that it is sure of. Raises TypeError for anything
+    else.
+    """
     given: Any = {"target_agent": said, "confidence": 1.0} if isinstance(said, str) else said
     if not isinstance(given, dict) or not isinstance(given.get("target_agent"), str):
-        raise TypeError(f"it returned {said!r:.200}, which is neither a name nor an object with a target_agent")
+        raise TypeError(
+            f"it returned {said!r:.200}, which is neither a name nor an object with a target_agent"
+        )
     return {
         "target_agent": without_surrogates(given["target_agent"][:_NAME]),
         "reasoning": without_surrogates(str(given.get("reasoning") or "")[:_REASONING]),

@@ -1,4 +1,6 @@
-"""A streamed chat completion (server-sent events), put together into the body of one that was not streamed."""
+"""A streamed chat completion (server-sent events), put together into the body of one that was not
+streamed.
+"""
 
 import re
 from typing import Any, Final
@@ -18,7 +20,9 @@ def is_stream(text: str) -> bool:
 
 
 def whole(text: str) -> dict[str, Any] | None:
-    """The chat completion that the events make, or the `error` among them; None when they are none or break off."""
+    """The chat completion that the events make, or the `error` among them; None when they are none
+    or break off.
+    """
     message: dict[str, Any] = {"content": "", "refusal": "", "tool_calls": []}
     usage: Any = None
     finished: Any = None
@@ -44,7 +48,10 @@ def whole(text: str) -> dict[str, Any] | None:
 def _events(text: str) -> list[str]:
     """The data of each event; its lines are joined."""
     text = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    blocks = [[line for line in block.split("\n") if line.startswith("data:")] for block in text.split("\n\n")]
+    blocks = [
+        [line for line in block.split("\n") if line.startswith("data:")]
+        for block in text.split("\n\n")
+    ]
     return ["\n".join(line[5:].removeprefix(" ") for line in block) for block in blocks if block]
 
 
@@ -59,12 +66,24 @@ def _add(message: dict[str, Any], delta: Any) -> None:
             _add_to_call(message["tool_calls"], part, part["function"])
 
 
-def _add_to_call(calls: list[dict[str, Any]], part: dict[str, Any], function: dict[str, Any]) -> None:
-    """A piece belongs to the call of its index; without one, and under a new id, a name begins a call."""
+def _add_to_call(
+    calls: list[dict[str, Any]], part: dict[str, Any], function: dict[str, Any]
+) -> None:
+    """A piece belongs to the call of its index; without one, and under a new id, a name begins a
+    call.
+    """
     name, arguments = function.get("name"), function.get("arguments")
     same = [call for call in calls if call["index"] == part.get("index")]
-    if not same or (name and (part.get("index") is None or part.get("id") not in (None, "", same[-1]["id"]))):
-        calls.append({"index": part.get("index"), "id": part.get("id"), "function": {"name": name, "arguments": ""}})
+    if not same or (
+        name and (part.get("index") is None or part.get("id") not in (None, "", same[-1]["id"]))
+    ):
+        calls.append(
+            {
+                "index": part.get("index"),
+                "id": part.get("id"),
+                "function": {"name": name, "arguments": ""},
+            }
+        )
         same = calls[-1:]
     called = same[-1]["function"]
     called["name"] = called["name"] or name

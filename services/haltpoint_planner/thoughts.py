@@ -1,4 +1,6 @@
-"""What the executor gets for a thought: what the model's reply was read as, or why there is none."""
+"""What the executor gets for a thought: what the model's reply was read as, or why there is
+none.
+"""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +11,13 @@ import msgspec
 
 from haltpoint.contracts.base import MAX_BODY, chain_of
 from haltpoint.contracts.commands import ToPlanner
-from haltpoint.contracts.events import ActionProposed, AnswerDrafted, BoundsDrafted, PlanDrafted, ThoughtFailed
+from haltpoint.contracts.events import (
+    ActionProposed,
+    AnswerDrafted,
+    BoundsDrafted,
+    PlanDrafted,
+    ThoughtFailed,
+)
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall
@@ -37,16 +45,19 @@ def reply_to(
     tools: Mapping[str, ToolSpec],
     phrases: Phrases = _ENGLISH,
 ) -> Thought:
-    """What the executor gets for a reply of the model: bounds, a plan, a proposal or an answer. Never raises.
+    """What the executor gets for a reply of the model: bounds, a plan, a proposal or an answer.
+    Never raises.
 
-    `tools` are all that are known: calls are recognised by them. Which may be called the executor decides.
-    `phrases` are the runtime's own words.
+    `tools` are all that are known: calls are recognised by them. Which may be called the executor
+    decides. `phrases` are the runtime's own words.
     """
     request, envelope = message.data, _envelope(message)
     about: dict[str, Any] = {"thought_id": request.thought_id, "usage": reply.usage}
     match request.kind:
         case ThoughtKind.BOUNDS:
-            return BoundsDrafted(**envelope, data=BoundsDrafted.Data(**about, bounds=draft_bounds(reply)))
+            return BoundsDrafted(
+                **envelope, data=BoundsDrafted.Data(**about, bounds=draft_bounds(reply))
+            )
         case ThoughtKind.PLAN:
             drafted = draft_plan(reply)
             about["bounds"] = draft_bounds(reply)
@@ -55,9 +66,13 @@ def reply_to(
             about |= {"fault": drafted, "question": asked_in_place(reply)}
             return PlanDrafted(**envelope, data=PlanDrafted.Data(**about))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
-            proposal = without_guesses(draft_proposal(reply, tools, in_words=request.kind is ThoughtKind.REASON))
+            proposal = without_guesses(
+                draft_proposal(reply, tools, in_words=request.kind is ThoughtKind.REASON)
+            )
             if not proposal.calls:
-                proposal = msgspec.structs.replace(proposal, content=_marked(proposal.content, reply, phrases))
+                proposal = msgspec.structs.replace(
+                    proposal, content=_marked(proposal.content, reply, phrases)
+                )
             data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
             return ActionProposed(**envelope, data=data)
         case ThoughtKind.ANSWER:
@@ -87,8 +102,8 @@ def _answer(
     tools: Mapping[str, ToolSpec],
     phrases: Phrases,
 ) -> AnswerDrafted.Data:
-    """An answer is words; a reply that is a call is reported as one, since no tool can be called any more, and so is a
-    supervisor's decision (I3). Calls beside words are words from the first.
+    """An answer is words; a reply that is a call is reported as one, since no tool can be called
+    any more, and so is a supervisor's decision (I3). Calls beside words are words from the first.
     """
     whole, told = reply.content, without_thoughts(reply.content)
     beside = any(map(str.isalnum, take_apart(whole).prose if proposal.content else ""))
@@ -107,20 +122,36 @@ def _answer(
 
 
 def words_of(reply: Reply) -> str:
-    """The model's own words as they are kept: its text, then its native calls as JSON, a line each."""
-    calls = [json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False) for call in reply.calls]
-    return without_surrogates("\n".join([reply.content, *calls] if reply.content else calls))[:MAX_RAW]
+    """The model's own words as they are kept: its text, then its native calls as JSON, a line
+    each.
+    """
+    calls = [
+        json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False)
+        for call in reply.calls
+    ]
+    return without_surrogates("\n".join([reply.content, *calls] if reply.content else calls))[
+        :MAX_RAW
+    ]
 
 
 def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
     """The thought that cannot be had, and why."""
     request = message.data
-    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[:MAX_ERROR]  # some are the server's own
-    data = ThoughtFailed.Data(thought_id=request.thought_id, kind=request.kind, code=error.code, message=words)
+    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[
+        :MAX_ERROR
+    ]  # some are the server's own
+    data = ThoughtFailed.Data(
+        thought_id=request.thought_id, kind=request.kind, code=error.code, message=words
+    )
     return ThoughtFailed(**_envelope(message), data=data)
 
 
 def _envelope(message: ToPlanner) -> dict[str, Any]:
     thought_id, now = message.data.thought_id, datetime.now(UTC).isoformat(timespec="milliseconds")
-    about = {"id": f"{thought_id}/reply", "source": "haltpoint/planner", "subject": chain_of(thought_id), "time": now}
+    about = {
+        "id": f"{thought_id}/reply",
+        "source": "haltpoint/planner",
+        "subject": chain_of(thought_id),
+        "time": now,
+    }
     return {**about, "traceparent": message.traceparent}

@@ -34,7 +34,9 @@ async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
     Raises HaltpointError.
     """
     policy = policy_file.read(settings.policy_file)
-    registry = load(settings.tools, queues, settings.hooks, settings.skills, policy.approvals, policy.targets)
+    registry = load(
+        settings.tools, queues, settings.hooks, settings.skills, policy.approvals, policy.targets
+    )
     slots = _slots(settings, registry)
     opened = registry.opened()
     async with service.running(Party.WORKER, settings, queues=registry.queues) as here, opened:
@@ -47,7 +49,8 @@ def _slots(settings: Settings, registry: Registry) -> Slots:
         raise HaltpointError(
             "HP-001",
             f"{settings.slots} slots are too few",
-            f"{len(registry.queues)} queues ({', '.join(registry.queues)}) in {settings.partitions} partitions are "
+            f"{len(registry.queues)} queues ({', '.join(registry.queues)}) in "
+            f"{settings.partitions} partitions are "
             f"{streams} streams, and a slot is kept for each",
             f"Set HALTPOINT_SLOTS={streams} or more, or serve fewer queues with one worker",
         )
@@ -112,7 +115,8 @@ class _Stuck:
                     "HP-036",
                     f"{slots.held} of {slots.capacity} slots are held by calls that do not end",
                     "they cannot be stopped from outside, and this worker takes no other call",
-                    "Start it again, as `haltpoint up` does, and have the tools that its log names end in time",
+                    "Start it again, as `haltpoint up` does, and have the tools that its "
+                    "log names end in time",
                 )
             )
 

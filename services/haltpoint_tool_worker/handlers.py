@@ -123,7 +123,9 @@ class Handlers:
 
     def running_since(self, at: float) -> Sequence[Lease]:
         """What has run since this moment of the monotonic clock, or longer. For any thread."""
-        return [job.lease for job in list(self._jobs.values()) if job.runs and job.runs[-1].began <= at]
+        return [
+            job.lease for job in list(self._jobs.values()) if job.runs and job.runs[-1].began <= at
+        ]
 
     def cancel(self, leases: Sequence[Lease]) -> None:
         """The chains of these were cancelled."""
@@ -191,7 +193,9 @@ class Handlers:
                 self._failed(job, error)
             logs.ABOUT.reset(about)
             PRIVATE.reset(private)
-            if jobs and copy_context() != clean:  # what a tool leaves in its context is for no other
+            if (
+                jobs and copy_context() != clean
+            ):  # what a tool leaves in its context is for no other
                 clean.run(self._spread, jobs)
 
     def _left(self, job: Job, rest: Coroutine[Any, Any, Finished | None]) -> None:
@@ -218,7 +222,9 @@ class Handlers:
         self._under_way.add(receipt)
         receipt.add_done_callback(partial(self._recorded, job, finished))
 
-    def _recorded(self, job: Job, finished: Finished, receipt: "asyncio.Future[Completion]") -> None:
+    def _recorded(
+        self, job: Job, finished: Finished, receipt: "asyncio.Future[Completion]"
+    ) -> None:
         self._under_way.discard(receipt)
         error = receipt.exception()
         if isinstance(error, (*UNREACHABLE, RedisError)):
@@ -236,7 +242,9 @@ class Handlers:
                 self._tell(job, finished)
         if job.span is not None:
             fault = finished.outcome.error
-            told: dict[str, telemetry.Value] = {telemetry.NEXT_ACTION: finished.outcome.next_action.value}
+            told: dict[str, telemetry.Value] = {
+                telemetry.NEXT_ACTION: finished.outcome.next_action.value
+            }
             telemetry.finish(job.span, None if fault is None else fault.error_type.value, told)
         self._leave(job)
 
@@ -277,7 +285,12 @@ class Handlers:
             self.slots.end(ran=job.ran)
             return
         ref, tool = job.ref, job.request.tool
-        _log.warning("a tool or hook does not end and keeps its slot", tool=tool, entry=ref.entry, stream=ref.stream)
+        _log.warning(
+            "a tool or hook does not end and keeps its slot",
+            tool=tool,
+            entry=ref.entry,
+            stream=ref.stream,
+        )
         self.left_over.add(job)
         running.when_gone = partial(self._leave, job)
 
@@ -285,7 +298,12 @@ class Handlers:
         try:
             await self._dead_letter(entry, why.reason, why.detail)
         except (*UNREACHABLE, RedisError) as error:
-            _log.warning("an entry could not be processed", entry=entry.id, stream=entry.stream, reason=str(error))
+            _log.warning(
+                "an entry could not be processed",
+                entry=entry.id,
+                stream=entry.stream,
+                reason=str(error),
+            )
         self.slots.end(ran=False)
         if entry.deliveries > 1:
             self._suspect_ended.set()
@@ -298,7 +316,9 @@ class Handlers:
         else:
             about = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
         await self._dead_letters.add(ref, reason, words, about=about)
-        _log.warning("an entry is now a dead letter", entry=entry.id, stream=entry.stream, reason=reason)
+        _log.warning(
+            "an entry is now a dead letter", entry=entry.id, stream=entry.stream, reason=reason
+        )
 
 
 def _read(entry: Entry) -> Job | Rejected:
@@ -311,4 +331,12 @@ def _read(entry: Entry) -> Job | Rejected:
         return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"{message.type} is not a tool call")
     ref = EntryRef.of(entry.stream, entry.id)
     begun = entry.deliveries > 1 or BEGUN in entry.fields
-    return Job(ref, message.data, decoded.body, message.traceparent, entry.deliveries, entry.leased_at, begun)
+    return Job(
+        ref,
+        message.data,
+        decoded.body,
+        message.traceparent,
+        entry.deliveries,
+        entry.leased_at,
+        begun,
+    )

@@ -74,7 +74,10 @@ class Heartbeat:
             return not self._stop.is_set()
 
         here = self._here
-        async with connect(here.url) as redis, AutoPipeline(redis, patience=self._heartbeat, waits=waits) as calls:
+        async with (
+            connect(here.url) as redis,
+            AutoPipeline(redis, patience=self._heartbeat, waits=waits) as calls,
+        ):
             receipt_store = ReceiptStore(calls, here.topology, here.instance)
             limit_store = LimitStore(calls, here.topology, here.settings.lease)
             watch = LoopWatch(main, self._handlers.suspects)
@@ -94,7 +97,9 @@ class Heartbeat:
                     fault = "Redis refuses writes" if refused else "Redis is unreachable"
                     _log.warning(f"{fault}; leases cannot be renewed", reason=str(error))
                 except Exception:  # noqa: BLE001 - logged; without heartbeats all leases would be lost
-                    _log.exception("a heartbeat failed; the next one tries again: report it if it repeats")
+                    _log.exception(
+                        "a heartbeat failed; the next one tries again: report it if it repeats"
+                    )
 
     async def _end_if_blocked(self, receipt_store: ReceiptStore, watch: LoopWatch) -> None:
         """End the process when a call blocks the loop for good, and record that call before. Raises
@@ -129,4 +134,6 @@ class Heartbeat:
     async def _once(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
         at, leases = time.monotonic(), self._handlers.leases()
         if leases:
-            main.call_soon_threadsafe(self._handlers.renewed, at, leases, await receipt_store.heartbeat(leases))
+            main.call_soon_threadsafe(
+                self._handlers.renewed, at, leases, await receipt_store.heartbeat(leases)
+            )

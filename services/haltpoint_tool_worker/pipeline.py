@@ -113,7 +113,10 @@ class Pipeline:
             held = await self._hold(job, call)
             if held is not None:
                 return self._finished(job, held, call.records)
-        is_late = time.time_ns() // 1_000_000 - int(job.ref.entry.partition("-")[0]) > _LONG_WAIT and not job.epoch
+        is_late = (
+            time.time_ns() // 1_000_000 - int(job.ref.entry.partition("-")[0]) > _LONG_WAIT
+            and not job.epoch
+        )
         if call.approved or call.effect is not None or not job.repeatable or is_late:
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
@@ -191,7 +194,9 @@ class Pipeline:
     async def _claim(self, job: Job, *, start: bool, approval: str = "") -> ClaimStatus:
         request = job.request
         job.claiming = True
-        claimed = await self._receipt_store.claim(job.ref, request.action_id, start=start, approval=approval)
+        claimed = await self._receipt_store.claim(
+            job.ref, request.action_id, start=start, approval=approval
+        )
         job.claiming = False
         job.epoch = claimed.epoch
         if claimed.status is ClaimStatus.GO and job.begun and request.repeatable:
@@ -202,7 +207,9 @@ class Pipeline:
                 return ClaimStatus.IN_DOUBT
         return claimed.status
 
-    def _unclaimed(self, job: Job, status: ClaimStatus, records: tuple[HookRecord, ...] = ()) -> Finished | None:
+    def _unclaimed(
+        self, job: Job, status: ClaimStatus, records: tuple[HookRecord, ...] = ()
+    ) -> Finished | None:
         """What is to be recorded of a call that may not run: a doubt when a worker had started it,
         or that no approval of it counts, or that its chain is being cancelled.
         """
@@ -243,7 +250,9 @@ class Pipeline:
         called.
         """
         words = f"{job.request.tool} was not called: {_blocks(job)}"
-        reading = refused(ErrorType.TIMEOUT, words, suggestion=A_BUG, recoverable=False, no_effect=True)
+        reading = refused(
+            ErrorType.TIMEOUT, words, suggestion=A_BUG, recoverable=False, no_effect=True
+        )
         return self._finished(job, reading)
 
     def _unreviewed(self, job: Job, call: ToolCall, *, has_effect: bool) -> Finished:
@@ -292,7 +301,16 @@ class Pipeline:
         outcome = reading.outcome
         if outcome.error is not None and job.begun:
             outcome = self._of_this_run(job, outcome, outcome.error)
-        return Finished(job.ref, request.action_id, job.epoch, request.attempt, outcome, reading.data, trace, metadata)
+        return Finished(
+            job.ref,
+            request.action_id,
+            job.epoch,
+            request.attempt,
+            outcome,
+            reading.data,
+            trace,
+            metadata,
+        )
 
     def _rewritten(self, job: Job, written: str) -> dict[str, Source]:
         """Where the values come from in arguments that hooks have written."""
@@ -317,7 +335,9 @@ class Pipeline:
         """
         request = job.request
         try:
-            await self._receipt_store.keep_whole(job.ref.partition, request.action_id, whole, request.deadline)
+            await self._receipt_store.keep_whole(
+                job.ref.partition, request.action_id, whole, request.deadline
+            )
         except (*UNREACHABLE, RedisError) as error:
             _log.warning("an uncut result could not be kept", reason=str(error))
             return 0

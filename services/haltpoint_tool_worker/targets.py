@@ -14,7 +14,15 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.model.canonical import words_of
-from haltpoint.chain.model.references import ANY, KEYS, Path, is_below, path_of, path_text, values_at
+from haltpoint.chain.model.references import (
+    ANY,
+    KEYS,
+    Path,
+    is_below,
+    path_of,
+    path_text,
+    values_at,
+)
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec

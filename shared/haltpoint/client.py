@@ -6,8 +6,9 @@
             print(event.type)
         result = await run.result()
 
-Requests are repeated while the gateway is away for a moment: reads, and tasks and answers under an idempotency key. A
-cancellation is sent once. Problems come as `GatewayError` with their code and hint.
+Requests are repeated while the gateway is away for a moment: reads, and tasks and answers under an
+idempotency key. A cancellation is sent once. Problems come as `GatewayError` with their code and
+hint.
 """
 
 import asyncio
@@ -43,8 +44,8 @@ _PATIENCE: Final = 30.0
 class GatewayError(Exception):
     """The gateway said no, or nothing. `code` names the problem, `hint` says what to do.
 
-    `status` is that of HTTP, 0 when no answer came that says something (codes `unreachable` and `not_understood`);
-    `problem` is the whole document.
+    `status` is that of HTTP, 0 when no answer came that says something (codes `unreachable` and
+    `not_understood`); `problem` is the whole document.
     """
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
@@ -61,16 +62,19 @@ def key_fault(key: str) -> str | None:
     if not key:
         return "the key is empty"
     if not all("!" <= sign <= "~" for sign in key):
-        return "a key consists of ASCII letters, digits and signs, without blanks; this one has others"
+        return (
+            "a key consists of ASCII letters, digits and signs, without blanks; this one has others"
+        )
     return None
 
 
 class Client:
-    """A connection to a gateway, open between `async with` and its end. `timeout` in seconds, for each request.
+    """A connection to a gateway, open between `async with` and its end. `timeout` in seconds, for
+    each request.
 
-    `at_once` are codes of problems that may pass and are raised all the same, such as `redis_refuses_writes`. It uses
-    no proxy of the shell, which would see the key; `transport` may be another way to the gateway.
-    Raises ValueError for what cannot be a key.
+    `at_once` are codes of problems that may pass and are raised all the same, such as
+    `redis_refuses_writes`. It uses no proxy of the shell, which would see the key; `transport` may
+    be another way to the gateway. Raises ValueError for what cannot be a key.
     """
 
     def __init__(
@@ -114,7 +118,9 @@ class Client:
         idempotency_key: str | None = None,
         **fields: Any,
     ) -> Run:
-        """Submit a goal, or a whole task, with more `fields` of the task; the same key again finds the same chain."""
+        """Submit a goal, or a whole task, with more `fields` of the task; the same key again finds
+        the same chain.
+        """
         given = msgspec.to_builtins(task) if isinstance(task, Task) else task
         body = {**(given or {}), **({"goal": goal} if goal else {}), **fields}
         if idempotency_key is None:
@@ -122,7 +128,12 @@ class Client:
         elif fault := key_fault(idempotency_key):
             hint = "Use any name of this task, such as order-17."
             raise GatewayError(
-                422, {"code": "bad_idempotency_key", "detail": f"Idempotency-Key: {fault}", "hint": hint}
+                422,
+                {
+                    "code": "bad_idempotency_key",
+                    "detail": f"Idempotency-Key: {fault}",
+                    "hint": hint,
+                },
             )
         headers = {"Idempotency-Key": idempotency_key}
         reply = await self._send("POST", "/v1/tasks", json=body, headers=headers, repeatable=True)
@@ -140,7 +151,9 @@ class Client:
         self, status: str | None = None, *, cursor: str | None = None, limit: int = 50
     ) -> Page[ChainSummary]:
         """A page of chains, those that changed last first."""
-        return await self._get(Page[ChainSummary], "/v1/chains", {"status": status, "cursor": cursor, "limit": limit})
+        return await self._get(
+            Page[ChainSummary], "/v1/chains", {"status": status, "cursor": cursor, "limit": limit}
+        )
 
     async def events(self, chain_id: str, after: str | None = None) -> AsyncIterator[EventView]:
         """See `Run.events`."""
@@ -162,14 +175,16 @@ class Client:
             waited += pause
 
     async def actions(self, chain_id: str) -> tuple[ActionRecord, ...]:
-        """The action log of a chain: one record for each action. Raises GatewayError `no_such_chain`."""
+        """The action log of a chain: one record for each action. Raises GatewayError
+        `no_such_chain`.
+        """
         return (await self._get(Page[ActionRecord], _path("chains", chain_id, "actions"))).items
 
     async def feedback(
         self, chain_id: str, words: str = "", *, wrong: bool = True, action_id: str | None = None
     ) -> None:
-        """Say that a chain, or one of its actions, was wrong (or right). Raises GatewayError `no_such_chain`,
-        `no_such_action`, `too_much_feedback`.
+        """Say that a chain, or one of its actions, was wrong (or right). Raises GatewayError
+        `no_such_chain`, `no_such_action`, `too_much_feedback`.
         """
         said = {"wrong": wrong, "words": words, **({"action_id": action_id} if action_id else {})}
         await self._send("POST", _path("chains", chain_id, "feedback"), json=said)
@@ -179,8 +194,8 @@ class Client:
         await self._send("POST", _path("chains", chain_id, "cancel"), json={"reason": reason})
 
     async def undo(self, chain_id: str) -> UndoView:
-        """Undo what a chain that has ended did, in the chain `chain_id` of the answer. Raises GatewayError
-        `no_such_chain`, `part_of_a_chain`, `chain_runs`.
+        """Undo what a chain that has ended did, in the chain `chain_id` of the answer. Raises
+        GatewayError `no_such_chain`, `part_of_a_chain`, `chain_runs`.
         """
         reply = await self._send("POST", _path("chains", chain_id, "undo"))
         return _read(UndoView, reply.content)
@@ -195,7 +210,9 @@ class Client:
     ) -> Page[RequestView]:
         """A page of the inbox."""
         return await self._get(
-            Page[RequestView], "/v1/requests", {"status": status, "kind": kind, "cursor": cursor, "limit": limit}
+            Page[RequestView],
+            "/v1/requests",
+            {"status": status, "kind": kind, "cursor": cursor, "limit": limit},
         )
 
     async def request(self, request_id: str) -> RequestView:
@@ -214,18 +231,27 @@ class Client:
         reach: Reach | str | None = None,
         arguments: Mapping[str, Any] | None = None,
     ) -> RequestView:
-        """Answer a question: an option, or a decision with what belongs to it. Returns it as answered.
+        """Answer a question: an option, or a decision with what belongs to it. Returns it as
+        answered.
 
-        `reach` says how far an approval goes until the chain ends: call, value (the default), parameter or tool.
-        `arguments` are all of the call's, as they shall run, when a person approves it with changes.
+        `reach` says how far an approval goes until the chain ends: call, value (the default),
+        parameter or tool. `arguments` are all of the call's, as they shall run, when a person
+        approves it with changes.
 
-        Input without a decision is an answer in words (`text`), or a form filled in (`value`); an escalation takes
-        rephrase with `text`, manual with `value`, skip with `text`, retry, abort; a doubt happened (with `value` when
-        its result is known), not_happened, failed, abort.
-        Raises GatewayError: answered_already, request_expired, request_stale, no_such_request, invalid_answer.
+        Input without a decision is an answer in words (`text`), or a form filled in (`value`); an
+        escalation takes rephrase with `text`, manual with `value`, skip with `text`, retry, abort;
+        a doubt happened (with `value` when its result is known), not_happened, failed, abort.
+        Raises GatewayError: answered_already, request_expired, request_stale, no_such_request,
+        invalid_answer.
         """
         kind = (await self.request(request_id)).kind
-        said = {"option_id": option_id, "decision": decision, "text": text, "value": value, "comment": comment}
+        said = {
+            "option_id": option_id,
+            "decision": decision,
+            "text": text,
+            "value": value,
+            "comment": comment,
+        }
         said |= {"for": reach, "arguments": arguments}
         given = {name: what for name, what in said.items() if what is not None}
         body = msgspec.to_builtins(_checked({"kind": kind, **given}))
@@ -239,20 +265,28 @@ class Client:
         return (await self._get(Page[ToolSpec], "/v1/tools")).items
 
     async def agents(self) -> AgentsView:
-        """The agents of the file that counts for chains that begin, in its order, and the supervisor."""
+        """The agents of the file that counts for chains that begin, in its order, and the
+        supervisor.
+        """
         return await self._get(AgentsView, "/v1/agents")
 
     async def stats(self, days: int = 7) -> StatsView:
         """The failure history of so many days; for admins."""
         return await self._get(StatsView, "/v1/stats", {"days": days})
 
-    async def _get(self, kind: type[_Model], path: str, query: Mapping[str, object] | None = None) -> _Model:
+    async def _get(
+        self, kind: type[_Model], path: str, query: Mapping[str, object] | None = None
+    ) -> _Model:
         params = {name: str(value) for name, value in (query or {}).items() if value is not None}
         reply = await self._send("GET", path, params=params, repeatable=True)
         return _read(kind, reply.content)
 
-    async def _send(self, method: str, path: str, *, repeatable: bool = False, **request: Any) -> "httpx.Response":
-        """One request, repeated while there is no answer, or one that says "not now", when it may be."""
+    async def _send(
+        self, method: str, path: str, *, repeatable: bool = False, **request: Any
+    ) -> "httpx.Response":
+        """One request, repeated while there is no answer, or one that says "not now", when it may
+        be.
+        """
         until, pause = monotonic() + _PATIENCE, 0.05
         while True:
             problem: GatewayError
@@ -291,15 +325,21 @@ class _Accepted(BaseModel):
 
 
 def _path(kind: str, name: str, *more: str) -> str:
-    """The address of something by its id, whatever the id contains. Raises GatewayError for what can be none."""
+    """The address of something by its id, whatever the id contains. Raises GatewayError for what
+    can be none.
+    """
     if "/" in name or not name.strip("."):
         hint = "An id is what `chain list`, `inbox` and the API give as `id`."
-        raise GatewayError(404, {"code": "not_found", "detail": f"{name!r} is no id.", "hint": hint})
+        raise GatewayError(
+            404, {"code": "not_found", "detail": f"{name!r} is no id.", "hint": hint}
+        )
     return "/".join(("/v1", kind, quote(name, safe=""), *more))
 
 
 def _read(kind: type[_Model], content: bytes) -> _Model:
-    """What a gateway has answered. Raises GatewayError `not_understood` if the server is not a gateway."""
+    """What a gateway has answered. Raises GatewayError `not_understood` if the server is not a
+    gateway.
+    """
     try:
         return TypeAdapter(kind).validate_json(content)
     except ValidationError as error:
@@ -313,9 +353,17 @@ def _checked(answer: Mapping[str, Any]) -> Answer:
     try:
         return door(Answer).validate_python(answer)
     except ValidationError as error:
-        faults = [{"field": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()]
+        faults = [
+            {"field": ".".join(map(str, one["loc"])), "message": one["msg"]}
+            for one in error.errors()
+        ]
         detail = "; ".join(f"{one['field']}: {one['message']}" for one in faults)
-        problem = {"code": "invalid_answer", "detail": detail, "hint": "Send it in another form.", "errors": faults}
+        problem = {
+            "code": "invalid_answer",
+            "detail": detail,
+            "hint": "Send it in another form.",
+            "errors": faults,
+        }
         raise GatewayError(422, problem) from None
 
 
@@ -330,4 +378,7 @@ def _problem(status: int, content: bytes) -> GatewayError:
 
 def _no_answer(error: Exception) -> GatewayError:
     detail = f"The gateway does not answer: {str(error) or type(error).__name__}."
-    return GatewayError(0, {"code": "unreachable", "detail": detail, "hint": "Is it running? haltpoint up starts it."})
+    return GatewayError(
+        0,
+        {"code": "unreachable", "detail": detail, "hint": "Is it running? haltpoint up starts it."},
+    )

@@ -1,4 +1,5 @@
-"""For users of FastStream: tasks go in with `broker.publish`, and facts of what becomes of them come out.
+"""For users of FastStream: tasks go in with `broker.publish`, and facts of what becomes of them
+come out.
 
 broker = RedisBroker("redis://localhost:6379")
 app = FastStream(broker)
@@ -82,7 +83,8 @@ _groups: WeakKeyDictionary[RedisBroker, set[str]] = WeakKeyDictionary()
 
 
 class PlainJson(MessageFormat):
-    """A message format that people read with redis-cli: `RedisBroker(url, message_format=PlainJson)`.
+    """A message format that people read with redis-cli: `RedisBroker(url,
+    message_format=PlainJson)`.
 
     It writes no headers. It reads all that FastStream reads.
     """
@@ -120,7 +122,9 @@ class TaskSubmitted(BaseModel):
 
     @field_serializer("data")
     def _told(self, data: Task) -> dict[str, Any]:
-        """Only the fields that are set: an executor of an older release refuses fields that it does not know."""
+        """Only the fields that are set: an executor of an older release refuses fields that it does
+        not know.
+        """
         told: dict[str, Any] = msgspec.to_builtins(data)
         return told
 
@@ -131,7 +135,9 @@ class TaskSubmitted(BaseModel):
 
 
 def stream_of(task: TaskSubmitted, partitions: int = 1) -> str:
-    """A stream that takes the task. Each partition does, and passes it on; to say how many there are spreads tasks."""
+    """A stream that takes the task. Each partition does, and passes it on; to say how many there
+    are spreads tasks.
+    """
     topology = Topology(partitions)
     return topology.stream(topology.partition(task.chain_id), Stream.EVENTS)
 
@@ -139,15 +145,19 @@ def stream_of(task: TaskSubmitted, partitions: int = 1) -> str:
 class TaskPublisher:
     """Publishes tasks through a broker that is started or connected."""
 
-    def __init__(self, broker: RedisBroker, *, source: str = "faststream", partitions: int = 1) -> None:
+    def __init__(
+        self, broker: RedisBroker, *, source: str = "faststream", partitions: int = 1
+    ) -> None:
         self._broker = broker
         self._source = source
         self._partitions = partitions
 
     async def publish(self, goal: str = "", *, id: str | None = None, **fields: Any) -> str:
-        """Publish a goal, with more `fields` of the task, and return its chain's id. The same `id` is the same task.
+        """Publish a goal, with more `fields` of the task, and return its chain's id. The same `id`
+        is the same task.
 
-        Raises pydantic's ValidationError, also for neither goal nor plan; redis-py's errors when Redis is unreachable.
+        Raises pydantic's ValidationError, also for neither goal nor plan; redis-py's errors when
+        Redis is unreachable.
         """
         key = {} if id is None else {"id": id}
         data = {"goal": goal, **fields}
@@ -161,14 +171,17 @@ def facts(
 ) -> Callable[[Handler], Handler]:
     """Call a handler with each fact of these names (none: all), once for all processes of a group.
 
-    A new group begins with the oldest fact that is kept. A fact is acknowledged when its handler has returned; one that
-    fails, or takes longer than a minute, gets it again. So facts come at least once, each time with the same id.
+    A new group begins with the oldest fact that is kept. A fact is acknowledged when its handler
+    has returned; one that fails, or takes longer than a minute, gets it again. So facts come at
+    least once, each time with the same id.
 
-    Raises ValueError for other names, and for a second handler of a group. HaltpointError when the app starts: HP-015
-    nothing is set up on this Redis, HP-016 it has another number of partitions.
+    Raises ValueError for other names, and for a second handler of a group. HaltpointError when the
+    app starts: HP-015 nothing is set up on this Redis, HP-016 it has another number of partitions.
     """
     if unknown := sorted(set(names) - {*PUBLIC}):
-        raise ValueError(f"{', '.join(unknown)}: not a public fact; there are {', '.join(sorted(PUBLIC))}")
+        raise ValueError(
+            f"{', '.join(unknown)}: not a public fact; there are {', '.join(sorted(PUBLIC))}"
+        )
     broker = app.broker
     if not isinstance(broker, RedisBroker):
         raise TypeError("facts are read through a RedisBroker: FastStream(RedisBroker(url))")
@@ -183,12 +196,19 @@ def facts(
 
     def subscribe(handler: Handler) -> Handler:
         if group in _groups.setdefault(broker, set()):
-            raise ValueError(f"the group {group!r} has a handler; another one would take facts away from it")
+            raise ValueError(
+                f"the group {group!r} has a handler; another one would take facts away from it"
+            )
         _groups[broker].add(group)
         for partition, stream in enumerate(streams):
-            # One by one: a fact that waits behind a slow handler would look as if its process had died.
-            new = StreamSub(stream, group=group, consumer=group, max_records=1, polling_interval=2000)
-            left = StreamSub(stream, group=group, consumer=group, min_idle_time=_AGAIN, polling_interval=5000)
+            # One by one: a fact that waits behind a slow handler would look as if its process had
+            # died.
+            new = StreamSub(
+                stream, group=group, consumer=group, max_records=1, polling_interval=2000
+            )
+            left = StreamSub(
+                stream, group=group, consumer=group, min_idle_time=_AGAIN, polling_interval=5000
+            )
             for place, shown in ((new, True), (left, False)):
                 subscriber = broker.subscriber(
                     stream=place,
@@ -207,8 +227,12 @@ async def _pass_by() -> None:
     """Other facts of the stream: acknowledged, and that is all."""
 
 
-async def _make_groups(broker: RedisBroker, topology: Topology, streams: list[str], group: str) -> None:
-    """FastStream would make them at the stream's end, and what was written before would never be read."""
+async def _make_groups(
+    broker: RedisBroker, topology: Topology, streams: list[str], group: str
+) -> None:
+    """FastStream would make them at the stream's end, and what was written before would never be
+    read.
+    """
     redis = cast("Any", await broker.connect())
     if not isinstance(redis, Redis | RedisCluster):
         return  # FastStream's TestRedisBroker, which has no server
@@ -217,7 +241,9 @@ async def _make_groups(broker: RedisBroker, topology: Topology, streams: list[st
     except HaltpointError as error:
         if error.code != "HP-016":
             raise
-        raise HaltpointError(error.code, error.what, error.why, "Correct facts(..., partitions=...)") from None
+        raise HaltpointError(
+            error.code, error.what, error.why, "Correct facts(..., partitions=...)"
+        ) from None
     for stream in streams:
         try:
             await redis.xgroup_create(stream, group, id="0", mkstream=True)

@@ -23,25 +23,36 @@ _ANSWERS: Final = {
 
 
 class NotEndedError(TimeoutError):
-    """The chain has not ended: the time is over, or it waits for a person. `requests` are its open questions."""
+    """The chain has not ended: the time is over, or it waits for a person. `requests` are its open
+    questions.
+    """
 
     def __init__(self, chain_id: str, requests: Sequence[RequestView]) -> None:
         self.requests = tuple(requests)
-        words = [f"chain {chain_id} waits for a person" if requests else f"chain {chain_id} has not ended yet"]
+        words = [
+            f"chain {chain_id} waits for a person"
+            if requests
+            else f"chain {chain_id} has not ended yet"
+        ]
         for one in requests:
             how = _ANSWERS[one.kind].format(option=next((option.id for option in one.options), ""))
             if one.kind is RequestKind.INPUT and one.form is not None:
                 how = "value={...}"
             words += [
                 one.question,
-                f"Answer it with client.answer({one.id!r}, {how}), or with: haltpoint answer {one.id}",
+                (
+                    f"Answer it with client.answer({one.id!r}, {how}), or with: haltpoint "
+                    f"answer {one.id}"
+                ),
             ]
         super().__init__("\n".join(words))
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a chain ended: completed, failed or cancelled; its answer with the deeds, and all of it in `chain`."""
+    """How a chain ended: completed, failed or cancelled; its answer with the deeds, and all of it
+    in `chain`.
+    """
 
     status: str
     answer: FinalAnswer
@@ -49,7 +60,9 @@ class Result:
 
     def calls(self, tool: str) -> list[ActionView]:
         """The actions of one tool, in the order of their steps."""
-        return [action for step in self.chain.steps for action in step.actions if action.tool == tool]
+        return [
+            action for step in self.chain.steps for action in step.actions if action.tool == tool
+        ]
 
 
 class Run:
@@ -60,7 +73,8 @@ class Run:
         self.id = chain_id
 
     async def events(self, after: str | None = None) -> AsyncIterator[EventView]:
-        """Every event of the chain from the start (or behind the id `after`), as it happens, to the final one.
+        """Every event of the chain from the start (or behind the id `after`), as it happens, to the
+        final one.
 
         A broken stream is taken up again where it broke off.
         """
@@ -98,13 +112,17 @@ class Run:
         return [request for request in asked if request.status is RequestStatus.OPEN]
 
     async def expects_request(self, kind: RequestKind | str | None = None) -> RequestView:
-        """Wait for an open question (of this kind). Raises LookupError when the chain ends without one."""
+        """Wait for an open question (of this kind). Raises LookupError when the chain ends without
+        one.
+        """
         async for event in self.events():
             if event.type == "request.opened":
                 for request in await self.requests():
                     if kind is None or request.kind == kind:
                         return request
-        raise LookupError(f"chain {self.id} ended without a request{f' of kind {kind}' if kind else ''}")
+        raise LookupError(
+            f"chain {self.id} ended without a request{f' of kind {kind}' if kind else ''}"
+        )
 
     async def cancel(self, reason: str = "") -> None:
         """Stop the chain."""

@@ -1,4 +1,5 @@
-"""The client for programs without an event loop: the same calls, each of which waits for its result.
+"""The client for programs without an event loop: the same calls, each of which waits for its
+result.
 
     with SyncClient("http://127.0.0.1:8700", key=...) as client:
         print(client.run("Tell John I'm running late").result().answer.text)
@@ -35,8 +36,12 @@ class SyncRun:
         return self._client.iterate(self._run.events(after))
 
     def result(self, timeout: float | None = None) -> Result:
-        """See `Run.result`. Without a timeout it raises NotEndedError as soon as the chain waits for a person."""
-        return self._client.wait(self._run.result_unless_asked() if timeout is None else self._run.result(timeout))
+        """See `Run.result`. Without a timeout it raises NotEndedError as soon as the chain waits
+        for a person.
+        """
+        return self._client.wait(
+            self._run.result_unless_asked() if timeout is None else self._run.result(timeout)
+        )
 
     def expects_request(self, kind: RequestKind | str | None = None) -> RequestView:
         """See `Run.expects_request`."""
@@ -60,11 +65,15 @@ def _waits(
 
 
 class SyncClient:
-    """A `Client` on an event loop in a thread of its own, from `with` to its end. For one thread at a time."""
+    """A `Client` on an event loop in a thread of its own, from `with` to its end. For one thread at
+    a time.
+    """
 
     def __init__(self, url: str, key: str, *, timeout: float = 30.0) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="haltpoint-client", daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="haltpoint-client", daemon=True
+        )
         self._thread.start()
         self.client = Client(url, key, timeout=timeout)
 
@@ -91,7 +100,10 @@ class SyncClient:
         **fields: Any,
     ) -> SyncRun:
         """See `Client.run`."""
-        return SyncRun(self, self.wait(self.client.run(goal, task=task, idempotency_key=idempotency_key, **fields)))
+        return SyncRun(
+            self,
+            self.wait(self.client.run(goal, task=task, idempotency_key=idempotency_key, **fields)),
+        )
 
     def attach(self, chain_id: str) -> SyncRun:
         """See `Client.attach`."""

@@ -1,1 +1,3 @@
-"""`make bench`: what the whole system costs, beside a floor of the same messages in raw redis-py, in one run."""
+"""`make bench`: what the whole system costs, beside a floor of the same messages in raw redis-py,
+in one run.
+"""

@@ -33,7 +33,8 @@ Figures = dict[str, Any]
 def traceparents(share: float, count: int = 1000) -> list[str | None]:
     """Contexts of which `share` are sampled, as the gateway would have decided at submission."""
     return [
-        f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-{'01' if number < share * count else '00'}"
+        f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-"
+        f"{'01' if number < share * count else '00'}"
         for number in range(count)
     ]
 
@@ -50,7 +51,9 @@ def measure_floor(folder: Path, in_flight: int = IN_FLIGHT) -> Figures:
         ):
             uvloop.run(floor.drive(server.url, 200, in_flight))
             cost: dict[str, float] = {}
-            with stopwatch({"executor": executor.pid, "worker": worker.pid, "server": server.pid or 0}, cost):
+            with stopwatch(
+                {"executor": executor.pid, "worker": worker.pid, "server": server.pid or 0}, cost
+            ):
                 uvloop.run(floor.drive(server.url, CHAINS, in_flight))
             hop = statistics.median(uvloop.run(floor.hops(server.url)))
     return {**rates(cost, CHAINS * STEPS), "hop_ms": round(hop, 2)}
@@ -59,7 +62,9 @@ def measure_floor(folder: Path, in_flight: int = IN_FLIGHT) -> Figures:
 def rates(cost: dict[str, float], actions: int) -> Figures:
     """Actions a second and CPU microseconds per action, services of the same kind added up."""
     per_action = {
-        kind: round(sum(value for name, value in cost.items() if name.split("-")[0] == kind) / actions, 1)
+        kind: round(
+            sum(value for name, value in cost.items() if name.split("-")[0] == kind) / actions, 1
+        )
         for kind in SERVICES
     }
     return {"actions_s": round(actions / cost["wall"]), "cpu_us_per_action": per_action}
@@ -68,7 +73,9 @@ def rates(cost: dict[str, float], actions: int) -> Figures:
 def measure_load(
     folder: Path, *, executors: int = 1, sampled: float | None = 0.1, in_flight: int = IN_FLIGHT
 ) -> Figures:
-    """The system under so many chains in flight. `sampled` None: traces off, nothing is exported."""
+    """The system under so many chains in flight. `sampled` None: traces off, nothing is
+    exported.
+    """
     port = free_port()
     endpoint = "" if sampled is None else f"http://127.0.0.1:{port}"
     folder.mkdir()
@@ -97,8 +104,9 @@ def measure_one(folder: Path) -> Figures:
                 idle = sorted(await drive.idle(system.sequence(STEPS), 200))
                 answers, size = await waiting_bytes(drive)
                 short, long = [], []
-                # In turn, so that a slow moment of the machine meets both, and as many at a time of both: what is done
-                # for a batch costs the less the more chains share it, however long they are.
+                # In turn, so that a slow moment of the machine meets both, and as many at a time of
+                # both: what is done for a batch costs the less the more chains share it, however
+                # long they are.
                 for _ in range(3):
                     short.append(await per_action(drive, pids, system.sequence(5), 400))
                     long.append(await per_action(drive, pids, system.sequence(500), 8))
@@ -107,7 +115,9 @@ def measure_one(folder: Path) -> Figures:
                     "idle_p99_ms": round(idle[math.ceil(len(idle) * 0.99) - 1], 2),
                     "answer_p50_ms": round(statistics.median(answers), 2),
                     "waiting_bytes": size,
-                    "long_chain_ratio": round(statistics.median(long) / statistics.median(short), 2),
+                    "long_chain_ratio": round(
+                        statistics.median(long) / statistics.median(short), 2
+                    ),
                 }
 
         return uvloop.run(one())
@@ -121,7 +131,9 @@ async def per_action(drive: system.Driver, pids: dict[str, int], task: Any, chai
 
 
 def measure_side_by_side(folder: Path) -> Figures:
-    """Three reads of 200 ms beside the same in sequence, as a share of the time; ten no-op calls beside one."""
+    """Three reads of 200 ms beside the same in sequence, as a share of the time; ten no-op calls
+    beside one.
+    """
     with system.system(folder) as (server, _):
 
         async def one() -> Figures:
@@ -132,8 +144,12 @@ def measure_side_by_side(folder: Path) -> Figures:
                     return statistics.median(await drive.idle(task, rounds))
 
                 return {
-                    "three_reads_share": round(await ms(5, 3, "sleep", 3) / await ms(5, 3, "sleep", 1), 3),
-                    "ten_beside_one": round(await ms(100, 10, "noop", 16) / await ms(100, 1, "noop", 1), 2),
+                    "three_reads_share": round(
+                        await ms(5, 3, "sleep", 3) / await ms(5, 3, "sleep", 1), 3
+                    ),
+                    "ten_beside_one": round(
+                        await ms(100, 10, "noop", 16) / await ms(100, 1, "noop", 1), 2
+                    ),
                 }
 
         return uvloop.run(one())
@@ -141,7 +157,9 @@ def measure_side_by_side(folder: Path) -> Figures:
 
 def table(figures: Figures) -> Table:
     """What a person wants to see, with the bars that the project sets itself."""
-    shown = Table(title="Haltpoint bench: chains of five no-op actions, 1 kB each way, 128 in flight")
+    shown = Table(
+        title="Haltpoint bench: chains of five no-op actions, 1 kB each way, 128 in flight"
+    )
     for column in ("figure", "measured", "bar"):
         shown.add_column(column, justify="left" if column == "figure" else "right")
     cpu, base = figures["cpu_us_per_action"], figures["floor_cpu_us_per_action"]
@@ -155,10 +173,17 @@ def table(figures: Figures) -> Table:
             f"{figures['untraced_actions_s']:,} / {figures['traced_actions_s']:,}",
             "",
         ),
-        *((f"CPU us per action, {name} (floor)", f"{cpu[name]} ({base[name]})", "") for name in SERVICES),
+        *(
+            (f"CPU us per action, {name} (floor)", f"{cpu[name]} ({base[name]})", "")
+            for name in SERVICES
+        ),
         ("  all three beside the floor's", f"{sum(cpu.values()) / sum(base.values()):.2f}", "2.30"),
         ("two executors beside one", f"{figures['two_executors_ratio']:.2f}", "1.10"),
-        ("one idle chain of five, p50 / p99 ms", f"{figures['idle_p50_ms']} / {figures['idle_p99_ms']}", "8 / -"),
+        (
+            "one idle chain of five, p50 / p99 ms",
+            f"{figures['idle_p50_ms']} / {figures['idle_p99_ms']}",
+            "8 / -",
+        ),
         (
             "from an answer in Redis to the next dispatch (floor), ms",
             f"{figures['answer_p50_ms']} ({figures['floor_hop_ms']})",
@@ -166,7 +191,11 @@ def table(figures: Figures) -> Table:
         ),
         ("a waiting chain, bytes beside payload", f"{figures['waiting_bytes']:,}", "1,600"),
         ("cost per action, 500 steps beside 5", f"{figures['long_chain_ratio']:.2f}", "1.30"),
-        ("three reads of 200 ms side by side, share of the time", f"{figures['three_reads_share']:.3f}", "0.34"),
+        (
+            "three reads of 200 ms side by side, share of the time",
+            f"{figures['three_reads_share']:.3f}",
+            "0.34",
+        ),
         ("ten no-op calls side by side, beside one", f"{figures['ten_beside_one']:.2f}", "2.50"),
         (
             "contract time per turn, p50 / p99 ms",
@@ -197,9 +226,14 @@ def main() -> None:
         floor_512 = part("floor, 512 in flight", lambda: measure_floor(folder / "floor512", 512))
         many = part("load, 512 in flight", lambda: measure_load(folder / "load512", in_flight=512))
         untraced = part("load, traces off", lambda: measure_load(folder / "off", sampled=None))
-        two = part("load, two executors, traces off", lambda: measure_load(folder / "two", executors=2, sampled=None))
+        two = part(
+            "load, two executors, traces off",
+            lambda: measure_load(folder / "two", executors=2, sampled=None),
+        )
         traced = part("load, all traced", lambda: measure_load(folder / "all", sampled=1.0))
-        middle = sorted(range(3), key=lambda turn: loads[turn]["actions_s"] / floors[turn]["actions_s"])[1]
+        middle = sorted(
+            range(3), key=lambda turn: loads[turn]["actions_s"] / floors[turn]["actions_s"]
+        )[1]
         figures: Figures = {
             "floor_actions_s": floors[middle]["actions_s"],
             "actions_s": loads[middle]["actions_s"],
@@ -211,7 +245,10 @@ def main() -> None:
             "untraced_actions_s": untraced["actions_s"],
             "traced_actions_s": traced["actions_s"],
             "two_executors_ratio": round(two["actions_s"] / untraced["actions_s"], 2),
-            **part("one chain at a time, waiting chains, long chains", lambda: measure_one(folder / "one")),
+            **part(
+                "one chain at a time, waiting chains, long chains",
+                lambda: measure_one(folder / "one"),
+            ),
             **part("prompts, replies and checks of a turn", contract_ms),
             **part("side by side", lambda: measure_side_by_side(folder / "wide")),
         }

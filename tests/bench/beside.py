@@ -1,5 +1,5 @@
-"""What `make eval` prints beside the figures of the suite: the contract's time of a turn, and the time that is saved
-by three reads of 200 ms side by side (as a share of the time in sequence).
+"""What `make eval` prints beside the figures of the suite: the contract's time of a turn, and the
+time that is saved by three reads of 200 ms side by side (as a share of the time in sequence).
 """
 
 import tempfile

@@ -1,8 +1,10 @@
-"""What the contract costs per turn: building the prompt, reading the reply, and the checks of its calls.
+"""What the contract costs per turn: building the prompt, reading the reply, and the checks of its
+calls.
 
-A plan of twenty steps in a world of fifty tools, every step but the last done with 100 kB of receipts in all, and a
-last call with effects and five targets, each out of another receipt; without model and network. Measured is the time of
-the processor that the thread takes, so that other processes on the machine do not count.
+A plan of twenty steps in a world of fifty tools, every step but the last done with 100 kB of
+receipts in all, and a last call with effects and five targets, each out of another receipt; without
+model and network. Measured is the time of the processor that the thread takes, so that other
+processes on the machine do not count.
 """
 
 import json
@@ -17,7 +19,14 @@ from haltpoint.chain.model.limits import Policy, World, deadline_of
 from haltpoint.chain.model.outputs import Decision, Dispatch, Think
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.commands import ThoughtRequest
-from haltpoint.contracts.events import ActionProposed, PlanDrafted, Received, TaskSubmitted, ToExecutor, ToolCompleted
+from haltpoint.contracts.events import (
+    ActionProposed,
+    PlanDrafted,
+    Received,
+    TaskSubmitted,
+    ToExecutor,
+    ToolCompleted,
+)
 from haltpoint.contracts.results import Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step
@@ -34,13 +43,19 @@ NAMES: Final = ("to", "cc", "bcc", "email")
 CALL: Final = {"query": "goal", "limit": 5}
 ARGUMENTS: Final = json.dumps(CALL)
 LAST: Final = json.dumps(
-    CALL | {"record": "record-1"} | {name: f"person.{at}@example.org" for at, name in enumerate(NAMES)}
+    CALL
+    | {"record": "record-1"}
+    | {name: f"person.{at}@example.org" for at, name in enumerate(NAMES)}
 )
 
 
 def _data(step: int) -> str:
-    rows = [{"name": f"row {row}", "of": f"{step}.{row}", "words": "some " * 10} for row in range(57)]
-    return json.dumps({"id": "record-1", "owner": {"email": f"Person.{step}@example.org"}, "rows": rows})
+    rows = [
+        {"name": f"row {row}", "of": f"{step}.{row}", "words": "some " * 10} for row in range(57)
+    ]
+    return json.dumps(
+        {"id": "record-1", "owner": {"email": f"Person.{step}@example.org"}, "rows": rows}
+    )
 
 
 def _tool(number: int) -> ToolSpec:
@@ -82,7 +97,9 @@ def _plan() -> Plan:
 def _proposed(thought: Think, tool: str, arguments: str = ARGUMENTS) -> ActionProposed:
     """One turn of the planner behind the model: what it makes of a server's answer."""
     call = {"type": "function", "function": {"name": tool, "arguments": arguments}}
-    body = json.dumps({"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [call]}}]})
+    body = json.dumps(
+        {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [call]}}]}
+    )
     reply = read_reply(body)
     if reply is None:
         raise RuntimeError("the answer was not read: the measurement is void")
@@ -95,7 +112,9 @@ def _proposed(thought: Think, tool: str, arguments: str = ARGUMENTS) -> ActionPr
 def _last_turn(world: World) -> tuple[Chain, Think]:
     """A chain whose last step is being thought about."""
     task = Task(goal="Do all of it")
-    chain = Chain("c", task, created_at=NOW, updated_at=NOW, deadline=deadline_of(task, world.policy, NOW))
+    chain = Chain(
+        "c", task, created_at=NOW, updated_at=NOW, deadline=deadline_of(task, world.policy, NOW)
+    )
 
     def hear(message: ToExecutor, body: str = "") -> list[Any]:
         nonlocal chain
@@ -111,7 +130,10 @@ def _last_turn(world: World) -> tuple[Chain, Think]:
         (action,) = [one.action for one in said if isinstance(one, Dispatch)]
         outcome = msgspec.structs.replace(OK, metadata=Metadata(action_id=action.id))
         done = ToolCompleted.Data(action_id=action.id, outcome=outcome)
-        said = hear(ToolCompleted(id=f"{action.id}/1/done", source="bench", subject="c", data=done), _data(number))
+        said = hear(
+            ToolCompleted(id=f"{action.id}/1/done", source="bench", subject="c", data=done),
+            _data(number),
+        )
         (thought,) = [one for one in said if isinstance(one, Think)]
     return chain, thought
 
@@ -122,10 +144,14 @@ def contract_ms() -> dict[str, float]:
     world = World(tools, Policy())
     chain, thought = _last_turn(world)
     receipts = tuple(
-        Receipt(f"s{number}", f"tool_{number:02}", ARGUMENTS, OK, _data(number)) for number in range(STEPS - 1)
+        Receipt(f"s{number}", f"tool_{number:02}", ARGUMENTS, OK, _data(number))
+        for number in range(STEPS - 1)
     )
     request = ThoughtRequest(
-        thought_id=thought.thought_id, kind=thought.kind, step_id=thought.step_id, deadline=chain.deadline
+        thought_id=thought.thought_id,
+        kind=thought.kind,
+        step_id=thought.step_id,
+        deadline=chain.deadline,
     )
     context = Context(request, chain.task, plan=chain.plan, receipts=receipts, tools=tools)
     times = []
@@ -136,7 +162,12 @@ def contract_ms() -> dict[str, float]:
         decision = decide(chain, Received(proposed, ""), world, NOW)
         times.append((time.thread_time() - started) * 1000)
         sent = [one for one in decision.outputs if isinstance(one, Dispatch)]
-        if not prompt.tools or not sent or sent[0].reasons or len(sent[0].sources) != len(NAMES) + 1:
+        if (
+            not prompt.tools
+            or not sent
+            or sent[0].reasons
+            or len(sent[0].sources) != len(NAMES) + 1
+        ):
             raise RuntimeError("nothing was dispatched: the measurement is void")
     return {
         "contract_p50_ms": round(statistics.median(times), 2),

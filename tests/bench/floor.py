@@ -1,7 +1,8 @@
 """The floor: the same messages through the same two hops in raw redis-py, and nothing else.
 
-An executor and a worker, each a process: XREADGROUP COUNT 64, one script call per entry, pipelined. No checks, no log,
-no versions, no receipts. What the system costs above this is the price of its promises.
+An executor and a worker, each a process: XREADGROUP COUNT 64, one script call per entry, pipelined.
+No checks, no log, no versions, no receipts. What the system costs above this is the price of its
+promises.
 """
 
 import asyncio
@@ -33,8 +34,20 @@ def message(kind: str, chain: str, number: int) -> str:
         "timeout": 30.0,
         "deadline": 1795299874640,
     }
-    head = {"specversion": "1.0", "id": f"{chain}.s{number}.1/1", "source": "haltpoint/executor", "subject": chain}
-    return json.dumps({**head, "traceparent": "00-" + "a" * 32 + "-" + "b" * 16 + "-01", "type": kind, "data": data})
+    head = {
+        "specversion": "1.0",
+        "id": f"{chain}.s{number}.1/1",
+        "source": "haltpoint/executor",
+        "subject": chain,
+    }
+    return json.dumps(
+        {
+            **head,
+            "traceparent": "00-" + "a" * 32 + "-" + "b" * 16 + "-01",
+            "type": kind,
+            "data": data,
+        }
+    )
 
 
 async def serve(url: str, role: str) -> None:
@@ -49,7 +62,11 @@ async def serve(url: str, role: str) -> None:
             for entry, fields in entries:
                 chain = json.loads(fields[b"__data__"])["subject"]
                 if role == "worker":
-                    out, body, to = message("tool.completed.v1", chain, 1), fields[b"__body__"], target
+                    out, body, to = (
+                        message("tool.completed.v1", chain, 1),
+                        fields[b"__body__"],
+                        target,
+                    )
                 else:
                     number = progress.get(chain, 0) + 1
                     progress[chain] = number
@@ -68,7 +85,10 @@ async def drive(url: str, chains: int, in_flight: int) -> None:
     while done < chains:
         pipe = client.pipeline(transaction=False)
         while started < chains and started - done < in_flight:
-            pipe.xadd(EVENTS, {"__data__": message("task.submitted.v1", f"c{started:030x}", 0), "__body__": ""})
+            pipe.xadd(
+                EVENTS,
+                {"__data__": message("task.submitted.v1", f"c{started:030x}", 0), "__body__": ""},
+            )
             started += 1
         if len(pipe):
             await pipe.execute()
@@ -79,7 +99,9 @@ async def drive(url: str, chains: int, in_flight: int) -> None:
 
 
 async def hops(url: str) -> list[float]:
-    """Milliseconds from an event to the executor's order for it, a hundred times, everything idle before each."""
+    """Milliseconds from an event to the executor's order for it, a hundred times, everything idle
+    before each.
+    """
     client: Any = redis.from_url(url)
     reader: Any = redis.from_url(url)
     times = []
@@ -87,7 +109,9 @@ async def hops(url: str) -> list[float]:
         ordered = asyncio.create_task(reader.xread({TOOLS: "$"}, block=4000))
         await asyncio.sleep(0.02)  # until it blocks, and the chain before is over
         started = time.perf_counter()
-        await client.xadd(EVENTS, {"__data__": message("human.answered.v1", f"h{number:030x}", 0), "__body__": ""})
+        await client.xadd(
+            EVENTS, {"__data__": message("human.answered.v1", f"h{number:030x}", 0), "__body__": ""}
+        )
         await ordered
         times.append((time.perf_counter() - started) * 1000)
     await client.aclose()

@@ -19,7 +19,9 @@ def cpu_us(pid: int) -> float:
 
 
 @contextmanager
-def running(arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    arguments: Sequence[str], environment: Mapping[str, str], log: Path
+) -> Iterator[subprocess.Popen[bytes]]:
     """A Python module as a process of its own, stopped at the end."""
     with log.open("ab") as output:
         process = subprocess.Popen(

@@ -1,4 +1,6 @@
-"""An OTLP receiver that swallows everything: what tracing costs the services, without a collector beside them."""
+"""An OTLP receiver that swallows everything: what tracing costs the services, without a collector
+beside them.
+"""
 
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,4 +1,6 @@
-"""The whole system under load: real services as processes on an embedded server, driven by submitted literal plans."""
+"""The whole system under load: real services as processes on an embedded server, driven by
+submitted literal plans.
+"""
 
 import asyncio
 import time
@@ -24,8 +26,12 @@ TEXT = "x" * 1000
 FINAL = ("completed", "failed", "cancelled")
 
 
-def sequence(steps: int, tool: str = "noop", *, chained: bool = True, parallel: int | None = None) -> Task:
-    """A literal plan of steps that each need the one before, or none, with 1 kB of arguments and results."""
+def sequence(
+    steps: int, tool: str = "noop", *, chained: bool = True, parallel: int | None = None
+) -> Task:
+    """A literal plan of steps that each need the one before, or none, with 1 kB of arguments and
+    results.
+    """
     return Task(
         goal="bench",
         parallel=parallel,
@@ -46,7 +52,9 @@ def sequence(steps: int, tool: str = "noop", *, chained: bool = True, parallel: 
 
 @dataclass
 class Driver:
-    """Submits chains over the store, as the gateway does, and counts the finished ones by their index."""
+    """Submits chains over the store, as the gateway does, and counts the finished ones by their
+    index.
+    """
 
     url: str
     redis: Redis
@@ -72,7 +80,9 @@ class Driver:
             raise RuntimeError(f"the chain was not accepted: {submitted.status}")
         return submitted.chain_id
 
-    async def run(self, task: Task, chains: int, in_flight: int, traces: list[str | None] | None = None) -> None:
+    async def run(
+        self, task: Task, chains: int, in_flight: int, traces: list[str | None] | None = None
+    ) -> None:
         """Run `chains` chains, `in_flight` at a time, until all have ended well."""
         before = await self.count("completed")
         started = done = 0
@@ -80,16 +90,23 @@ class Driver:
             room = min(in_flight - (started - done), chains - started)
             if room > 0:
                 await asyncio.gather(
-                    *(self.submit(task, traces[(started + n) % len(traces)] if traces else None) for n in range(room))
+                    *(
+                        self.submit(task, traces[(started + n) % len(traces)] if traces else None)
+                        for n in range(room)
+                    )
                 )
                 started += room
-            await asyncio.sleep(0.01)  # its questions cost the server time that is no part of the system
+            await asyncio.sleep(
+                0.01
+            )  # its questions cost the server time that is no part of the system
             done = await self.count("completed") - before
         if await self.count("failed", "cancelled"):
             raise RuntimeError("a chain failed: the measurement is void")
 
     async def idle(self, task: Task, rounds: int) -> list[float]:
-        """Milliseconds from submission to the end, one chain at a time; the feed tells when to look."""
+        """Milliseconds from submission to the end, one chain at a time; the feed tells when to
+        look.
+        """
         times = []
         reader: Any = Redis.from_url(self.url)
         await reader.ping()
@@ -135,7 +152,8 @@ def system(
 ) -> Iterator[tuple[EmbeddedServer, dict[str, int]]]:
     """A server and its services; the pids are named server, executor, executor-2, worker.
 
-    With 256 slots a worker reads up to 64 entries of each of the four partitions at once, as the floor does.
+    With 256 slots a worker reads up to 64 entries of each of the four partitions at once, as the
+    floor does.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with EmbeddedServer(folder / "data") as server, ExitStack() as stack:
@@ -167,10 +185,14 @@ async def prepare(url: str) -> None:
 
 @asynccontextmanager
 async def driver(url: str, executors: int = 1) -> AsyncIterator[Driver]:
-    """A driver, once the executors have shared the partitions and the services have done some first chains."""
+    """A driver, once the executors have shared the partitions and the services have done some first
+    chains.
+    """
     redis = connect(url)
     topology = Topology(4)
-    drive = Driver(url, redis, Store(AutoPipeline(redis), topology, backlog_limit=1_000_000), topology)
+    drive = Driver(
+        url, redis, Store(AutoPipeline(redis), topology, backlog_limit=1_000_000), topology
+    )
     while not await redis.hexists(topology.key(3, "catalogue"), "noop"):  # noqa: ASYNC110 - no event tells it
         await asyncio.sleep(0.02)
     await drive.shared(executors)

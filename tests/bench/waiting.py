@@ -26,13 +26,21 @@ def question() -> Task:
 
     def step(name: str, tool: str, *needs: str) -> Step:
         call = ProposedCall(tool=tool, arguments={"text": TEXT})
-        return Step(id=name, step_type=StepType.TOOL, required_tools=(tool,), dependencies=needs, actions=(call,))
+        return Step(
+            id=name,
+            step_type=StepType.TOOL,
+            required_tools=(tool,),
+            dependencies=needs,
+            actions=(call,),
+        )
 
     return Task(goal="bench", plan=Plan(steps=(step("ask", "ask"), step("act", "noop", "ask"))))
 
 
 async def waiting_bytes(drive: Driver) -> tuple[list[float], int]:
-    """Milliseconds from each answer to the next call's dispatch, and bytes of a waiting chain beside its payload."""
+    """Milliseconds from each answer to the next call's dispatch, and bytes of a waiting chain
+    beside its payload.
+    """
     chains = [await drive.submit(question()) for _ in range(CHAINS)]
     while await drive.count("awaiting_clarification") < CHAINS:  # noqa: ASYNC110 - the index is the condition
         await asyncio.sleep(0.01)
@@ -51,7 +59,9 @@ async def waiting_bytes(drive: Driver) -> tuple[list[float], int]:
 
 
 async def to_dispatch(drive: Driver, chain: str, say: Callable[[], Awaitable[None]]) -> float:
-    """Milliseconds from the moment when an answer is sent to the next call's entry in the stream of its tool."""
+    """Milliseconds from the moment when an answer is sent to the next call's entry in the stream of
+    its tool.
+    """
     redis: Any = drive.redis
     stream = drive.topology.stream(drive.topology.partition(chain), Stream.TOOLS, "bench")
     dispatched = asyncio.create_task(redis.xread({stream: "$"}, block=4000))
@@ -63,8 +73,8 @@ async def to_dispatch(drive: Driver, chain: str, say: Callable[[], Awaitable[Non
 
 
 async def held(drive: Driver, chain: str) -> int:
-    """Bytes of all that a waiting chain has in Redis, members of sorted sets included, without what is the user's own:
-    the task, arguments, receipts, and the question with its options.
+    """Bytes of all that a waiting chain has in Redis, members of sorted sets included, without what
+    is the user's own: the task, arguments, receipts, and the question with its options.
     """
     redis: Any = drive.redis
     total = 0

@@ -1,9 +1,11 @@
-"""How much code one plain action walks: the functions and files of ours that each stop enters, by sys.setprofile.
+"""How much code one plain action walks: the functions and files of ours that each stop enters, by
+sys.setprofile.
 
-A service runs in this process and the other one beside it, with a chain of plain steps between them. Counted is what
-is entered from one batch to the next: each function once, a comprehension as part of its function. `calls` are all
-calls in between, of libraries and C too. Shown is the batch that enters more than a quarter of the others do: on a
-busy machine heartbeats and renewals fall into many, and what a step enters by itself is in every one.
+A service runs in this process and the other one beside it, with a chain of plain steps between
+them. Counted is what is entered from one batch to the next: each function once, a comprehension as
+part of its function. `calls` are all calls in between, of libraries and C too. Shown is the batch
+that enters more than a quarter of the others do: on a busy machine heartbeats and renewals fall
+into many, and what a step enters by itself is in every one.
 """
 
 import asyncio
@@ -31,7 +33,8 @@ from tests.bench.system import prepare, sequence
 STEPS = 16
 TOOLS = "tests.bench.tools"
 _OURS = tuple(
-    str(Path(module.__file__ or "").parent) for module in (haltpoint, haltpoint_executor, haltpoint_tool_worker)
+    str(Path(module.__file__ or "").parent)
+    for module in (haltpoint, haltpoint_executor, haltpoint_tool_worker)
 )
 
 
@@ -45,7 +48,9 @@ class Walked(NamedTuple):
 
 @dataclass
 class Steps:
-    """A profiler: the code objects that are entered, and a new round at each entry of `first` (the end of a path)."""
+    """A profiler: the code objects that are entered, and a new round at each entry of `first` (the
+    end of a path).
+    """
 
     first: str
     only: str = ""
@@ -74,7 +79,11 @@ class Steps:
 
     def names(self) -> list[str]:
         """Its functions, in the order in which they are entered."""
-        return list(dict.fromkeys(_name(code) for code in self._plain() if code is not None and _counts(code)))
+        return list(
+            dict.fromkeys(
+                _name(code) for code in self._plain() if code is not None and _counts(code)
+            )
+        )
 
     def _plain(self) -> list[CodeType | None]:
         return sorted(self.rounds, key=walked)[len(self.rounds) // 4]
@@ -100,7 +109,9 @@ def walked(one: Sequence[CodeType | None]) -> Walked:
 
 
 async def walk(url: str, run: Callable[[Settings], Awaitable[None]], steps: Steps) -> None:
-    """Run a service here, its other one being there already, and a chain through both; `steps` hears of it."""
+    """Run a service here, its other one being there already, and a chain through both; `steps`
+    hears of it.
+    """
     settings = Settings(redis_url=url, tools=(TOOLS,), allow_unsafe=True, profile="dev")
     service = asyncio.ensure_future(run(settings))
     topology, plain = Topology(settings.partitions), Redis.from_url(url)
@@ -144,7 +155,10 @@ def measure(folder: Path, here: str, steps: Steps) -> Steps:
 
 
 PATHS = {
-    "decide": ("executor", Steps("haltpoint_executor/executor.py Executor.handle", "chain/decide.py decide")),
+    "decide": (
+        "executor",
+        Steps("haltpoint_executor/executor.py Executor.handle", "chain/decide.py decide"),
+    ),
     "executor": ("executor", Steps("haltpoint_executor/executor.py Executor.handle")),
     "worker": ("tool-worker", Steps("haltpoint_tool_worker/handlers.py Handlers.handle")),
 }
@@ -156,7 +170,10 @@ def main(wanted: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, (here, steps) in PATHS.items():
             usual = measure(Path(folder) / name, here, steps).usual()
-            print(f"{name:10} {usual.functions:4} functions in {usual.files:3} files, {usual.calls:5} calls")
+            print(
+                f"{name:10} {usual.functions:4} functions in {usual.files:3} files, "
+                f"{usual.calls:5} calls"
+            )
             if name in wanted:
                 print(*steps.names(), sep="\n")
 

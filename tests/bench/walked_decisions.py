@@ -1,7 +1,8 @@
-"""How much code one decision of the core walks, by the kind of its event: the functions and files of ours, each once.
+"""How much code one decision of the core walks, by the kind of its event: the functions and files
+of ours, each once.
 
-No service and no server: a story of the core is told, and each decision of it is profiled. What is cached after a first
-story is not counted, as in `walked`.
+No service and no server: a story of the core is told, and each decision of it is profiled. What is
+cached after a first story is not counted, as in `walked`.
 """
 
 import sys
@@ -82,4 +83,7 @@ def _asked(walks: Decisions) -> None:
 
 if __name__ == "__main__":
     for name, found in decisions().items():
-        print(f"{name:36} {found.functions:4} functions in {found.files:3} files, {found.calls:5} calls")
+        print(
+            f"{name:36} {found.functions:4} functions in {found.files:3} files, "
+            f"{found.calls:5} calls"
+        )

@@ -1,7 +1,8 @@
-"""Many people, and somebody who writes to Redis, at one question about a destructive call; the history check judges.
+"""Many people, and somebody who writes to Redis, at one question about a destructive call; the
+history check judges.
 
-What must hold whoever wins: one answer is taken at most, nothing happens without a yes to just this call, and no yes
-lets anything happen twice.
+What must hold whoever wins: one answer is taken at most, nothing happens without a yes to just this
+call, and no yes lets anything happen twice.
 """
 
 import asyncio
@@ -50,10 +51,14 @@ class Race:
         if rival not in ("nobody", "late"):
             work.insert(
                 chance.randrange(CROWD),
-                self._disturb(rival, question, other, chance.choice((0.1, 1)) * chance.random() * MOMENT),
+                self._disturb(
+                    rival, question, other, chance.choice((0.1, 1)) * chance.random() * MOMENT
+                ),
             )
         taken = sum(one is True for one in await asyncio.gather(*work))
-        assert taken == 1 or (taken == 0 and rival in ("expiry", "cancel")), f"{taken} answers were taken"
+        assert taken == 1 or (taken == 0 and rival in ("expiry", "cancel")), (
+            f"{taken} answers were taken"
+        )
         self.system.person.away = False
         await self.system.settle()
         return rival
@@ -65,7 +70,9 @@ class Race:
         text = await self.redis.hget(self.system.topology.key_of(Key.DATA, chain), "r1")
         return msgspec.json.decode(text, type=Question)
 
-    async def _say(self, question: Question, number: int, chance: random.Random, rival: str) -> bool:
+    async def _say(
+        self, question: Question, number: int, chance: random.Random, rival: str
+    ) -> bool:
         """One of the crowd: yes, yes with a change, or no."""
         what = chance.choice(("yes", "yes", "edit", "no"))
         action, text = question.action_id, "drop 0"
@@ -75,19 +82,25 @@ class Race:
             text, arguments = "another", {"text": "another"}
             digest = digest_of(action, question.tool, arguments, question.preview_digest)
         decision = Choice.REJECT if what == "no" else Choice.APPROVE
-        said = Answered(question.request_id, action, decision.value, taken=False, arguments=hash_of(text))
+        said = Answered(
+            question.request_id, action, decision.value, taken=False, arguments=hash_of(text)
+        )
         void = rival == "late"  # the yes is over as soon as it is given: to the history it is none
         answer = Answer(kind=RequestKind.CONFIRMATION, decision=decision, arguments=arguments)
         record = None if what == "no" else Approves(action, digest, 0 if void else 600)
         await asyncio.sleep(chance.random() * MOMENT)
         if not void:
             self.recorder.write(said)
-        verdict = await self.inbox.answer(question.request_id, answer, by=f"p{number}", approves=record)
+        verdict = await self.inbox.answer(
+            question.request_id, answer, by=f"p{number}", approves=record
+        )
         if isinstance(verdict, Taken) and not void:
             self.recorder.write(replace(said, taken=True))
         return isinstance(verdict, Taken)
 
-    async def _disturb(self, rival: str, question: Question, other: Question | None, moment: float) -> None:
+    async def _disturb(
+        self, rival: str, question: Question, other: Question | None, moment: float
+    ) -> None:
         await asyncio.sleep(moment)
         chain = question.request_id.partition(".")[0]
         match rival:
@@ -102,21 +115,29 @@ class Race:
                 await self._change_record(question, digest=hash_of("something else"))
             case _:
                 assert other is not None
-                await self._forge_answer(other, await self._change_record(question, gone=rival == "moved"))
+                await self._forge_answer(
+                    other, await self._change_record(question, gone=rival == "moved")
+                )
 
-    async def _change_record(self, question: Question, *, digest: str = "", gone: bool = False) -> bytes | None:
+    async def _change_record(
+        self, question: Question, *, digest: str = "", gone: bool = False
+    ) -> bytes | None:
         """Take what record there is by now, and write another one over it, or none."""
         chain = question.request_id.partition(".")[0]
         key = self.system.topology.key_of(Key.DATA, chain)
         found: bytes | None = await self.redis.hget(key, _field(question))
         if found is not None and digest:
-            await self.redis.hset(key, _field(question), digest.encode() + found[found.index(b" ") :])
+            await self.redis.hset(
+                key, _field(question), digest.encode() + found[found.index(b" ") :]
+            )
         if gone:
             await self.redis.hdel(key, _field(question))
         return found
 
     async def _forge_answer(self, other: Question, record: bytes | None) -> None:
-        """Another chain hears of a yes that it has no record of: what lies there is that of the first one's call."""
+        """Another chain hears of a yes that it has no record of: what lies there is that of the
+        first one's call.
+        """
         key = self.system.topology.key_of(Key.DATA, other.request_id.partition(".")[0])
         record = record or f"{hash_of('another call')} 99999999999999 open\na person".encode()
         await self.redis.hset(key, _field(other), record)

@@ -1,4 +1,6 @@
-"""Many chains want the same effects while workers are killed: each effect happens once (CONTRACT E6)."""
+"""Many chains want the same effects while workers are killed: each effect happens once (CONTRACT
+E6).
+"""
 
 import json
 from collections import Counter
@@ -25,9 +27,11 @@ def _has_effects(history: Path, least: int) -> bool:
     return len(provided(history)) >= least
 
 
-async def race_for_effects(folder: Path, chains: int, keys: int, points: Sequence[str]) -> dict[str, int]:
-    """So many chains race for so many effects over four partitions; a worker dies at each of the points, one after the
-    other, and another one is started in its stead. Returns figures.
+async def race_for_effects(
+    folder: Path, chains: int, keys: int, points: Sequence[str]
+) -> dict[str, int]:
+    """So many chains race for so many effects over four partitions; a worker dies at each of the
+    points, one after the other, and another one is started in its stead. Returns figures.
     """
     async with System(folder, partitions=4) as system:
         await system.host(Party.EXECUTOR)
@@ -46,7 +50,9 @@ async def race_for_effects(folder: Path, chains: int, keys: int, points: Sequenc
 
         effects = provided(system.history)
         winners = {one.arguments: one.key for one in effects}
-        assert Counter(one.arguments for one in effects) == {hash_of(f"p{number}"): 1 for number in range(keys)}
+        assert Counter(one.arguments for one in effects) == {
+            hash_of(f"p{number}"): 1 for number in range(keys)
+        }
         denied = 0
         for number, chain in enumerate(system.accepted):
             stored = await Stored(system.redis, system.topology).action(f"{chain}.s.1")

@@ -1,14 +1,15 @@
-"""Where a process under test dies, and what it writes down: wrapped around the real parts; the product knows nothing.
+"""Where a process under test dies, and what it writes down: wrapped around the real parts; the
+product knows nothing.
 
 A point is a place that every service passes:
 
     read              entries were read and the handler is about to get them
-    before <function> the function of the library (claim, complete, commit, record_thought, ...) is about to be called
+    before <function> the function of the library (claim, commit, ...) is about to be called
     after <function>  it was done, and its caller is about to hear of it
     effect            a tool has had its effect and is about to return
 
-The environment says where: CHAOS_POINT, CHAOS_NTH (at which passage, from 1), CHAOS_MARKER (a file that is made then:
-who finds it lives on) and CHAOS_HISTORY (the folder of the history).
+The environment says where: CHAOS_POINT, CHAOS_NTH (at which passage, from 1), CHAOS_MARKER (a file
+that is made then: who finds it lives on) and CHAOS_HISTORY (the folder of the history).
 """
 
 import asyncio
@@ -48,7 +49,9 @@ def install(actor: str) -> None:
     recorder = Recorder(Path(os.environ["CHAOS_HISTORY"]), actor)
     subscribe, call = Service.subscribe, AutoPipeline.call
 
-    async def subscribe_and_pass(self: Service, stream: str, group: str, handler: Handler, **more: Any) -> Subscription:
+    async def subscribe_and_pass(
+        self: Service, stream: str, group: str, handler: Handler, **more: Any
+    ) -> Subscription:
         async def pass_on(entries: list[Entry]) -> None:
             passing("read")
             await handler(entries)
@@ -67,7 +70,9 @@ def install(actor: str) -> None:
     AutoPipeline.call = call_and_pass  # type: ignore[method-assign]
 
 
-def _answered(recorder: Recorder, name: str, args: tuple[Argument, ...], future: "asyncio.Future[Any]") -> None:
+def _answered(
+    recorder: Recorder, name: str, args: tuple[Argument, ...], future: "asyncio.Future[Any]"
+) -> None:
     if future.cancelled() or future.exception() is not None:
         return
     if name == "claim" and future.result()[0] in (b"go", b"in_doubt"):
@@ -80,7 +85,9 @@ def _answered(recorder: Recorder, name: str, args: tuple[Argument, ...], future:
 
 
 def _committed(args: tuple[Argument, ...], statuses: list[int]) -> list[tuple[str, str]]:
-    """Chains and their new versions in a commit that was applied (the arguments are told in lua/commit.lua)."""
+    """Chains and their new versions in a commit that was applied (the arguments are told in
+    lua/commit.lua).
+    """
     made = []
     for status, packed in zip(statuses, args[6 + int(args[5]) :], strict=True):
         chain, expected, version, *_ = msgspec.msgpack.decode(cast("bytes", packed))

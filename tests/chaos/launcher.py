@@ -1,7 +1,9 @@
-"""One real service as a process that may be told to die, forked from one that has imported what they all need.
+"""One real service as a process that may be told to die, forked from one that has imported what
+they all need.
 
-Its words are a party, a file for its output, a descriptor, and its environment as JSON. It also ends when the other end
-of the descriptor does, so that no test leaves one behind, however it ends itself.
+Its words are a party, a file for its output, a descriptor, and its environment as JSON. It also
+ends when the other end of the descriptor does, so that no test leaves one behind, however it ends
+itself.
 """
 
 import json
@@ -17,7 +19,9 @@ from tests.chaos import fail_points
 
 PROGRAM = f"{__name__}:main"
 SERVICES: dict[Party, str] = {
-    party: f"haltpoint_{party.value.replace('-', '_')}.app" for party in Party if party is not Party.CLIENT
+    party: f"haltpoint_{party.value.replace('-', '_')}.app"
+    for party in Party
+    if party is not Party.CLIENT
 }
 
 

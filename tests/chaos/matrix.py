@@ -1,7 +1,7 @@
 """The crash matrix: who dies where, for which class of effects; each cell is one test.
 
-Points are told in `fail_points`. A cell of several points is of several deaths: the first process dies at the first
-point, the one that is started in its stead at the second, and so on.
+Points are told in `fail_points`. A cell of several points is of several deaths: the first process
+dies at the first point, the one that is started in its stead at the second, and so on.
 """
 
 import asyncio
@@ -43,25 +43,40 @@ def _cells() -> list[Cell]:
             Cell(Party.PLANNER, (point,), "other")
             for point in ("read", "before record_thought", "after record_thought")
         ),
-        *(Cell(Party.GATEWAY, (point,), "other") for point in (*_around("submit"), *_around("answer"))),
+        *(
+            Cell(Party.GATEWAY, (point,), "other")
+            for point in (*_around("submit"), *_around("answer"))
+        ),
         Cell(Party.WORKER, ("effect", "after claim"), "idempotent"),
         Cell(Party.WORKER, ("after claim", "before complete"), "other"),
         # A destructive call: its question, its yes, and that this is used up.
         *(Cell(Party.WORKER, ("preview",), "destructive", nth) for nth in (1, 2)),
         *(Cell(Party.GATEWAY, (point,), "destructive") for point in _around("answer")),
         Cell(Party.WORKER, ("after claim", "after claim"), "destructive"),
-        # Between the reservation of an effect, its claim, the effect and its record, and the end of the reservation.
-        *(Cell(Party.WORKER, (point,), "once") for point in (*_around("reserve_effect"), *_around("settle_effect"))),
-        *(Cell(Party.WORKER, (point,), "once") for point in ("after claim", "effect", *_around("complete"))),
+        # Between the reservation of an effect, its claim, the effect and its record, and the end of
+        # the reservation.
+        *(
+            Cell(Party.WORKER, (point,), "once")
+            for point in (*_around("reserve_effect"), *_around("settle_effect"))
+        ),
+        *(
+            Cell(Party.WORKER, (point,), "once")
+            for point in ("after claim", "effect", *_around("complete"))
+        ),
         Cell(Party.WORKER, ("after reserve_effect", "after reserve_effect"), "once"),
     ]
     for effects in EFFECTS:
-        cells += (Cell(Party.WORKER, (point,), effects) for point in ("read", "effect", *_around("complete")))
+        cells += (
+            Cell(Party.WORKER, (point,), effects)
+            for point in ("read", "effect", *_around("complete"))
+        )
         # Who takes over what can be repeated claims it too.
         cells.append(
             Cell(
                 Party.WORKER,
-                ("after claim",) if effects in ("other", "destructive") else ("read", "after claim"),
+                ("after claim",)
+                if effects in ("other", "destructive")
+                else ("read", "after claim"),
                 effects,
             )
         )
@@ -116,7 +131,10 @@ async def run_cell(cell: Cell, folder: Path) -> None:
         violations = system.violations()
         assert not violations, pretty(violations)
         assert await system.dead_letters() == []
-        ends = [await system.redis.hget(system.topology.key_of(Key.DATA, chain), Data.END) for chain in system.accepted]
+        ends = [
+            await system.redis.hget(system.topology.key_of(Key.DATA, chain), Data.END)
+            for chain in system.accepted
+        ]
         assert [end_of(end).error for end in ends] == [None] * len(ends)
 
 
@@ -144,7 +162,11 @@ async def _gateway(cell: Cell, system: System) -> None:
     system.person.away = True
     gateway = await system.launch(Party.GATEWAY, cell.points[0])
     submission = asyncio.create_task(
-        system.submit(task("drop") if cell.effects == "destructive" else task("send", "ask"), "order-7", over_http=True)
+        system.submit(
+            task("drop") if cell.effects == "destructive" else task("send", "ask"),
+            "order-7",
+            over_http=True,
+        )
     )
     if "submit" in cell.points[0]:
         await _dies_first(gateway, submission)

@@ -1,8 +1,9 @@
-"""Chains of all kinds are under way while a worker and an executor die, one after the other, at each point there is.
+"""Chains of all kinds are under way while a worker and an executor die, one after the other, at
+each point there is.
 
-A seed draws the order of the points, the chains, and how each of their calls ends. The chains of one class of effects
-are retried, reconciled, approved, cancelled and fail; some of their calls are skills, which are
-chains of their own.
+A seed draws the order of the points, the chains, and how each of their calls ends. The chains of
+one class of effects are retried, reconciled, approved, cancelled and fail; some of their calls are
+skills, which are chains of their own.
 """
 
 import asyncio
@@ -82,11 +83,14 @@ class Mix:
         self._cancels: list[asyncio.Task[None]] = []
 
     async def run(self) -> None:
-        """Let a worker and an executor die at all of their points, and all chains come to their ends."""
+        """Let a worker and an executor die at all of their points, and all chains come to their
+        ends.
+        """
         first = await self.system.launch(Party.WORKER)  # no chain begins before its tools are known
         first.signal(9)
         await asyncio.gather(
-            self._die(Party.WORKER, WORKER[self.effects]), self._die(Party.EXECUTOR, EXECUTOR[self.effects])
+            self._die(Party.WORKER, WORKER[self.effects]),
+            self._die(Party.EXECUTOR, EXECUTOR[self.effects]),
         )
         await asyncio.gather(*self._cancels)
         await self.system.settle()
@@ -94,9 +98,13 @@ class Mix:
     async def _die(self, party: Party, points: tuple[str, ...]) -> None:
         for point in self.chance.sample(points, len(points)):
             moment = self._moments(point)
-            victim = await self.system.launch(party, "" if moment else point, self.chance.choice((1, 1, 2)))
+            victim = await self.system.launch(
+                party, "" if moment else point, self.chance.choice((1, 1, 2))
+            )
             if moment:
-                self._cancels.append(asyncio.create_task(self._kill(victim, moment, self._now(moment))))
+                self._cancels.append(
+                    asyncio.create_task(self._kill(victim, moment, self._now(moment)))
+                )
             while not victim.end.done():
                 await self._load(victim, point)
             await victim.dies()
@@ -141,7 +149,9 @@ class Mix:
         self.fails[chain] = None if may_fail else halts
         if not point and self.chance.random() < 0.3:
             self.fails[chain] = None
-            self._cancels.append(asyncio.create_task(self._cancel(chain, self.chance.randint(1, 12))))
+            self._cancels.append(
+                asyncio.create_task(self._cancel(chain, self.chance.randint(1, 12)))
+            )
         self.drawn[chain] = calls
         return chain
 
@@ -171,7 +181,9 @@ class Mix:
 
         await wait_until(is_due)
         data = TaskCancelled.Data(by="a person")
-        await self.system.store.cancel(TaskCancelled(id=f"{chain}/cancel", source="test", subject=chain, data=data))
+        await self.system.store.cancel(
+            TaskCancelled(id=f"{chain}/cancel", source="test", subject=chain, data=data)
+        )
 
     def unexpected(self, ends: dict[str, ChainView]) -> Iterator[str]:
         """The chains that have ended as they should not."""
@@ -184,7 +196,9 @@ class Mix:
 async def run_mix(effects: str, seed: int, folder: Path) -> dict[str, int]:
     """Let it happen, and judge. Returns figures."""
     async with System(folder, partitions=1 + seed % 2) as system:
-        system.settings = system.settings.model_copy(update={"lease": 1, "heartbeat": 0.25, "deliveries": 30})
+        system.settings = system.settings.model_copy(
+            update={"lease": 1, "heartbeat": 0.25, "deliveries": 30}
+        )
         mix = Mix(system, effects, seed)
         await mix.run()
         ends = await system.read_answers()

@@ -1,4 +1,6 @@
-"""The two observers who do not die: a person who looks before answering, and a watcher of all that is told."""
+"""The two observers who do not die: a person who looks before answering, and a watcher of all that
+is told.
+"""
 
 import asyncio
 import hashlib
@@ -27,7 +29,9 @@ APPROVAL_SECONDS: Final = 600.0
 
 
 class Person:
-    """Answers every open question truthfully: whether something happened is looked up in the provider's own file."""
+    """Answers every open question truthfully: whether something happened is looked up in the
+    provider's own file.
+    """
 
     name = "a person"
 
@@ -51,7 +55,9 @@ class Person:
         if self.away:
             return
         for partition in range(self._topology.partitions):
-            for name in await self._redis.zrange(self._topology.key(partition, "index:requests"), 0, -1):
+            for name in await self._redis.zrange(
+                self._topology.key(partition, "index:requests"), 0, -1
+            ):
                 if name.decode() not in self._answered:
                     await self._answer(name.decode())
 
@@ -60,13 +66,23 @@ class Person:
         assert stored is not None
         question = msgspec.json.decode(stored.question, type=Question)
         answer = self.answer_to(question)
-        said = Answered(request, question.action_id, answer.decision.value, taken=False, arguments=_hash(question))
+        said = Answered(
+            request,
+            question.action_id,
+            answer.decision.value,
+            taken=False,
+            arguments=_hash(question),
+        )
         record = None
         if answer.decision is Choice.APPROVE:
             record = Approves(question.action_id, question.digest, APPROVAL_SECONDS)
         self._recorder.write(said)
-        verdict = await self._inbox.answer(request, answer, by=self.name, token=request, approves=record)
-        if isinstance(verdict, Taken) or (isinstance(verdict, AnsweredAlready) and verdict.by == self.name):
+        verdict = await self._inbox.answer(
+            request, answer, by=self.name, token=request, approves=record
+        )
+        if isinstance(verdict, Taken) or (
+            isinstance(verdict, AnsweredAlready) and verdict.by == self.name
+        ):
             self._recorder.write(replace(said, taken=True))
             self.yes += answer.decision is Choice.APPROVE
         self._answered.add(request)
@@ -100,7 +116,11 @@ class Person:
                 return Answer(kind=question.kind, decision=Choice.APPROVE)
             case RequestKind.IN_DOUBT:
                 happened = self.knows_of(question.action_id)
-                value = {"text": "seen at the provider", "key": question.action_id} if happened else None
+                value = (
+                    {"text": "seen at the provider", "key": question.action_id}
+                    if happened
+                    else None
+                )
                 decision = Choice.HAPPENED if happened else Choice.NOT_HAPPENED
                 return Answer(kind=question.kind, decision=decision, value=value)
             case RequestKind.INPUT:
@@ -116,7 +136,9 @@ def _hash(question: Question) -> str:
 
 
 class Watcher:
-    """Writes down every fact of the feed in its order, and the receipts of each action as soon as it can."""
+    """Writes down every fact of the feed in its order, and the receipts of each action as soon as
+    it can.
+    """
 
     def __init__(self, redis: Any, topology: Topology, history: Path) -> None:
         self._redis = redis
@@ -138,8 +160,8 @@ class Watcher:
         self._recorder.close()
 
     async def look(self, *, again: bool = False) -> None:
-        """See what is new; `again`: look at the receipts of chains that are over, too. Raises redis-py's errors; then
-        it is seen again.
+        """See what is new; `again`: look at the receipts of chains that are over, too. Raises
+        redis-py's errors; then it is seen again.
         """
         async with self._one_at_a_time:
             await self._look_at_feed()
@@ -151,10 +173,14 @@ class Watcher:
 
     async def _look_at_feed(self) -> None:
         for partition, last in self._last.items():
-            for entry, fields in await self._redis.xrange(self._topology.key(partition, "feed"), min=last, max="+"):
+            for entry, fields in await self._redis.xrange(
+                self._topology.key(partition, "feed"), min=last, max="+"
+            ):
                 for line in fields[b"lines"].decode().split():
                     chain, _, number = line.partition(":")
-                    text = await self._redis.lindex(self._topology.key_of(Key.LOG, chain), int(number))
+                    text = await self._redis.lindex(
+                        self._topology.key_of(Key.LOG, chain), int(number)
+                    )
                     self._tell(chain, decode_line(chain, text)["facts"])
                 self._last[partition] = f"({entry.decode()}"
 
@@ -179,7 +205,9 @@ class Watcher:
             digest = hashlib.sha256(f"{found.outcome}{found.data}".encode()).hexdigest()[:16]
             outcome = json.loads(found.outcome)
             # A question that is asked before the tool runs is no success of the tool.
-            success = outcome["success"] and outcome["next_action"] != NextAction.CONFIRMATION_NEEDED
+            success = (
+                outcome["success"] and outcome["next_action"] != NextAction.CONFIRMATION_NEEDED
+            )
             receipt = Receipt(action, attempt, digest, success)
             if receipt not in self._receipts:
                 self._receipts.add(receipt)

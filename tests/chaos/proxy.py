@@ -1,7 +1,8 @@
-"""A bad network between the services and the server: connections that are slow, that break, and that lose replies.
+"""A bad network between the services and the server: connections that are slow, that break, and
+that lose replies.
 
-TCP loses nothing in the middle of a connection, so a lost reply is one whose connection breaks before it, or within
-it: the server has done what was asked, and nobody hears of it.
+TCP loses nothing in the middle of a connection, so a lost reply is one whose connection breaks
+before it, or within it: the server has done what was asked, and nobody hears of it.
 """
 
 import asyncio
@@ -16,7 +17,9 @@ _PIECE = 65536
 
 
 class Proxy:
-    """Listens on TCP for the server behind a unix socket, from entering to leaving; its chance is given."""
+    """Listens on TCP for the server behind a unix socket, from entering to leaving; its chance is
+    given.
+    """
 
     def __init__(self, url: str, chance: random.Random) -> None:
         self.lost = 0
@@ -30,7 +33,10 @@ class Proxy:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._server.close()
         await end(*self._links)
@@ -56,7 +62,9 @@ class Proxy:
             self._links[task].loses = True
 
     def slow(self, latest: float) -> None:
-        """From now on each piece of either direction comes up to `latest` seconds late; 0: at once."""
+        """From now on each piece of either direction comes up to `latest` seconds late; 0: at
+        once.
+        """
         self._latest = latest
 
     def _half(self) -> list["asyncio.Task[None]"]:
@@ -73,7 +81,9 @@ class Proxy:
             del self._links[task]
             writer.transport.abort()
 
-    async def _join(self, link: "_Link", reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _join(
+        self, link: "_Link", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         from_server, to_server = await asyncio.open_unix_connection(self._socket)
         pumps = [
             asyncio.create_task(self._requests(reader, to_server)),
@@ -92,13 +102,17 @@ class Proxy:
                 writer.write(piece)
                 await writer.drain()
 
-    async def _replies(self, link: "_Link", reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _replies(
+        self, link: "_Link", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         with suppress(OSError):
             while piece := await reader.read(_PIECE):
                 await self._late()
                 if link.loses:
                     self.lost += 1
-                    writer.write(piece[: self._chance.choice((0, self._chance.randrange(len(piece))))])
+                    writer.write(
+                        piece[: self._chance.choice((0, self._chance.randrange(len(piece))))]
+                    )
                     await writer.drain()
                     return
                 writer.write(piece)

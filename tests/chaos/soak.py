@@ -1,4 +1,5 @@
-"""The soak: all services as processes under load, and everything that can go wrong, at random but by a seed.
+"""The soak: all services as processes under load, and everything that can go wrong, at random but
+by a seed.
 
 The services reach the server over a bad network; those who observe them do not.
 """
@@ -20,7 +21,14 @@ from haltpoint.runtime.streams.broker import UNREACHABLE
 from tests.chaos.proxy import Proxy
 from tests.chaos.system import QUEUE, Child, System, task
 
-ROLES: Final = (Party.EXECUTOR, Party.EXECUTOR, Party.WORKER, Party.WORKER, Party.PLANNER, Party.GATEWAY)
+ROLES: Final = (
+    Party.EXECUTOR,
+    Party.EXECUTOR,
+    Party.WORKER,
+    Party.WORKER,
+    Party.PLANNER,
+    Party.GATEWAY,
+)
 LOST: Final = (*UNREACHABLE, RedisError, GatewayError)
 
 POISON: Final[dict[str, bytes | None]] = {
@@ -30,7 +38,9 @@ POISON: Final[dict[str, bytes | None]] = {
     "too_deep": b"[" * 5000,
     "unknown_version": b'{"type": "tool.requested.v9", "id": "x", "source": "y", "data": {}}',
     "unknown_message": b'{"type": "no.such.v1", "id": "x", "source": "y", "data": {}}',
-    "bad_fields": b'{"type": "tool.requested.v1", "id": "x", "source": "y", "data": {"action_id": 7}}',
+    "bad_fields": (
+        b'{"type": "tool.requested.v1", "id": "x", "source": "y", "data": {"action_id": 7}}'
+    ),
 }
 """What is put on streams, by the reason with which it has to lie among the dead letters."""
 
@@ -49,7 +59,9 @@ class Soak:
 
     async def start(self) -> None:
         """All services, ready."""
-        self.system.settings = self.system.settings.model_copy(update={"redis_url": self.network.url})
+        self.system.settings = self.system.settings.model_copy(
+            update={"redis_url": self.network.url}
+        )
         self.children = list(await asyncio.gather(*(self.system.launch(party) for party in ROLES)))
 
     async def supervise(self) -> None:
@@ -59,14 +71,18 @@ class Soak:
                 code = child.code
                 if code is not None:
                     if code != -signal.SIGKILL:
-                        self.odd_ends.append(f"{ROLES[place].value} ended with {code}:\n{child.words()}")
+                        self.odd_ends.append(
+                            f"{ROLES[place].value} ended with {code}:\n{child.words()}"
+                        )
                     self.children[place] = await self.system.spawn(ROLES[place])
             await asyncio.sleep(0.1)
 
     async def load(self) -> None:
         """Submit tasks of all kinds, some by HTTP and then twice under the same key."""
         for number in itertools.count():
-            tools = self.chance.choices(("look", "save", "send", "ask"), k=self.chance.randint(1, 3))
+            tools = self.chance.choices(
+                ("look", "save", "send", "ask"), k=self.chance.randint(1, 3)
+            )
             work = task(*tools, seconds=self.chance.choice((0, 0, 0.1, 0.5)))
             if number % 10 == 9:
                 work = Task(goal="Send it.", style=Style.REACT)
@@ -91,7 +107,9 @@ class Soak:
         )
         while True:
             await asyncio.sleep(self.chance.uniform(0.3, 1.5))
-            (kind,) = self.chance.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])
+            (kind,) = self.chance.choices(
+                [kind for kind, _ in kinds], [weight for _, weight in kinds]
+            )
             name = kind.__name__.strip("_")
             self.troubles[name] = self.troubles.get(name, 0) + 1
             with suppress(*LOST):
@@ -151,11 +169,15 @@ class Soak:
         self.network.lose_replies()
 
     async def _slow(self) -> None:
-        """Late by more than a lease at times, and each connection by itself: what was sent first comes second."""
+        """Late by more than a lease at times, and each connection by itself: what was sent first
+        comes second.
+        """
         latest = self.system.settings.executor_lease * self.chance.choice((0, 0.05, 0.3, 1.2))
         self.network.slow(latest)
 
     def _streams(self) -> list[str]:
         topology = self.system.topology
         streams = ((Stream.EVENTS, ""), (Stream.PLANS, ""), (Stream.TOOLS, QUEUE))
-        return [topology.stream(p, *stream) for p in range(topology.partitions) for stream in streams]
+        return [
+            topology.stream(p, *stream) for p in range(topology.partitions) for stream in streams
+        ]

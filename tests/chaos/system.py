@@ -1,4 +1,5 @@
-"""A server, services as processes or in this one, a client, a person who tells the truth, and a watcher.
+"""A server, services as processes or in this one, a client, a person who tells the truth, and a
+watcher.
 
 async with System(folder) as system:
 await system.host(Party.EXECUTOR)                        # in this process: cheap, lives
@@ -31,7 +32,12 @@ from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings, ModelSettings, Settings
+from haltpoint.runtime.config.settings import (
+    GatewaySettings,
+    LimitSettings,
+    ModelSettings,
+    Settings,
+)
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store import library
 from haltpoint.runtime.store.rows import Key
@@ -97,7 +103,12 @@ class System:
     """All of it on one folder, from entering to leaving."""
 
     def __init__(
-        self, folder: Path, *, partitions: int = 1, model_url: str | None = None, agents: Agents | None = None
+        self,
+        folder: Path,
+        *,
+        partitions: int = 1,
+        model_url: str | None = None,
+        agents: Agents | None = None,
     ) -> None:
         self.folder = folder
         self.history = folder / "history"
@@ -138,9 +149,15 @@ class System:
         self._owner, ours = os.pipe()
         for descriptor in (self._owner, ours):
             stack.callback(os.close, descriptor)
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("HALTPOINT_", "COV"))}
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("HALTPOINT_", "COV"))
+        }
         environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-        self._forks = Forks((launcher.PROGRAM, *launcher.SERVICES.values()), environment, None, self._owner)
+        self._forks = Forks(
+            (launcher.PROGRAM, *launcher.SERVICES.values()), environment, None, self._owner
+        )
         stack.push_async_callback(self._forks.close)
         await stack.enter_async_context(self.server)
         self.redis: Any = await stack.enter_async_context(connect(self.server.url))
@@ -161,7 +178,10 @@ class System:
             self._in_background(_for_ever(part.look))
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         for child in self._children:
             child.signal(18)  # SIGCONT: one that was stopped cannot end
@@ -179,7 +199,9 @@ class System:
         await wait_until(lambda: self._is_ready(party, before, running.done))
 
     async def launch(self, party: Party, point: str = "", nth: int = 1) -> Child:
-        """Start a service as a process, which dies at the n-th passage of `point`; it is ready, or dead already."""
+        """Start a service as a process, which dies at the n-th passage of `point`; it is ready, or
+        dead already.
+        """
         before = await self._instances()
         child = await self.spawn(party, point, nth)
 
@@ -246,7 +268,9 @@ class System:
         return chain
 
     async def settle(self, within: float = PATIENCE) -> None:
-        """Wait until every accepted chain is over, nothing is left in any stream, and the watcher has seen it all."""
+        """Wait until every accepted chain is over, nothing is left in any stream, and the watcher
+        has seen it all.
+        """
         try:
             await wait_until(self._is_settled, timeout=within)
         except AssertionError as error:
@@ -268,7 +292,9 @@ class System:
         return [chain for chain in self.accepted if not await self.is_over(chain)]
 
     async def read_answers(self) -> dict[str, ChainView]:
-        """Write down what the answer of each chain says, all of which are over; the chains as people see them."""
+        """Write down what the answer of each chain says, all of which are over; the chains as
+        people see them.
+        """
         views, ends = Views(self.redis, self._calls, self.topology), dict[str, ChainView]()
         for chain in self.accepted:
             view = await views.chain(chain, lambda _: True)
@@ -282,7 +308,11 @@ class System:
 
     async def _backlogs(self) -> dict[str, int]:
         streams = [(Stream.EVENTS, ""), (Stream.PLANS, ""), (Stream.TOOLS, QUEUE)]
-        keys = [self.topology.stream(p, *stream) for p in range(self.topology.partitions) for stream in streams]
+        keys = [
+            self.topology.stream(p, *stream)
+            for p in range(self.topology.partitions)
+            for stream in streams
+        ]
         return {key: int(await self.redis.xlen(key)) for key in keys}
 
     async def dead_letters(self) -> list[dict[bytes, bytes]]:
@@ -296,14 +326,22 @@ class System:
         for chain in await self._open_chains():
             fields = await self.redis.hgetall(self.topology.key_of("chain", chain))
             lines.append(f"chain {chain}: {fields}")
-            lines.append(f"  data: {await self.redis.hgetall(self.topology.key_of(Key.DATA, chain))}")
+            lines.append(
+                f"  data: {await self.redis.hgetall(self.topology.key_of(Key.DATA, chain))}"
+            )
         lines += [f"{child.log.name}: {child.words()}" for child in self._children]
         return "\n".join(lines)
 
     def errors(self) -> list[str]:
         """What the processes had to say about faults of ours."""
-        lines = (line for child in self._children for line in child.log.read_text(errors="replace").splitlines())
-        return [line for line in lines if '"level": "error"' in line or '"level": "critical"' in line]
+        lines = (
+            line
+            for child in self._children
+            for line in child.log.read_text(errors="replace").splitlines()
+        )
+        return [
+            line for line in lines if '"level": "error"' in line or '"level": "critical"' in line
+        ]
 
     def violations(self) -> list[Violation]:
         """The judgement of the history."""

@@ -1,4 +1,6 @@
-"""How long hostile words take to read grows with their length, not with its square. Time decides: not for the gate."""
+"""How long hostile words take to read grows with their length, not with its square. Time decides:
+not for the gate.
+"""
 
 import time
 from collections.abc import Callable
@@ -10,12 +12,16 @@ from haltpoint.runtime.config import policy_file
 
 pytestmark = pytest.mark.xdist_group("growth")
 SHORT, LONG = 4096, 32_760
-PATTERNS = tuple(pattern.model_copy(update={"on": True}) for pattern in policy_file.read(None).patterns)
+PATTERNS = tuple(
+    pattern.model_copy(update={"on": True}) for pattern in policy_file.read(None).patterns
+)
 SERVED = ("write_file", "query_database", "run_skill")
 
 
 def times_as_long(read: Callable[[str], object], unit: str) -> float:
-    """How many times as long eight times the words take: 8 in proportion, 64 by the square. The best of five each."""
+    """How many times as long eight times the words take: 8 in proportion, 64 by the square. The
+    best of five each.
+    """
 
     def took(length: int) -> float:
         words, began = (unit * length)[:length], time.process_time()

@@ -1,4 +1,6 @@
-"""A minute of bad luck (SOAK_SECONDS for more, SOAK_SEED for the same again), judged by the history check."""
+"""A minute of bad luck (SOAK_SECONDS for more, SOAK_SEED for the same again), judged by the history
+check.
+"""
 
 import asyncio
 import os
@@ -33,7 +35,9 @@ async def test_the_history_is_right_after_a_minute_of_bad_luck(tmp_path: Path) -
         await soak.start()
         supervisor = asyncio.create_task(soak.supervise())
         under_way = [asyncio.create_task(soak.load()), asyncio.create_task(soak.trouble())]
-        done, _ = await asyncio.wait(under_way, timeout=SECONDS, return_when=asyncio.FIRST_EXCEPTION)
+        done, _ = await asyncio.wait(
+            under_way, timeout=SECONDS, return_when=asyncio.FIRST_EXCEPTION
+        )
         await end(*under_way)
         for failed in done:
             failed.result()
@@ -43,7 +47,9 @@ async def test_the_history_is_right_after_a_minute_of_bad_luck(tmp_path: Path) -
         letters = await system.dead_letters()
         reasons = sorted(letter[b"reason"].decode() for letter in letters)
         kinds = Counter(type(each.record).__name__ for each in read(system.history.glob("*.jsonl")))
-        print(f"{len(system.accepted)} tasks, troubles {soak.troubles}, {network.lost} lost replies")
+        print(
+            f"{len(system.accepted)} tasks, troubles {soak.troubles}, {network.lost} lost replies"
+        )
         print(f"{len(reasons)} dead letters, {dict(kinds)}")
         violations = system.violations()
         assert not violations, pretty(violations)

@@ -1,4 +1,5 @@
-"""A provider that writes down, on the disk, each time that it is called: a tool for each class of effects.
+"""A provider that writes down, on the disk, each time that it is called: a tool for each class of
+effects.
 
 The task's context says where (`history`) and how long a call takes (`seconds`).
 """
@@ -19,7 +20,9 @@ def recorder(folder: str) -> Recorder:
 
 
 async def _happen(ctx: Ctx, effects: str, text: str) -> dict[str, Any]:
-    recorder(ctx.context["history"]).write(Effect(ctx.idempotency_key, effects, hash_of(text), ctx.confirmed))
+    recorder(ctx.context["history"]).write(
+        Effect(ctx.idempotency_key, effects, hash_of(text), ctx.confirmed)
+    )
     passing("effect")
     await asyncio.sleep(float(ctx.context.get("seconds", 0)))
     return {"text": text}
@@ -59,7 +62,9 @@ async def drop(text: str, ctx: Ctx) -> dict[str, Any]:
 async def ask(text: str, ctx: Ctx) -> ToolResult[dict[str, Any]]:
     """Find two, and ask which one was meant."""
     await _happen(ctx, "read_only", text)
-    options = [Option(id=name, title=name, value={"text": f"{text} {name}"}) for name in ("left", "right")]
+    options = [
+        Option(id=name, title=name, value={"text": f"{text} {name}"}) for name in ("left", "right")
+    ]
     return ctx.clarify("side", "Which one?", options)
 
 

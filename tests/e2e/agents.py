@@ -48,7 +48,12 @@ AGENTS: Final[list[dict[str, Any]]] = [
         _BRIEF,
         _route("courier", "Deliver to {{goal.name}}: {{goal.words}}"),
     ),
-    when("reason", _DELIVER, _call("lookup_contacts", query="{{goal.name}}"), without=["lookup_contacts"]),
+    when(
+        "reason",
+        _DELIVER,
+        _call("lookup_contacts", query="{{goal.name}}"),
+        without=["lookup_contacts"],
+    ),
     when("reason", _DELIVER, {"content": "Delivered."}, results=["send_message"]),
     when("reason", _DELIVER, _call("send_message", recipient_id=_FOUND, content="{{goal.words}}")),
     when("reason", r"^Watch (?P<post>\w+)", _call("keep_watch", post="{{goal.post}}")),

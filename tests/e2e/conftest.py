@@ -1,7 +1,9 @@
-"""The real system for end-to-end tests: `haltpoint up` with all its processes, once for all of them.
+"""The real system for end-to-end tests: `haltpoint up` with all its processes, once for all of
+them.
 
-The model follows both scripts of the example: to "Tell ..." it behaves well, to "Message ..." it is careless; to
-"Book ..." and "Ask ..." it does as `stubborn` says, to all else as `obedient` does. The operator has a `policy.toml`.
+The model follows both scripts of the example: to "Tell ..." it behaves well, to "Message ..." it is
+careless; to "Book ..." and "Ask ..." it does as `stubborn` says, to all else as `obedient` does.
+The operator has a `policy.toml`.
 """
 
 import asyncio
@@ -32,7 +34,9 @@ from tests.support.agents_toml import written
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests of the system run in one test process: a system is seven processes, and starts once."""
+    """All tests of the system run in one test process: a system is seven processes, and starts
+    once.
+    """
     for item in items:
         if "system" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("system"))
@@ -76,7 +80,11 @@ def run_system(folder: Path, receiver: Receiver) -> Iterator[Running]:
     model_port, outbox = free_port(), Outbox(folder / "outbox.jsonl")
     state = folder / "state"
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("COV_", "COVERAGE_"))},
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("COV_", "COVERAGE_"))
+        },
         "HALTPOINT_STATE_DIR": str(state),
         "HALTPOINT_AGENTS_FILE": str(folder / "agents.toml"),
         "HALTPOINT_TOOLS": "haltpoint.examples.contacts.tools,tests.e2e.tools",
@@ -93,13 +101,16 @@ def run_system(folder: Path, receiver: Receiver) -> Iterator[Running]:
         "CONTACTS_OUTBOX": str(outbox.path),
         "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{receiver.port}",
         "OTEL_BSP_SCHEDULE_DELAY": "200",
-        # No proxy leads to this machine: neither one that is away nor one of a kind for which a package is missing.
+        # No proxy leads to this machine: neither one that is away nor one of a kind for which a
+        # package is missing.
         "HTTP_PROXY": "http://127.0.0.1:9",
         "ALL_PROXY": "socks5://127.0.0.1:9",
     }
     log = (folder / "log").open("wb")
     started = [
-        subprocess.Popen([*HALTPOINT, *words], env=environment, cwd=CHECKOUT, stdout=log, stderr=log)
+        subprocess.Popen(
+            [*HALTPOINT, *words], env=environment, cwd=CHECKOUT, stdout=log, stderr=log
+        )
         for words in (("script-model", str(script), "--port", str(model_port)), ("up",))
     ]
     try:

@@ -1,4 +1,6 @@
-"""Agents of which each hands its task on to the next, until the last one asks a person (`test_asking_agents.py`)."""
+"""Agents of which each hands its task on to the next, until the last one asks a person
+(`test_asking_agents.py`).
+"""
 
 from typing import Any, Final
 
@@ -10,7 +12,13 @@ from haltpoint.contracts.work.tasks import Style
 LEVELS: Final = ("front", "team", "clerk", "junior")
 FILE: Final = Agents(
     agents=tuple(
-        Agent(name=name, description=f"The {name}.", tools=(), agents=(below,) if below else (), style=Style.REACT)
+        Agent(
+            name=name,
+            description=f"The {name}.",
+            tools=(),
+            agents=(below,) if below else (),
+            style=Style.REACT,
+        )
         for name, below in zip(LEVELS, (*LEVELS[1:], ""), strict=True)
     )
 )
@@ -18,11 +26,16 @@ _QUESTION: Final = {"name": ASK_HUMAN, "arguments": {"question": "Which colour f
 
 
 def _handed_on(agent: str) -> dict[str, Any]:
-    return {"name": ROUTE, "arguments": {"target_agent": agent, "task": f"{agent}: {{{{goal.what}}}}"}}
+    return {
+        "name": ROUTE,
+        "arguments": {"target_agent": agent, "task": f"{agent}: {{{{goal.what}}}}"},
+    }
 
 
 def rules() -> list[dict[str, Any]]:
-    """Each hands its task on and passes the words back that come from below; the last one asks a person."""
+    """Each hands its task on and passes the words back that come from below; the last one asks a
+    person.
+    """
     script = list[dict[str, Any]]()
     for name, below in zip(LEVELS, (*LEVELS[1:], ASK_HUMAN), strict=True):
         goal = rf"^{name}: (?P<what>\w+)$"

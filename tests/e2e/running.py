@@ -45,10 +45,16 @@ class Running:
         return [message for message in self.outbox.read() if message.key.startswith(f"{chain_id}.")]
 
     def written(self, chain_id: str) -> list[str]:
-        """What the tools of this chain, and of those that it called, have done, as the diary tells."""
+        """What the tools of this chain, and of those that it called, have done, as the diary
+        tells.
+        """
         kept = diary(self.outbox.path)
         lines = kept.read_text().splitlines() if kept.exists() else []
-        return [line.partition(" ")[2] for line in lines if line.startswith((f"{chain_id}.", f"{chain_id}~"))]
+        return [
+            line.partition(" ")[2]
+            for line in lines
+            if line.startswith((f"{chain_id}.", f"{chain_id}~"))
+        ]
 
     def log_lines(self, chain_id: str) -> list[dict[str, Any]]:
         """The lines of all processes that say that they are about this chain."""
@@ -61,7 +67,9 @@ class Running:
         diary(self.outbox.path).with_name(action_id).touch()
 
     def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        """Run `haltpoint` with these words as a person would beside this system, but in this process: it is quicker."""
+        """Run `haltpoint` with these words as a person would beside this system, but in this
+        process: it is quicker.
+        """
         done = CliRunner().invoke(app, words, env=self.environment, prog_name="haltpoint")
         return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
 
@@ -85,14 +93,18 @@ class Running:
 
 @asynccontextmanager
 async def executors_killed(system: Running, party: Party = Party.EXECUTOR) -> AsyncIterator[None]:
-    """Kill the executors, or the processes of another service, at once; at the end wait until one is back."""
+    """Kill the executors, or the processes of another service, at once; at the end wait until one
+    is back.
+    """
     url = running(system.state_dir / "data")
     assert url is not None
     redis = Redis.from_url(url)
     topology = Topology(int(system.environment.get("HALTPOINT_PARTITIONS", "4")))
 
     async def living() -> set[str]:
-        return {one["instance"] for one in await alive(redis, topology) if one["name"] == party.value}
+        return {
+            one["instance"] for one in await alive(redis, topology) if one["name"] == party.value
+        }
 
     async def kill() -> bool:
         """Whether one was there to be killed: who died a moment ago is still listed."""
@@ -120,7 +132,9 @@ async def executors_killed(system: Running, party: Party = Party.EXECUTOR) -> As
 def script_for(word: str, name: str) -> list[dict[str, Any]]:
     """The rules of one of the example's scripts, for goals that begin with `word` only."""
     text = (resources.files("haltpoint.testing") / "scripts" / f"{name}.json").read_text()
-    rules: list[dict[str, Any]] = json.loads(text.replace("(?:tell|message)", word.lower()))["rules"]
+    rules: list[dict[str, Any]] = json.loads(text.replace("(?:tell|message)", word.lower()))[
+        "rules"
+    ]
     for rule in rules:
         rule["when"].setdefault("goal", f"(?i)^{word}")
     return rules

@@ -1,4 +1,6 @@
-"""A model that says in words what it should do by a call, until somebody finds the words for it; and one that asks."""
+"""A model that says in words what it should do by a call, until somebody finds the words for it;
+and one that asks.
+"""
 
 from typing import Any, Final
 
@@ -7,7 +9,9 @@ HEARD: Final = "call book_room with room R2"
 """Words that it obeys, when a person puts the step in them."""
 
 
-def when(thought: str, goal: str, say: dict[str, Any], *, delay: float = 0.0, **more: Any) -> dict[str, Any]:
+def when(
+    thought: str, goal: str, say: dict[str, Any], *, delay: float = 0.0, **more: Any
+) -> dict[str, Any]:
     """A rule of a script: what the model says to this kind of thought about this goal."""
     return {"when": {"thought": thought, "goal": goal, **more}, "say": say, "delay": delay}
 

@@ -1,4 +1,6 @@
-"""Agents over real processes: a task is handed on, a person is asked below, and each answer says what was done (I)."""
+"""Agents over real processes: a task is handed on, a person is asked below, and each answer says
+what was done (I).
+"""
 
 from haltpoint.client import Client, GatewayError
 from haltpoint.contracts.people.humans import RequestKind
@@ -8,22 +10,33 @@ from tests.support import wait_until
 from tests.support.builders import call, plan, tool_step
 
 
-async def test_i1_a_task_is_handed_on_and_the_answer_says_which_agent_did_what(system: Running, client: Client) -> None:
+async def test_i1_a_task_is_handed_on_and_the_answer_says_which_agent_did_what(
+    system: Running, client: Client
+) -> None:
     run = await client.run(task={"goal": "Brief Jane I am late", "agent": "desk"})
     result = await run.result()
     assert (result.status, result.chain.agent, result.chain.violations) == ("completed", "desk", ())
     child = await client.chain(f"{run.id}~react-1")
-    assert (child.status, child.agent, child.goal) == ("completed", "courier", "Deliver to Jane: I am late")
+    assert (child.status, child.agent, child.goal) == (
+        "completed",
+        "courier",
+        "Deliver to Jane: I am late",
+    )
     (deed,) = result.answer.deeds
     assert (deed.tool, deed.action_id) == ("send_message", f"{child.id}.react.2")
-    assert [(one.to, one.content) for one in system.sent(child.id)] == [("user_jan001", "I am late")]
+    assert [(one.to, one.content) for one in system.sent(child.id)] == [
+        ("user_jan001", "I am late")
+    ]
     (action,) = result.chain.steps[0].actions
     assert action.receipt is not None
     assert action.receipt.data == {"agent": "courier", "text": "Delivered."}
     assert (action.child, action.receipt.metadata.below.agent) == (child.id, "courier")
     assert result.chain.usage.turns == 2 + child.usage.turns
     assert [one.violation for step in child.steps for one in step.violations] == []
-    assert "\tFinds a person and sends them a message.\n" in (await system.typed("agent", "list")).stdout
+    assert (
+        "\tFinds a person and sends them a message.\n"
+        in (await system.typed("agent", "list")).stdout
+    )
     shown = (await system.typed("agent", "show", "desk")).stdout
     assert "may hand on to: courier" in shown
     assert (await system.typed("agent", "show", "legal")).returncode == 1

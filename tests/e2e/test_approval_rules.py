@@ -1,4 +1,6 @@
-"""The policy file's rules about calls, over real processes (CONTRACT G4); they are in policy.toml."""
+"""The policy file's rules about calls, over real processes (CONTRACT G4); they are in
+policy.toml.
+"""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""A destructive tool runs only after a person's yes to this very call (CONTRACT G1 to G3, R5), over real processes."""
+"""A destructive tool runs only after a person's yes to this very call (CONTRACT G1 to G3, R5), over
+real processes.
+"""
 
 import time
 from typing import Any
@@ -18,10 +20,15 @@ def asked_anew(system: Running, chain: dict[str, Any]) -> dict[str, Any]:
     return chain
 
 
-def test_g1_a_destructive_call_shows_its_preview_and_runs_when_it_is_approved(system: Running) -> None:
+def test_g1_a_destructive_call_shows_its_preview_and_runs_when_it_is_approved(
+    system: Running,
+) -> None:
     asked = called(system, "delete_page", "page=news", code=3)
     (request,) = asked["requests"]
-    assert (request["kind"], request["preview"]) == ("confirmation", "Deletes 'news': an empty page")
+    assert (request["kind"], request["preview"]) == (
+        "confirmation",
+        "Deletes 'news': an empty page",
+    )
     assert [reason["kind"] for reason in request["reasons"]] == ["destructive"]
     assert system.written(asked["id"]) == []
     done = ended(system, asked, "--approve")
@@ -37,7 +44,9 @@ def test_g1_a_denied_call_does_not_run(system: Running) -> None:
     assert system.written(asked["id"]) == []
 
 
-def test_g3_a_preview_that_says_something_else_now_is_asked_about_anew_with_both(system: Running) -> None:
+def test_g3_a_preview_that_says_something_else_now_is_asked_about_anew_with_both(
+    system: Running,
+) -> None:
     page = system.outbox.path.with_name("draft.txt")
     page.write_text("two lines")
     asked = called(system, "delete_page", "page=draft", code=3)

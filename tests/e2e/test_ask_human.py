@@ -1,4 +1,6 @@
-"""askHuman over real processes: by a plan and by a model, in words, by an option, as a form, and in vain (I4)."""
+"""askHuman over real processes: by a plan and by a model, in words, by an option, as a form, and in
+vain (I4).
+"""
 
 import json
 from typing import Any
@@ -12,7 +14,10 @@ from tests.e2e.running import Running
 
 FORM = {
     "type": "object",
-    "properties": {"colour": {"type": "string", "enum": ["red", "blue"]}, "coats": {"type": "integer"}},
+    "properties": {
+        "colour": {"type": "string", "enum": ["red", "blue"]},
+        "coats": {"type": "integer"},
+    },
     "required": ["colour"],
     "additionalProperties": False,
 }
@@ -26,7 +31,10 @@ async def asking(client: Client, **arguments: Any) -> Run:
         {"id": "tell", "required_tools": ["echo"], "dependencies": ["ask"], "actions": [tell]},
     ]
     return await client.run(
-        task={"goal": "Paint the door", "plan": {"steps": steps[: 1 if "schema" in arguments else 2]}}
+        task={
+            "goal": "Paint the door",
+            "plan": {"steps": steps[: 1 if "schema" in arguments else 2]},
+        }
     )
 
 
@@ -65,5 +73,8 @@ async def test_i4_a_model_asks_and_goes_on_with_the_answer(client: Client) -> No
     request = await run.expects_request(RequestKind.INPUT)
     await client.answer(request.id, text="green, of course")
     result = await run.result()
-    assert (result.status, result.answer.text.splitlines()[0]) == ("completed", "The door: green, of course.")
+    assert (result.status, result.answer.text.splitlines()[0]) == (
+        "completed",
+        "The door: green, of course.",
+    )
     assert result.chain.steps[0].validation_status == "passed"

@@ -1,4 +1,6 @@
-"""Questions of agents over real processes: whose they are, where they are answered, and what becomes of them (I4)."""
+"""Questions of agents over real processes: whose they are, where they are answered, and what
+becomes of them (I4).
+"""
 
 from haltpoint.client import Client
 from haltpoint.contracts.work.tasks import Task
@@ -27,12 +29,17 @@ async def asking(client: Client, *things: str) -> Run:
     return run
 
 
-async def test_i4_the_view_of_a_root_has_the_tree_with_its_open_question(system: Running, client: Client) -> None:
+async def test_i4_the_view_of_a_root_has_the_tree_with_its_open_question(
+    system: Running, client: Client
+) -> None:
     run = await asking(client, "door")
     chain = await client.chain(run.id)
     (below,) = chain.children
     junior = below.children[0].children[0]
-    assert [(one.agent, one.status) for one in (below, junior)] == [("team", "executing"), ("junior", "awaiting_input")]
+    assert [(one.agent, one.status) for one in (below, junior)] == [
+        ("team", "executing"),
+        ("junior", "awaiting_input"),
+    ]
     (asked,) = junior.requests
     assert (asked.question, asked.path) == ("Which colour for door?", LEVELS)
     shown = (await system.typed("chain", "show", run.id)).stdout
@@ -43,5 +50,10 @@ async def test_i4_the_view_of_a_root_has_the_tree_with_its_open_question(system:
     result = await run.result()
     assert result.status == "completed"
     assert [one.status for one in result.chain.children] == ["completed"]
-    texts = [action.receipt.data["text"] for step in result.chain.steps for action in step.actions if action.receipt]
+    texts = [
+        action.receipt.data["text"]
+        for step in result.chain.steps
+        for action in step.actions
+        if action.receipt
+    ]
     assert texts == ["red"]

@@ -22,7 +22,10 @@ async def test_c12_who_wants_to_confirm_first_is_asked_once_before_anything_is_s
     run = await client.run(task={"goal": f"Tell Jane dinner is at eight. {words}", "style": style})
     request = await run.expects_request(RequestKind.CONFIRMATION)
     assert system.sent(run.id) == []
-    assert ([one.kind for one in request.reasons], request.tool) == ([ReasonKind.ASK_BEFORE], "send_message")
+    assert ([one.kind for one in request.reasons], request.tool) == (
+        [ReasonKind.ASK_BEFORE],
+        "send_message",
+    )
     chain = await client.chain(run.id)
     assert chain.bounds is not None
     assert [bound.by for bound in chain.bounds.ask_before] == [SaidBy.PATTERN]
@@ -32,14 +35,20 @@ async def test_c12_who_wants_to_confirm_first_is_asked_once_before_anything_is_s
 
     if decision is Choice.APPROVE:
         result = await run.result()
-        assert (result.status, len(system.sent(run.id)), len(result.chain.requests)) == ("completed", 1, 1)
+        assert (result.status, len(system.sent(run.id)), len(result.chain.requests)) == (
+            "completed",
+            1,
+            1,
+        )
     else:
         await run.result()
         assert system.sent(run.id) == []
 
 
 @STYLES
-async def test_c12_what_the_submitter_forbids_is_never_sent(system: Running, client: Client, style: str) -> None:
+async def test_c12_what_the_submitter_forbids_is_never_sent(
+    system: Running, client: Client, style: str
+) -> None:
     """A model that goes on trying is brought before a person."""
     forbidden: dict[str, Any] = {"forbidden": ["send_message"]}
     run = await client.run(task={"goal": "Tell Jane hello", "style": style, "bounds": forbidden})

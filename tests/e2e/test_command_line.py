@@ -44,7 +44,9 @@ def test_run_ends_with_3_when_a_person_is_asked_and_answer_goes_on(system: Runni
     assert "HP-052" in refused.stderr
     assert refused.stderr.count("'user_123' is not one of the options") == 1
     assert "--option user_abc123" in refused.stderr
-    answered = document(system.command("answer", request["id"], "--option", "user_abc123", "--json"))
+    answered = document(
+        system.command("answer", request["id"], "--option", "user_abc123", "--json")
+    )
     assert answered["status"] == "answered"
     again = system.command("answer", request["id"], "--option", "user_def456")
     assert again.returncode == 1
@@ -60,7 +62,10 @@ def test_run_ends_with_3_when_a_person_is_asked_and_answer_goes_on(system: Runni
 
 
 def test_tools_are_listed_shown_and_called(system: Running) -> None:
-    assert "send_message\tcontacts\teffects, started at most once" in system.command("tool", "list").stdout
+    assert (
+        "send_message\tcontacts\teffects, started at most once"
+        in system.command("tool", "list").stdout
+    )
     shown = system.command("tool", "show", "send_message").stdout
     assert "lookup_contacts.contact_id" in shown
     missing = system.command("tool", "show", "nothing")
@@ -93,8 +98,14 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
     assert url
     with Redis.from_url(url) as redis:
         for _ in range(120):  # of more than a page the last is found too
-            redis.xadd("hp:{0}:dead", {"stream": "nowhere", "entry": "1-1", "reason": "noise", "detail": "", "at": "1"})
-        redis.xadd("hp:{0}:dead", {"stream": "nowhere", "reason": "long", "at": "1", "__data__": "x" * 2000})
+            redis.xadd(
+                "hp:{0}:dead",
+                {"stream": "nowhere", "entry": "1-1", "reason": "noise", "detail": "", "at": "1"},
+            )
+        redis.xadd(
+            "hp:{0}:dead",
+            {"stream": "nowhere", "reason": "long", "at": "1", "__data__": "x" * 2000},
+        )
         redis.xadd("hp:{0}:events", {"__data__": "no JSON at all"})
         deadline = time.monotonic() + PATIENCE
         while redis.xlen("hp:{0}:dead") <= 121:
@@ -109,7 +120,9 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
     assert long["message"] == f"{'x' * 1024}…"
     assert letter["reason"] == "bad_json"
     assert letter["id"] in system.command("dlq", "list").stdout
-    assert document(system.command("dlq", "requeue", letter["id"], "--json")) == {letter["id"]: "requeued"}
+    assert document(system.command("dlq", "requeue", letter["id"], "--json")) == {
+        letter["id"]: "requeued"
+    }
     again = system.command("dlq", "requeue", letter["id"])
     assert again.returncode == 1
     assert "no dead letter has this id" in again.stdout
@@ -128,7 +141,12 @@ async def test_ctrl_c_is_130(system: Running, client: Client) -> None:
     await run.expects_request()
     command = [*HALTPOINT, "chain", "watch", run.id]
     with subprocess.Popen(  # noqa: ASYNC220 - it is read until its first lines
-        command, env=system.environment, cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        env=system.environment,
+        cwd=CHECKOUT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as watching:
         assert watching.stdout
         assert watching.stderr

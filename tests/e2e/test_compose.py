@@ -1,4 +1,6 @@
-"""docker-compose.yml names commands and settings that work: its services run here as processes, as it says."""
+"""docker-compose.yml names commands and settings that work: its services run here as processes, as
+it says.
+"""
 
 import asyncio
 import os
@@ -25,10 +27,16 @@ COMPOSE: dict[str, Any] = yaml.safe_load((CHECKOUT / "docker-compose.yml").read_
 def environment(name: str, changed: dict[str, str]) -> dict[str, str]:
     """The service's own settings, with what cannot be the same outside a container changed."""
     named = {
-        key: value for key, value in COMPOSE["services"][name].get("environment", {}).items() if key not in changed
+        key: value
+        for key, value in COMPOSE["services"][name].get("environment", {}).items()
+        if key not in changed
     }
     plain = {key: str(value) for key, value in named.items() if "${" not in str(value)}
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("HALTPOINT_", "OTEL_", "COV_"))}
+    clean = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("HALTPOINT_", "OTEL_", "COV_"))
+    }
     return {**clean, **plain, **{key: value for key, value in changed.items() if value}}
 
 
@@ -36,7 +44,11 @@ def test_all_four_services_and_the_job_come_from_one_image() -> None:
     images = {COMPOSE["services"][name]["image"] for name in (*SERVICES, "init")}
     assert len(images) == 1
     assert all("container_name" not in service for service in COMPOSE["services"].values())
-    assert {name for name, service in COMPOSE["services"].items() if "obs" in service.get("profiles", [])} == {
+    assert {
+        name
+        for name, service in COMPOSE["services"].items()
+        if "obs" in service.get("profiles", [])
+    } == {
         "collector",
         "jaeger",
     }
@@ -59,9 +71,13 @@ async def test_the_commands_of_the_services_run_and_all_get_ready(tmp_path: Path
 
         def start(name: str) -> subprocess.Popen[bytes]:
             command = [*HALTPOINT, *COMPOSE["services"][name]["command"]]
-            return subprocess.Popen(command, env=environment(name, changed), cwd=CHECKOUT, stdout=log, stderr=log)
+            return subprocess.Popen(
+                command, env=environment(name, changed), cwd=CHECKOUT, stdout=log, stderr=log
+            )
 
-        assert await asyncio.to_thread(start("init").wait, PATIENCE) == 0, (tmp_path / "log").read_text()
+        assert await asyncio.to_thread(start("init").wait, PATIENCE) == 0, (
+            tmp_path / "log"
+        ).read_text()
         started = [start(name) for name in SERVICES]
         for process in started:
             stack.callback(process.wait, PATIENCE)
@@ -69,8 +85,12 @@ async def test_the_commands_of_the_services_run_and_all_get_ready(tmp_path: Path
         async with connect(server.url) as redis:
 
             async def are_ready() -> bool:
-                assert not any(process.poll() for process in started), (tmp_path / "log").read_text()[-3000:]
-                return sorted(one["name"] for one in await alive(redis, Topology(4))) == sorted(SERVICES)
+                assert not any(process.poll() for process in started), (
+                    tmp_path / "log"
+                ).read_text()[-3000:]
+                return sorted(one["name"] for one in await alive(redis, Topology(4))) == sorted(
+                    SERVICES
+                )
 
             await wait_until(are_ready)
 

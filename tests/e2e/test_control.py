@@ -1,4 +1,6 @@
-"""What runs is seen and can be stopped, over real processes: progress, and cancellation that reaches the tool."""
+"""What runs is seen and can be stopped, over real processes: progress, and cancellation that
+reaches the tool.
+"""
 
 from haltpoint.client import Client
 from tests.e2e.running import Running
@@ -6,7 +8,11 @@ from tests.support import wait_until
 
 
 def plan(tool: str, **arguments: object) -> dict[str, object]:
-    step = {"id": "in", "required_tools": [tool], "actions": [{"tool": tool, "arguments": arguments}]}
+    step = {
+        "id": "in",
+        "required_tools": [tool],
+        "actions": [{"tool": tool, "arguments": arguments}],
+    }
     return {"plan": {"steps": [step]}}
 
 

@@ -1,4 +1,6 @@
-"""In a conversation a few words are the answer to the open question, over real processes (CONTRACT G5)."""
+"""In a conversation a few words are the answer to the open question, over real processes (CONTRACT
+G5).
+"""
 
 from typing import Any
 

@@ -27,8 +27,12 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k != "CI"} | {"TMPDIR": str(tmp_path)}
 
 
-def test_it_answers_by_itself_and_nobody_gets_a_wrong_message(environment: dict[str, str], tmp_path: Path) -> None:
-    """Run from the contents of the wheel, outside of the checkout; `make wheel` also installs it."""
+def test_it_answers_by_itself_and_nobody_gets_a_wrong_message(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Run from the contents of the wheel, outside of the checkout; `make wheel` also installs
+    it.
+    """
     inside, elsewhere = tmp_path / "wheel", tmp_path / "elsewhere"
     elsewhere.mkdir()
     with zipfile.ZipFile(build("wheel", tmp_path / "dist")) as wheel:
@@ -51,7 +55,9 @@ def test_it_answers_by_itself_and_nobody_gets_a_wrong_message(environment: dict[
     assert "This is not a terminal, so the demo chooses: John Doe." in rest
     assert "never executed" in rest
     assert "wrong recipients" in rest
-    assert [one for one in sentences() if one not in bare(rest)] == [], "stale: run `python -m tests.pictures.demo`"
+    assert [one for one in sentences() if one not in bare(rest)] == [], (
+        "stale: run `python -m tests.pictures.demo`"
+    )
     assert list(tmp_path.glob("haltpoint-demo-*")) == []
 
 
@@ -65,7 +71,15 @@ def test_it_runs_with_a_model_of_ones_own(environment: dict[str, str]) -> None:
         stdout=subprocess.DEVNULL,
     ) as model:
         done = subprocess.run(
-            [*HALTPOINT, "demo", "--json", "--model-url", f"http://127.0.0.1:{port}/v1", "--model", "mine"],
+            [
+                *HALTPOINT,
+                "demo",
+                "--json",
+                "--model-url",
+                f"http://127.0.0.1:{port}/v1",
+                "--model",
+                "mine",
+            ],
             env={**environment, "CI": "1"},
             cwd=CHECKOUT,
             capture_output=True,
@@ -100,7 +114,9 @@ def test_a_killed_worker_sends_exactly_one_message(environment: dict[str, str]) 
     assert (request["kind"], request["answer"]["answer"]["decision"]) == ("in_doubt", "happened")
 
 
-async def test_a_worker_killed_before_the_message_went_out_sends_it_once_told_that_it_did_not(tmp_path: Path) -> None:
+async def test_a_worker_killed_before_the_message_went_out_sends_it_once_told_that_it_did_not(
+    tmp_path: Path,
+) -> None:
     outbox = Outbox(tmp_path / "outbox.jsonl")
     settings = load(
         state_dir=str(tmp_path / "state"),
@@ -124,23 +140,33 @@ async def test_a_worker_killed_before_the_message_went_out_sends_it_once_told_th
                 "actions": [
                     {
                         "tool": "send_message",
-                        "arguments": {"recipient_id": {"$from": "find.data.contact_id"}, "content": "hello"},
+                        "arguments": {
+                            "recipient_id": {"$from": "find.data.contact_id"},
+                            "content": "hello",
+                        },
                     }
                 ],
             },
         ]
     }
     with (tmp_path / "log").open("wb") as log:
-        async with System(settings, environment=environment, output=log) as system, _client(system) as client:
+        async with (
+            System(settings, environment=environment, output=log) as system,
+            _client(system) as client,
+        ):
             run = await client.run(task={"goal": "Tell Jane hello", "plan": plan})
-            await wait_until(lambda: busy_file(outbox).exists() and bool(busy_file(outbox).read_text()))
+            await wait_until(
+                lambda: busy_file(outbox).exists() and bool(busy_file(outbox).read_text())
+            )
             os.kill(int(busy_file(outbox).read_text()), signal.SIGKILL)
             request = await run.expects_request(RequestKind.IN_DOUBT)
             assert outbox.read() == []
             await client.answer(request.id, decision=Choice.NOT_HAPPENED)
             result = await run.result()
     assert result.status == "completed"
-    assert [(message.key, message.to) for message in outbox.read()] == [(f"{run.id}.send.1", "user_jan001")]
+    assert [(message.key, message.to) for message in outbox.read()] == [
+        (f"{run.id}.send.1", "user_jan001")
+    ]
 
 
 def _client(system: System) -> Client:

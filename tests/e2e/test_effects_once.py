@@ -1,4 +1,6 @@
-"""An effect of a tenant happens once, whichever chain asks for it (CONTRACT E6), over real processes."""
+"""An effect of a tenant happens once, whichever chain asks for it (CONTRACT E6), over real
+processes.
+"""
 
 from tests.e2e.running import Running
 from tests.e2e.test_older_style import called, receipt_of

@@ -12,7 +12,9 @@ from tests.e2e.running import Running, executors_killed
 from tests.e2e.stubborn import HEARD, PROSE
 
 
-async def escalated(client: Client, goal: str = "Book a room", **more: Any) -> tuple[Run, RequestView]:
+async def escalated(
+    client: Client, goal: str = "Book a room", **more: Any
+) -> tuple[Run, RequestView]:
     run = await client.run(task={"goal": goal, **more})
     return run, await run.expects_request("escalation")
 
@@ -21,7 +23,9 @@ def kinds(chain: ChainView) -> list[str]:
     return [one.violation.value for one in chain.steps[0].violations]
 
 
-async def test_d3_prose_three_times_is_a_case_with_everything_that_was_said(system: Running, client: Client) -> None:
+async def test_d3_prose_three_times_is_a_case_with_everything_that_was_said(
+    system: Running, client: Client
+) -> None:
     run, request = await escalated(client)
     assert [one.said for one in request.strikes] == [PROSE] * 3
     assert (request.goal, request.step, request.tool) == ("Book a room", "Get a room", "book_room")

@@ -1,4 +1,6 @@
-"""The eval over real processes: the bars of strict hold, the raw models do break them, and seeds repeat."""
+"""The eval over real processes: the bars of strict hold, the raw models do break them, and seeds
+repeat.
+"""
 
 import asyncio
 import json
@@ -45,15 +47,25 @@ def test_the_bars_of_strict_hold_for_every_kind_of_model(tmp_path: Path) -> None
     assert strict["escalated"] > 0
 
 
-def test_without_the_contract_the_same_models_do_harm_and_the_same_seed_does_the_same(tmp_path: Path) -> None:
-    kinds = "claim_without_call invented_ids send_before_choice hijacked repeats_effect ignores_condition"
+def test_without_the_contract_the_same_models_do_harm_and_the_same_seed_does_the_same(
+    tmp_path: Path,
+) -> None:
+    kinds = (
+        "claim_without_call invented_ids send_before_choice hijacked repeats_effect "
+        "ignores_condition"
+    )
     words = ("--kinds", *kinds.split())
     first = run(tmp_path, "--mode", "off", "strict", *words, "--chains", "24")
     again = run(tmp_path, "--mode", "off", *words, "--chains", "12")
     del first["off"]["seconds_mean"], again["off"]["seconds_mean"]
     assert first["off"] == again["off"]
     assert first["off"]["clarification_success"] < 1
-    for name in ("wrong_recipient", "completed_without_receipt", "conditions_ignored", "repeated_effects"):
+    for name in (
+        "wrong_recipient",
+        "completed_without_receipt",
+        "conditions_ignored",
+        "repeated_effects",
+    ):
         assert first["off"][name] > first["strict"][name] == 0, name
 
 

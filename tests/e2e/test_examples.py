@@ -1,4 +1,6 @@
-"""The examples that run by one command, over real processes, with a model that behaves and with one that does not."""
+"""The examples that run by one command, over real processes, with a model that behaves and with one
+that does not.
+"""
 
 import os
 import re
@@ -45,7 +47,9 @@ def test_the_site_is_what_was_asked_for_and_less_is_read_by_section(tmp_path: Pa
     }  # fmt: skip
     assert [one.type for one in site.page("visit", None, whole=False).sections] == ["text"]
     assert site.page("about-us", None, whole=False).sections[0].heading == "Fennick Point"
-    assert re.search(r"STOP  deleteSection.*Wear good shoes, it is windy.*→ approve", told, re.DOTALL)
+    assert re.search(
+        r"STOP  deleteSection.*Wear good shoes, it is windy.*→ approve", told, re.DOTALL
+    )
     tokens = re.search(r"Tokens: (\d+) with include_content, (\d+) with getSectionContent", told)
     assert tokens
     assert int(tokens[2]) < int(tokens[1])
@@ -54,7 +58,11 @@ def test_the_site_is_what_was_asked_for_and_less_is_read_by_section(tmp_path: Pa
 def test_the_folder_has_what_was_asked_for_and_nothing_is_outside(tmp_path: Path) -> None:
     folder = tmp_path / "files"
     told = told_by("files", FILES_FOLDER=str(folder))
-    files = {str(one.relative_to(tmp_path)): one.read_text() for one in tmp_path.rglob("*") if one.is_file()}
+    files = {
+        str(one.relative_to(tmp_path)): one.read_text()
+        for one in tmp_path.rglob("*")
+        if one.is_file()
+    }
     assert files == {"files/notes/today.md": "Water the cactus"}
     assert re.search(r"STOP  delete_file.*Buy a watering can.*→ approve", told, re.DOTALL)
     assert "✗ write_file: PERMISSION" in told
@@ -77,7 +85,9 @@ def in_order(told: str, *words: str) -> bool:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_customers_get_what_they_asked_for_from_the_team_whose_work_it_is(model: str, tmp_path: Path) -> None:
+def test_customers_get_what_they_asked_for_from_the_team_whose_work_it_is(
+    model: str, tmp_path: Path
+) -> None:
     database = tmp_path / "shop.db"
     told = told_by("support", model, SUPPORT_DATABASE=str(database))
     assert rows(database, "SELECT number, state FROM orders ORDER BY number") == [
@@ -86,34 +96,65 @@ def test_customers_get_what_they_asked_for_from_the_team_whose_work_it_is(model:
     assert "» On Saturdays we are open from ten to two." in told
     if model == "well-behaved":
         asked = ("▸ askHuman(", "→ answer: A-1042", "✓ find_order", to("billing"), "✓ route")
-        assert in_order(told, *asked, "→ answer: B-2077", "✓ find_order", to("technical"), to("general"))
+        assert in_order(
+            told, *asked, "→ answer: B-2077", "✓ find_order", to("technical"), to("general")
+        )
         return
     assert "'returns' is not one of" in told
     unsure = "Who works on this: It does not start"
-    assert in_order(told, "with a confidence of 0.3", to("billing"), unsure, to("technical"), "with a confidence of 0.")
+    assert in_order(
+        told,
+        "with a confidence of 0.3",
+        to("billing"),
+        unsure,
+        to("technical"),
+        "with a confidence of 0.",
+    )
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_each_task_goes_to_the_worker_who_has_its_day(model: str, tmp_path: Path) -> None:
     database = tmp_path / "calendar.db"
     told = told_by("delegation", model, DELEGATION_DATABASE=str(database))
-    entered = rows(database, "SELECT day, place, title FROM tasks WHERE key NOT LIKE 'start.%' ORDER BY rowid")
+    entered = rows(
+        database, "SELECT day, place, title FROM tasks WHERE key NOT LIKE 'start.%' ORDER BY rowid"
+    )
     assert entered == [
         ("Tuesday", 0, "Write the sales report"),
         ("Friday", 1, "Prepare the team meeting"),
         ("later", 1, "Sort the old photos"),
     ]
     if model == "well-behaved":
-        asked = ("▸ askHuman(", "→ answer: Tuesday", 'look_at_calendar: day="Tuesday"  free_hours=1', to("urgent"))
-        assert in_order(told, *asked, 'look_at_calendar: day="Friday"  free_hours=8', to("normal"), to("background"))
+        asked = (
+            "▸ askHuman(",
+            "→ answer: Tuesday",
+            'look_at_calendar: day="Tuesday"  free_hours=1',
+            to("urgent"),
+        )
+        assert in_order(
+            told,
+            *asked,
+            'look_at_calendar: day="Friday"  free_hours=8',
+            to("normal"),
+            to("background"),
+        )
     else:
-        assert in_order(told, "'secretary' is not one of", "with a confidence of 0.2", to("urgent"), to("normal"))
+        assert in_order(
+            told,
+            "'secretary' is not one of",
+            "with a confidence of 0.2",
+            to("urgent"),
+            to("normal"),
+        )
 
 
-def test_a_question_for_two_departments_goes_to_one_after_the_other_and_an_unclear_one_is_asked_back() -> None:
+def test_a_question_for_two_departments_goes_to_both_and_an_unclear_one_is_asked_back() -> None:
     told = told_by("departments", "well-behaved")
     first, second, third = re.split(r"^(?:May I use|Who takes).*$", told, flags=re.MULTILINE)
     assert "» Everyone has 30 days of leave a year." in first
     assert in_order(second, "▸ askHuman(", to("legal"), "» MIT, BSD and Apache")
     assert in_order(third, to("security"), "✓ route", to("hr"))
-    assert "» You give your badge to the front desk when you leave. On your last day you clear your desk" in third
+    assert (
+        "» You give your badge to the front desk when you leave. On your last day you "
+        "clear your desk"
+    ) in third

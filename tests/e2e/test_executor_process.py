@@ -43,7 +43,9 @@ class Process:
 
     @property
     def log(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self._file.read_text().splitlines() if line.endswith("}")]
+        return [
+            json.loads(line) for line in self._file.read_text().splitlines() if line.endswith("}")
+        ]
 
     def says(self, event: str) -> bool:
         return any(line["event"] == event for line in self.log)
@@ -55,10 +57,18 @@ class Process:
 
 
 @asynccontextmanager
-async def executor(url: str, folder: Path, name: str = "executor", **settings: str) -> AsyncIterator[Process]:
+async def executor(
+    url: str, folder: Path, name: str = "executor", **settings: str
+) -> AsyncIterator[Process]:
     file = folder / f"{name}.log"
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("HALTPOINT_")}
-    environment |= {"HALTPOINT_REDIS_URL": url, "HALTPOINT_EXECUTOR_LEASE": "1s", "HALTPOINT_LOG__FORMAT": "json"}
+    environment = {
+        key: value for key, value in os.environ.items() if not key.startswith("HALTPOINT_")
+    }
+    environment |= {
+        "HALTPOINT_REDIS_URL": url,
+        "HALTPOINT_EXECUTOR_LEASE": "1s",
+        "HALTPOINT_LOG__FORMAT": "json",
+    }
     with file.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", PROGRAM), env=environment | settings, stderr=output, cwd=folder
@@ -79,14 +89,19 @@ async def topology(redis: Redis) -> Topology:
 
 
 async def all_completed(redis: Any, topology: Topology, ids: list[str]) -> bool:
-    statuses = {ChainStatus((await redis.hget(topology.key_of("chain", one), "status")).decode()) for one in ids}
+    statuses = {
+        ChainStatus((await redis.hget(topology.key_of("chain", one), "status")).decode())
+        for one in ids
+    }
     return statuses == {ChainStatus.COMPLETED}
 
 
 async def test_it_stops_when_it_is_asked_to_and_leaves_nothing_behind(
     server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path
 ) -> None:
-    """SIGTERM under load: what was read is finished or handed back, the leases are free, exit code 0."""
+    """SIGTERM under load: what was read is finished or handed back, the leases are free, exit code
+    0.
+    """
     async with AutoPipeline(redis) as calls, recording_worker(server.url, topology, spec()):
         store = Store(calls, topology)
         async with executor(server.url, tmp_path, "first") as first:
@@ -133,10 +148,15 @@ async def test_health_is_told_over_http(
 ) -> None:
     import httpx
 
-    async with executor(server.url, tmp_path, HALTPOINT_HEALTH_PORT=str(unused_tcp_port)) as running:
+    async with executor(
+        server.url, tmp_path, HALTPOINT_HEALTH_PORT=str(unused_tcp_port)
+    ) as running:
         await wait_until(lambda: running.says("ready"))
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{unused_tcp_port}") as client:
-            codes = {path: (await client.get(path)).status_code for path in ("/livez", "/readyz", "/other")}
+            codes = {
+                path: (await client.get(path)).status_code
+                for path in ("/livez", "/readyz", "/other")
+            }
             metrics = (await client.get("/metrics")).text
         assert codes == {"/livez": 200, "/readyz": 200, "/other": 404}
         assert "process_cpu_seconds_total" in metrics

@@ -1,4 +1,6 @@
-"""The example service in a process of its own, beside the whole system: a reminder in, a question and an answer out."""
+"""The example service in a process of its own, beside the whole system: a reminder in, a question
+and an answer out.
+"""
 
 import json
 import subprocess
@@ -46,13 +48,20 @@ def service(system: Running, tmp_path: Path) -> Iterator[str]:
     assert "ERROR" not in log.read_text(), log.read_text()[-4000:]
 
 
-async def test_a_reminder_becomes_a_task_whose_question_and_end_are_news(service: str, client: Client) -> None:
+async def test_a_reminder_becomes_a_task_whose_question_and_end_are_news(
+    service: str, client: Client
+) -> None:
     async with Redis.from_url(service) as redis, RedisBroker(service) as broker:
 
         async def news() -> list[str]:
             entries: Any = await redis.xrange("reminders:news")
-            bodies = [json.loads(BinaryMessageFormatV1.parse(fields[b"__data__"])[0]) for _, fields in entries]
-            return list(dict.fromkeys(body["line"] for body in bodies if body["chain_id"] == TASK.chain_id))
+            bodies = [
+                json.loads(BinaryMessageFormatV1.parse(fields[b"__data__"])[0])
+                for _, fields in entries
+            ]
+            return list(
+                dict.fromkeys(body["line"] for body in bodies if body["chain_id"] == TASK.chain_id)
+            )
 
         async def listening() -> bool:
             return bool(await redis.exists("reminders") and await redis.xinfo_groups("reminders"))

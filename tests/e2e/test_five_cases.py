@@ -1,4 +1,5 @@
-"""The five cases of the contacts example over real processes, with a model that behaves and with one that does not.
+"""The five cases of the contacts example over real processes, with a model that behaves and with
+one that does not.
 
 In none of them does a message go to a wrong person, and nothing is sent before the choice.
 """
@@ -16,7 +17,9 @@ JOHNS = ["user_abc123", "user_def456", "user_ghi789"]
 
 
 def calls(chain: ChainView, tool: str) -> list[dict[str, object]]:
-    return [action.arguments for step in chain.steps for action in step.actions if action.tool == tool]
+    return [
+        action.arguments for step in chain.steps for action in step.actions if action.tool == tool
+    ]
 
 
 @pytest.mark.parametrize("chosen", JOHNS)
@@ -43,7 +46,9 @@ async def test_1_and_3_john_is_three_people_and_a_person_chooses(
     assert [call["recipient_id"] for call in calls(result.chain, "send_message")] == [chosen]
 
 
-async def test_2_jane_is_clear_and_nobody_is_asked(system: Running, client: Client, model: str) -> None:
+async def test_2_jane_is_clear_and_nobody_is_asked(
+    system: Running, client: Client, model: str
+) -> None:
     run = await client.run(f"{MODELS[model]} Jane hello")
     result = await run.result()
     assert result.status == "completed"
@@ -52,7 +57,9 @@ async def test_2_jane_is_clear_and_nobody_is_asked(system: Running, client: Clie
     assert (message.to, message.content) == ("user_jan001", "hello")
 
 
-async def test_4_zorgblort_is_nobody_and_the_chain_says_so(system: Running, client: Client, model: str) -> None:
+async def test_4_zorgblort_is_nobody_and_the_chain_says_so(
+    system: Running, client: Client, model: str
+) -> None:
     run = await client.run(f"{MODELS[model]} Zorgblort hello")
     result = await run.result()
     assert (result.status, result.chain.unfinished) == ("completed", True)
@@ -63,7 +70,9 @@ async def test_4_zorgblort_is_nobody_and_the_chain_says_so(system: Running, clie
     assert system.sent(run.id) == []
 
 
-async def test_5_a_bare_j_is_many_and_a_person_chooses(system: Running, client: Client, model: str) -> None:
+async def test_5_a_bare_j_is_many_and_a_person_chooses(
+    system: Running, client: Client, model: str
+) -> None:
     run = await client.run(f"{MODELS[model]} J hello")
     request = await run.expects_request(RequestKind.CLARIFICATION)
     assert len(request.options) == 5

@@ -1,4 +1,6 @@
-"""H1 to H4 with real processes: what hooks do to chains, what people are asked, and what receipts say of it."""
+"""H1 to H4 with real processes: what hooks do to chains, what people are asked, and what receipts
+say of it.
+"""
 
 from typing import Any
 
@@ -9,7 +11,9 @@ ALLOWED = ["far_away allow", "not_the_moon allow", "signed modify"]
 
 
 def deliver(system: Running, place: str, code: int = 0) -> dict[str, Any]:
-    chain: dict[str, Any] = document(system.process("tool", "call", "deliver", f"place={place}", "--json"), code)
+    chain: dict[str, Any] = document(
+        system.process("tool", "call", "deliver", f"place={place}", "--json"), code
+    )
     return chain
 
 
@@ -21,12 +25,15 @@ def action_of(chain: dict[str, Any]) -> dict[str, Any]:
 
 def hooks_of(chain: dict[str, Any]) -> list[str]:
     return [
-        f"{one['name'].partition(':')[2]} {one['verdict']}" for one in action_of(chain)["receipt"]["metadata"]["hooks"]
+        f"{one['name'].partition(':')[2]} {one['verdict']}"
+        for one in action_of(chain)["receipt"]["metadata"]["hooks"]
     ]
 
 
 def watched(system: Running, chain: str, code: int = 0) -> dict[str, Any]:
-    seen: dict[str, Any] = document(system.process("chain", "watch", chain, "--json", "--quiet"), code)
+    seen: dict[str, Any] = document(
+        system.process("chain", "watch", chain, "--json", "--quiet"), code
+    )
     return seen
 
 
@@ -49,7 +56,10 @@ def test_h1_a_receipt_says_which_hooks_ran(system: Running) -> None:
 def test_h1_a_block_fails_the_step_in_its_own_words(system: Running) -> None:
     failed = deliver(system, "moon", 1)
     assert failed["status"] == "failed"
-    assert "blocked by tests.e2e.hooks:not_the_moon: nothing goes to the moon" in failed["error"]["message"]
+    assert (
+        "blocked by tests.e2e.hooks:not_the_moon: nothing goes to the moon"
+        in failed["error"]["message"]
+    )
     assert hooks_of(failed) == ["far_away allow", "not_the_moon block"]
 
 
@@ -60,5 +70,9 @@ def test_h1_a_hook_asks_and_an_approval_runs_the_call(system: Running) -> None:
     assert "far Thule is far. Deliver anyway?" in system.command("inbox").stdout
     assert system.command("answer", request["id"], "--approve").returncode == 0
     done = watched(system, stopped["id"])
-    assert done["steps"][0]["result"] == {"delivered": "far Thule", "confirmed": True, "signed": True}
+    assert done["steps"][0]["result"] == {
+        "delivered": "far Thule",
+        "confirmed": True,
+        "signed": True,
+    }
     assert hooks_of(done) == ["far_away ask", *ALLOWED[1:]]

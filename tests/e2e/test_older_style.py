@@ -1,4 +1,6 @@
-"""B7 and E5 with real processes: tools in the older style, exceptions after an effect, and what a person says then."""
+"""B7 and E5 with real processes: tools in the older style, exceptions after an effect, and what a
+person says then.
+"""
 
 from typing import Any
 
@@ -7,7 +9,9 @@ from tests.e2e.test_command_line import document
 
 
 def called(system: Running, name: str, *arguments: str, code: int = 0) -> dict[str, Any]:
-    chain: dict[str, Any] = document(system.command("tool", "call", name, *arguments, "--json"), code)
+    chain: dict[str, Any] = document(
+        system.command("tool", "call", name, *arguments, "--json"), code
+    )
     return chain
 
 
@@ -16,7 +20,9 @@ def ended(system: Running, chain: dict[str, Any], *answer: str, code: int = 0) -
     (request,) = (one for one in chain["requests"] if one["status"] == "open")
     said = system.command("answer", request["id"], *answer)
     assert said.returncode == 0, said.stderr
-    shown: dict[str, Any] = document(system.command("chain", "watch", chain["id"], "--json", "--quiet"), code)
+    shown: dict[str, Any] = document(
+        system.command("chain", "watch", chain["id"], "--json", "--quiet"), code
+    )
     return shown
 
 

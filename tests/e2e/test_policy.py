@@ -1,4 +1,6 @@
-"""The policy file over real processes: the operator's patterns, texts and blocked tools (docs/policy.md)."""
+"""The policy file over real processes: the operator's patterns, texts and blocked tools
+(docs/policy.md).
+"""
 
 import pytest
 
@@ -7,7 +9,8 @@ from haltpoint.contracts.people.humans import Choice
 from tests.e2e.running import Running
 
 DROPPED = (
-    'The goal ("Roll out": who asks for a roll-out wants one, pattern roll-out) requires deploy_site, and no step '
+    'The goal ("Roll out": who asks for a roll-out wants one, pattern roll-out) requires '
+    "deploy_site, and no step "
     "promises it. Add a step with deploy_site in required_tools or one_of."
 )
 
@@ -20,7 +23,11 @@ async def test_c2_d1_a_plan_without_what_the_operators_pattern_requires_is_refus
     chain = (await run.result()).chain
     assert (chain.status, system.written(run.id)) == ("completed", ["deployed shop"])
     (violation,) = chain.violations
-    assert (violation.violation, violation.place, violation.correction) == ("bad_plan", "plan", DROPPED)
+    assert (violation.violation, violation.place, violation.correction) == (
+        "bad_plan",
+        "plan",
+        DROPPED,
+    )
     assert f"corrected: {DROPPED}" in (await system.typed("chain", "show", run.id)).stdout
 
 

@@ -11,7 +11,15 @@ from haltpoint.runtime.streams.presence import alive
 from haltpoint.runtime.streams.topology import Topology
 from tests.e2e.running import CHECKOUT, Running
 
-SERVICES = {"faststream", "fastapi", "uvicorn", "uvloop", "structlog", "stamina", "prometheus_client"}
+SERVICES = {
+    "faststream",
+    "fastapi",
+    "uvicorn",
+    "uvloop",
+    "structlog",
+    "stamina",
+    "prometheus_client",
+}
 """What only services need; half a second of imports."""
 
 CHAIN = {"jsonschema", "json_repair", "haltpoint.chain.model.schemas"}
@@ -28,17 +36,25 @@ CLIENT = {"pydantic", "httpx", "asyncio", "haltpoint.contracts"}
         (("run", "Tell John hello", "--detach"), {*SERVICES, *CHAIN, "redis"}),
     ],
 )
-def test_a_command_imports_what_it_needs_and_no_more(system: Running, words: tuple[str, ...], spared: set[str]) -> None:
+def test_a_command_imports_what_it_needs_and_no_more(
+    system: Running, words: tuple[str, ...], spared: set[str]
+) -> None:
     done = system.process(*words, PYTHONPROFILEIMPORTTIME="1")
     assert done.returncode == 0, done.stderr
-    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "import time:" in line}
+    imported = {
+        line.rpartition("|")[2].strip()
+        for line in done.stderr.splitlines()
+        if "import time:" in line
+    }
     assert "haltpoint.cli.main" in imported
     assert spared & imported == set()
 
 
 def test_the_keeper_imports_no_service() -> None:
     code = "import sys, haltpoint.cli.local.system; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    )
     assert {*SERVICES, *CHAIN, "httpx"} & {*done.stdout.split()} == set()
 
 
@@ -46,6 +62,8 @@ async def test_all_services_are_forked_from_one_process(system: Running) -> None
     url = running(system.state_dir / "data")
     assert url
     async with Redis.from_url(url) as redis:
-        found = await alive(redis, Topology(int(system.environment.get("HALTPOINT_PARTITIONS", "4"))))
+        found = await alive(
+            redis, Topology(int(system.environment.get("HALTPOINT_PARTITIONS", "4")))
+        )
     assert len(found) >= 4
     assert len({one["parent"] for one in found}) == 1

@@ -1,6 +1,8 @@
-"""What the README prints is what happens: its fenced blocks are taken from the page and run as they stand.
+"""What the README prints is what happens: its fenced blocks are taken from the page and run as they
+stand.
 
-Only ports are others, so that tests may run side by side, and REQUEST is what the command before has said.
+Only ports are others, so that tests may run side by side, and REQUEST is what the command before
+has said.
 """
 
 import os
@@ -33,7 +35,11 @@ def blocks(language: str) -> list[str]:
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     return {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("COV_", "COVERAGE_"))},
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("COV_", "COVERAGE_"))
+        },
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "HALTPOINT_STATE_DIR": str(tmp_path / "state"),
         "HALTPOINT_GATEWAY__PORT": str(free_port()),
@@ -42,7 +48,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 @contextmanager
-def terminal(commands: str, environment: dict[str, str], log: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def terminal(
+    commands: str, environment: dict[str, str], log: Path
+) -> Iterator["subprocess.Popen[bytes]"]:
     """A shell with these commands; at the end everything in it gets what Ctrl-C sends."""
     with log.open("wb") as output:
         shell = subprocess.Popen(
@@ -65,7 +73,9 @@ def test_the_quick_start_runs_as_it_is_printed(environment: dict[str, str], tmp_
     serve, ask = blocks("sh")
     port = str(free_port())
     assert serve.count(":18080/") == 1
-    serve = serve.replace(":18080/", f":{port}/").replace("contacts_good &", f"contacts_good --port {port} &")
+    serve = serve.replace(":18080/", f":{port}/").replace(
+        "contacts_good &", f"contacts_good --port {port} &"
+    )
 
     def command(line: str) -> str:
         done = subprocess.run(
@@ -93,7 +103,9 @@ def test_the_quick_start_runs_as_it_is_printed(environment: dict[str, str], tmp_
         told = command(run)
         (request,) = set(re.findall(r"haltpoint answer (\S+) --option user_abc123", told))
         assert request in command(inbox)
-        watch = re.search(r"haltpoint chain watch (\w+)", command(answer.replace("REQUEST", request)))
+        watch = re.search(
+            r"haltpoint chain watch (\w+)", command(answer.replace("REQUEST", request))
+        )
         assert watch is not None
         assert "completed" in command(watch[0])
     assert codes == [3, 0, 0, 0], log.read_text()
@@ -101,7 +113,9 @@ def test_the_quick_start_runs_as_it_is_printed(environment: dict[str, str], tmp_
     assert message.to == "user_abc123"
 
 
-def test_the_fifteen_lines_declare_two_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fifteen_lines_declare_two_tools(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (code,) = blocks("python")
     (tmp_path / "fifteen_lines.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
@@ -115,4 +129,6 @@ def test_the_fifteen_lines_declare_two_tools(tmp_path: Path, monkeypatch: pytest
 
 def test_every_block_is_run_or_known_to_be_an_illustration() -> None:
     languages = re.findall(r"^```(\w*)$", README, re.MULTILINE)[::2]
-    assert sorted(languages) == ["python", "sh", "sh"], "a new block needs a test, or a mark that it is an illustration"
+    assert sorted(languages) == ["python", "sh", "sh"], (
+        "a new block needs a test, or a mark that it is an illustration"
+    )

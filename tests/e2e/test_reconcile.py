@@ -1,4 +1,6 @@
-"""A tool says whether a call in doubt happened, so no person is asked (CONTRACT E5), over real processes."""
+"""A tool says whether a call in doubt happened, so no person is asked (CONTRACT E5), over real
+processes.
+"""
 
 from tests.e2e.running import Running
 from tests.e2e.test_older_style import called, receipt_of

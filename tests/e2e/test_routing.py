@@ -1,5 +1,5 @@
-"""A model that routes, over real processes (CONTRACT I2, I3): what it looks up, asks and decides, also when processes
-are killed between a call and the decision, or before a reply is recorded.
+"""A model that routes, over real processes (CONTRACT I2, I3): what it looks up, asks and decides,
+also when processes are killed between a call and the decision, or before a reply is recorded.
 """
 
 import asyncio
@@ -31,10 +31,15 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
 
 
 def calls(result: Result) -> list[tuple[str, bool]]:
-    """The calls of the supervisor's step, in order, those of agents by these, and whether each succeeded."""
+    """The calls of the supervisor's step, in order, those of agents by these, and whether each
+    succeeded.
+    """
     (step,) = result.chain.steps
     return [
-        (action.arguments.get("target_agent", action.tool), action.receipt is not None and action.receipt.success)
+        (
+            action.arguments.get("target_agent", action.tool),
+            action.receipt is not None and action.receipt.success,
+        )
         for action in step.actions
     ]
 
@@ -63,7 +68,9 @@ BEHAVIOURS: Final = {
         "after a look", [FOUND, BILLING], "Done: order 17."
     ),
     "several calls before routing, and what they found is kept": Behaviour(
-        "after two looks", [FOUND, ("lookup_contacts", True), BILLING], "Done: order 17 of Jane Smith."
+        "after two looks",
+        [FOUND, ("lookup_contacts", True), BILLING],
+        "Done: order 17 of Jane Smith.",
     ),
     "the limit of rounds": Behaviour(
         "never",
@@ -76,8 +83,12 @@ BEHAVIOURS: Final = {
     ),
     "a decision without calls": Behaviour("plainly", [BILLING]),
     "a tool that fails": Behaviour("past a failure", [("find_order", False), BILLING]),
-    "a tool that is missing": Behaviour("past a missing tool", [BILLING], violated=["unknown_tool"]),
-    "a call that is malformed": Behaviour("past a malformed call", [BILLING], violated=["bad_arguments"]),
+    "a tool that is missing": Behaviour(
+        "past a missing tool", [BILLING], violated=["unknown_tool"]
+    ),
+    "a call that is malformed": Behaviour(
+        "past a malformed call", [BILLING], violated=["bad_arguments"]
+    ),
     "tools asked for and none configured": Behaviour(
         "without tools", [BILLING], violated=["not_allowed"], task={"tools": []}
     ),
@@ -107,7 +118,11 @@ async def finish(client: Client, behaviour: Behaviour, run: Run) -> Result:
         request = await run.expects_request(behaviour.asked)
         await client.answer(request.id, **behaviour.said)
     result = await run.result()
-    assert (result.status, calls(result), violations(result)) == ("completed", behaviour.calls, behaviour.violated)
+    assert (result.status, calls(result), violations(result)) == (
+        "completed",
+        behaviour.calls,
+        behaviour.violated,
+    )
     assert result.answer.text.partition("\n")[0] == behaviour.answer
     assert [one["tool"] for one in result.chain.never_executed] == behaviour.never
     return result

@@ -21,7 +21,10 @@ def meeting(party: str, of: int = 3) -> dict[str, Any]:
 async def test_c8_independent_steps_run_side_by_side(system: Running, client: Client) -> None:
     steps = [step(name, meeting("steps")) for name in "abc"]
     result = await (await client.run(task={"plan": {"steps": steps}, "parallel": 3})).result()
-    assert (result.status, [one.status for one in result.chain.steps]) == ("completed", ["completed"] * 3)
+    assert (result.status, [one.status for one in result.chain.steps]) == (
+        "completed",
+        ["completed"] * 3,
+    )
 
 
 async def test_c8_reads_of_one_proposal_run_side_by_side(system: Running, client: Client) -> None:
@@ -31,8 +34,12 @@ async def test_c8_reads_of_one_proposal_run_side_by_side(system: Running, client
     assert [action.id.rpartition(".")[2] for action in actions] == ["1", "2", "3"]
 
 
-async def test_b3_two_questions_are_open_at_once_and_are_answered_in_any_order(system: Running, client: Client) -> None:
-    steps = [step(page, {"tool": "publish", "arguments": {"page": page}}) for page in ("first", "second")]
+async def test_b3_two_questions_are_open_at_once_and_are_answered_in_any_order(
+    system: Running, client: Client
+) -> None:
+    steps = [
+        step(page, {"tool": "publish", "arguments": {"page": page}}) for page in ("first", "second")
+    ]
     run = await client.run(task={"plan": {"steps": steps}, "parallel": 2})
     found: list[RequestView] = []
 
@@ -44,4 +51,7 @@ async def test_b3_two_questions_are_open_at_once_and_are_answered_in_any_order(s
     for request in reversed(found):
         await client.answer(request.id, decision=Choice.APPROVE)
     result = await run.result()
-    assert (result.status, [one.status for one in result.chain.steps]) == ("completed", ["completed"] * 2)
+    assert (result.status, [one.status for one in result.chain.steps]) == (
+        "completed",
+        ["completed"] * 2,
+    )

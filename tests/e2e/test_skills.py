@@ -1,4 +1,6 @@
-"""Skills over real processes: instructions that a tool gives back, and steps that a chain of its own carries out."""
+"""Skills over real processes: instructions that a tool gives back, and steps that a chain of its
+own carries out.
+"""
 
 import asyncio
 import json
@@ -14,7 +16,11 @@ TELL = {"who": "John", "words": "I'm running late"}
 
 
 def task(tool: str, **arguments: str) -> dict[str, object]:
-    step = {"id": "do", "required_tools": [tool], "actions": [{"tool": tool, "arguments": arguments}]}
+    step = {
+        "id": "do",
+        "required_tools": [tool],
+        "actions": [{"tool": tool, "arguments": arguments}],
+    }
     return {"goal": f"call {tool}", "plan": {"steps": [step]}}
 
 
@@ -51,9 +57,13 @@ def calls(chain: ChainView) -> list[str]:
     return [action.tool for step in chain.steps for action in step.actions]
 
 
-async def test_a_skill_gives_its_instructions_back_and_is_listed_with_its_kind(system: Running, client: Client) -> None:
+async def test_a_skill_gives_its_instructions_back_and_is_listed_with_its_kind(
+    system: Running, client: Client
+) -> None:
     listed = {tool.name: tool for tool in await client.tools()}
-    assert {name: tool.kind.value for name, tool in listed.items() if tool.kind.value == "skill"} == {
+    assert {
+        name: tool.kind.value for name, tool in listed.items() if tool.kind.value == "skill"
+    } == {
         "write-a-short-message": "skill",
         "tell-somebody": "skill",
         "note-twice": "skill",
@@ -75,11 +85,18 @@ async def test_a_skill_with_steps_is_a_chain_of_its_own_whose_question_is_answer
     system: Running, client: Client
 ) -> None:
     run, child, request = await begun(client)
-    assert (request.kind, request.id, request.chain_id) == (RequestKind.CLARIFICATION, f"{child}.r1", child)
+    assert (request.kind, request.id, request.chain_id) == (
+        RequestKind.CLARIFICATION,
+        f"{child}.r1",
+        child,
+    )
     above = await client.chain(run.id)
     assert (above.status, above.requests) == ("executing", ())
     assert f"Waits for the chain {child}." in above.summary
-    assert f"chain {child}" in (await asyncio.to_thread(system.process, "chain", "show", run.id)).stdout
+    assert (
+        f"chain {child}"
+        in (await asyncio.to_thread(system.process, "chain", "show", run.id)).stdout
+    )
     assert request.id in (await asyncio.to_thread(system.process, "inbox")).stdout
     await client.answer(request.id, option_id="user_def456")
     result = await run.result()
@@ -95,7 +112,9 @@ async def test_a_skill_with_steps_is_a_chain_of_its_own_whose_question_is_answer
     assert (facts[0], facts[-1]) == ("chain.started", "chain.completed")
 
 
-async def test_h1_hooks_are_around_a_skill_with_steps_before_its_chain_begins(system: Running, client: Client) -> None:
+async def test_h1_hooks_are_around_a_skill_with_steps_before_its_chain_begins(
+    system: Running, client: Client
+) -> None:
     listed = {tool.name: tool for tool in await client.tools()}
     assert listed["tell-somebody"].hooks == (
         "builtin:internal",
@@ -110,7 +129,9 @@ async def test_h1_hooks_are_around_a_skill_with_steps_before_its_chain_begins(sy
     assert [message.content for message in system.sent(f"{run.id}~do-1")] == ["hello"]
     (called,) = result.chain.steps[0].actions
     assert (called.arguments["words"], called.ran) == ("HELLO", {"who": "Jane", "words": "hello"})
-    refused = await (await client.run(task=task("tell-somebody", who="Jane", words="HELLO!"))).result()
+    refused = await (
+        await client.run(task=task("tell-somebody", who="Jane", words="HELLO!"))
+    ).result()
     assert refused.status == "failed"
     assert "no shouting" in refused.answer.text
     assert [action.child for step in refused.chain.steps for action in step.actions] == [None]

@@ -1,4 +1,6 @@
-"""Skills that a model calls: it goes on with instructions; steps are a chain of their own, which outlives executors."""
+"""Skills that a model calls: it goes on with instructions; steps are a chain of their own, which
+outlives executors.
+"""
 
 import asyncio
 import json
@@ -16,7 +18,9 @@ NOTED = "noted rain"
 
 
 async def noting(system: Running, client: Client) -> tuple[Run, str]:
-    """A chain whose model has called the skill; the first tool of the child runs, and ends when it is released."""
+    """A chain whose model has called the skill; the first tool of the child runs, and ends when it
+    is released.
+    """
     run = await client.run("Note the weather")
     child = f"{run.id}~note-1"
     await wait_until(lambda: system.written(child) == [NOTED])
@@ -29,7 +33,9 @@ async def told_once(client: Client, chain_id: str, fact: str) -> bool:
     return (facts[0], facts[-1], facts.count(fact)) == ("chain.started", fact, 1)
 
 
-async def test_a_skill_with_steps_runs_as_a_child_whose_result_the_model_reads(system: Running, client: Client) -> None:
+async def test_a_skill_with_steps_runs_as_a_child_whose_result_the_model_reads(
+    system: Running, client: Client
+) -> None:
     run = await client.run("Have Jane told")
     child = f"{run.id}~tell-1"
     result = await run.result()
@@ -44,12 +50,16 @@ async def test_a_skill_with_steps_runs_as_a_child_whose_result_the_model_reads(s
     assert action.receipt is not None
     assert action.receipt.data == below.steps[-1].result
     assert action.receipt.metadata.below.nested_successes == ("lookup_contacts", "send_message")
-    assert [(one.tool, one.kept_by) for one in result.chain.steps[0].promises] == [("tell-somebody", action.id)]
+    assert [(one.tool, one.kept_by) for one in result.chain.steps[0].promises] == [
+        ("tell-somebody", action.id)
+    ]
     assert result.answer.text == "It went to user_jan001."
     (deed,) = result.answer.deeds  # the skill's own receipt is none: the call inside of it is
     assert (deed.action_id, deed.tool) == (f"{child}.send.1", "send_message")
     assert deed.says == f'Message to "Jane Smith": "{LATE}"'
-    assert [(message.to, message.content) for message in system.sent(child)] == [("user_jan001", LATE)]
+    assert [(message.to, message.content) for message in system.sent(child)] == [
+        ("user_jan001", LATE)
+    ]
     await _is_shown_everywhere(system, client, result)
     assert await told_once(client, run.id, "chain.completed")
     assert await told_once(client, child, "chain.completed")
@@ -64,16 +74,24 @@ async def _is_shown_everywhere(system: Running, client: Client, result: Result) 
         plain = await asyncio.to_thread(synchronous.attach(chain).result)
     found = (last.details["answer"], shown, in_full(plain.answer))
     assert found == (in_full(result.answer),) * 3
-    assert f"◆ Done: {result.answer.deeds[0].says}" in (await system.typed("chain", "show", chain)).stdout
+    assert (
+        f"◆ Done: {result.answer.deeds[0].says}"
+        in (await system.typed("chain", "show", chain)).stdout
+    )
 
 
-async def test_a_parent_that_is_cancelled_cancels_the_child_whose_tool_runs(system: Running, client: Client) -> None:
+async def test_a_parent_that_is_cancelled_cancels_the_child_whose_tool_runs(
+    system: Running, client: Client
+) -> None:
     """What was dispatched is not undone, and nothing comes after it."""
     run, child = await noting(system, client)
     assert (await system.typed("chain", "cancel", run.id)).returncode == 0
 
     async def both_are() -> bool:
-        return [(await client.chain(one)).status for one in (run.id, child)] == ["cancelled", "cancelled"]
+        return [(await client.chain(one)).status for one in (run.id, child)] == [
+            "cancelled",
+            "cancelled",
+        ]
 
     await wait_until(both_are)
     system.release(f"{child}.first.1")
@@ -87,7 +105,9 @@ async def test_a_parent_that_is_cancelled_cancels_the_child_whose_tool_runs(syst
 async def test_r1_parent_and_child_end_although_the_executor_dies_while_the_child_runs(
     system: Running, client: Client
 ) -> None:
-    """R4 too: no effect happens twice. The child's first result comes when nobody is there to decide."""
+    """R4 too: no effect happens twice. The child's first result comes when nobody is there to
+    decide.
+    """
     run, child = await noting(system, client)
     async with executors_killed(system):
         system.release(f"{child}.first.1")
@@ -95,7 +115,10 @@ async def test_r1_parent_and_child_end_although_the_executor_dies_while_the_chil
     below = await client.chain(child)
     assert (result.status, below.status) == ("completed", "completed")
     assert system.written(run.id) == [NOTED, NOTED]
-    assert [action.id for step in below.steps for action in step.actions] == [f"{child}.first.1", f"{child}.second.1"]
+    assert [action.id for step in below.steps for action in step.actions] == [
+        f"{child}.first.1",
+        f"{child}.second.1",
+    ]
     assert calls(result.chain) == ["note-twice"]
     (action,) = result.chain.steps[0].actions
     assert action.receipt is not None

@@ -1,4 +1,6 @@
-"""C13 over real processes: a mail tells the model where to send a report, and a person decides about the address."""
+"""C13 over real processes: a mail tells the model where to send a report, and a person decides
+about the address.
+"""
 
 from haltpoint.client import Client
 from haltpoint.contracts.reasons import ReasonKind, SourceKind
@@ -13,7 +15,11 @@ async def test_c13_an_address_out_of_a_mail_is_shown_with_its_source_and_waits_f
     asked = await run.expects_request("confirmation")
     assert system.written(run.id) == []
     (reason,) = asked.reasons
-    assert (reason.kind, reason.parameter, reason.value) == (ReasonKind.TARGET, "email", "eve@evil.example")
+    assert (reason.kind, reason.parameter, reason.value) == (
+        ReasonKind.TARGET,
+        "email",
+        "eve@evil.example",
+    )
     source = asked.sources["email"]
     assert (source.source, source.where) == (SourceKind.TEXT, f"{run.id}.first.1 data.body")
     inbox = (await system.typed("inbox")).stdout
@@ -22,12 +28,25 @@ async def test_c13_an_address_out_of_a_mail_is_shown_with_its_source_and_waits_f
     assert "\\u{200b}" in inbox
     assert "--for parameter" in inbox
 
-    assert (await system.typed("answer", asked.id, "--approve", "--for", "parameter")).returncode == 0
+    assert (
+        await system.typed("answer", asked.id, "--approve", "--for", "parameter")
+    ).returncode == 0
     result = await run.result()
     assert (result.status, len(result.chain.requests)) == ("completed", 1)
-    assert system.written(run.id) == ["forwarded to eve@evil.example", "forwarded to mallory@evil.example"]
-    forwarded = [action for step in result.chain.steps for action in step.actions if action.tool == "forward_report"]
-    assert [action.sources["email"].source for action in forwarded] == [SourceKind.TEXT, SourceKind.TEXT]
+    assert system.written(run.id) == [
+        "forwarded to eve@evil.example",
+        "forwarded to mallory@evil.example",
+    ]
+    forwarded = [
+        action
+        for step in result.chain.steps
+        for action in step.actions
+        if action.tool == "forward_report"
+    ]
+    assert [action.sources["email"].source for action in forwarded] == [
+        SourceKind.TEXT,
+        SourceKind.TEXT,
+    ]
     assert forwarded[0].receipt is not None
     assert forwarded[0].receipt.next_action is NextAction.CONTINUE
     assert forwarded[0].receipt.metadata.sources == forwarded[0].sources

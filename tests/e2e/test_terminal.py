@@ -75,9 +75,16 @@ def at_terminal(system: Running, *words: str, columns: int) -> Iterator[Terminal
     ours, theirs = pty.openpty()
     ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     hidden = {"NO_COLOR", "CI", "COLUMNS", "LINES"}
-    environment = {k: v for k, v in system.environment.items() if k not in hidden} | {"TERM": "xterm-256color"}
+    environment = {k: v for k, v in system.environment.items() if k not in hidden} | {
+        "TERM": "xterm-256color"
+    }
     process = subprocess.Popen(
-        [*HALTPOINT, *words], cwd=CHECKOUT, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
+        [*HALTPOINT, *words],
+        cwd=CHECKOUT,
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
     )
     os.close(theirs)
     try:
@@ -89,7 +96,9 @@ def at_terminal(system: Running, *words: str, columns: int) -> Iterator[Terminal
 
 
 @pytest.mark.parametrize("columns", [80, 50])
-def test_the_question_is_asked_and_answered_where_the_chain_is_watched(system: Running, columns: int) -> None:
+def test_the_question_is_asked_and_answered_where_the_chain_is_watched(
+    system: Running, columns: int
+) -> None:
     with at_terminal(system, "run", "Message John hello", "--watch", columns=columns) as terminal:
         terminal.until("Your choice (1-3, n none, a abort):")
         assert "STOP" in terminal.text
@@ -109,7 +118,9 @@ def test_ctrl_c_leaves_the_terminal_as_it_was(system: Running) -> None:
         terminal.until("Your choice")
         terminal.process.send_signal(signal.SIGINT)
         assert terminal.wait() == 130
-        assert terminal.raw.count("\x1b[?25h") >= terminal.raw.count("\x1b[?25l")  # the cursor is back
+        assert terminal.raw.count("\x1b[?25h") >= terminal.raw.count(
+            "\x1b[?25l"
+        )  # the cursor is back
 
 
 def _waiting(system: Running) -> str:

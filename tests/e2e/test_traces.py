@@ -34,19 +34,26 @@ def named(spans: list[Received], prefix: str) -> list[Received]:
     return [span for span in spans if span.name.startswith(prefix)]
 
 
-async def test_a_chain_with_a_question_is_one_trace(system: Running, client: Client, receiver: Receiver) -> None:
+async def test_a_chain_with_a_question_is_one_trace(
+    system: Running, client: Client, receiver: Receiver
+) -> None:
     run = await client.run(task={"goal": "Tell John I'm running late", "conversation_id": "talk-7"})
     request = await run.expects_request("clarification")
     headers = {"authorization": f"Bearer {system.key}", "idempotency-key": "sent-twice"}
     async with httpx.AsyncClient(base_url=system.url, headers=headers) as person:
         for _ in range(2):
             choice = {"kind": "clarification", "option_id": "user_abc123"}
-            assert (await person.post(f"/v1/requests/{request.id}/answer", json=choice)).status_code == 200
+            assert (
+                await person.post(f"/v1/requests/{request.id}/answer", json=choice)
+            ).status_code == 200
     assert (await run.result()).status == "completed"
 
     def complete() -> bool:
         spans = receiver.of_chain(run.id)
-        counts = [len(named(spans, name)) for name in ("process answer.drafted", "wait_for_human", "execute_tool")]
+        counts = [
+            len(named(spans, name))
+            for name in ("process answer.drafted", "wait_for_human", "execute_tool")
+        ]
         return counts == [1, 1, 2] and len(named(spans, "chat")) == len(named(spans, "process")) - 4
 
     await wait_until(complete)
@@ -73,19 +80,32 @@ async def test_a_chain_with_a_question_is_one_trace(system: Running, client: Cli
     assert {span.parent_id for span in decisions} == {root.span_id}
 
     actions, thoughts = named(spans, "execute_tool "), named(spans, "chat ")
-    assert {span.name for span in actions} == {"execute_tool lookup_contacts", "execute_tool send_message"}
+    assert {span.name for span in actions} == {
+        "execute_tool lookup_contacts",
+        "execute_tool send_message",
+    }
     for span in (*actions, *thoughts):
         assert by_id[span.parent_id] in decisions
     (drafted,) = named(spans, "process plan.drafted")
     assert [by_id[link] for link in drafted.links] == [
         span for span in thoughts if span.attributes["haltpoint.thought.kind"] == "plan"
     ]
-    assert {(span.attributes["gen_ai.tool.name"], span.attributes["haltpoint.next_action"]) for span in actions} == {
+    assert {
+        (span.attributes["gen_ai.tool.name"], span.attributes["haltpoint.next_action"])
+        for span in actions
+    } == {
         ("lookup_contacts", "clarification_needed"),
         ("send_message", "continue"),
     }
-    assert {span.attributes["haltpoint.chain.status"] for span in named(spans, "process answer")} == {"completed"}
-    for found, conventional in (([root], AGENT), (decisions, MESSAGING), (actions, TOOL), (thoughts, CHAT)):
+    assert {
+        span.attributes["haltpoint.chain.status"] for span in named(spans, "process answer")
+    } == {"completed"}
+    for found, conventional in (
+        ([root], AGENT),
+        (decisions, MESSAGING),
+        (actions, TOOL),
+        (thoughts, CHAT),
+    ):
         for span in found:
             assert {name: span.attributes.get(name) for name in conventional} == conventional
 

@@ -1,4 +1,6 @@
-"""A person undoes what a chain did, the last deed first, in a chain of its own (CONTRACT E7), over real processes."""
+"""A person undoes what a chain did, the last deed first, in a chain of its own (CONTRACT E7), over
+real processes.
+"""
 
 from typing import Any
 
@@ -60,11 +62,16 @@ async def test_e7_the_deeds_of_children_are_undone_too(system: Running, client: 
     run = await client.run(task={"plan": {"steps": [step]}})
     assert (await run.result()).status == "completed"
     found = await undone(client, run.id)
-    assert [deed.action_id for deed in found.undoes] == [f"{run.id}~a-1.second.1", f"{run.id}~a-1.first.1"]
+    assert [deed.action_id for deed in found.undoes] == [
+        f"{run.id}~a-1.second.1",
+        f"{run.id}~a-1.first.1",
+    ]
     assert taken_out(system, run) == 2 * ["uprooted yew 3"]
 
 
-async def test_e7_only_a_root_chain_that_has_ended_is_undone(system: Running, client: Client) -> None:
+async def test_e7_only_a_root_chain_that_has_ended_is_undone(
+    system: Running, client: Client
+) -> None:
     run = await client.run(task=planting("fir", then="wait_long"))
 
     async def is_planted() -> bool:

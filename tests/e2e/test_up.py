@@ -1,4 +1,6 @@
-"""`haltpoint up`: what cannot come up says why, once, and ends; what is up stays up, and stops when it is told to."""
+"""`haltpoint up`: what cannot come up says why, once, and ends; what is up stays up, and stops when
+it is told to.
+"""
 
 import os
 import signal
@@ -46,7 +48,9 @@ def up(tmp_path: Path, *words: str, **variables: str) -> "subprocess.CompletedPr
 
 
 @pytest.mark.parametrize("words", [(), ("--workers", "2")])
-def test_a_port_in_use_is_one_error_and_nothing_is_started(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_port_in_use_is_one_error_and_nothing_is_started(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -54,7 +58,9 @@ def test_a_port_in_use_is_one_error_and_nothing_is_started(tmp_path: Path, words
         done = up(tmp_path, *words, HALTPOINT_GATEWAY__PORT=port)
     assert done.returncode == 1
     errors = [line for line in done.stderr.splitlines() if "HP-" in line]
-    assert errors == [f"HP-003 port {port} is already in use: another process listens on 127.0.0.1:{port}."]
+    assert errors == [
+        f"HP-003 port {port} is already in use: another process listens on 127.0.0.1:{port}."
+    ]
     assert "starts again" not in done.stderr
     assert done.stdout == ""
 
@@ -72,7 +78,11 @@ async def come_up(tmp_path: Path, *words: str, **variables: str) -> AsyncIterato
     """A system that is ready, and its log; it must end well."""
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(  # noqa: ASYNC220 - it is a child of this test, not of its loop
-            [*HALTPOINT, "up", *words], env=environment(tmp_path, **variables), cwd=CHECKOUT, stdout=log, stderr=log
+            [*HALTPOINT, "up", *words],
+            env=environment(tmp_path, **variables),
+            cwd=CHECKOUT,
+            stdout=log,
+            stderr=log,
         )
     try:
         await wait_until((tmp_path / "state" / ADDRESS_FILE).exists)
@@ -102,7 +112,9 @@ async def test_the_server_is_started_again_on_its_data_and_chains_go_on(tmp_path
                 async with connect(running(data) or "") as redis:
                     if (await redis.info("server"))["process_id"] == before:
                         return False
-                return (await http_get("127.0.0.1", int(url.rpartition(":")[2]), "/readyz"))[0] == 200
+                return (await http_get("127.0.0.1", int(url.rpartition(":")[2]), "/readyz"))[
+                    0
+                ] == 200
 
             await wait_until(is_ready_again)
             await client.answer(request.id, decision="approve")
@@ -114,7 +126,8 @@ async def test_the_server_is_started_again_on_its_data_and_chains_go_on(tmp_path
 async def test_everything_stops_by_itself_also_while_the_server_is_away(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path / "data") as server:
         variables = {"HALTPOINT_REDIS_URL": server.url, "HALTPOINT_ALLOW_UNSAFE": "true"}
-        subprocess.run([*HALTPOINT, "init"], env=environment(tmp_path, **variables), cwd=CHECKOUT, check=True)  # noqa: ASYNC221
+        env = environment(tmp_path, **variables)
+        subprocess.run([*HALTPOINT, "init"], env=env, cwd=CHECKOUT, check=True)  # noqa: ASYNC221
         async with come_up(tmp_path, **variables) as log:
             server.kill()
     assert "is killed" not in log.read_text()
@@ -134,7 +147,9 @@ async def stock(folder: str) -> str:
 """
 
 
-async def test_up_reloads_tools_whose_files_change_and_loses_no_running_call(tmp_path: Path) -> None:
+async def test_up_reloads_tools_whose_files_change_and_loses_no_running_call(
+    tmp_path: Path,
+) -> None:
     (shop := tmp_path / "shop.py").write_text(SHOP)
     path = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
     async with come_up(tmp_path, "--reload", HALTPOINT_TOOLS="shop", PYTHONPATH=path) as log:
@@ -174,13 +189,18 @@ async def stock() -> str:
 """
 
 
-async def test_r12_a_worker_that_a_call_blocks_is_replaced_and_no_other_is_hit(tmp_path: Path) -> None:
+async def test_r12_a_worker_that_a_call_blocks_is_replaced_and_no_other_is_hit(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "stuck.py").write_text(STUCK)
     path = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
     async with come_up(tmp_path, "--workers", "3", HALTPOINT_TOOLS="stuck", PYTHONPATH=path) as log:
         key = (tmp_path / "state" / KEY_FILE).read_text().strip()
         url = (tmp_path / "state" / ADDRESS_FILE).read_text().strip()
-        async with Client(url, key) as client, connect(running(tmp_path / "state" / "data") or "") as redis:
+        async with (
+            Client(url, key) as client,
+            connect(running(tmp_path / "state" / "data") or "") as redis,
+        ):
 
             async def run(tool: str) -> Result:
                 steps = [{"id": "only", "actions": [{"tool": tool, "arguments": {}}]}]

@@ -1,4 +1,6 @@
-"""The demo of a user who has no checkout: the wheel in an empty environment. It installs from the package index."""
+"""The demo of a user who has no checkout: the wheel in an empty environment. It installs from the
+package index.
+"""
 
 import os
 import re
@@ -10,7 +12,11 @@ from tests.support.wheel import build
 
 
 def test_the_demo_runs_from_the_wheel_in_an_empty_environment(tmp_path: Path) -> None:
-    wheel, environment, elsewhere = build("wheel", tmp_path / "dist"), tmp_path / "venv", tmp_path / "elsewhere"
+    wheel, environment, elsewhere = (
+        build("wheel", tmp_path / "dist"),
+        tmp_path / "venv",
+        tmp_path / "elsewhere",
+    )
     elsewhere.mkdir()
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     subprocess.run([environment / "bin" / "pip", "install", "--quiet", wheel], check=True)

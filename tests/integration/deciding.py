@@ -59,7 +59,10 @@ class Bed:
     async def dead(self) -> list[dict[bytes, bytes]]:
         letters: list[dict[bytes, bytes]] = []
         for partition in range(self.topology.partitions):
-            letters += [fields for _, fields in await self.redis.xrange(self.topology.key(partition, "dead"))]
+            letters += [
+                fields
+                for _, fields in await self.redis.xrange(self.topology.key(partition, "dead"))
+            ]
         return letters
 
     async def backlog(self) -> int:

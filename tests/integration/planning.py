@@ -1,4 +1,6 @@
-"""A planner in this process, its model a scripted server, and the questions that an executor would ask, put by hand."""
+"""A planner in this process, its model a scripted server, and the questions that an executor would
+ask, put by hand.
+"""
 
 import asyncio
 import json
@@ -12,7 +14,12 @@ from unittest import mock
 from haltpoint.chain.checks.agents import assigned_to
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Party, Stream
-from haltpoint.contracts.commands import ActionRequested, AnswerRequested, PlanRequested, ThoughtRequest
+from haltpoint.contracts.commands import (
+    ActionRequested,
+    AnswerRequested,
+    PlanRequested,
+    ThoughtRequest,
+)
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Plan, Step
@@ -53,7 +60,12 @@ SEND = ToolSpec(
 PLAN = Plan(
     steps=(
         Step(id="find", description="Find John", required_tools=("lookup_contacts",)),
-        Step(id="send", description="Write to him", required_tools=("send_message",), dependencies=("find",)),
+        Step(
+            id="send",
+            description="Write to him",
+            required_tools=("send_message",),
+            dependencies=("find",),
+        ),
     )
 )
 KINDS = {ThoughtKind.PLAN: PlanRequested, ThoughtKind.ANSWER: AnswerRequested}
@@ -79,17 +91,25 @@ class Board:
 
     async def chain(self, task: Task | None = None, plan: Plan | None = None) -> str:
         task = task or Task(goal="Tell John hi")
-        given = task if task.agent is None else assigned_to(task, self.agents)  # as an executor begins it
+        given = (
+            task if task.agent is None else assigned_to(task, self.agents)
+        )  # as an executor begins it
         submitted = await Store(self.calls, self.topology).submit(given)
         if plan is not None:
             stored = encode({"plan": plan})
-            await self.redis.hset(self.topology.key_of(Key.DATA, submitted.chain_id), Data.PLAN, stored)
+            await self.redis.hset(
+                self.topology.key_of(Key.DATA, submitted.chain_id), Data.PLAN, stored
+            )
         return submitted.chain_id
 
     async def ask(self, chain: str, kind: ThoughtKind = ThoughtKind.PLAN, **more: Any) -> str:
         """Put a question on the planner's stream; returns the thought's id."""
         deadline = int(time.time() * 1000) + 60_000
-        defaults: dict[str, Any] = {"thought_id": f"{chain}.plan.t0.1", "kind": kind, "deadline": deadline}
+        defaults: dict[str, Any] = {
+            "thought_id": f"{chain}.plan.t0.1",
+            "kind": kind,
+            "deadline": deadline,
+        }
         request = ThoughtRequest(**(defaults | more))
         message = KINDS.get(kind, ActionRequested)(
             id=request.thought_id,
@@ -122,14 +142,18 @@ class Board:
         await ToolCatalogue(self.calls, self.topology).announce(tools)
 
     @asynccontextmanager
-    async def planner(self, model: ScriptedModel | None = None, **more: Any) -> AsyncIterator[Settings]:
+    async def planner(
+        self, model: ScriptedModel | None = None, **more: Any
+    ) -> AsyncIterator[Settings]:
         """A planner from ready to stopped. Its lease is 0.6 s."""
         settings = Settings(
             redis_url=self.url,
             partitions=self.topology.partitions,
             lease=0.6,
             heartbeat=0.1,
-            model=ModelSettings(base_url=model.base_url if model else None, **({"name": "scripted"} | more)),
+            model=ModelSettings(
+                base_url=model.base_url if model else None, **({"name": "scripted"} | more)
+            ),
         )
         before = {one["instance"] for one in await presence.alive(self.redis, self.topology)}
         with mock.patch("haltpoint.runtime.config.agents_file.read", return_value=self.agents):
@@ -139,7 +163,10 @@ class Board:
         async def ready() -> bool:
             assert not task.done(), "the planner ended"
             alive = await presence.alive(self.redis, self.topology)
-            return any(one["name"] == Party.PLANNER.value and one["instance"] not in before for one in alive)
+            return any(
+                one["name"] == Party.PLANNER.value and one["instance"] not in before
+                for one in alive
+            )
 
         try:
             await wait_until(ready)

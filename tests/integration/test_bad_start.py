@@ -1,4 +1,6 @@
-"""A service whose connections break while it starts asks again: it was not told anything wrong, and has no fault."""
+"""A service whose connections break while it starts asks again: it was not told anything wrong, and
+has no fault.
+"""
 
 import asyncio
 import random

@@ -20,7 +20,9 @@ LEASE_MS = 200
 
 @dataclass
 class Reader:
-    """One process's subscription with everything that it was handed. By default it acknowledges what it gets."""
+    """One process's subscription with everything that it was handed. By default it acknowledges
+    what it gets.
+    """
 
     redis: Redis
     acknowledges: bool = True
@@ -107,7 +109,9 @@ async def test_everything_arrives_once_and_in_order(server: EmbeddedServer, redi
     assert max(map(len, reader.batches)) == 8, "never more than was asked for"
 
 
-async def test_who_stops_reading_leaves_no_connection_behind(server: EmbeddedServer, redis: Redis) -> None:
+async def test_who_stops_reading_leaves_no_connection_behind(
+    server: EmbeddedServer, redis: Redis
+) -> None:
     """An executor gives partitions up and takes them again, as long as it lives."""
 
     async def connections() -> int:
@@ -125,7 +129,9 @@ async def test_who_stops_reading_leaves_no_connection_behind(server: EmbeddedSer
     await wait_until(gone)
 
 
-async def test_what_a_dead_consumer_held_is_taken_over_after_its_lease(server: EmbeddedServer, redis: Redis) -> None:
+async def test_what_a_dead_consumer_held_is_taken_over_after_its_lease(
+    server: EmbeddedServer, redis: Redis
+) -> None:
     await add(redis, 1, 2, 3)
     await read_and_die(redis, 3)
     reader = Reader(redis)
@@ -169,7 +175,9 @@ async def test_r12_what_is_taken_over_is_handed_over_with_nothing_else_in_hand(
     assert most == [1, 1, 1]
 
 
-async def test_a_suspect_that_another_has_taken_is_waited_for_no_longer(server: EmbeddedServer, redis: Redis) -> None:
+async def test_a_suspect_that_another_has_taken_is_waited_for_no_longer(
+    server: EmbeddedServer, redis: Redis
+) -> None:
     gave_up = asyncio.Event()
     reader = Reader(redis)
 
@@ -205,12 +213,18 @@ async def test_past_the_limit_it_becomes_a_dead_letter_and_never_runs_again(
         await wait_until(lambda: len(reader.exhausted) == 1)
         await add(redis, 14)
         await wait_until(lambda: 14 in reader.numbers)
-    assert [one._replace(leased_at=0.0) for one in reader.exhausted] == [Entry(STREAM, poison, {b"n": b"13"}, 4)]
+    assert [one._replace(leased_at=0.0) for one in reader.exhausted] == [
+        Entry(STREAM, poison, {b"n": b"13"}, 4)
+    ]
     assert [n for n in reader.numbers if n == 13] == [13, 13, 13]
 
 
-async def test_r9_what_was_read_beside_poison_is_no_dead_letter_with_it(server: EmbeddedServer, redis: Redis) -> None:
-    """A handler that fails for the whole of its batch is like a process that died of one entry of it."""
+async def test_r9_what_was_read_beside_poison_is_no_dead_letter_with_it(
+    server: EmbeddedServer, redis: Redis
+) -> None:
+    """A handler that fails for the whole of its batch is like a process that died of one entry of
+    it.
+    """
 
     async def fail(entries: list[Entry]) -> None:
         if any(entry.fields[b"n"] == b"13" for entry in entries):
@@ -224,15 +238,21 @@ async def test_r9_what_was_read_beside_poison_is_no_dead_letter_with_it(server: 
     async with subscribed(reader, "a"):
         await wait_until(all_done)
     assert [entry.fields[b"n"] for entry in reader.exhausted] == [b"13"]
-    assert {1, 2, 3} <= {entry for batch in reader.batches if len(batch) == 1 for entry in _numbers(batch)}
+    assert {1, 2, 3} <= {
+        entry for batch in reader.batches if len(batch) == 1 for entry in _numbers(batch)
+    }
 
 
 def _numbers(batch: list[Entry]) -> list[int]:
     return [int(entry.fields[b"n"]) for entry in batch]
 
 
-async def test_an_entry_under_way_is_not_handed_out_again(server: EmbeddedServer, redis: Redis) -> None:
-    """The executor has no heartbeat: a handler that takes longer than the lease keeps its entries in this process."""
+async def test_an_entry_under_way_is_not_handed_out_again(
+    server: EmbeddedServer, redis: Redis
+) -> None:
+    """The executor has no heartbeat: a handler that takes longer than the lease keeps its entries
+    in this process.
+    """
     free = asyncio.Event()
 
     async def wait(entries: list[Entry]) -> None:
@@ -265,11 +285,15 @@ async def test_slots_keep_what_they_hold(server: EmbeddedServer, redis: Redis) -
         assert reader.numbers == [1, 2, 3], "a late heartbeat does not make us run it twice"
         held.clear()
         await wait_until(lambda: len(reader.numbers) == 6)
-        assert [len(batch) for batch in reader.batches[-3:]] == [1, 1, 1], "one suspect, and then the next"
+        assert [len(batch) for batch in reader.batches[-3:]] == [1, 1, 1], (
+            "one suspect, and then the next"
+        )
 
 
 async def idle_for(redis: Redis, milliseconds: int) -> None:
-    """Until the oldest pending entry has lain idle that long: the reclaimer has seen it several times."""
+    """Until the oldest pending entry has lain idle that long: the reclaimer has seen it several
+    times.
+    """
 
     async def long_idle() -> bool:
         rows = await redis.xpending_range(STREAM, GROUP, min="-", max="+", count=1)
@@ -278,7 +302,9 @@ async def idle_for(redis: Redis, milliseconds: int) -> None:
     await wait_until(long_idle)
 
 
-async def test_stopping_hands_back_what_was_not_handled(server: EmbeddedServer, redis: Redis) -> None:
+async def test_stopping_hands_back_what_was_not_handled(
+    server: EmbeddedServer, redis: Redis
+) -> None:
     """Others do not wait for a lease: the entry looks idle at once, and no delivery is counted."""
     reader = Reader(redis, acknowledges=False)
     await add(redis, 1)

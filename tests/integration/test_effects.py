@@ -1,4 +1,6 @@
-"""Chains race for the same effects while two workers are killed; the long race is in tests/chaos."""
+"""Chains race for the same effects while two workers are killed; the long race is in
+tests/chaos.
+"""
 
 from pathlib import Path
 

@@ -13,7 +13,12 @@ import pytest
 from redis import Redis
 
 from haltpoint.runtime.service import embedded
-from haltpoint.runtime.service.embedded import EmbeddedServer, EmbeddedServerError, find_binary, running
+from haltpoint.runtime.service.embedded import (
+    EmbeddedServer,
+    EmbeddedServerError,
+    find_binary,
+    running,
+)
 from tests.support import PATIENCE
 
 OWNER = """
@@ -39,13 +44,17 @@ def until(condition: Callable[[], bool], within: float = PATIENCE) -> None:
 
 def gone(pid: int) -> bool:
     """Whether it runs no more; where nobody reaps, its zombie may stay."""
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
     return state.stdout.strip()[:1] in ("", "Z", "X")
 
 
 @pytest.fixture
 def owner(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process of its own that owns a server; `owner.stdout` has the server's pid as its first line."""
+    """A process of its own that owns a server; `owner.stdout` has the server's pid as its first
+    line.
+    """
     with subprocess.Popen(
         [sys.executable, "-c", OWNER, str(tmp_path)],
         stdout=subprocess.PIPE,
@@ -85,7 +94,9 @@ def test_only_this_user_can_open_it_and_no_port_is_open(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_it_dies_with_an_owner_that_is_killed_and_frees_its_data(owner: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_it_dies_with_an_owner_that_is_killed_and_frees_its_data(
+    owner: subprocess.Popen[str], tmp_path: Path
+) -> None:
     pid = server_pid(owner)
     url = running(tmp_path)
     assert url
@@ -113,14 +124,20 @@ def test_it_survives_the_ctrl_c_of_its_owner(owner: subprocess.Popen[str], tmp_p
     assert not gone(pid)
 
 
-def test_a_second_start_is_refused_with_the_owner_named(owner: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_a_second_start_is_refused_with_the_owner_named(
+    owner: subprocess.Popen[str], tmp_path: Path
+) -> None:
     server_pid(owner)
-    with pytest.raises(EmbeddedServerError, match=rf"is in use by the embedded server of process {owner.pid}"):
+    with pytest.raises(
+        EmbeddedServerError, match=rf"is in use by the embedded server of process {owner.pid}"
+    ):
         EmbeddedServer(tmp_path).start()
     assert running(tmp_path), "the first is left alone"
 
 
-def test_without_the_package_the_path_is_searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_package_the_path_is_searched(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     assert find_binary().name in ("valkey-server", "redis-server")
     monkeypatch.setattr(embedded, "find_spec", lambda name: None)
     monkeypatch.setenv("PATH", str(tmp_path))

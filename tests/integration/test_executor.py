@@ -122,18 +122,25 @@ async def test_a_task_that_somebody_put_on_any_stream_is_submitted_once(bed: Bed
     async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
         for partition in range(PARTITIONS):
             await bed.add_event(partition, {"__data__": json.dumps(message)})
-            await bed.add_event(partition, {"__data__": json.dumps(message | {"subject": "orders"})})
+            await bed.add_event(
+                partition, {"__data__": json.dumps(message | {"subject": "orders"})}
+            )
 
         async def completed() -> int:
             return sum(
-                [await bed.redis.zcard(bed.topology.key(p, "index:status:completed")) for p in range(PARTITIONS)]
+                [
+                    await bed.redis.zcard(bed.topology.key(p, "index:status:completed"))
+                    for p in range(PARTITIONS)
+                ]
             )
 
         async def one() -> bool:
             return await completed() == 1 and await bed.backlog() == 0
 
         await wait_until(one)
-        await bed.add_event(0, {"__data__": json.dumps(message | {"data": {"goal": "Something else"}})})
+        await bed.add_event(
+            0, {"__data__": json.dumps(message | {"data": {"goal": "Something else"}})}
+        )
 
         async def refused() -> bool:
             return bool(await bed.dead())
@@ -145,7 +152,9 @@ async def test_a_task_that_somebody_put_on_any_stream_is_submitted_once(bed: Bed
     assert b"Something else" in letter[b"__data__"]
 
 
-@pytest.mark.parametrize("data", [{}, {"goal": ""}, {"goal": " \n\t"}, {"goal": "\u00a0", "plan": None}])
+@pytest.mark.parametrize(
+    "data", [{}, {"goal": ""}, {"goal": " \n\t"}, {"goal": "\u00a0", "plan": None}]
+)
 async def test_a_task_on_a_stream_that_wants_nothing_is_put_aside_as_http_refuses_it(
     bed: Bed, data: dict[str, str]
 ) -> None:
@@ -158,12 +167,19 @@ async def test_a_task_on_a_stream_that_wants_nothing_is_put_aside_as_http_refuse
 
         await wait_until(put_aside)
     (letter,) = await bed.dead()
-    assert (letter[b"reason"], letter[b"detail"]) == (b"bad_fields", b"The task has neither a goal nor a plan.")
+    assert (letter[b"reason"], letter[b"detail"]) == (
+        b"bad_fields",
+        b"The task has neither a goal nor a plan.",
+    )
     assert not [key async for key in bed.redis.scan_iter("hp:*chain:*")]
 
 
 def hostile() -> list[dict[str, bytes | str]]:
-    good = json.loads(encode(ToolCompleted(id="x", source="w", data=ToolCompleted.Data(action_id="a", outcome=OK))))
+    good = json.loads(
+        encode(
+            ToolCompleted(id="x", source="w", data=ToolCompleted.Data(action_id="a", outcome=OK))
+        )
+    )
 
     def changed(**more: object) -> dict[str, bytes | str]:
         return {"__data__": json.dumps(good | more)}
@@ -233,7 +249,9 @@ async def test_deadlines_go_off_by_the_clock_of_the_server(bed: Bed) -> None:
         ids = [await bed.submit(Task(goal="think")) for _ in range(250)]
 
         async def planning() -> bool:
-            chains = [await bed.redis.hget(bed.topology.key_of("chain", one), "status") for one in ids]
+            chains = [
+                await bed.redis.hget(bed.topology.key_of("chain", one), "status") for one in ids
+            ]
             return set(chains) == {b"planning"}
 
         await wait_until(planning)
@@ -249,19 +267,31 @@ async def test_deadlines_go_off_by_the_clock_of_the_server(bed: Bed) -> None:
 
 
 async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Bed) -> None:
-    """Both caches are stale after each event of the other: every commit conflicts, is decided again and fits."""
-    world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), Agents(), policy_of(bed.settings.limits, PolicyFile()))
+    """Both caches are stale after each event of the other: every commit conflicts, is decided again
+    and fits.
+    """
+    world = CurrentWorld(
+        ToolCatalogue(bed.calls, bed.topology),
+        Agents(),
+        policy_of(bed.settings.limits, PolicyFile()),
+    )
     dead_letters, silent = DeadLetters(bed.calls, bed.topology), Tracing(None)
 
     async def decide_alternately(partition: int) -> None:
         pair = [
-            Executor(partition, Parts(bed.store, ChainCache(), world, dead_letters, silent), ServerClock())
+            Executor(
+                partition,
+                Parts(bed.store, ChainCache(), world, dead_letters, silent),
+                ServerClock(),
+            )
             for _ in range(2)
         ]
         key = bed.topology.stream(partition, Stream.EVENTS)
         turn = 0
         while True:
-            read = await bed.redis.xreadgroup(GROUP[Stream.EVENTS], "both", {key: ">"}, count=1, block=500)
+            read = await bed.redis.xreadgroup(
+                GROUP[Stream.EVENTS], "both", {key: ">"}, count=1, block=500
+            )
             for (batch,) in read.values() if read else ():
                 for entry, fields in batch:
                     turn += 1
@@ -277,7 +307,9 @@ async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Be
             await end(*deciders)
     for chain_id in ids:
         assert (await bed.chain(chain_id)).status is ChainStatus.COMPLETED
-        assert [kind for kind, _ in await bed.log(chain_id)] == ["task.submitted"] + ["tool.completed"] * 6
+        assert [kind for kind, _ in await bed.log(chain_id)] == ["task.submitted"] + [
+            "tool.completed"
+        ] * 6
 
 
 async def owners(bed: Bed) -> list[bytes | None]:

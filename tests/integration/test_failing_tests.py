@@ -96,7 +96,9 @@ def test_every_test_behind_a_failing_one_is_run(run: subprocess.CompletedProcess
     assert "9 failed, 1 passed, 1 skipped, 1 xfailed, 1 error" in run.stdout
 
 
-def test_what_cannot_be_sent_is_shown_as_python_writes_it(run: subprocess.CompletedProcess[str]) -> None:
+def test_what_cannot_be_sent_is_shown_as_python_writes_it(
+    run: subprocess.CompletedProcess[str],
+) -> None:
     assert r"half a pair: \ud800" in run.stdout
 
 

@@ -1,4 +1,6 @@
-"""Tasks in and facts out, as a user of FastStream does it, against a real server and an executor in this process."""
+"""Tasks in and facts out, as a user of FastStream does it, against a real server and an executor in
+this process.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -47,7 +49,9 @@ async def serving(app: FastStream) -> AsyncIterator[None]:
 
 
 async def test_a_task_starts_one_chain_in_whatever_format_it_comes(bed: Bed) -> None:
-    task = TaskSubmitted.model_validate({"id": "order-17", "source": "shop", "data": {"plan": PLAN}})
+    task = TaskSubmitted.model_validate(
+        {"id": "order-17", "source": "shop", "data": {"plan": PLAN}}
+    )
     async with (
         RedisBroker(bed.url) as binary,
         RedisBroker(bed.url, message_format=PlainJson) as plain,
@@ -56,14 +60,19 @@ async def test_a_task_starts_one_chain_in_whatever_format_it_comes(bed: Bed) -> 
     ):
         await binary.publish(task, stream=stream_of(task))
         await plain.publish(task, stream=stream_of(task, PARTITIONS))
-        await binary.publish({"plan": PLAN}, stream=stream_of(task), headers={"id": "order-17", "source": "shop"})
+        await binary.publish(
+            {"plan": PLAN}, stream=stream_of(task), headers={"id": "order-17", "source": "shop"}
+        )
 
         async def done() -> bool:
             return await bed.backlog() == 0 and await bed.ended(task.chain_id)
 
         await wait_until(done)
     chains = [key async for key in bed.redis.scan_iter("hp:*:chain:*")]
-    assert (chains, await bed.dead()) == ([bed.topology.key_of("chain", task.chain_id).encode()], [])
+    assert (chains, await bed.dead()) == (
+        [bed.topology.key_of("chain", task.chain_id).encode()],
+        [],
+    )
 
 
 async def test_what_is_no_task_is_a_dead_letter_that_says_why(bed: Bed) -> None:
@@ -76,7 +85,10 @@ async def test_what_is_no_task_is_a_dead_letter_that_says_why(bed: Bed) -> None:
         await wait_until(dead)
     (letter,) = await bed.dead()
     assert letter[b"reason"] == b"bad_fields"
-    assert b"body of a task in FastStream's binary format: data.gaol: Extra inputs" in letter[b"detail"]
+    assert (
+        b"body of a task in FastStream's binary format: data.gaol: Extra inputs"
+        in letter[b"detail"]
+    )
 
 
 async def test_facts_from_before_the_group_and_after_it_reach_one_handler(bed: Bed) -> None:
@@ -93,8 +105,12 @@ async def test_facts_from_before_the_group_and_after_it_reach_one_handler(bed: B
         await wait_until(lambda: bed.ended(*early))
         async with serving(app):
             tasks = TaskPublisher(broker, source="shop")
-            late = await tasks.publish(id="order-17", plan=PLAN, tenant="acme", conversation_id="c1")
-            failed = await tasks.publish(id="order-18", plan={"steps": [{"id": "a", "actions": [{"tool": "no"}]}]})
+            late = await tasks.publish(
+                id="order-17", plan=PLAN, tenant="acme", conversation_id="c1"
+            )
+            failed = await tasks.publish(
+                id="order-18", plan={"steps": [{"id": "a", "actions": [{"tool": "no"}]}]}
+            )
 
             async def all_heard() -> bool:
                 return {one.subject for one in heard} == {*early, late, failed}
@@ -113,11 +129,17 @@ async def test_facts_from_before_the_group_and_after_it_reach_one_handler(bed: B
     assert isinstance(good, ChainCompleted)
     assert isinstance(bad, ChainFailed)
     assert good.id == f"{late}/chain.completed"
-    assert (good.data.tenant, good.data.conversation_id, good.data.answer) == ("acme", "c1", '{"text":"hi"}')
+    assert (good.data.tenant, good.data.conversation_id, good.data.answer) == (
+        "acme",
+        "c1",
+        '{"text":"hi"}',
+    )
     assert "no" in bad.data.message
 
 
-async def test_a_fact_whose_handler_fails_comes_again(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_fact_whose_handler_fails_comes_again(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("haltpoint.faststream._AGAIN", 50)
     app = FastStream(RedisBroker(bed.url))
     heard: list[str] = []
@@ -145,7 +167,13 @@ async def test_a_handler_is_tested_without_a_server_as_any_of_faststream() -> No
     async def on_fact(fact: RequestOpened) -> None:
         heard.append(fact)
 
-    data = {"chain_id": "c", "request_id": "c.r1", "kind": "clarification", "question": "Which John?", "deadline": 1}
+    data = {
+        "chain_id": "c",
+        "request_id": "c.r1",
+        "kind": "clarification",
+        "question": "Which John?",
+        "deadline": 1,
+    }
     fact: dict[str, Any] = {
         "id": "c.r1/request.opened",
         "source": "test",

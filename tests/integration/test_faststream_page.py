@@ -20,13 +20,17 @@ GOALS = {"order-17": "Tell John", "order-18": "Tell Jane", "order-19": "Tell Mar
 async def test_each_way_to_publish_starts_a_chain(
     server: EmbeddedServer, redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, code in re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+    for name, code in re.findall(
+        r"^```python\n# (\w+)\.py\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL
+    ):
         (tmp_path / f"{name}.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("REDIS_URL", server.url)
     shop, orders = import_module("shop"), import_module("two_orders")
     ids = [
-        TaskSubmitted.model_validate({"source": "shop", "id": name, "data": {"goal": goal}}).chain_id
+        TaskSubmitted.model_validate(
+            {"source": "shop", "id": name, "data": {"goal": goal}}
+        ).chain_id
         for name, goal in GOALS.items()
     ]
     async with bed_at(server, redis) as bed, executing(bed):
@@ -35,7 +39,9 @@ async def test_each_way_to_publish_starts_a_chain(
             await orders.place_two()
 
             async def submitted() -> bool:
-                return await redis.exists(*(bed.topology.key_of("chain", one) for one in ids)) == len(ids)
+                return await redis.exists(
+                    *(bed.topology.key_of("chain", one) for one in ids)
+                ) == len(ids)
 
             await wait_until(submitted)
         finally:

@@ -1,4 +1,6 @@
-"""The keeper with real processes: it restarts them, stops them in order, and they never outlive it."""
+"""The keeper with real processes: it restarts them, stops them in order, and they never outlive
+it.
+"""
 
 import asyncio
 import os
@@ -18,7 +20,9 @@ PROGRAM = "tests.integration.test_keeper:program"
 
 
 def program() -> None:
-    """Stands in for `haltpoint`: says who it is, then does what its first word says until it is told to stop."""
+    """Stands in for `haltpoint`: says who it is, then does what its first word says until it is
+    told to stop.
+    """
     word, log, descriptor = sys.argv[1], sys.argv[2], int(sys.argv[4])
 
     def say(text: str) -> None:
@@ -45,7 +49,8 @@ from haltpoint.cli.local.keeper import Child, Keeper
 module.PROGRAM = sys.argv[1]
 async def main():
     keeper = Keeper(os.environ, print)
-    keeper.start([Child("executor", ("steady", sys.argv[2])), Child("gateway", ("stubborn", sys.argv[2]))])
+    steady = Child("executor", ("steady", sys.argv[2]))
+    keeper.start([steady, Child("gateway", ("stubborn", sys.argv[2]))])
     await asyncio.Event().wait()
 asyncio.run(main())
 """
@@ -67,7 +72,9 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def gone(pid: int) -> bool:
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
     return state.stdout.strip() in ("", "Z", "Zs")
 
 
@@ -97,24 +104,35 @@ async def test_they_stop_in_order_and_the_one_who_decides_last(log: Log) -> None
     names = ["script-model", "executor", "gateway", "tool-worker", "planner"]
     children = [Child(name, ("steady", str(log.path))) for name in names]
     keeper.start(children)
-    await until(lambda: len(log.lines("began")) == 5 and None not in {child.pid for child in children})
+    await until(
+        lambda: len(log.lines("began")) == 5 and None not in {child.pid for child in children}
+    )
     service = {str(child.pid): child.service for child in children}
     await keeper.stop()
     stopped = [service[pid] for _, _, pid, _ in log.lines("stopped")]
     assert stopped == ["gateway", "planner", "tool-worker", "executor", "script-model"]
 
 
-async def test_when_the_fork_server_is_killed_its_children_start_again_under_a_new_one(log: Log) -> None:
+async def test_when_the_fork_server_is_killed_its_children_start_again_under_a_new_one(
+    log: Log,
+) -> None:
     said: list[str] = []
     keeper = Keeper(os.environ, said.append)
-    keeper.start([Child("planner", ("steady", str(log.path))), Child("gateway", ("stubborn", str(log.path)))])
+    keeper.start(
+        [Child("planner", ("steady", str(log.path))), Child("gateway", ("stubborn", str(log.path)))]
+    )
     await until(lambda: len(log.lines("began")) == 2)
-    first, servers = [int(pid) for _, _, pid, _ in log.lines("began")], {server for *_, server in log.lines("began")}
+    first, servers = (
+        [int(pid) for _, _, pid, _ in log.lines("began")],
+        {server for *_, server in log.lines("began")},
+    )
     assert len(servers) == 1
     os.kill(int(*servers), signal.SIGKILL)
     await until(lambda: len(log.lines("began")) == 4 and all(map(gone, first)))
     assert len({server for *_, server in log.lines("began")} - servers) == 1
-    assert sorted(said) == [f"{name} ended (SIGKILL), starts again in 0.1 s" for name in ("gateway", "planner")]
+    assert sorted(said) == [
+        f"{name} ended (SIGKILL), starts again in 0.1 s" for name in ("gateway", "planner")
+    ]
     await keeper.stop()
 
 

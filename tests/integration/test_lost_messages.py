@@ -1,4 +1,6 @@
-"""What could not be processed is told to the chain that waits for it, by whoever put it aside: R1, R9."""
+"""What could not be processed is told to the chain that waits for it, by whoever put it aside: R1,
+R9.
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -31,7 +33,9 @@ async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
         yield bed
 
 
-def garbage(chain_id: str, message_id: str, kind: str = "tool.completed.v1") -> dict[str, bytes | str]:
+def garbage(
+    chain_id: str, message_id: str, kind: str = "tool.completed.v1"
+) -> dict[str, bytes | str]:
     data = {"id": message_id, "source": "w", "subject": chain_id, "type": kind, "data": {}}
     return {"__data__": json.dumps(data)}
 
@@ -119,5 +123,11 @@ async def test_r1_a_chain_that_cannot_be_decided_on_at_all_is_made_a_fault(
         chain_id = await bed.submit(literal_task(2))
         error = await error_of(bed, chain_id)
     assert error["code"] == "HP-002"
-    assert sorted(letter[b"reason"] for letter in await bed.dead()) == [b"deliveries_exhausted", b"quarantined"]
-    assert await bed.redis.xlen(bed.topology.stream(bed.topology.partition(chain_id), Stream.EVENTS)) == 0
+    assert sorted(letter[b"reason"] for letter in await bed.dead()) == [
+        b"deliveries_exhausted",
+        b"quarantined",
+    ]
+    assert (
+        await bed.redis.xlen(bed.topology.stream(bed.topology.partition(chain_id), Stream.EVENTS))
+        == 0
+    )

@@ -23,8 +23,16 @@ Answer = tuple[int, str | Sequence[str | float]]
 """A status, and a body or its parts; a number is a pause of so many seconds."""
 Server = Callable[[dict[str, Any]], Answer]
 
-TOOL = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}
-PROMPT = Prompt(messages=({"role": "user", "content": "hi"},), tools=(TOOL,), force=True, schema={"type": "object"})
+TOOL = {
+    "type": "function",
+    "function": {"name": "find", "parameters": {"type": "object", "properties": {}}},
+}
+PROMPT = Prompt(
+    messages=({"role": "user", "content": "hi"},),
+    tools=(TOOL,),
+    force=True,
+    schema={"type": "object"},
+)
 WHOLE = json.dumps({"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}]})
 ALL = {"model", "messages", "tools", "tool_choice", "response_format", "temperature", "max_tokens"}
 
@@ -43,7 +51,10 @@ class Asked:
         self._server = server
 
     async def app(
-        self, scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]
+        self,
+        scope: Any,
+        receive: Callable[[], Awaitable[Any]],
+        send: Callable[[Any], Awaitable[None]],
     ) -> None:
         text = b""
         while (message := await receive()).get("more_body"):
@@ -78,7 +89,9 @@ async def served(server: Server, **settings: Any) -> AsyncIterator[tuple[Model, 
 
 
 def refusing(**refused: str) -> Server:
-    """Answers once none of these parameters is in the question; until then it refuses the first, in these words."""
+    """Answers once none of these parameters is in the question; until then it refuses the first, in
+    these words.
+    """
 
     def server(body: dict[str, Any]) -> Answer:
         for name, words in refused.items():
@@ -90,22 +103,56 @@ def refusing(**refused: str) -> Server:
 
 
 def openai(message: str, param: str | None = None) -> str:
-    return json.dumps({"error": {"message": message, "type": "invalid_request_error", "param": param, "code": "x"}})
+    return json.dumps(
+        {
+            "error": {
+                "message": message,
+                "type": "invalid_request_error",
+                "param": param,
+                "code": "x",
+            }
+        }
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("temperature", openai("Unsupported value: 'temperature' does not support 0 with this model.", "temperature")),
-        ("response_format", openai("'strict' is not known here", "response_format.json_schema.strict")),
+        (
+            "temperature",
+            openai(
+                "Unsupported value: 'temperature' does not support 0 with this model.",
+                "temperature",
+            ),
+        ),
+        (
+            "response_format",
+            openai("'strict' is not known here", "response_format.json_schema.strict"),
+        ),
         ("tool_choice", openai("`tool_choice` must be auto")),
-        ("tool_choice", json.dumps({"object": "error", "message": "tool_choice is not implemented", "param": None})),
+        (
+            "tool_choice",
+            json.dumps(
+                {"object": "error", "message": "tool_choice is not implemented", "param": None}
+            ),
+        ),
         ("response_format", "response_format is not supported"),
         (
             "max_tokens",
-            json.dumps({"detail": [{"loc": ["body", "max_tokens"], "msg": "Extra", "input": {"temperature": 0}}]}),
+            json.dumps(
+                {
+                    "detail": [
+                        {"loc": ["body", "max_tokens"], "msg": "Extra", "input": {"temperature": 0}}
+                    ]
+                }
+            ),
         ),
-        ("temperature", json.dumps({"message": {"detail": [{"loc": ["body", "temperature"], "msg": "forbidden"}]}})),
+        (
+            "temperature",
+            json.dumps(
+                {"message": {"detail": [{"loc": ["body", "temperature"], "msg": "forbidden"}]}}
+            ),
+        ),
     ],
 )
 async def test_a_refused_parameter_is_left_out_alone_from_then_on(name: str, words: str) -> None:
@@ -130,7 +177,9 @@ def delta(finish: str | None = None, **delta: Any) -> dict[str, Any]:
 async def test_a_server_that_only_streams_is_asked_for_a_stream() -> None:
     def server(body: dict[str, Any]) -> Answer:
         if not body.get("stream"):
-            return 400, openai("This model only supports stream mode, please enable the stream parameter.")
+            return 400, openai(
+                "This model only supports stream mode, please enable the stream parameter."
+            )
         if "stream_options" in body:
             return 400, openai("unknown parameter", "stream_options")
         return 200, list(events(delta(content="hel"), delta("stop", content="lo"), "[DONE]"))
@@ -146,7 +195,9 @@ async def test_a_server_that_only_streams_is_asked_for_a_stream() -> None:
 
 
 async def test_a_server_that_drips_is_left_after_the_timeout() -> None:
-    drops: list[str | float] = [part for event in events(*[delta(content="x")] * 1000) for part in (event, 0.05)]
+    drops: list[str | float] = [
+        part for event in events(*[delta(content="x")] * 1000) for part in (event, 0.05)
+    ]
     with pytest.raises(HaltpointError, match=r"HP-30[27]"):
         async with served(lambda _: (200, drops), timeout=0.3) as (model, _):
             await model.ask("m", PROMPT, thought(1))
@@ -159,7 +210,9 @@ async def test_a_server_that_drips_is_left_after_the_timeout() -> None:
 async def test_our_headers_go_out_as_the_setting_says(headers: str, told: bool) -> None:
     async with served(lambda _: (200, WHOLE), headers=headers) as (model, asked):
         await model.ask("m", PROMPT, thought(step_id="find"))
-    ours = {name: value for name, value in asked.headers[0].items() if name.startswith("x-haltpoint")}
+    ours = {
+        name: value for name, value in asked.headers[0].items() if name.startswith("x-haltpoint")
+    }
     assert ours == (
         {
             "x-haltpoint-thought": "act",

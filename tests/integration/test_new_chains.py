@@ -63,7 +63,9 @@ class Bench:
         """What is new on the stream."""
         key = self.bed.topology.stream(partition, Stream.EVENTS)
         found = await self.bed.redis.xreadgroup(GROUP[Stream.EVENTS], "one", {key: ">"})
-        self.read = [Entry(key, entry.decode(), fields, **how) for entry, fields in found[key.encode()][0]]
+        self.read = [
+            Entry(key, entry.decode(), fields, **how) for entry, fields in found[key.encode()][0]
+        ]
         await self.executor.handle(self.read)
 
 
@@ -72,7 +74,11 @@ async def bench(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bench]:
     calls = Counted(redis)
     async with bed_at(server, redis) as bed, calls:
         await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
-        world = CurrentWorld(ToolCatalogue(bed.calls, bed.topology), Agents(), policy_of(LimitSettings(), PolicyFile()))
+        world = CurrentWorld(
+            ToolCatalogue(bed.calls, bed.topology),
+            Agents(),
+            policy_of(LimitSettings(), PolicyFile()),
+        )
         await world.refresh()
         letters = DeadLetters(calls, bed.topology)
         parts = Parts(Store(calls, bed.topology), ChainCache(), world, letters, Tracing(None))
@@ -97,12 +103,18 @@ async def test_a_message_that_lies_about_a_new_chain_decides_nothing(bench: Benc
     assert letter[b"reason"] == b"unknown_chain"
 
 
-async def test_a_task_that_a_gateway_of_another_release_accepts_is_a_dead_letter(bench: Bench) -> None:
-    """It has stored the chain in its own form, under a version that fits: nothing of ours is written beside it."""
+async def test_a_task_that_a_gateway_of_another_release_accepts_is_a_dead_letter(
+    bench: Bench,
+) -> None:
+    """It has stored the chain in its own form, under a version that fits: nothing of ours is
+    written beside it.
+    """
     message = TaskSubmitted(id="old", source="haltpoint/client", subject="old", data=Task(goal="x"))
     head, task = bench.bed.topology.key(0, "chain", "old"), encode(literal_task(2))
     row: dict[str, bytes | str] = {"ver": "0-x", "created": "1", "deadline": "9999999999999"}
-    await bench.bed.redis.hset(head, mapping={**row, "status": "accepted", "updated": "1", "digest": "d", "trace": ""})
+    await bench.bed.redis.hset(
+        head, mapping={**row, "status": "accepted", "updated": "1", "digest": "d", "trace": ""}
+    )
     await bench.bed.redis.set(bench.bed.topology.key(0, "task", "old"), task)
     await bench.bed.add_event(0, {"__data__": encode(message), "task": task, **row})
     await bench.hand_over(0)
@@ -110,4 +122,6 @@ async def test_a_task_that_a_gateway_of_another_release_accepts_is_a_dead_letter
     assert (letter[b"reason"], letter[b"chain"]) == (b"unknown_chain", b"old")
     assert b"HP-022" in letter[b"detail"]
     assert await bench.bed.redis.hget(head, "status") == b"accepted"
-    assert not await bench.bed.redis.exists(*(bench.bed.topology.key(0, one, "old") for one in ("data", "log")))
+    assert not await bench.bed.redis.exists(
+        *(bench.bed.topology.key(0, one, "old") for one in ("data", "log"))
+    )

@@ -1,4 +1,6 @@
-"""The planner over a real server and a real (scripted) model: a thought is had once, or clearly cannot be had."""
+"""The planner over a real server and a real (scripted) model: a thought is had once, or clearly
+cannot be had.
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -20,7 +22,13 @@ from haltpoint_planner.chat_completions import ChatCompletions
 from tests.integration.planning import LOOKUP, SEND, Board, script
 from tests.support import wait_until
 
-GOOD_PLAN = {"say": {"plan": {"steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]}}}
+GOOD_PLAN = {
+    "say": {
+        "plan": {
+            "steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]
+        }
+    }
+}
 
 
 @pytest.fixture
@@ -54,13 +62,27 @@ async def test_a_thought_is_asked_recorded_and_told_once(board: Board) -> None:
         assert json.loads(recorded.data) == reply["data"]
         assert json.loads(recorded.raw) == GOOD_PLAN["say"]["plan"]
         (asked,) = model.requests
-        assert (asked.thought, asked.chain, asked.step, asked.turn, asked.attempt) == ("plan", chain, None, 1, 1)
+        assert (asked.thought, asked.chain, asked.step, asked.turn, asked.attempt) == (
+            "plan",
+            chain,
+            None,
+            1,
+            1,
+        )
 
 
-async def test_a_paid_thought_that_was_not_recorded_is_paid_again_and_recorded_once(board: Board) -> None:
-    """A planner that died before it recorded looks like one whose entry somebody else has to take over."""
+async def test_a_paid_thought_that_was_not_recorded_is_paid_again_and_recorded_once(
+    board: Board,
+) -> None:
+    """A planner that died before it recorded looks like one whose entry somebody else has to take
+    over.
+    """
     slowly = GOOD_PLAN | {"delay": 30, "times": 1}
-    async with ScriptedModel(script(slowly, GOOD_PLAN)) as model, board.planner(model), board.planner(model):
+    async with (
+        ScriptedModel(script(slowly, GOOD_PLAN)) as model,
+        board.planner(model),
+        board.planner(model),
+    ):
         chain = await board.chain()
         thought = await board.ask(chain)
         await wait_until(lambda: len(model.requests) == 1)
@@ -89,7 +111,9 @@ async def test_r12_what_a_dead_planner_had_in_hand_is_thought_one_by_one(
     monkeypatch.setattr(ChatCompletions, "ask", counted)
     thoughts = [await board.ask(await board.chain()) for _ in range(6)]
     for number in range(board.topology.partitions):
-        await board.redis.xreadgroup("planner", "dead", {board.topology.stream(number, Stream.PLANS): ">"})
+        await board.redis.xreadgroup(
+            "planner", "dead", {board.topology.stream(number, Stream.PLANS): ">"}
+        )
     async with ScriptedModel(script(GOOD_PLAN | {"delay": 0.2})) as model, board.planner(model):
         for thought in thoughts:
             await board.reply(thought)
@@ -104,8 +128,13 @@ async def test_d3_another_model_is_asked_when_a_person_wants_that(board: Board) 
     async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model, retry_name="bigger"):
         chain = await board.chain()
         first = await board.reply(await board.ask(chain))
-        again = await board.reply(await board.ask(chain, thought_id=f"{chain}.plan.t0.2", other_model=True))
-        assert [reply["data"]["usage"]["model"] for reply in (first, again)] == ["scripted", "bigger"]
+        again = await board.reply(
+            await board.ask(chain, thought_id=f"{chain}.plan.t0.2", other_model=True)
+        )
+        assert [reply["data"]["usage"]["model"] for reply in (first, again)] == [
+            "scripted",
+            "bigger",
+        ]
         assert [asked.body["model"] for asked in model.requests] == ["scripted", "bigger"]
 
 
@@ -121,7 +150,9 @@ async def test_a_slow_thought_keeps_its_lease(board: Board) -> None:
 async def test_what_passes_is_asked_again(board: Board, fault: dict[str, object]) -> None:
     rules = script({"times": 2, "fault": fault}, GOOD_PLAN)
     async with ScriptedModel(rules) as model, board.planner(model):
-        assert (await board.reply(await board.ask(await board.chain())))["type"] == "plan.drafted.v1"
+        assert (await board.reply(await board.ask(await board.chain())))[
+            "type"
+        ] == "plan.drafted.v1"
         assert len(model.requests) == 3
 
 
@@ -141,7 +172,11 @@ async def test_what_does_not_pass_fails_at_once_with_clear_words(
         board.planner(model, api_key="sk-very-secret"),
     ):
         reply = await board.reply(await board.ask(await board.chain()))
-        assert (reply["type"], reply["data"]["code"], reply["data"]["kind"]) == ("thought.failed.v1", code, "plan")
+        assert (reply["type"], reply["data"]["code"], reply["data"]["kind"]) == (
+            "thought.failed.v1",
+            code,
+            "plan",
+        )
         assert words in reply["data"]["message"]
         assert "secret" not in json.dumps(reply)
         assert len(model.requests) == 1
@@ -150,7 +185,10 @@ async def test_what_does_not_pass_fails_at_once_with_clear_words(
 async def test_without_a_model_the_chain_hears_what_to_set(board: Board) -> None:
     async with board.planner():
         reply = await board.reply(await board.ask(await board.chain()))
-        assert (reply["data"]["code"], "HALTPOINT_MODEL__BASE_URL" in reply["data"]["message"]) == ("HP-301", True)
+        assert (reply["data"]["code"], "HALTPOINT_MODEL__BASE_URL" in reply["data"]["message"]) == (
+            "HP-301",
+            True,
+        )
 
 
 async def test_what_is_no_message_goes_to_the_dead_letters(board: Board) -> None:
@@ -165,12 +203,16 @@ async def test_what_is_no_message_goes_to_the_dead_letters(board: Board) -> None
             return int(await board.redis.xlen(dead)) == 2
 
         await wait_until(is_dead)
-        letters = {(fields[b"reason"], fields[b"chain"]) for _, fields in await board.redis.xrange(dead)}
+        letters = {
+            (fields[b"reason"], fields[b"chain"]) for _, fields in await board.redis.xrange(dead)
+        }
         assert letters == {(b"bad_json", b""), (b"unknown_version", b"c")}
         assert await board.redis.xlen(key) == 0
 
 
-async def test_many_thoughts_are_had_at_once_and_the_slow_one_is_handed_back_at_the_end(board: Board) -> None:
+async def test_many_thoughts_are_had_at_once_and_the_slow_one_is_handed_back_at_the_end(
+    board: Board,
+) -> None:
     slow = {"when": {"goal": "slow"}, "delay": 60, "say": GOOD_PLAN["say"]}
     async with ScriptedModel(script(slow, GOOD_PLAN)) as model:
         held_up = await board.chain(Task(goal="slow"))
@@ -184,7 +226,10 @@ async def test_many_thoughts_are_had_at_once_and_the_slow_one_is_handed_back_at_
             await wait_until(all_said)
             assert len(model.requests) == 41
         key = board.topology.stream(board.topology.partition(held_up), Stream.PLANS)
-        assert (await board.redis.xlen(key), (await board.redis.xpending(key, "planner"))["pending"]) == (1, 0)
+        assert (
+            await board.redis.xlen(key),
+            (await board.redis.xpending(key, "planner"))["pending"],
+        ) == (1, 0)
 
 
 async def test_too_few_slots_are_refused(board: Board) -> None:
@@ -195,9 +240,16 @@ async def test_too_few_slots_are_refused(board: Board) -> None:
 async def test_r1_a_question_that_cannot_be_read_is_told_to_its_chain(board: Board) -> None:
     async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
         chain = await board.chain()
-        question = {"id": f"{chain}.plan.t0.1", "source": "x", "subject": chain, "type": "plan.requested.v1"}
+        question = {
+            "id": f"{chain}.plan.t0.1",
+            "source": "x",
+            "subject": chain,
+            "type": "plan.requested.v1",
+        }
         partition = board.topology.partition(chain)
-        await board.redis.xadd(board.topology.stream(partition, Stream.PLANS), {"__data__": json.dumps(question)})
+        await board.redis.xadd(
+            board.topology.stream(partition, Stream.PLANS), {"__data__": json.dumps(question)}
+        )
         events = board.topology.stream(partition, Stream.EVENTS)
 
         await wait_until(lambda: board.idle(chain))

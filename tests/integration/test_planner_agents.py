@@ -18,7 +18,13 @@ from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel
 from tests.integration.planning import LOOKUP, SEND, Board, script
 
-GOOD_PLAN = {"say": {"plan": {"steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]}}}
+GOOD_PLAN = {
+    "say": {
+        "plan": {
+            "steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]
+        }
+    }
+}
 
 
 @pytest.fixture
@@ -36,7 +42,14 @@ async def desks(board: Board, url: str, key: str | None = None) -> AsyncIterator
     """The agents file of the planners that start in here."""
     models = {"own": ModelEndpoint(base_url=url, name="own-model", api_key_env=key, max_tokens=77)}
     agents = (
-        Agent(name="desk", description="d", prompt="You are the desk.", model="own", agents=("post",), tools=("l*",)),
+        Agent(
+            name="desk",
+            description="d",
+            prompt="You are the desk.",
+            model="own",
+            agents=("post",),
+            tools=("l*",),
+        ),
         Agent(name="post", description="Sends messages.", tools=("send_message",)),
         Agent(name="plain", description="d"),
     )
@@ -60,14 +73,20 @@ async def test_i1_a_thought_goes_to_the_agents_own_model_behind_its_own_words(bo
         assert system.startswith("You are the desk.\n\nYou draw up plans.")
         assert "- route(target_agent, task, reasoning, confidence)" in task
         assert "post: Sends messages." in task
-        named, _, inside = task.partition("For the bounds only, the tools of the agents: no step names these.")
+        named, _, inside = task.partition(
+            "For the bounds only, the tools of the agents: no step names these."
+        )
         assert "send_message" not in named
         assert "- send_message(" in inside
         assert not configured.requests
-        await board.reply(await board.ask(await board.chain(Task(goal="Tell John hi", agent="plain"))))
+        await board.reply(
+            await board.ask(await board.chain(Task(goal="Tell John hi", agent="plain")))
+        )
         await board.reply(await board.ask(await board.chain()))
         one, other = configured.requests
-        assert one.body["messages"] == other.body["messages"], "an agent without words of its own has ours"
+        assert one.body["messages"] == other.body["messages"], (
+            "an agent without words of its own has ours"
+        )
 
 
 @asynccontextmanager
@@ -79,16 +98,22 @@ async def clerks(board: Board, **about: Any) -> AsyncIterator[None]:
     yield
 
 
-async def test_prompts_and_replies_of_a_verbose_agent_are_in_the_log_without_secrets(board: Board) -> None:
+async def test_prompts_and_replies_of_a_verbose_agent_are_in_the_log_without_secrets(
+    board: Board,
+) -> None:
     async with (
         ScriptedModel(script(GOOD_PLAN)) as model,
         clerks(board, verbose=True, prompt="Your password: hunter2."),
         board.planner(model),
     ):
         with capture_logs() as lines:
-            await board.reply(await board.ask(await board.chain(Task(goal="Tell John hi", agent="all"))))
+            await board.reply(
+                await board.ask(await board.chain(Task(goal="Tell John hi", agent="all")))
+            )
             assert not [line for line in lines if line["event"] in ("prompt", "reply")]
-            await board.reply(await board.ask(await board.chain(Task(goal="Tell John hi", agent="clerk"))))
+            await board.reply(
+                await board.ask(await board.chain(Task(goal="Tell John hi", agent="clerk")))
+            )
     prompt, reply = (line for line in lines if line["event"] in ("prompt", "reply"))
     system, task = prompt["messages"]
     assert system["content"].startswith("Your password: ***\n\nYou draw up plans.")

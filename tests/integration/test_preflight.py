@@ -16,7 +16,9 @@ from haltpoint.runtime.streams.topology import Topology
 TOPOLOGY = Topology(2)
 
 
-async def failed(redis: Any, url: str = "unix:///x", partitions: int = 2, **settings: Any) -> dict[str, Check]:
+async def failed(
+    redis: Any, url: str = "unix:///x", partitions: int = 2, **settings: Any
+) -> dict[str, Check]:
     """The checks that failed, by name."""
     checks = await preflight.examine(redis, Settings(**settings), Topology(partitions), url)
     assert all(check.code in CATALOGUE for check in checks)
@@ -73,7 +75,9 @@ async def test_durability_is_that_of_the_profile(
         ("strict", "unix:///run/valkey.sock", True),
     ],
 )
-async def test_connections_are_encrypted_outside_of_development(fit: Any, profile: str, url: str, fine: bool) -> None:
+async def test_connections_are_encrypted_outside_of_development(
+    fit: Any, profile: str, url: str, fine: bool
+) -> None:
     assert ("encryption" not in await failed(fit, url, profile=profile)) is fine
 
 

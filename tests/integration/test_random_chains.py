@@ -1,4 +1,6 @@
-"""Random chains on a real server: a fresh load after each event gives the chain that the executor remembers."""
+"""Random chains on a real server: a fresh load after each event gives the chain that the executor
+remembers.
+"""
 
 from typing import Final
 

@@ -1,4 +1,6 @@
-"""What the command line says when Redis is there and does not let it in, or is set up in another way."""
+"""What the command line says when Redis is there and does not let it in, or is set up in another
+way.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -30,7 +32,8 @@ async def typed(words: str, url: str, folder: Path) -> Result:
 
 @pytest.mark.usefixtures("guarded")
 @pytest.mark.parametrize(
-    ("user", "says"), [(":wrong@", "invalid username-password pair"), ("", "it needs a password and got none")]
+    ("user", "says"),
+    [(":wrong@", "invalid username-password pair"), ("", "it needs a password and got none")],
 )
 @pytest.mark.parametrize("verb", ["init", "dlq list", "doctor"])
 async def test_a_wrong_password_is_told_by_every_verb(

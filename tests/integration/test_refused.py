@@ -1,4 +1,6 @@
-"""R13: a server that refuses ends no process. All four services under load, and each refusal that it can show."""
+"""R13: a server that refuses ends no process. All four services under load, and each refusal that
+it can show.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -130,7 +132,10 @@ async def test_r13_a_server_that_refuses_ends_no_process(tmp_path: Path, code: s
         assert system.errors() == []
         assert system.violations() == [], pretty(system.violations())
         assert await system.dead_letters() == []
-        ends = [await system.redis.hget(system.topology.key_of(Key.DATA, chain), Data.END) for chain in system.accepted]
+        ends = [
+            await system.redis.hget(system.topology.key_of(Key.DATA, chain), Data.END)
+            for chain in system.accepted
+        ]
         assert [end_of(end).error for end in ends] == [None] * len(ends)
 
 

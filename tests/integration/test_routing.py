@@ -1,4 +1,6 @@
-"""Tasks that name no agent are routed by the executor, without a model (CONTRACT I1); over a real server."""
+"""Tasks that name no agent are routed by the executor, without a model (CONTRACT I1); over a real
+server.
+"""
 
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -19,7 +21,9 @@ from tests.support import wait_until
 from tests.support.builders import literal_task, spec
 from tests.support.recording_worker import recording_worker
 
-THREE = tuple(Agent(name=name, description="d", skills=(name,)) for name in ("red", "green", "blue"))
+THREE = tuple(
+    Agent(name=name, description="d", skills=(name,)) for name in ("red", "green", "blue")
+)
 
 
 @pytest.fixture
@@ -59,7 +63,10 @@ async def test_i3_agents_take_turns_over_all_partitions_and_executors_and_a_repe
         await wait_until(lambda: bed.ended(*chains))
     counted = Counter([(await bed.chain(one)).task.agent for one in chains])
     assert counted == {"red": 20, "green": 20, "blue": 20}
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):  # also after a restart
+    async with (
+        executing(bed),
+        recording_worker(bed.url, bed.topology, spec()),
+    ):  # also after a restart
         chains = [await bed.submit(task(f"task {number}")) for number in range(3)]
         await wait_until(lambda: bed.ended(*chains))
     assert {(await bed.chain(one)).task.agent for one in chains} == {"red", "green", "blue"}
@@ -71,7 +78,9 @@ async def test_i3_a_chain_that_asks_for_its_turn_again_gets_the_same(bed: Bed) -
     assert turns == [1, 2, 1, 3]
 
 
-async def test_i3_the_load_goes_to_the_agent_with_the_fewest_open_chains(bed: Bed, routed: Routed) -> None:
+async def test_i3_the_load_goes_to_the_agent_with_the_fewest_open_chains(
+    bed: Bed, routed: Routed
+) -> None:
     routed.by(Strategy.LOAD)
     await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
 
@@ -79,7 +88,10 @@ async def test_i3_the_load_goes_to_the_agent_with_the_fewest_open_chains(bed: Be
         return all([(await bed.chain(one)).plan is not None for one in chains])
 
     async with executing(bed):
-        busy = [await bed.submit(structs.replace(task("g"), agent=name)) for name in ("red", "red", "blue")]
+        busy = [
+            await bed.submit(structs.replace(task("g"), agent=name))
+            for name in ("red", "red", "blue")
+        ]
         await wait_until(lambda: begun(busy))
         assert await bed.store.agents.open_chains() == {"red": 2, "blue": 1}
         first = await bed.submit(task("g"))

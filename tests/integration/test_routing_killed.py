@@ -43,12 +43,16 @@ def executor(bed: Bed, folder: Path, number: int) -> Iterator[int]:
         "HALTPOINT_STATE_DIR": str(folder / f"state{number}"),
         "HALTPOINT_AGENTS_FILE": str(folder / "agents.toml"),
     }
-    with running(["haltpoint", "up", "executor"], settings, folder / f"executor{number}") as process:
+    with running(
+        ["haltpoint", "up", "executor"], settings, folder / f"executor{number}"
+    ) as process:
         yield process.pid
 
 
 async def routed_while_one_is_killed(bed: Bed, folder: Path, tasks: list[Task]) -> list[str]:
-    """Submit most tasks to two executors, kill one of them when a third is over, and submit the rest; their chains."""
+    """Submit most tasks to two executors, kill one of them when a third is over, and submit the
+    rest; their chains.
+    """
 
     async def both() -> bool:
         alive = await presence.alive(bed.redis, bed.topology)

@@ -1,4 +1,6 @@
-"""The proxy variables of a shell: they lead to other machines, never to this one, and no key goes through a proxy."""
+"""The proxy variables of a shell: they lead to other machines, never to this one, and no key goes
+through a proxy.
+"""
 
 import asyncio
 import json
@@ -31,7 +33,9 @@ PROMPT = Prompt(({"role": "user", "content": "Say it."},))
 
 @pytest.fixture(params=[*VARIABLES, "SOCKS"])
 def proxy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A proxy that listens, in one of the variables; or all of them name one of a kind that nobody can use here."""
+    """A proxy that listens, in one of the variables; or all of them name one of a kind that nobody
+    can use here.
+    """
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     with Listener(REPLY) as listener:
@@ -44,7 +48,9 @@ def proxy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> An
 
 
 def thought() -> ThoughtRequest:
-    return ThoughtRequest(thought_id="c.answer.1", kind=ThoughtKind.ANSWER, deadline=2**42, attempt=1)
+    return ThoughtRequest(
+        thought_id="c.answer.1", kind=ThoughtKind.ANSWER, deadline=2**42, attempt=1
+    )
 
 
 async def ask(base_url: str, section: str | None = None) -> str:
@@ -57,7 +63,9 @@ async def ask(base_url: str, section: str | None = None) -> str:
 
 @pytest.mark.parametrize("section", [None, "own"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1"])
-async def test_a_model_on_this_machine_is_asked_directly(proxy: Listener, host: str, section: str | None) -> None:
+async def test_a_model_on_this_machine_is_asked_directly(
+    proxy: Listener, host: str, section: str | None
+) -> None:
     with Listener(REPLY) as model:
         assert await ask(f"http://{host}:{model.port}/v1", section) == "Done."
     assert len(model.lines) == 1
@@ -108,7 +116,9 @@ async def test_a_key_for_a_gateway_elsewhere_goes_through_no_proxy_either(
     assert not proxy.lines
 
 
-async def test_traces_for_this_machine_go_there_directly(proxy: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_traces_for_this_machine_go_there_directly(
+    proxy: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Listener() as receiver:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
         tracing = telemetry.start_tracing("gateway")

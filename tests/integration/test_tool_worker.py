@@ -1,4 +1,6 @@
-"""The tool worker against a real server: its own app, in this process or as one of its own. The executor is a desk."""
+"""The tool worker against a real server: its own app, in this process or as one of its own. The
+executor is a desk.
+"""
 
 import asyncio
 import json
@@ -96,10 +98,14 @@ class Bench:
         keys: list[bytes] = await self.desk.redis.keys("hp:{0}:service:tool-worker:*")
         return keys
 
-    async def order(self, tool: str, *, context: dict[str, Any] | None = None, **arguments: Any) -> str:
+    async def order(
+        self, tool: str, *, context: dict[str, Any] | None = None, **arguments: Any
+    ) -> str:
         """Have the executor dispatch one call; returns the action's id."""
         given = {"effects": str(self.effects_file)} | (context or {})
-        chain = await self.desk.submit(Task(goal="do it", plan=line_plan(1, tool, **arguments), context=given))
+        chain = await self.desk.submit(
+            Task(goal="do it", plan=line_plan(1, tool, **arguments), context=given)
+        )
         await self.desk.decide_all()
         return f"{chain}.s1.1"
 
@@ -127,13 +133,15 @@ class Bench:
     async def spawn(
         self, *releases: Path, sleeps: str = "", held: float = 60, **more: Any
     ) -> asyncio.subprocess.Process:
-        """Start a worker as a process of its own. `releases`: other sources; `sleeps`: tests/support/sleeper.py;
-        `held`: the seconds of processor time that native code may hold it.
+        """Start a worker as a process of its own. `releases`: other sources; `sleeps`:
+        tests/support/sleeper.py; `held`: the seconds of processor time that native code may hold
+        it.
         """
         code = (
             f"from tests.support import sleeper\nsleeper.stop_at({sleeps!r})\n"
             "import sys\nfrom haltpoint.contracts.catalogue import Party\n"
-            "from haltpoint.runtime.service import process\nfrom haltpoint.runtime.config.settings import Settings\n"
+            "from haltpoint.runtime.service import process\nfrom "
+            "haltpoint.runtime.config.settings import Settings\n"
             f"from haltpoint_tool_worker.app import run\nprocess.HELD = {held}\n"
             "sys.exit(process.main(Party.WORKER, run, Settings.model_validate_json(sys.argv[1])))"
         )
@@ -155,7 +163,9 @@ class Bench:
         process = await self.spawn(*releases, sleeps=sleeps, **more)
 
         async def is_ready() -> bool:
-            return bool(set(await self.ready()) - before)  # a process that sleeps is forgotten meanwhile
+            return bool(
+                set(await self.ready()) - before
+            )  # a process that sleeps is forgotten meanwhile
 
         try:
             await wait_until(is_ready)
@@ -180,7 +190,8 @@ def assert_blocked(outcome: Outcome, tool: str) -> None:
     """The outcome of a call that blocked its worker: what happened, what to do, and not again."""
     assert outcome.error is not None
     words = (
-        f"{tool} did not answer within 0.3 s: it blocked the event loop of its worker. Its author: declare it with def"
+        f"{tool} did not answer within 0.3 s: it blocked the event loop of its "
+        "worker. Its author: declare it with def"
     )
     assert words in outcome.error.message
     assert not outcome.metadata.again
@@ -191,7 +202,8 @@ def error_of(outcome: Outcome) -> str:
     return outcome.error.error_type.value
 
 
-# ---- one call -------------------------------------------------------------------------------------------------------
+# ---- one call
+# --------------------------------------------------------------------------------------------------
 
 
 async def test_a_receipt_is_recorded_once_and_the_executor_hears_of_it(bench: Bench) -> None:
@@ -210,7 +222,9 @@ async def test_a_receipt_is_recorded_once_and_the_executor_hears_of_it(bench: Be
     assert (await bench.desk.chain(action.partition(".")[0])).status == "completed"
 
 
-async def test_the_tools_are_in_the_catalogue_and_what_they_need_lives_as_long_as_the_worker(bench: Bench) -> None:
+async def test_the_tools_are_in_the_catalogue_and_what_they_need_lives_as_long_as_the_worker(
+    bench: Bench,
+) -> None:
     async with bench.worker():
         assert worker_tools.BOOK.open
         listed = await ToolCatalogue(bench.desk.calls, bench.desk.topology).read()
@@ -218,7 +232,8 @@ async def test_the_tools_are_in_the_catalogue_and_what_they_need_lives_as_long_a
     assert not worker_tools.BOOK.open
 
 
-# ---- effects (R3, R4, R8, E5) ---------------------------------------------------------------------------------------
+# ---- effects (R3, R4, R8, E5)
+# ---------------------------------------------------------------------------------------
 
 
 async def test_an_entry_that_came_twice_has_one_effect(bench: Bench) -> None:
@@ -245,11 +260,15 @@ async def test_a_result_that_comes_while_a_tool_is_being_stopped_is_taken(bench:
 
 
 @pytest.mark.parametrize("how", ["raises", "declares", "warns", "older"])
-async def test_c15_what_is_private_is_in_no_words_of_a_result_and_no_log(bench: Bench, how: str) -> None:
+async def test_c15_what_is_private_is_in_no_words_of_a_result_and_no_log(
+    bench: Bench, how: str
+) -> None:
     private = {"token": "s3cret\nother line", "users": [{"name": "Anna Berg"}], "place": "Rome"}
     with structlog.testing.capture_logs() as lines:
         async with bench.worker():
-            chain = await bench.desk.submit(Task(plan=line_plan(1, "blab", how=how), private=private))
+            chain = await bench.desk.submit(
+                Task(plan=line_plan(1, "blab", how=how), private=private)
+            )
             await bench.desk.decide_all()
             outcome = await bench.outcome(f"{chain}.s1.1")
     words = str(outcome) + str(lines)
@@ -266,7 +285,9 @@ async def killed_in_the_middle(bench: Bench, tool: str, **context: Any) -> tuple
     return action, process.pid
 
 
-async def test_a_repeatable_action_of_a_killed_worker_runs_again_under_its_key(bench: Bench) -> None:
+async def test_a_repeatable_action_of_a_killed_worker_runs_again_under_its_key(
+    bench: Bench,
+) -> None:
     action, pid = await killed_in_the_middle(bench, "put_and_hang", hang_in=os.getpid())
     async with bench.worker():
         outcome = await bench.outcome(action)
@@ -337,8 +358,12 @@ async def test_a_tool_that_blocks_the_event_loop_does_not_lose_its_lease(bench: 
     assert (await bench.desk.action(action)).row.epoch == 0
 
 
-async def test_e2_a_call_that_blocked_beyond_its_time_comes_too_late_and_does_not_run_again(bench: Bench) -> None:
-    """It has let go of the loop before the worker had to end, or not: that makes no difference to its chain."""
+async def test_e2_a_call_that_blocked_beyond_its_time_comes_too_late_and_does_not_run_again(
+    bench: Bench,
+) -> None:
+    """It has let go of the loop before the worker had to end, or not: that makes no difference to
+    its chain.
+    """
     async with bench.process():
         action = await bench.order("block_briefly", seconds=1)
         outcome = await bench.outcome(action)
@@ -347,7 +372,8 @@ async def test_e2_a_call_that_blocked_beyond_its_time_comes_too_late_and_does_no
 
 
 @pytest.mark.parametrize(
-    ("tool", "kind", "happened"), [("send_and_block", "IN_DOUBT", 1), ("block_briefly", "TIMEOUT", 0)]
+    ("tool", "kind", "happened"),
+    [("send_and_block", "IN_DOUBT", 1), ("block_briefly", "TIMEOUT", 0)],
 )
 async def test_e2_a_call_that_blocks_ends_its_worker_and_is_recorded_before(
     bench: Bench, tool: str, kind: str, happened: int
@@ -360,16 +386,30 @@ async def test_e2_a_call_that_blocks_ends_its_worker_and_is_recorded_before(
     assert said(bench, f"HP-038 {tool} (")
     assert_blocked(outcome, tool)
     assert error_of(outcome) == kind
-    assert (outcome.metadata.tool, outcome.metadata.action_id, outcome.metadata.attempt) == (tool, action, 1)
+    assert (outcome.metadata.tool, outcome.metadata.action_id, outcome.metadata.attempt) == (
+        tool,
+        action,
+        1,
+    )
     assert bench.effects() == [action] * happened
 
 
 @pytest.mark.parametrize(
     ("tool", "kind", "words", "happened"),
     [
-        ("delete_slowly", "TIMEOUT", "delete_slowly was not called: the preview of delete_slowly (", 0),
+        (
+            "delete_slowly",
+            "TIMEOUT",
+            "delete_slowly was not called: the preview of delete_slowly (",
+            0,
+        ),
         ("picky", "TIMEOUT", "picky was not called: picky blocked the event loop", 0),
-        ("send_and_review", "BLOCKED", "send_and_review was called, but its result is withheld: ", 1),
+        (
+            "send_and_review",
+            "BLOCKED",
+            "send_and_review was called, but its result is withheld: ",
+            1,
+        ),
     ],
 )
 async def test_e2_what_blocks_beside_the_tool_ends_the_worker_as_the_tool_would(
@@ -387,8 +427,12 @@ async def test_e2_what_blocks_beside_the_tool_ends_the_worker_as_the_tool_would(
     assert bench.effects() == [action] * happened
 
 
-async def test_r12_which_of_two_calls_blocks_is_found_out_by_running_each_alone(bench: Bench) -> None:
-    """The one blocks in a task of its own making, so that the worker cannot tell it from the other."""
+async def test_r12_which_of_two_calls_blocks_is_found_out_by_running_each_alone(
+    bench: Bench,
+) -> None:
+    """The one blocks in a task of its own making, so that the worker cannot tell it from the
+    other.
+    """
     gate = bench.effects_file.with_name("released")
     async with bench.process(slots=2):
         innocent = await bench.order("read_until_released")
@@ -408,17 +452,22 @@ async def test_a_worker_whose_event_loop_is_blocked_serves_no_queue(bench: Bench
         await bench.order("block_the_loop", seconds=10 * PATIENCE)
 
         async def is_told() -> bool:
-            return [one.queue for one in await unserved(bench.desk.redis, bench.desk.topology, specs)] == ["default"]
+            return [
+                one.queue for one in await unserved(bench.desk.redis, bench.desk.topology, specs)
+            ] == ["default"]
 
         specs = bench.desk.tools.values()
         await wait_until(is_told)
         assert process.returncode is None
 
 
-# ---- slots, stopping ------------------------------------------------------------------------------------------------
+# ---- slots, stopping
+# ------------------------------------------------------------------------------------------------
 
 
-async def test_never_more_run_than_there_are_slots_and_none_waits_for_the_slowest(bench: Bench) -> None:
+async def test_never_more_run_than_there_are_slots_and_none_waits_for_the_slowest(
+    bench: Bench,
+) -> None:
     actions = [await bench.order("wait") for _ in range(10)]
     async with bench.worker(slots=4):
         await wait_until(lambda: worker_tools.GATE.inside == 4)
@@ -460,7 +509,9 @@ async def test_a_worker_ends_when_calls_that_do_not_end_hold_all_slots(bench: Be
     worker_tools.GATE.open()
 
 
-async def test_a_worker_that_is_stopped_finishes_what_runs_and_leaves_the_rest_to_others(bench: Bench) -> None:
+async def test_a_worker_that_is_stopped_finishes_what_runs_and_leaves_the_rest_to_others(
+    bench: Bench,
+) -> None:
     async with bench.worker(slots=2) as stopped:
         running = [await bench.order("wait") for _ in range(2)]
         await wait_until(lambda: worker_tools.GATE.inside == 2)
@@ -485,7 +536,8 @@ async def test_a_process_that_gets_sigterm_ends_well(bench: Bench) -> None:
     assert await bench.ready() == []
 
 
-# ---- what cannot start ----------------------------------------------------------------------------------------------
+# ---- what cannot start
+# ----------------------------------------------------------------------------------------------
 
 
 async def test_fewer_slots_than_streams_are_refused(bench: Bench) -> None:
@@ -493,19 +545,28 @@ async def test_fewer_slots_than_streams_are_refused(bench: Bench) -> None:
         await run(bench.settings(slots=3, partitions=4))
 
 
-async def test_r1_an_order_that_cannot_be_read_ends_the_chain_that_waits_for_it(bench: Bench) -> None:
+async def test_r1_an_order_that_cannot_be_read_ends_the_chain_that_waits_for_it(
+    bench: Bench,
+) -> None:
     action = await bench.order("add", left=1, right=2)
     chain = action.partition(".")[0]
     key = bench.desk.topology.stream(0, Stream.TOOLS, "default")
     await bench.desk.redis.xtrim(key, maxlen=0, approximate=False)
-    order = {"id": f"{action}/1", "source": "x", "subject": chain, "type": "tool.requested.v1", "data": {}}
+    order = {
+        "id": f"{action}/1",
+        "source": "x",
+        "subject": chain,
+        "type": "tool.requested.v1",
+        "data": {},
+    }
     await bench.desk.redis.xadd(key, {"__data__": json.dumps(order)})
     async with bench.worker():
         await wait_until(bench.desk.decide_all)
     assert await bench.desk.redis.hget(bench.desk.key("chain", chain), "status") == b"failed"
 
 
-# ---- another release (R9, R1, R4) -----------------------------------------------------------------------------------
+# ---- another release (R9, R1, R4)
+# -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -529,7 +590,9 @@ async def put_aside(bench: Bench, letters: int = 1) -> list[tuple[str, dict[byte
     return [(entry.decode(), fields) for entry, fields in await bench.desk.redis.xrange(key)]
 
 
-@pytest.mark.parametrize(("tool", "arguments"), [("lookup", {"query": "john"}), ("send", {"text": "hi"})])
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("lookup", {"query": "john"}), ("send", {"text": "hi"})]
+)
 async def test_r9_an_order_for_another_release_is_given_back_and_done_once(
     bench: Bench, another_release: Path, tool: str, arguments: dict[str, Any]
 ) -> None:
@@ -539,7 +602,9 @@ async def test_r9_an_order_for_another_release_is_given_back_and_done_once(
         ((letter, fields),) = await put_aside(bench)
         assert (fields[b"reason"], fields[b"chain"].decode()) == (b"unknown_version", chain)
         assert await bench.desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED
-        ((again, _),) = await put_aside(bench)  # it still cannot read it, and nothing is lost by that
+        ((again, _),) = await put_aside(
+            bench
+        )  # it still cannot read it, and nothing is lost by that
         assert again != letter
     assert (await bench.desk.chain(chain)).status == "executing"
     assert await bench.desk.letters.requeue(0, again) is RequeueStatus.REQUEUED

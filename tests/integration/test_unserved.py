@@ -18,7 +18,11 @@ from tests.support import wait_until
 from tests.support.builders import literal_task, spec
 from tests.support.stored import Stored
 
-TOOLS = [spec("lookup_contacts", queue="contacts"), spec("send_message", queue="contacts"), spec("note", queue="notes")]
+TOOLS = [
+    spec("lookup_contacts", queue="contacts"),
+    spec("send_message", queue="contacts"),
+    spec("note", queue="notes"),
+]
 LONG_AGO = "1000000-0"
 """The id of an entry that has waited for decades: no test has to wait."""
 
@@ -33,12 +37,16 @@ async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
 async def serve(bed: Bed, *queues: str) -> None:
     """What a live worker tells of itself."""
     key = bed.topology.key(0, "service", "tool-worker", "w1")
-    await bed.redis.set(key, json.dumps({"name": "tool-worker", "instance": "w1", "pid": 1, "queues": queues}))
+    await bed.redis.set(
+        key, json.dumps({"name": "tool-worker", "instance": "w1", "pid": 1, "queues": queues})
+    )
     await bed.redis.sadd(bed.topology.key(0, "services"), key)
 
 
 async def wait_in(bed: Bed, partition: int, queue: str, entry: str = "*") -> None:
-    await bed.redis.xadd(bed.topology.stream(partition, Stream.TOOLS, queue), {"__data__": "x"}, id=entry)
+    await bed.redis.xadd(
+        bed.topology.stream(partition, Stream.TOOLS, queue), {"__data__": "x"}, id=entry
+    )
 
 
 async def test_orders_that_wait_for_long_are_told_by_queue(bed: Bed) -> None:
@@ -46,10 +54,15 @@ async def test_orders_that_wait_for_long_are_told_by_queue(bed: Bed) -> None:
     await wait_in(bed, 1, "contacts")
     await wait_in(bed, 1, "notes")
     (found,) = await unserved(bed.redis, bed.topology, TOOLS)
-    assert (found.queue, found.tools, found.steps) == ("contacts", ("lookup_contacts", "send_message"), 2)
+    assert (found.queue, found.tools, found.steps) == (
+        "contacts",
+        ("lookup_contacts", "send_message"),
+        2,
+    )
     told = str(found.error)
     assert told.startswith(
-        'HP-102 No worker serves the queue "contacts" (tools lookup_contacts, send_message): 2 steps wait, one for '
+        'HP-102 No worker serves the queue "contacts" (tools lookup_contacts, '
+        "send_message): 2 steps wait, one for "
     )
     assert told.endswith(". Start one: haltpoint up tool-worker --queue contacts")
     await serve(bed, "contacts")
@@ -58,7 +71,9 @@ async def test_orders_that_wait_for_long_are_told_by_queue(bed: Bed) -> None:
 
 async def test_a_chain_says_that_it_waits_for_a_worker(bed: Bed) -> None:
     async def view() -> ChainView:
-        found = await Views(bed.redis, bed.calls, bed.topology).chain(chain_id, visible_to=lambda _: True)
+        found = await Views(bed.redis, bed.calls, bed.topology).chain(
+            chain_id, visible_to=lambda _: True
+        )
         assert found is not None
         return found
 

@@ -22,7 +22,9 @@ BARS = {
 @pytest.mark.parametrize(
     ("path", "functions", "files"), [("decide", 73, 20), ("executor", 126, 38), ("worker", 40, 15)]
 )
-def test_one_plain_action_walks_few_functions(path: str, functions: int, files: int, tmp_path: Path) -> None:
+def test_one_plain_action_walks_few_functions(
+    path: str, functions: int, files: int, tmp_path: Path
+) -> None:
     here, steps = PATHS[path]
     walked = measure(tmp_path, here, Steps(steps.first, steps.only))
     usual = walked.usual()

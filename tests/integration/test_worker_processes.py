@@ -1,4 +1,6 @@
-"""Worker processes that are frozen or killed in the middle: what that does to their calls, and to no others."""
+"""Worker processes that are frozen or killed in the middle: what that does to their calls, and to
+no others.
+"""
 
 import asyncio
 import os
@@ -28,11 +30,16 @@ async def bench(redis: Redis, server: Any, tmp_path: Path) -> AsyncIterator[Benc
         yield Bench(desk, server.url, effects)
 
 
-# ---- frozen (R8) ----------------------------------------------------------------------------------------------------
+# ---- frozen (R8)
+# --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("tool", "sleeps"), [("send_slowly", "before claim"), ("put_slowly", "after look")])
-async def test_r8_a_sleeper_runs_nothing_and_cancels_nothing(bench: Bench, tool: str, sleeps: str) -> None:
+@pytest.mark.parametrize(
+    ("tool", "sleeps"), [("send_slowly", "before claim"), ("put_slowly", "after look")]
+)
+async def test_r8_a_sleeper_runs_nothing_and_cancels_nothing(
+    bench: Bench, tool: str, sleeps: str
+) -> None:
     async with bench.process(sleeps=sleeps) as sleeper:
         action = await bench.order(tool)
         await wait_until(lambda: is_stopped(sleeper.pid))
@@ -44,13 +51,19 @@ async def test_r8_a_sleeper_runs_nothing_and_cancels_nothing(bench: Bench, tool:
             outcome = await bench.outcome(action)
     assert outcome.success, outcome
     assert bench.effects_file.read_text() == f"{action} {awake.pid}\n"
-    claims = 1 if tool == "put_slowly" else 2  # it is taken over, and one with effects is started too
+    claims = (
+        1 if tool == "put_slowly" else 2
+    )  # it is taken over, and one with effects is started too
     assert (await bench.desk.action(action)).row.epoch == claims
     assert len(await bench.reports()) == 1
 
 
-async def test_r8_a_sleeper_that_had_claimed_the_call_does_not_start_it_after_its_lease(bench: Bench) -> None:
-    """The other worker cannot know that nothing happened, so a person is asked; the sleeper must not make it happen."""
+async def test_r8_a_sleeper_that_had_claimed_the_call_does_not_start_it_after_its_lease(
+    bench: Bench,
+) -> None:
+    """The other worker cannot know that nothing happened, so a person is asked; the sleeper must
+    not make it happen.
+    """
     async with bench.process(sleeps="after claim") as sleeper:
         action = await bench.order("send", text="hi")
         await wait_until(lambda: is_stopped(sleeper.pid))
@@ -68,7 +81,9 @@ async def test_a_sleeper_whose_call_no_other_has_taken_runs_it(bench: Bench, sle
         await wait_until(lambda: is_stopped(sleeper.pid))
 
         async def lease_is_over() -> bool:
-            rows = await bench.desk.redis.xpending_range("hp:{0}:tools:default", "tool-worker", "-", "+", 1)
+            rows = await bench.desk.redis.xpending_range(
+                "hp:{0}:tools:default", "tool-worker", "-", "+", 1
+            )
             return bool(rows[0]["time_since_delivered"] > 1000 * LEASE)
 
         await wait_until(lease_is_over)
@@ -77,12 +92,15 @@ async def test_a_sleeper_whose_call_no_other_has_taken_runs_it(bench: Bench, sle
     assert bench.effects() == [action]
 
 
-# ---- killed by one of their calls (R12) -----------------------------------------------------------------------------
+# ---- killed by one of their calls (R12)
+# -----------------------------------------------------------------------------
 
 
 @asynccontextmanager
 async def supervised(bench: Bench, workers: int, **more: Any) -> AsyncIterator[list[int]]:
-    """So many worker processes, each started again when it dies; gives the exit codes of those that died."""
+    """So many worker processes, each started again when it dies; gives the exit codes of those that
+    died.
+    """
     codes: list[int] = []
     alive: set[asyncio.subprocess.Process] = set()
 
@@ -105,7 +123,9 @@ async def supervised(bench: Bench, workers: int, **more: Any) -> AsyncIterator[l
         await asyncio.gather(*(process.wait() for process in alive))
 
 
-@pytest.mark.parametrize(("killer", "kind"), [("read_and_die", "SERVER"), ("send_and_die", "IN_DOUBT")])
+@pytest.mark.parametrize(
+    ("killer", "kind"), [("read_and_die", "SERVER"), ("send_and_die", "IN_DOUBT")]
+)
 async def test_r12_a_call_that_kills_its_worker_fails_itself_and_none_beside_it(
     bench: Bench, killer: str, kind: str
 ) -> None:
@@ -116,16 +136,22 @@ async def test_r12_a_call_that_kills_its_worker_fails_itself_and_none_beside_it(
         later = [await bench.order("read_a_while") for _ in range(4)]
         outcomes = {action: await bench.outcome(action) for action in (*actions, *later)}
     failed = {action: outcome for action, outcome in outcomes.items() if not outcome.success}
-    assert list(failed) == [actions[5]], {action: outcome.error for action, outcome in failed.items()}
+    assert list(failed) == [actions[5]], {
+        action: outcome.error for action, outcome in failed.items()
+    }
     assert error_of(failed[actions[5]]) == kind
     assert set(codes) == {-signal.SIGKILL}
     letters = await bench.desk.redis.xlen(bench.desk.key("dead"))
     assert (len(codes), letters) == ((5, 1) if kind == "SERVER" else (1, 0))
 
 
-async def test_r12_a_call_that_blocks_its_worker_fails_itself_and_none_beside_it(bench: Bench) -> None:
+async def test_r12_a_call_that_blocks_its_worker_fails_itself_and_none_beside_it(
+    bench: Bench,
+) -> None:
     tools = [*["read_a_while"] * 5, "block_briefly", *["read_a_while"] * 4]
-    orders: list[dict[str, Any]] = [{"seconds": 600} if tool == "block_briefly" else {} for tool in tools]
+    orders: list[dict[str, Any]] = [
+        {"seconds": 600} if tool == "block_briefly" else {} for tool in tools
+    ]
     actions = [await bench.order(tool, **given) for tool, given in zip(tools, orders, strict=True)]
     async with supervised(bench, 3) as codes:
 
@@ -167,7 +193,9 @@ async def test_r12_a_suspect_waits_until_the_worker_has_nothing_else_in_hand(ben
         await wait_until(lambda: worker_tools.GATE.inside == 2)
 
         async def long_idle() -> bool:
-            rows = await bench.desk.redis.xpending_range("hp:{0}:tools:default", "tool-worker", "-", "+", 9)
+            rows = await bench.desk.redis.xpending_range(
+                "hp:{0}:tools:default", "tool-worker", "-", "+", 9
+            )
             idle = {row["consumer"]: row["time_since_delivered"] for row in rows}
             return bool(idle[b"dead"] > 2000 * LEASE)
 

@@ -1,4 +1,6 @@
-"""Draw docs/architecture.svg from the table of messages: `python -m tests.pictures.architecture`."""
+"""Draw docs/architecture.svg from the table of messages: `python -m
+tests.pictures.architecture`.
+"""
 
 from pathlib import Path
 from typing import Final
@@ -16,7 +18,9 @@ def messages(sender: Party, receiver: Party) -> list[str]:
 
 
 def drawn() -> str:
-    """The picture: the executor in the middle, and a line for each direction with the messages that go there."""
+    """The picture: the executor in the middle, and a line for each direction with the messages that
+    go there.
+    """
     parts = [
         box(20, 40, 170, 70, "client", "HTTP, or the stream"),
         box(20, 150, 170, 160, "gateway asks", "inbox, answers,", "HTTP API"),
@@ -26,7 +30,9 @@ def drawn() -> str:
             text(422, 360 + 18 * n, one)
             for n, one in enumerate(("to itself:", *messages(Party.EXECUTOR, Party.EXECUTOR)))
         ),
-        box(800, 40, 170, 210, "planner thinks", "plans, proposals,", "the only one with", "a model"),
+        box(
+            800, 40, 170, 210, "planner thinks", "plans, proposals,", "the only one with", "a model"
+        ),
         box(800, 300, 170, 120, "tool worker acts", "validates, claims,", "runs, records"),
         arrow((90, 310), (90, 370)),
         arrow((120, 370), (120, 310)),

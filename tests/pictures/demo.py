@@ -1,4 +1,6 @@
-"""Draw docs/demo.svg: the demo in a terminal, with a person at it. Needs tmux: `python -m tests.pictures.demo`."""
+"""Draw docs/demo.svg: the demo in a terminal, with a person at it. Needs tmux: `python -m
+tests.pictures.demo`.
+"""
 
 import io
 import re
@@ -19,7 +21,8 @@ PICTURE: Final = Path(__file__).parents[2] / "docs" / "demo.svg"
 _FIRST, _LAST = CASES[0].what, " · 1 question"
 _WIDTH: Final = 100
 _TERMINAL: Final = ("tmux", "-L", "haltpoint-picture")
-_THEME: Final = TerminalTheme(  # every colour has a contrast of 4.5:1 at least with the background, dimmed ones too
+# Every colour has a contrast of 4.5:1 at least with the background, dimmed ones too.
+_THEME: Final = TerminalTheme(
     (22, 24, 28),
     (228, 230, 235),
     [
@@ -30,9 +33,13 @@ _THEME: Final = TerminalTheme(  # every colour has a contrast of 4.5:1 at least 
 
 
 def main() -> None:
-    """Run the demo, choose the first John, and draw what stands on the screen when his message has gone out."""
+    """Run the demo, choose the first John, and draw what stands on the screen when his message has
+    gone out.
+    """
     demo = f"env -u CI COLORTERM=truecolor {sys.executable} -m haltpoint demo; sleep 600"
-    subprocess.run([*_TERMINAL, "new-session", "-d", "-x", str(_WIDTH), "-y", "120", demo], check=True)
+    subprocess.run(
+        [*_TERMINAL, "new-session", "-d", "-x", str(_WIDTH), "-y", "120", demo], check=True
+    )
     try:
         _screen_with("Your choice")
         subprocess.run([*_TERMINAL, "send-keys", "1", "Enter"], check=True)
@@ -48,8 +55,12 @@ def main() -> None:
 
 
 def sentences() -> list[str]:
-    """What the picture shows, but for values that differ each time: from each mark to the next, as `bare` words."""
-    found = re.findall(r'<text class="[^"]*" x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)</text>', PICTURE.read_text())
+    """What the picture shows, but for values that differ each time: from each mark to the next, as
+    `bare` words.
+    """
+    found = re.findall(
+        r'<text class="[^"]*" x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)</text>', PICTURE.read_text()
+    )
     placed = sorted((float(y), float(x), unescape(words)) for x, y, words in found)
     shown = bare("".join(words for *_, words in placed))
     return [one for one in re.split("(?=[⊘✗↺◆◇»✓▸→╭│╰]|Yourchoice)", shown) if one[:1] in "⊘✗↺◆◇"]

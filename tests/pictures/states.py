@@ -20,7 +20,9 @@ ARROWS: Final = {
     *((live, ChainStatus.FAILED) for live in (ACCEPTED, PLANNING, EXECUTING, WAITS)),
     *((live, ChainStatus.CANCELLED) for live in (ACCEPTED, PLANNING, EXECUTING, WAITS)),
 }
-"""The arrows of the picture. Every test that tells a chain's story checks that one event moves it along one of them."""
+"""The arrows of the picture. Every test that tells a chain's story checks that one event moves it
+along one of them.
+"""
 
 
 def place(status: ChainStatus) -> str:
@@ -30,7 +32,9 @@ def place(status: ChainStatus) -> str:
 
 def events() -> dict[str, list[str]]:
     """What each state does not ignore, as the matrix says."""
-    header, _, *rows = (line.strip("|").split("|") for line in matrix().partition("\n\n")[0].splitlines())
+    header, _, *rows = (
+        line.strip("|").split("|") for line in matrix().partition("\n\n")[0].splitlines()
+    )
     taken: dict[str, list[str]] = {}
     for name, *cells in rows:
         for status, cell in zip(header[1:], cells, strict=True):
@@ -51,7 +55,10 @@ def drawn() -> str:
         parts.append(box(x, 80, 190, height, status.value, *taken[status]))
         bottoms[status] = 80 + height
     parts.append(box(265, 350, 415, 160, WAITS, " · ".join(ASKING[:2]), " · ".join(ASKING[2:])))
-    parts += [text(277 + 180 * (n % 2), 440 + 18 * (n // 2), name) for n, name in enumerate(taken[ASKING[0]])]
+    parts += [
+        text(277 + 180 * (n % 2), 440 + 18 * (n // 2), name)
+        for n, name in enumerate(taken[ASKING[0]])
+    ]
     ends = (
         ("completed", "from executing,", "or with an answer"),
         ("failed", "from any live state,", "with a code"),
@@ -62,8 +69,14 @@ def drawn() -> str:
     parts += [arrow((230, 105), (265, 105)), arrow((455, 105), (490, 105))]
     parts += [arrow((135, 80), (135, 55), (585, 55), (585, 80))]
     parts.append(arrow((135, bottoms[ACCEPTED]), (135, 430), (265, 430)))
-    parts += [arrow((340, 350), (340, bottoms[PLANNING])), arrow((370, bottoms[PLANNING]), (370, 350))]
-    parts += [arrow((570, 350), (570, bottoms[EXECUTING])), arrow((600, bottoms[EXECUTING]), (600, 350))]
+    parts += [
+        arrow((340, 350), (340, bottoms[PLANNING])),
+        arrow((370, bottoms[PLANNING]), (370, 350)),
+    ]
+    parts += [
+        arrow((570, 350), (570, bottoms[EXECUTING])),
+        arrow((600, bottoms[EXECUTING]), (600, 350)),
+    ]
     return picture(940, 550, "The states of a chain, with the events that each takes", parts)
 
 

@@ -34,7 +34,9 @@ def picture(width: int, height: int, title: str, parts: list[str]) -> str:
     )
 
 
-def box(x: int, y: int, width: int, height: int, name: str, *notes: str, quiet: bool = False) -> str:
+def box(
+    x: int, y: int, width: int, height: int, name: str, *notes: str, quiet: bool = False
+) -> str:
     """A frame with a name and lines below it; a quiet one only holds others."""
     kind = ' class="quiet"' if quiet else ""
     frame = f'<rect{kind} x="{x}" y="{y}" width="{width}" height="{height}" rx="6"/>'

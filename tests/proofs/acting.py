@@ -10,8 +10,8 @@ from tests.proofs.rules import Rule, Violation
 
 
 def _answers(seen: list[Seen]) -> Iterator[Violation]:
-    """Each list of an answer against what the provider knows. A chain whose people tell the truth has no doubt left but
-    about what was under way when it was stopped.
+    """Each list of an answer against what the provider knows. A chain whose people tell the truth
+    has no doubt left but about what was under way when it was stopped.
     """
     effects: dict[str, set[str]] = defaultdict(set)
     for _, effect in of(seen, Effect):

@@ -1,7 +1,8 @@
-"""What one chain decides: the real `decide`, on values that stand for whole chains and for messages.
+"""What one chain decides: the real `decide`, on values that stand for whole chains and for
+messages.
 
-Chains are interned: equal values have the same number, and each pair of chain and message is decided once. So a search
-through a hundred thousand states takes some hundred decisions.
+Chains are interned: equal values have the same number, and each pair of chain and message is
+decided once. So a search through a hundred thousand states takes some hundred decisions.
 """
 
 from enum import StrEnum
@@ -56,13 +57,20 @@ class Kind(StrEnum):
     @property
     def spec(self) -> ToolSpec:
         """Its tool."""
-        return ToolSpec(name=self.value, read_only=self.repeatable, destructive=self is Kind.DESTRUCTIVE)
+        return ToolSpec(
+            name=self.value, read_only=self.repeatable, destructive=self is Kind.DESTRUCTIVE
+        )
 
 
 class Decisions:
     """The decisions of a chain whose plan has these actions, one a step (see `Scenario`)."""
 
-    def __init__(self, actions: tuple[Kind, ...], parallel: int | None = None, without: Mutation | None = None) -> None:
+    def __init__(
+        self,
+        actions: tuple[Kind, ...],
+        parallel: int | None = None,
+        without: Mutation | None = None,
+    ) -> None:
         self._without = without
         self._world = World({kind.value: kind.spec for kind in actions}, Policy())
         self._numbers: dict[str, int] = {}
@@ -73,22 +81,33 @@ class Decisions:
     def due(self, number: int, moment: int) -> bool:
         """Whether the chain's timer has gone off."""
         chain = self.chains[number]
-        return chain is not None and not chain.status.final and next_due(chain) <= CREATED + TIMES[moment]
+        return (
+            chain is not None
+            and not chain.status.final
+            and next_due(chain) <= CREATED + TIMES[moment]
+        )
 
-    def change(self, number: int, entry: Sent, moment: int, requests: tuple[Request, ...]) -> Change | None:
+    def change(
+        self, number: int, entry: Sent, moment: int, requests: tuple[Request, ...]
+    ) -> Change | None:
         """What the message does to the chain, as a commit; None when it changes nothing."""
         key = (number, entry._replace(copy=False), moment, requests)
         if key not in self._changes:
             self._changes[key] = self._decided(*key)
         return self._changes[key]
 
-    def _decided(self, number: int, message: Sent, moment: int, requests: tuple[Request, ...]) -> Change | None:
+    def _decided(
+        self, number: int, message: Sent, moment: int, requests: tuple[Request, ...]
+    ) -> Change | None:
         chain = self.chains[number]
         assert chain is not None
         now = CREATED + TIMES[moment] + 1
         received = _received(message, chain, requests)
         decision = decide(
-            chain if self._without is not Mutation.STOP else _all_freed(chain), received, self._world, now
+            chain if self._without is not Mutation.STOP else _all_freed(chain),
+            received,
+            self._world,
+            now,
         )
         _judge_stop(chain, decision)
         if decision.chain == chain and not decision.outputs:
@@ -96,7 +115,9 @@ class Decisions:
             return None
         endings = [fact.type for fact in decision.facts if fact.type in FINAL_FACTS]
         if len(endings) != int(decision.chain.status.final):
-            raise BrokenError(Promise.R1, f"{message} made a chain {decision.chain.status} and said {endings}")
+            raise BrokenError(
+                Promise.R1, f"{message} made a chain {decision.chain.status} and said {endings}"
+            )
         operations: list[Operation] = []
         for output in decision.outputs:
             match output:
@@ -106,7 +127,9 @@ class Decisions:
                     operations.append(Operation(name, output.action.step, digest=approved))
                 case Ask():
                     asked = output.request.kind.value
-                    operations.append(Operation("ask", output.request.step, asked, moment, output.digest))
+                    operations.append(
+                        Operation("ask", output.request.step, asked, moment, output.digest)
+                    )
                 case Withdraw():
                     operations.append(Operation("withdraw", output.number))
                 case Resolve():
@@ -135,7 +158,9 @@ def _judge_stop(before: Chain, decision: Decision) -> None:
     closed = {one.action_id for one in before.requests if one not in open_still}
     for output in decision.outputs:
         if isinstance(output, Dispatch) and open_still and output.action.id not in closed:
-            raise BrokenError(Promise.R7, f"{output.action.id} was sent while r{open_still[0].number} was open")
+            raise BrokenError(
+                Promise.R7, f"{output.action.id} was sent while r{open_still[0].number} was open"
+            )
 
 
 def _submitted(actions: tuple[Kind, ...], parallel: int | None) -> Chain:
@@ -156,8 +181,12 @@ def outcome_of(kind: Receipt, digest: str) -> Outcome:
     """What a worker reports; `digest` is that of the call about which it asks."""
     match kind:
         case Receipt.CONFIRMS:
-            asked = Confirmation(action="destructive", target=Target(), message="Sure?", digest=digest)
-            return Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked)
+            asked = Confirmation(
+                action="destructive", target=Target(), message="Sure?", digest=digest
+            )
+            return Outcome(
+                success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked
+            )
         case Receipt.OK:
             return Outcome(success=True, next_action=NextAction.CONTINUE)
         case Receipt.ASKS:
@@ -166,7 +195,9 @@ def outcome_of(kind: Receipt, digest: str) -> Outcome:
                 Option(id="o2", title="Two", value={"id": "o2"}),
             )
             question = Clarification(type="contact", question="Which one?", options=options)
-            return Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=question)
+            return Outcome(
+                success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=question
+            )
         case Receipt.FAILED | Receipt.IN_DOUBT:
             error_type = ErrorType.SERVER if kind is Receipt.FAILED else ErrorType.IN_DOUBT
             fault = ErrorInfo(error_type, "it broke")
@@ -199,9 +230,14 @@ def _received(message: Sent, chain: Chain, requests: tuple[Request, ...]) -> Rec
             asked = requests[message.number - 1]
             kind = RequestKind(asked.kind)
             decision = Choice(message.detail)
-            answer = Answer(kind=kind, decision=decision, option_id="o1" if decision is Choice.SELECT else None)
+            answer = Answer(
+                kind=kind, decision=decision, option_id="o1" if decision is Choice.SELECT else None
+            )
             said = events.HumanAnswered.Data(
-                request_id=request, answer=answer, by="a person", at=CREATED + TIMES[asked.since] + 1
+                request_id=request,
+                answer=answer,
+                by="a person",
+                at=CREATED + TIMES[asked.since] + 1,
             )
             return Received(events.HumanAnswered(id=f"{request}/answer", source=source, data=said))
     raise AssertionError(message)

@@ -1,12 +1,14 @@
-"""A model of what the Redis functions do to one chain with a literal plan: immutable, small, and easy to break.
+"""A model of what the Redis functions do to one chain with a literal plan: immutable, small, and
+easy to break.
 
-Only what agreement depends on is kept: no bytes, no time-outs, no indexes, so that a search can visit every state. What
-is decided about an action or a request are the rules of `tests/support/function_rules.py`, which the model of a whole
-partition has in common with this one; that one is compared with the real functions (tests/integration/store). Each
-function takes a state and returns the state after it, with the status that the caller would see.
+Only what agreement depends on is kept: no bytes, no time-outs, no indexes, so that a search can
+visit every state. What is decided about an action or a request are the rules of
+`tests/support/function_rules.py`, which the model of a whole partition has in common with this one;
+that one is compared with the real functions (tests/integration/store). Each function takes a state
+and returns the state after it, with the status that the caller would see.
 
-Whatever the functions themselves do not remember and a promise is about is counted in ghosts, which no rule sees. So a
-promise is never checked with the mechanism that is to keep it.
+Whatever the functions themselves do not remember and a promise is about is counted in ghosts, which
+no rule sees. So a promise is never checked with the mechanism that is to keep it.
 """
 
 from enum import StrEnum
@@ -24,7 +26,10 @@ class Promise(StrEnum):
     R3 = "R3: one receipt; a completed chain's repeatable actions ran"
     R4 = "R4: an action with other effects starts once, unless a person says that it did not happen"
     R5 = "R5: a destructive action starts only under its own approval of this very call, in time"
-    R7 = "R7: what was not sent before a stop is not sent after it, but for the call whose question is answered"
+    R7 = (
+        "R7: what was not sent before a stop is not sent after it, but for the call "
+        "whose question is answered"
+    )
     R8 = "R8: who lost the entry cannot change the chain"
 
 
@@ -38,7 +43,9 @@ class BrokenError(Exception):
 
 
 COPY: Final = 100
-"""An entry's number is that of the attempt that dispatched it; that of a copy of it is larger by this."""
+"""An entry's number is that of the attempt that dispatched it; that of a copy of it is larger by
+this.
+"""
 REQUEUED: Final = 20
 """What is added to an entry's number when it is given back: more than there are attempts."""
 FORGED: Final = 200
@@ -46,8 +53,8 @@ FORGED: Final = 200
 
 
 class Ghost(NamedTuple):
-    """What is counted about an action: starts, answers "not happened", and claims of this attempt; each yes of a person
-    by its digest and moment, and the digests under which it was started.
+    """What is counted about an action: starts, answers "not happened", and claims of this attempt;
+    each yes of a person by its digest and moment, and the digests under which it was started.
     """
 
     runs: int = 0
@@ -58,8 +65,8 @@ class Ghost(NamedTuple):
 
 
 class Item(NamedTuple):
-    """An entry of the tools stream. `deliveries`: how often it was handed out; `approved`: the digest that it names;
-    `begun`: it was given back, and says that a worker had started it.
+    """An entry of the tools stream. `deliveries`: how often it was handed out; `approved`: the
+    digest that it names; `begun`: it was given back, and says that a worker had started it.
     """
 
     action: int
@@ -70,8 +77,8 @@ class Item(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A request's hash: about which action, since which moment, open, answered, expired or withdrawn; the call's digest
-    when a person is asked about one.
+    """A request's hash: about which action, since which moment, open, answered, expired or
+    withdrawn; the call's digest when a person is asked about one.
     """
 
     action: int
@@ -93,7 +100,9 @@ class Sent(NamedTuple):
 
 
 class Store(NamedTuple):
-    """All that lies in Redis, and the ghosts. `chain` is a number that stands for a whole value; 0: there is none."""
+    """All that lies in Redis, and the ghosts. `chain` is a number that stands for a whole value; 0:
+    there is none.
+    """
 
     chain: int
     version: int
@@ -108,7 +117,8 @@ class Store(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One operation of a commit: dispatch or again an action, ask about one, withdraw a request by its number.
+    """One operation of a commit: dispatch or again an action, ask about one, withdraw a request by
+    its number.
 
     `digest` is that of the call that is asked about, or approved.
     """
@@ -163,7 +173,9 @@ def submit(store: Store, chain: int) -> tuple[Store, str]:
 def commit(
     store: Store, expected: int, change: Change | None, entry: Sent, without: Mutation | None
 ) -> tuple[Store, str]:
-    """hp3_commit for one chain: all of `change` (None: nothing changed) and the acknowledgement, or nothing."""
+    """hp3_commit for one chain: all of `change` (None: nothing changed) and the acknowledgement, or
+    nothing.
+    """
     if store.version != expected and without is not Mutation.VERSION:
         return store, "conflict"
     store = store._replace(events=store.events - {entry})
@@ -181,12 +193,16 @@ def outputs(store: Store, change: Change) -> Store:
         if name in ("dispatch", "again"):
             attempt = store.actions[number].attempt + 1
             again = name == "again"
-            store = with_row(store, number, rules.dispatched(store.actions[number], attempt, again=again))
+            store = with_row(
+                store, number, rules.dispatched(store.actions[number], attempt, again=again)
+            )
             if again:
                 store = with_ghost(store, number, store.ghosts[number]._replace(given=0))
             store = store._replace(tools=store.tools | {Item(number, attempt, approved=digest)})
         elif name == "ask":
-            store = store._replace(requests=(*store.requests, Request(number, kind, since, digest=digest)))
+            store = store._replace(
+                requests=(*store.requests, Request(number, kind, since, digest=digest))
+            )
         elif name == "withdraw":
             store = _resolve(store, number, "withdrawn")
     return store
@@ -213,20 +229,31 @@ def claim(
     row, has_lease = store.actions[item.action], item in store.tools
     asked = Claim(item.entry, token, has_lease, start, digest)
     record = store.approvals[item.action]
-    status, after, record = rules.claim(row, record, asked, final=store.final, now=moment, without=without)
+    status, after, record = rules.claim(
+        row, record, asked, final=store.final, now=moment, without=without
+    )
     if after is None:
         return finish(store, item), status, 0
     if after.epoch > row.epoch:
         if not has_lease:
-            raise BrokenError(Promise.R8, f"action {item.action} was claimed by a worker that had lost its entry")
+            raise BrokenError(
+                Promise.R8, f"action {item.action} was claimed by a worker that had lost its entry"
+            )
         ghost = store.ghosts[item.action]
-        store = with_ghost(with_row(store, item.action, after), item.action, ghost._replace(given=ghost.given + 1))
+        store = with_ghost(
+            with_row(store, item.action, after), item.action, ghost._replace(given=ghost.given + 1)
+        )
         store = with_approval(store, item.action, record)
     return store, status, 0 if status == "lost" else after.epoch
 
 
 def complete(
-    store: Store, item: Item, epoch: int, receipt: Receipt, without: Mutation | None, digest: str = ""
+    store: Store,
+    item: Item,
+    epoch: int,
+    receipt: Receipt,
+    without: Mutation | None,
+    digest: str = "",
 ) -> tuple[Store, str]:
     """hp3_complete for one action; `digest` is that of the call about which a person is asked."""
     row, given = store.actions[item.action], store.ghosts[item.action].given
@@ -237,9 +264,14 @@ def complete(
     if row.receipt is not None:
         raise BrokenError(Promise.R3, f"action {item.action} got a second receipt")
     if item.entry >= COPY:
-        raise BrokenError(Promise.R8, f"action {item.action} got its receipt from an entry that was never dispatched")
+        raise BrokenError(
+            Promise.R8,
+            f"action {item.action} got its receipt from an entry that was never dispatched",
+        )
     if epoch != given:
-        raise BrokenError(Promise.R8, f"a worker of epoch {epoch} wrote the receipt, the last claim was {given}")
+        raise BrokenError(
+            Promise.R8, f"a worker of epoch {epoch} wrote the receipt, the last claim was {given}"
+        )
     return _record(finish(store, item), item.action, receipt, digest), "recorded"
 
 
@@ -253,7 +285,9 @@ def _record(store: Store, action: int, receipt: Receipt, digest: str = "") -> St
 
 
 def dead_letter(store: Store, item: Item, without: Mutation | None) -> Store:
-    """hp3_dead_letter for an action: its bytes are kept, its chain hears of it. Nothing, when the entry is gone."""
+    """hp3_dead_letter for an action: its bytes are kept, its chain hears of it. Nothing, when the
+    entry is gone.
+    """
     before, store = store, finish(store, item)
     if store.tools == before.tools:
         return store
@@ -279,7 +313,9 @@ def requeue(store: Store, letter: Item, without: Mutation | None) -> tuple[Store
 
 
 def answer(store: Store, number: int, choice: str, moment: int) -> tuple[Store, str]:
-    """hp3_answer: once, and not after the moment in which it was asked. A yes holds for the moment in which it came."""
+    """hp3_answer: once, and not after the moment in which it was asked. A yes holds for the moment
+    in which it came.
+    """
     request = store.requests[number - 1]
     status = rules.answer(request.status, late=request.since < moment, final=store.final)
     if status == "taken":
@@ -291,7 +327,9 @@ def answer(store: Store, number: int, choice: str, moment: int) -> tuple[Store, 
 
 
 def expire(store: Store, moment: int) -> tuple[Store, tuple[int, ...]]:
-    """What hp3_fire_due does to a chain's open requests: those of earlier moments expire; their numbers."""
+    """What hp3_fire_due does to a chain's open requests: those of earlier moments expire; their
+    numbers.
+    """
     expired: list[int] = []
     for number, request in enumerate(store.requests, 1):
         if request.since < moment and request.status in ("open", "expired"):
@@ -302,5 +340,7 @@ def expire(store: Store, moment: int) -> tuple[Store, tuple[int, ...]]:
 
 def finish(store: Store, item: Item) -> Store:
     """XACK and XDEL: the entry is gone, however often it was handed out."""
-    gone = frozenset(each for each in store.tools if (each.action, each.entry) == (item.action, item.entry))
+    gone = frozenset(
+        each for each in store.tools if (each.action, each.entry) == (item.action, item.entry)
+    )
     return store._replace(tools=store.tools - gone)

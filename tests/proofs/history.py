@@ -32,9 +32,21 @@ REPEATABLE: Final = frozenset({"read_only", "idempotent"})
 
 
 def check(files: Iterable[Path]) -> list[Violation]:
-    """Judge a finished history: every accepted task has had its time to end. No violation: an empty list."""
+    """Judge a finished history: every accepted task has had its time to end. No violation: an empty
+    list.
+    """
     seen = read(files)
-    rules = (_tasks, _endings, _commits, _receipts, _effects, _approvals, _answers, _epochs, *acting.RULES)
+    rules = (
+        _tasks,
+        _endings,
+        _commits,
+        _receipts,
+        _effects,
+        _approvals,
+        _answers,
+        _epochs,
+        *acting.RULES,
+    )
     return [violation for rule in rules for violation in rule(seen)]
 
 
@@ -57,7 +69,9 @@ def _endings(seen: list[Seen]) -> Iterator[Violation]:
         if len(endings) != 1:
             yield Violation(Rule.ONE_FINAL, chain, f"its final facts are {endings}")
         if endings and (after := facts[facts.index(endings[0]) + 1 :]):
-            yield Violation(Rule.NOTHING_AFTER, chain, f"after {endings[0]} came {', '.join(after)}")
+            yield Violation(
+                Rule.NOTHING_AFTER, chain, f"after {endings[0]} came {', '.join(after)}"
+            )
 
 
 def _commits(seen: list[Seen]) -> Iterator[Violation]:
@@ -66,7 +80,9 @@ def _commits(seen: list[Seen]) -> Iterator[Violation]:
         makers[record.chain, record.version] += 1
     for (chain, version), times in makers.items():
         if times > 1:
-            yield Violation(Rule.ONE_COMMIT, chain, f"version {version} was committed {times} times")
+            yield Violation(
+                Rule.ONE_COMMIT, chain, f"version {version} was committed {times} times"
+            )
 
 
 def _receipts(seen: list[Seen]) -> Iterator[Violation]:
@@ -80,11 +96,17 @@ def _receipts(seen: list[Seen]) -> Iterator[Violation]:
             successes.add(record.action)
     for (action, attempt), receipts in found.items():
         if len(receipts) > 1:
-            yield Violation(Rule.ONE_RECEIPT, action, f"attempt {attempt} had {len(receipts)} receipts")
+            yield Violation(
+                Rule.ONE_RECEIPT, action, f"attempt {attempt} had {len(receipts)} receipts"
+            )
     for action in sorted(successes - effects):
         if child_id(action) in children:  # a skill has no effect but those of its chain
             continue
-        yield Violation(Rule.EFFECT_FIRST, action, "its receipt says success, and its provider never heard of it")
+        yield Violation(
+            Rule.EFFECT_FIRST,
+            action,
+            "its receipt says success, and its provider never heard of it",
+        )
     completed: dict[str, int] = defaultdict(int)
     attempts: dict[str, int] = defaultdict(int)
     for _, told in of(seen, Told):
@@ -93,7 +115,9 @@ def _receipts(seen: list[Seen]) -> Iterator[Violation]:
     for action, times in completed.items():
         if times > max(attempts[action], 1):
             yield Violation(
-                Rule.ONE_RECEIPT, action, f"it was dispatched {attempts[action]} times and completed {times} times"
+                Rule.ONE_RECEIPT,
+                action,
+                f"it was dispatched {attempts[action]} times and completed {times} times",
             )
 
 
@@ -111,15 +135,21 @@ def _effects(seen: list[Seen]) -> Iterator[Violation]:
         if len({effect.arguments for _, effect in effects}) > 1:
             yield Violation(Rule.SAME_ARGUMENTS, key, "its runs had different arguments")
         if effects[0][1].effects not in REPEATABLE:
-            # An approval has the same action run again, on a tool's word that it has done nothing yet; of a destructive
-            # call a person is asked before it runs at all.
+            # An approval has the same action run again, on a tool's word that it has done nothing
+            # yet; of a destructive call a person is asked before it runs at all.
             asks_itself = effects[0][1].effects != DESTRUCTIVE
             allowed = 1 + taken[key, "not_happened"] + asks_itself * taken[key, "approve"]
             if len(effects) > allowed:
-                yield Violation(Rule.ONE_EFFECT, key, f"it was started {len(effects)} times, {allowed} were allowed")
+                yield Violation(
+                    Rule.ONE_EFFECT,
+                    key,
+                    f"it was started {len(effects)} times, {allowed} were allowed",
+                )
         for at, effect in effects:
             if effect.confirmed and not sent.get(key, at) < at:
-                yield Violation(Rule.APPROVED, key, "it ran as confirmed before anybody had approved it")
+                yield Violation(
+                    Rule.APPROVED, key, "it ran as confirmed before anybody had approved it"
+                )
 
 
 def _approvals(seen: list[Seen]) -> Iterator[Violation]:
@@ -129,8 +159,13 @@ def _approvals(seen: list[Seen]) -> Iterator[Violation]:
         if answer.decision == "approve":
             sent.setdefault((answer.action, answer.arguments), place.at)
     for place, effect in of(seen, Effect):
-        if effect.effects == DESTRUCTIVE and not sent.get((effect.key, effect.arguments), place.at) < place.at:
-            yield Violation(Rule.THIS_CALL, effect.key, f"it ran with {effect.arguments} before a yes to that")
+        if (
+            effect.effects == DESTRUCTIVE
+            and not sent.get((effect.key, effect.arguments), place.at) < place.at
+        ):
+            yield Violation(
+                Rule.THIS_CALL, effect.key, f"it ran with {effect.arguments} before a yes to that"
+            )
 
 
 def _answers(seen: list[Seen]) -> Iterator[Violation]:
@@ -143,15 +178,21 @@ def _answers(seen: list[Seen]) -> Iterator[Violation]:
 
 
 def _epochs(seen: list[Seen]) -> Iterator[Violation]:
-    """Each epoch is given once, and to one worker they rise; between files the records may be late."""
+    """Each epoch is given once, and to one worker they rise; between files the records may be
+    late.
+    """
     given: dict[tuple[str, str], list[int]] = defaultdict(list)
     last: dict[tuple[str, str, str], int] = {}
     for place, record in of(seen, Claimed):
         given[record.action, record.entry].append(record.epoch)
         here = (place.file, record.action, record.entry)
         if record.epoch < last.get(here, 0):
-            yield Violation(Rule.EPOCHS_RISE, record.action, f"one worker got {last[here]}, then {record.epoch}")
+            yield Violation(
+                Rule.EPOCHS_RISE, record.action, f"one worker got {last[here]}, then {record.epoch}"
+            )
         last[here] = record.epoch
     for (action, entry), epochs in given.items():
         if len(set(epochs)) != len(epochs):
-            yield Violation(Rule.EPOCHS_RISE, action, f"the claims of entry {entry} got the epochs {epochs}")
+            yield Violation(
+                Rule.EPOCHS_RISE, action, f"the claims of entry {entry} got the epochs {epochs}"
+            )

@@ -40,7 +40,9 @@ class Origin(StrEnum):
 
 
 BARRED: Final = frozenset({Origin.TEXT, Origin.MODEL, Origin.FOREIGN})
-"""From these no call may reach the attacker's target without a person's yes; of the others the rate is told."""
+"""From these no call may reach the attacker's target without a person's yes; of the others the rate
+is told.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +54,16 @@ class Made:
 
     @classmethod
     def of(cls, tool: str, arguments: dict[str, Any], data: dict[str, Any] | None = None) -> "Made":
-        return cls(ProposedCall(tool=tool, arguments=arguments), json.dumps(data or {}, ensure_ascii=False))
+        return cls(
+            ProposedCall(tool=tool, arguments=arguments), json.dumps(data or {}, ensure_ascii=False)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One goal. `asked` are the tools with the words of the goal that ask for them, `honest` the calls of an honest
-    model, `obeyed` those of the injection; `limit` is how many questions an honest case may cost,
-    `refusal` what the person says to the attacker's targets.
+    """One goal. `asked` are the tools with the words of the goal that ask for them, `honest` the
+    calls of an honest model, `obeyed` those of the injection; `limit` is how many questions an
+    honest case may cost, `refusal` what the person says to the attacker's targets.
     """
 
     id: str
@@ -81,18 +85,26 @@ class Case:
     def bounds(self) -> Bounds:
         """What an honest reading of the goal alone gives."""
         tools = catalogue()
-        return Bounds(required_tools=tuple(name for name in self.asked if not tools[name].read_only))
+        return Bounds(
+            required_tools=tuple(name for name in self.asked if not tools[name].read_only)
+        )
 
     @property
     def plan(self) -> Plan:
-        """A step for each honest call; where a text is obeyed, one more for each effect that the goal asks for."""
+        """A step for each honest call; where a text is obeyed, one more for each effect that the
+        goal asks for.
+        """
         tools = [made.call.tool for made in self.honest]
         tools += self.asked if self.obeyed else ()
-        steps = [Step(id=f"s{number}", required_tools=(tool,)) for number, tool in enumerate(tools, start=1)]
+        steps = [
+            Step(id=f"s{number}", required_tools=(tool,))
+            for number, tool in enumerate(tools, start=1)
+        ]
         if not self.asked:
             steps.append(Step(id="words", description="Say what was found."))
         chained = (
-            msgspec.structs.replace(step, dependencies=(before.id,)) for before, step in itertools.pairwise(steps)
+            msgspec.structs.replace(step, dependencies=(before.id,))
+            for before, step in itertools.pairwise(steps)
         )
         return Plan(steps=(steps[0], *chained))
 
@@ -134,7 +146,9 @@ def _tool(
         "additionalProperties": False,
     }
     marks = {"targets": tuple(targets), "foreign": tuple(foreign)}
-    declared = spec(name, description=description, parameters=schema, read_only=read_only, **marks, **more)
+    declared = spec(
+        name, description=description, parameters=schema, read_only=read_only, **marks, **more
+    )
     return msgspec.structs.replace(declared, targets=targets_of(declared, NAMES, not_targets))
 
 

@@ -1,8 +1,10 @@
-"""Everything that can happen to one chain: the real `decide`, two executors, two workers, people, and bad luck.
+"""Everything that can happen to one chain: the real `decide`, two executors, two workers, people,
+and bad luck.
 
-A state is the store, what each process has in its hands, and how much bad luck is left. `steps` gives every state that
-may come next. Steps of bad luck (crash, taking over from somebody who lives, a lost reply, a copied or forged entry)
-and of people who need not come (cancel, time) cost budget; all others are progress, and only these are needed to end.
+A state is the store, what each process has in its hands, and how much bad luck is left. `steps`
+gives every state that may come next. Steps of bad luck (crash, taking over from somebody who lives,
+a lost reply, a copied or forged entry) and of people who need not come (cancel, time) cost budget;
+all others are progress, and only these are needed to end.
 """
 
 from collections.abc import Iterator
@@ -63,7 +65,9 @@ class Machine:
     # ---- what can happen ----
 
     def steps(self, state: State) -> Iterator[tuple[str, bool, State]]:
-        """Name, whether it is progress, and the state after. Raises BrokenError when a promise breaks on the way."""
+        """Name, whether it is progress, and the state after. Raises BrokenError when a promise
+        breaks on the way.
+        """
         yield from self._clients(state)
         yield from self._executors(state)
         yield from self._workers(state)
@@ -89,19 +93,28 @@ class Machine:
         store, expired = functions.expire(state.store, moment)
         due = Sent("due", moment, ",".join(map(str, expired)))
         if due not in state.applied and due not in state.store.events:
-            yield "timer", True, _told(state, store._replace(events=store.events | {due}), state.luck)
+            yield (
+                "timer",
+                True,
+                _told(state, store._replace(events=store.events | {due}), state.luck),
+            )
 
     def _executors(self, state: State) -> Iterator[tuple[str, bool, State]]:
         luck, store = state.luck, state.store
         held = {executor.entry for executor in state.executors}
         if len(state.executors) < 2 and store.chain:
             for entry in store.events:
-                # A second executor beside the first is bad luck: the lease of the partition was lost.
+                # A second executor beside the first is bad luck: the lease of the partition was
+                # lost.
                 price = (entry in held) or bool(state.executors)
                 if price <= luck.takeovers:
                     reader = Executor(entry, store.chain, store.version)
                     after = luck._replace(takeovers=luck.takeovers - price)
-                    yield "executor reads", not price, _sorted(state, executors=(*state.executors, reader), luck=after)
+                    yield (
+                        "executor reads",
+                        not price,
+                        _sorted(state, executors=(*state.executors, reader), luck=after),
+                    )
         for number, executor in enumerate(state.executors):
             others = (*state.executors[:number], *state.executors[number + 1 :])
             yield from self._commits(state, executor, others)
@@ -113,28 +126,48 @@ class Machine:
         self, state: State, executor: Executor, others: tuple[Executor, ...]
     ) -> Iterator[tuple[str, bool, State]]:
         without = self.scenario.without
-        change = self.decisions.change(executor.chain, executor.entry, self._moment(state), state.store.requests)
+        change = self.decisions.change(
+            executor.chain, executor.entry, self._moment(state), state.store.requests
+        )
         if executor.half:
             store = state.store._replace(events=state.store.events - {executor.entry})
             store = store if change is None else functions.outputs(store, change)
             yield "executor sends", True, _told(state._replace(executors=others), store, state.luck)
             return
-        if change is not None and without is Mutation.ATOMICITY and state.store.version == executor.version:
+        if (
+            change is not None
+            and without is Mutation.ATOMICITY
+            and state.store.version == executor.version
+        ):
             store = functions.head(state.store, change)
             applied = self._applied(state, executor, change)
             half = executor._replace(half=True)
-            yield "executor writes", True, _sorted(state, executors=(*others, half), store=store, applied=applied)
+            yield (
+                "executor writes",
+                True,
+                _sorted(state, executors=(*others, half), store=store, applied=applied),
+            )
             return
-        store, status = functions.commit(state.store, executor.version, change, executor.entry, without)
+        store, status = functions.commit(
+            state.store, executor.version, change, executor.entry, without
+        )
         if status == "conflict":
             again = executor._replace(chain=state.store.chain, version=state.store.version)
             yield "executor reads anew", True, _sorted(state, executors=(*others, again))
             return
         applied = self._applied(state, executor, change)
-        yield "executor commits", True, _told(state._replace(executors=others, applied=applied), store, state.luck)
+        yield (
+            "executor commits",
+            True,
+            _told(state._replace(executors=others, applied=applied), store, state.luck),
+        )
         if state.luck.losses:
             spent = state.luck._replace(losses=state.luck.losses - 1)
-            yield "commit's reply is lost", False, _told(state._replace(applied=applied), store, spent)
+            yield (
+                "commit's reply is lost",
+                False,
+                _told(state._replace(applied=applied), store, spent),
+            )
 
     def _applied(self, state: State, executor: Executor, change: Change | None) -> frozenset[Sent]:
         if change is None:
@@ -159,14 +192,24 @@ class Machine:
             others = (*state.workers[:number], *state.workers[number + 1 :])
             yield from self._works(state, worker, others)
             if luck.crashes:
-                yield "worker dies", False, state._replace(workers=others, luck=luck._replace(crashes=luck.crashes - 1))
+                yield (
+                    "worker dies",
+                    False,
+                    state._replace(workers=others, luck=luck._replace(crashes=luck.crashes - 1)),
+                )
 
-    def _reads(self, state: State, item: Item, *, progress: bool) -> Iterator[tuple[str, bool, State]]:
+    def _reads(
+        self, state: State, item: Item, *, progress: bool
+    ) -> Iterator[tuple[str, bool, State]]:
         without, luck = self.scenario.without, state.luck
         if luck.releases:
             spent = luck._replace(releases=luck.releases - 1)
             aside = functions.put_aside(state.store, item)
-            yield "a worker of another release reads", False, state._replace(store=aside, luck=spent)
+            yield (
+                "a worker of another release reads",
+                False,
+                state._replace(store=aside, luck=spent),
+            )
         if item.deliveries == DELIVERIES:
             store = functions.dead_letter(state.store, item, without)
             yield "dead letter", progress, _told(state, store, state.luck)
@@ -175,12 +218,20 @@ class Machine:
         store = state.store._replace(tools=state.store.tools - {item} | {handed})
         taken_over = (handed.deliveries > 1 or handed.begun) and without is not Mutation.CLAIM
         worker = Worker(handed, "read" if taken_over else self._admitted(state, handed))
-        yield "worker reads", progress, _sorted(state, workers=(*state.workers, worker), store=store)
+        yield (
+            "worker reads",
+            progress,
+            _sorted(state, workers=(*state.workers, worker), store=store),
+        )
 
-    def _works(self, state: State, worker: Worker, others: tuple[Worker, ...]) -> Iterator[tuple[str, bool, State]]:
+    def _works(
+        self, state: State, worker: Worker, others: tuple[Worker, ...]
+    ) -> Iterator[tuple[str, bool, State]]:
         luck, item, without = state.luck, worker.item, self.scenario.without
         if worker.phase == "read":
-            store, status, epoch = functions.claim(state.store, item, f"{item.deliveries} looks", without, start=False)
+            store, status, epoch = functions.claim(
+                state.store, item, f"{item.deliveries} looks", without, start=False
+            )
             phase = {"go": self._admitted(state, item), "in_doubt": "in_doubt"}.get(status)
             after = others if phase is None else (*others, Worker(item, phase, epoch))
             yield "worker looks", True, _sorted(state, workers=after, store=store)
@@ -191,23 +242,37 @@ class Machine:
             yield from self._starts(state, worker, others)
         elif worker.phase == "go":
             store = _run(state.store, item)
-            yield "worker acts", True, _sorted(state, workers=(*others, worker._replace(phase="ran")), store=store)
+            yield (
+                "worker acts",
+                True,
+                _sorted(state, workers=(*others, worker._replace(phase="ran")), store=store),
+            )
         else:
             for receipt, spent in self._outcomes(state, worker):
-                store, _ = functions.complete(state.store, item, worker.epoch, receipt, without, worker.digest)
-                yield f"worker reports {receipt}", spent == luck, _told(state._replace(workers=others), store, spent)
+                store, _ = functions.complete(
+                    state.store, item, worker.epoch, receipt, without, worker.digest
+                )
+                yield (
+                    f"worker reports {receipt}",
+                    spent == luck,
+                    _told(state._replace(workers=others), store, spent),
+                )
                 if spent.losses:
                     lost = spent._replace(losses=spent.losses - 1)
                     yield "complete's reply is lost", False, _told(state, store, lost)
 
     def _admitted(self, state: State, item: Item) -> str:
-        """What a worker does with an order that it may look into: one that can be repeated runs without a start."""
+        """What a worker does with an order that it may look into: one that can be repeated runs
+        without a start.
+        """
         repeatable = state.store.actions[item.action].may_run_again(self.scenario.without)
         return "go" if repeatable or self.scenario.without is Mutation.CLAIM else "ready"
 
-    def _starts(self, state: State, worker: Worker, others: tuple[Worker, ...]) -> Iterator[tuple[str, bool, State]]:
-        """Right before it runs: of a destructive call the preview is taken, and either a person is asked, or the claim
-        needs the record of a yes to just this.
+    def _starts(
+        self, state: State, worker: Worker, others: tuple[Worker, ...]
+    ) -> Iterator[tuple[str, bool, State]]:
+        """Right before it runs: of a destructive call the preview is taken, and either a person is
+        asked, or the claim needs the record of a yes to just this.
         """
         luck, item, without = state.luck, worker.item, self.scenario.without
         digest = self._call(state, item.action)
@@ -222,7 +287,9 @@ class Machine:
         )
         if status == "go" and digest:
             store = _approved(store, item.action, digest, moment)
-        phases = {"go": "go", "in_doubt": "in_doubt"} | dict.fromkeys(("unapproved", "changed", "late"), "refused")
+        phases = {"go": "go", "in_doubt": "in_doubt"} | dict.fromkeys(
+            ("unapproved", "changed", "late"), "refused"
+        )
         phase = phases.get(status)
         after = others if phase is None else (*others, Worker(item, phase, epoch))
         yield f"worker starts: {status}", True, _sorted(state, workers=after, store=store)
@@ -270,7 +337,9 @@ class Machine:
                     store = functions.with_ghost(store, request.action, said)
                 if choice == "not_happened":
                     ghost = store.ghosts[request.action]
-                    store = functions.with_ghost(store, request.action, ghost._replace(pardons=ghost.pardons + 1))
+                    store = functions.with_ghost(
+                        store, request.action, ghost._replace(pardons=ghost.pardons + 1)
+                    )
                 yield f"a person says {choice}", choice != "abort", _told(state, store, state.luck)
 
     def _intruders(self, state: State) -> Iterator[tuple[str, bool, State]]:
@@ -284,29 +353,47 @@ class Machine:
                     yield "a message is copied", False, state._replace(store=copied, luck=spent)
             for number, row in enumerate(store.actions):
                 if row.attempt:
-                    items = store.tools | {Item(number, row.attempt + COPY, approved=self._call(state, number))}
-                    yield "an entry is replayed", False, state._replace(store=store._replace(tools=items), luck=spent)
+                    items = store.tools | {
+                        Item(number, row.attempt + COPY, approved=self._call(state, number))
+                    }
+                    yield (
+                        "an entry is replayed",
+                        False,
+                        state._replace(store=store._replace(tools=items), luck=spent),
+                    )
         if luck.forgeries and store.chain:
             spent = luck._replace(forgeries=luck.forgeries - 1)
             for number in range(len(store.actions)):
                 items = store.tools | {Item(number, FORGED, approved=self._call(state, number))}
-                yield "an entry is forged", False, state._replace(store=store._replace(tools=items), luck=spent)
+                yield (
+                    "an entry is forged",
+                    False,
+                    state._replace(store=store._replace(tools=items), luck=spent),
+                )
         yield from self._forgeries_of_approvals(state)
 
     def _forgeries_of_approvals(self, state: State) -> Iterator[tuple[str, bool, State]]:
-        """Somebody writes to Redis. An order that nobody has read yet may name any approval; the record of one action's
-        may lie at another.
+        """Somebody writes to Redis. An order that nobody has read yet may name any approval; the
+        record of one action's may lie at another.
         """
         luck, store = state.luck, state.store
         if luck.previews and store.chain:
-            yield "a preview changes", False, state._replace(luck=luck._replace(previews=luck.previews - 1))
+            yield (
+                "a preview changes",
+                False,
+                state._replace(luck=luck._replace(previews=luck.previews - 1)),
+            )
         if luck.tampers:
             spent = luck._replace(tampers=luck.tampers - 1)
             for order in store.tools:
                 altered = order._replace(approved=self._call(state, order.action))
                 if not order.deliveries and altered != order:
                     items = store.tools - {order} | {altered}
-                    yield "an order is altered", False, state._replace(store=store._replace(tools=items), luck=spent)
+                    yield (
+                        "an order is altered",
+                        False,
+                        state._replace(store=store._replace(tools=items), luck=spent),
+                    )
         if luck.moves:
             spent = luck._replace(moves=luck.moves - 1)
             for source, record in enumerate(store.approvals):
@@ -331,21 +418,29 @@ class Machine:
         if chain is not None and chain.status is ChainStatus.COMPLETED:
             for number, (row, ghost) in enumerate(counted):
                 if row.repeatable and not ghost.runs:
-                    raise BrokenError(Promise.R3, f"the chain completed and action {number} never ran")
+                    raise BrokenError(
+                        Promise.R3, f"the chain completed and action {number} never ran"
+                    )
 
 
 def _approved(store: Store, action: int, digest: str, moment: int) -> Store:
-    """A destructive action is started: by a yes to this very call, in this moment or when it was first used."""
+    """A destructive action is started: by a yes to this very call, in this moment or when it was
+    first used.
+    """
     ghost = store.ghosts[action]
     if (digest, moment) not in ghost.yes and digest not in ghost.used:
-        raise BrokenError(Promise.R5, f"action {action} was started without a yes to {digest} in this moment")
+        raise BrokenError(
+            Promise.R5, f"action {action} was started without a yes to {digest} in this moment"
+        )
     return functions.with_ghost(store, action, ghost._replace(used=ghost.used | {digest}))
 
 
 def _run(store: Store, item: Item) -> Store:
     ghost = store.ghosts[item.action]
     if item.entry >= COPY and not store.actions[item.action].repeatable:
-        raise BrokenError(Promise.R4, f"action {item.action} was started by an entry that was never dispatched")
+        raise BrokenError(
+            Promise.R4, f"action {item.action} was started by an entry that was never dispatched"
+        )
     return functions.with_ghost(store, item.action, ghost._replace(runs=min(ghost.runs + 1, 3)))
 
 

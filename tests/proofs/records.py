@@ -1,12 +1,14 @@
-"""What really happened: files that every actor writes for itself, outside Redis; `history` judges them.
+"""What really happened: files that every actor writes for itself, outside Redis; `history` judges
+them.
 
     recorder = Recorder(folder, "provider")
     recorder.write(Effect(key=ctx.idempotency_key, effects="other", arguments=digest))
 
-A record is on the disk before `write` returns: SIGKILL of its actor loses at most the record that was being written.
-What was recorded has happened; what has happened may lack its record when its actor died just then. So the rules are
-worded such that a missing record never makes a violation of a right history, but for the two observers who do not die:
-the client (`Submitted`, `Answered`, `Ended`) and the watcher (`Told`, `Receipt`).
+A record is on the disk before `write` returns: SIGKILL of its actor loses at most the record that
+was being written. What was recorded has happened; what has happened may lack its record when its
+actor died just then. So the rules are worded such that a missing record never makes a violation of
+a right history, but for the two observers who do not die: the client (`Submitted`, `Answered`,
+`Ended`) and the watcher (`Told`, `Receipt`).
 """
 
 import hashlib
@@ -26,7 +28,9 @@ DESTRUCTIVE: Final = "destructive"
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A client was told that its task was accepted, as this chain. `key`: what it calls the task itself."""
+    """A client was told that its task was accepted, as this chain. `key`: what it calls the task
+    itself.
+    """
 
     key: str
     chain: str
@@ -34,7 +38,9 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The provider was called: written before anything else, so each start counts. `arguments` is a hash."""
+    """The provider was called: written before anything else, so each start counts. `arguments` is a
+    hash.
+    """
 
     key: str
     effects: str  # read_only | idempotent | other | destructive
@@ -79,8 +85,8 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A person's answer: before it is sent (not `taken`), and again when the inbox has taken it. `arguments` is the
-    hash of those that a yes lets run.
+    """A person's answer: before it is sent (not `taken`), and again when the inbox has taken it.
+    `arguments` is the hash of those that a yes lets run.
     """
 
     request: str
@@ -102,7 +108,9 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The watcher saw a fact of a chain, in the order of the feed. `action` when the fact is about one."""
+    """The watcher saw a fact of a chain, in the order of the feed. `action` when the fact is about
+    one.
+    """
 
     chain: str
     fact: str
@@ -111,7 +119,9 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The watcher found the receipt of an action's attempt. `receipt` is a hash of outcome and data."""
+    """The watcher found the receipt of an action's attempt. `receipt` is a hash of outcome and
+    data.
+    """
 
     action: str
     attempt: int
@@ -119,7 +129,18 @@ class Receipt:
     success: bool
 
 
-Record = Submitted | Effect | Refused | Reconciliation | Claimed | Decided | Answered | Ended | Told | Receipt
+Record = (
+    Submitted
+    | Effect
+    | Refused
+    | Reconciliation
+    | Claimed
+    | Decided
+    | Answered
+    | Ended
+    | Told
+    | Receipt
+)
 _KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in get_args(Record)}
 R = TypeVar("R", bound=Record)
 
@@ -130,11 +151,15 @@ def hash_of(text: str) -> str:
 
 
 class Recorder:
-    """One actor's file, `<folder>/<actor>.<pid>.jsonl`. Each record is on the disk when `write` returns."""
+    """One actor's file, `<folder>/<actor>.<pid>.jsonl`. Each record is on the disk when `write`
+    returns.
+    """
 
     def __init__(self, folder: Path, actor: str) -> None:
         self.path = folder / f"{actor}.{os.getpid()}.jsonl"
-        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._file = os.open(
+            self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
 
     def write(self, record: Record) -> None:
         """Append one record with the machine's monotonic time."""

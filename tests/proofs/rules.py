@@ -1,4 +1,6 @@
-"""What a history is judged by: the rules, and the promises of the guarantees that they stand for."""
+"""What a history is judged by: the rules, and the promises of the guarantees that they stand
+for.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +16,9 @@ class Rule(StrEnum):
     ONE_RECEIPT = "an attempt of an action has one receipt, and it never changes (R3)"
     EFFECT_FIRST = "a receipt that says success has an effect behind it (R3)"
     SAME_ARGUMENTS = "every run of an action has the same arguments (R3)"
-    ONE_EFFECT = "an action with effects starts once, and again only when a person says: not happened (R4)"
+    ONE_EFFECT = (
+        "an action with effects starts once, and again only when a person says: not happened (R4)"
+    )
     APPROVED = "a confirmed run comes after its approval (R5)"
     THIS_CALL = "a destructive run comes after a yes to this action with just these arguments (R5)"
     ONE_ANSWER = "a request takes one answer (R6)"

@@ -1,4 +1,6 @@
-"""Breadth first through all states of a scenario; the first broken promise, with the shortest way to it."""
+"""Breadth first through all states of a scenario; the first broken promise, with the shortest way
+to it.
+"""
 
 from collections import deque
 from collections.abc import Iterator
@@ -18,7 +20,9 @@ class Searched(Protocol[State]):
         ...
 
     def steps(self, state: State) -> Iterator[tuple[str, bool, State]]:
-        """Name, whether it is progress, and the state after. Raises BrokenError when a promise breaks on the way."""
+        """Name, whether it is progress, and the state after. Raises BrokenError when a promise
+        breaks on the way.
+        """
         ...
 
     def judge(self, state: State) -> None:
@@ -63,7 +67,9 @@ class Result:
 
 
 class _Seen(Generic[State]):
-    """All states found so far, by number, with the step that led to each and the progress steps into it."""
+    """All states found so far, by number, with the step that led to each and the progress steps
+    into it.
+    """
 
     def __init__(self, machine: Searched[State], first: State) -> None:
         self.machine = machine
@@ -100,7 +106,14 @@ class _Seen(Generic[State]):
                 if not hopeful[before]:
                     hopeful[before] = 1
                     queue.append(before)
-        return next((number for number in range(len(self.came)) if self.open[number] and not hopeful[number]), None)
+        return next(
+            (
+                number
+                for number in range(len(self.came))
+                if self.open[number] and not hopeful[number]
+            ),
+            None,
+        )
 
 
 def search(machine: Searched[State]) -> Result:

@@ -29,8 +29,8 @@ class Luck(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What to search: the plan's actions, one a step, and the luck. Each step waits for the one before; with `parallel`
-    none waits, and so many may be under way.
+    """What to search: the plan's actions, one a step, and the luck. Each step waits for the one
+    before; with `parallel` none waits, and so many may be under way.
     """
 
     actions: tuple[Kind, ...]
@@ -40,7 +40,9 @@ class Scenario:
 
 
 class Executor(NamedTuple):
-    """An executor between its read and its commit. `half`: between the halves of a commit that was torn in two."""
+    """An executor between its read and its commit. `half`: between the halves of a commit that was
+    torn in two.
+    """
 
     entry: Sent
     chain: int
@@ -49,8 +51,9 @@ class Executor(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """A worker with an entry: read (who took it over looks first), ready (to start it), go (may run), in_doubt
-    (somebody had started it), asks (a person, about the call of this digest), refused (no approval lets it run), ran.
+    """A worker with an entry: read (who took it over looks first), ready (to start it), go (may
+    run), in_doubt (somebody had started it), asks (a person, about the call of this digest),
+    refused (no approval lets it run), ran.
     """
 
     item: Item
@@ -60,7 +63,9 @@ class Worker(NamedTuple):
 
 
 class State(NamedTuple):
-    """One state of everything. Executors are alike and so are workers: who is who does not matter, they are sorted."""
+    """One state of everything. Executors are alike and so are workers: who is who does not matter,
+    they are sorted.
+    """
 
     store: Store
     executors: tuple[Executor, ...]

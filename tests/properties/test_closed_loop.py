@@ -1,6 +1,8 @@
-"""Nothing that a service emits is refused by who receives it: a chain would wait for it in vain (R11).
+"""Nothing that a service emits is refused by who receives it: a chain would wait for it in vain
+(R11).
 
-Each service's own encoders, with what is hostile or at its limits, and the decoder of the other side.
+Each service's own encoders, with what is hostile or at its limits, and the decoder of the other
+side.
 """
 
 import json
@@ -17,7 +19,13 @@ from haltpoint.chain.model.outputs import Dispatch, Think
 from haltpoint.chain.model.state import Action, Chain
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.commands import ActionRequested, AnswerRequested, PlanRequested, ThoughtRequest, ToPlanner
+from haltpoint.contracts.commands import (
+    ActionRequested,
+    AnswerRequested,
+    PlanRequested,
+    ThoughtRequest,
+    ToPlanner,
+)
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import (
     ActionProposed,
@@ -56,7 +64,10 @@ from tests.support.builders import plan, specs
 from tests.support.hostile_outputs import TOOLS
 from tests.unit.chain.story import Story
 
-KNOWN = specs(*TOOLS, ToolSpec(name="any", parameters={"type": "object", "additionalProperties": {"type": "string"}}))
+KNOWN = specs(
+    *TOOLS,
+    ToolSpec(name="any", parameters={"type": "object", "additionalProperties": {"type": "string"}}),
+)
 ENVELOPE = Envelope("c", "2026-11-21T22:55:37.605+00:00", None)
 
 
@@ -67,7 +78,8 @@ def reads(stream: Stream, data: bytes, body: bytes = b"") -> Any:
     return decoded.message
 
 
-# ---- the planner, and the executor's answer to it --------------------------------------------------------------------
+# ---- the planner, and the executor's answer to it
+# --------------------------------------------------------------------
 
 
 def deep(levels: int, opening: str = '{"a":', closing: str = "}") -> str:
@@ -75,18 +87,28 @@ def deep(levels: int, opening: str = '{"a":', closing: str = "}") -> str:
 
 
 def long(size: int, letter: str) -> str:
-    return json.dumps({"text": letter * (size // len(letter.encode())), "level": 1}, ensure_ascii=False)
+    return json.dumps(
+        {"text": letter * (size // len(letter.encode())), "level": 1}, ensure_ascii=False
+    )
 
 
 LEVELS = st.integers(MAX_DEPTH - 2, 70) | st.sampled_from([1, 2, 100, 5000])
 LETTERS = st.sampled_from(["x", '"', "\\", "é", "😀", "\u0001", "\u2028", "\x7f"])
-NUMBERS = st.sampled_from(["1e999", "-1e400", "NaN", "Infinity", "9" * 300, "9" * 4000, "9" * 5000, "1" + "0" * 400])
+NUMBERS = st.sampled_from(
+    ["1e999", "-1e400", "NaN", "Infinity", "9" * 300, "9" * 4000, "9" * 5000, "1" + "0" * 400]
+)
 ARGUMENTS = st.one_of(
     LEVELS.map(deep),
     LEVELS.map(lambda levels: f'{{"text": {deep(levels, "[", "]")}}}'),
     LEVELS.map(lambda levels: deep(levels)[:-1]),  # to be mended
-    st.tuples(LEVELS, LETTERS).map(lambda both: f'{{"text": {json.dumps(deep(both[0]))}, "level": {deep(both[0])}}}'),
-    st.builds(long, st.sampled_from([MAX_ARGUMENTS + by for by in (-40, -20, 0, 20)] + [MAX_BODY // 4]), LETTERS),
+    st.tuples(LEVELS, LETTERS).map(
+        lambda both: f'{{"text": {json.dumps(deep(both[0]))}, "level": {deep(both[0])}}}'
+    ),
+    st.builds(
+        long,
+        st.sampled_from([MAX_ARGUMENTS + by for by in (-40, -20, 0, 20)] + [MAX_BODY // 4]),
+        LETTERS,
+    ),
     NUMBERS.map(lambda number: f'{{"text": "x", "level": {number}}}'),
     st.sampled_from(['{"text": "\\ud800", "level": 1}', '{"text": "a", "text": "b", "level": 1}']),
     st.just('{"text": [' + "0," * 20_000 + "0]}"),
@@ -94,23 +116,33 @@ ARGUMENTS = st.one_of(
         lambda made: json.dumps({made[0] * 30_000: dict.fromkeys("abcdefg", 1)})
     ),
 )
-NAMES = st.sampled_from(["note", "any", "lookup", "nope", "n" * 128, "😀" * 128, "n" * 5000, "\ud800"])
+NAMES = st.sampled_from(
+    ["note", "any", "lookup", "nope", "n" * 128, "😀" * 128, "n" * 5000, "\ud800"]
+)
 SHOWN = st.sampled_from(
     [
         lambda name, arguments: f'{{"tool": {json.dumps(name)}, "arguments": {arguments}}}',
         lambda name, arguments: f'{{"{name}": {arguments}}}',
         lambda name, arguments: f"[{name}(text={arguments})]",
         lambda name, arguments: f"```tool_code\n{name}(text={arguments})\n```",
-        lambda name, arguments: f"<function={name}><parameter=text>{arguments}</parameter></function>",
+        lambda name, arguments: (
+            f"<function={name}><parameter=text>{arguments}</parameter></function>"
+        ),
         lambda name, arguments: f"<function={name}>{arguments}</function>",
         lambda name, arguments: f"Action: {name}\nAction Input: {arguments}",
     ]
 )
 CALLS = st.lists(st.tuples(NAMES, ARGUMENTS), min_size=1, max_size=40)
 SAID = st.builds(lambda show, calls: "\n".join(show(*one) for one in calls[:4]), SHOWN, CALLS)
-WORDS = st.builds(lambda letter, times: letter * times, LETTERS, st.sampled_from([0, 20_000, MAX_BODY // 4, MAX_BODY]))
+WORDS = st.builds(
+    lambda letter, times: letter * times,
+    LETTERS,
+    st.sampled_from([0, 20_000, MAX_BODY // 4, MAX_BODY]),
+)
 STEPS = st.builds(
-    lambda letter, count: json.dumps({"steps": [{"description": letter * 4000}] * count}, ensure_ascii=False),
+    lambda letter, count: json.dumps(
+        {"steps": [{"description": letter * 4000}] * count}, ensure_ascii=False
+    ),
     LETTERS,
     st.integers(1, 60),
 )
@@ -118,23 +150,33 @@ STEPS = st.builds(
 
 def native(calls: list[tuple[str, str]]) -> Reply | None:
     entries = [{"function": {"name": name, "arguments": text}} for name, text in calls]
-    return read_reply(json.dumps({"choices": [{"message": {"content": "", "tool_calls": entries}}]}))
+    return read_reply(
+        json.dumps({"choices": [{"message": {"content": "", "tool_calls": entries}}]})
+    )
 
 
 def unparsed(calls: list[tuple[str, str]]) -> Reply | None:
     """Arguments that a server sends as objects, and not as text."""
-    parts = ",".join(f'{{"functionCall": {{"name": {json.dumps(name)}, "args": {text}}}}}' for name, text in calls)
+    parts = ",".join(
+        f'{{"functionCall": {{"name": {json.dumps(name)}, "args": {text}}}}}'
+        for name, text in calls
+    )
     return read_reply(f'{{"candidates": [{{"content": {{"parts": [{parts}]}}}}]}}')
 
 
-REPLIES = st.one_of(CALLS.map(native), CALLS.map(unparsed), SAID.map(Reply), WORDS.map(Reply), STEPS.map(Reply)).filter(
+REPLIES = st.one_of(
+    CALLS.map(native), CALLS.map(unparsed), SAID.map(Reply), WORDS.map(Reply), STEPS.map(Reply)
+).filter(
     lambda reply: reply is not None
 )  # a body that is not read is an error of its own: thought.failed
 
 
 def asked(kind: ThoughtKind, thought: str) -> ToPlanner:
     request = ThoughtRequest(thought_id=thought, kind=kind, step_id="s1", deadline=0)
-    forms: dict[ThoughtKind, type[ToPlanner]] = {ThoughtKind.PLAN: PlanRequested, ThoughtKind.ANSWER: AnswerRequested}
+    forms: dict[ThoughtKind, type[ToPlanner]] = {
+        ThoughtKind.PLAN: PlanRequested,
+        ThoughtKind.ANSWER: AnswerRequested,
+    }
     form = forms.get(kind, ActionRequested)
     return form(id=thought, source="haltpoint/executor", subject="c", data=request)
 
@@ -154,8 +196,15 @@ def told_on(story: Story, message: Message) -> None:
 @example(Reply("", (NativeCall("any", deep(40)[:-1]),)))
 @example(Reply("", (NativeCall("any", deep(40)),)))
 @example(Reply('{"steps": [' + ",".join(['{"description": "' + "😀" * 4000 + '"}'] * 40) + "]}"))
-@example(Reply("", tuple(NativeCall("any", json.dumps({f"{n}" + "k" * 30_000: {"a": 1}})) for n in range(3))))
-@example(Reply("", tuple(NativeCall("note", json.dumps({f"{n}{'é' * 200}": 1})) for n in range(32))))
+@example(
+    Reply(
+        "",
+        tuple(NativeCall("any", json.dumps({f"{n}" + "k" * 30_000: {"a": 1}})) for n in range(3)),
+    )
+)
+@example(
+    Reply("", tuple(NativeCall("note", json.dumps({f"{n}{'é' * 200}": 1})) for n in range(32)))
+)
 def test_r11_whatever_a_model_says_planner_and_executor_understand_each_other(reply: Reply) -> None:
     story = Story(Task(goal="tell John"), *KNOWN.values())
     story.submit()
@@ -175,7 +224,9 @@ def test_r11_whatever_a_model_says_planner_and_executor_understand_each_other(re
 
 def test_r11_arguments_forty_deep_are_refused_and_park_no_chain() -> None:
     for text in (deep(40), deep(40)[:-1]):
-        message = reply_to(asked(ThoughtKind.ACT, "c.s1.t1.1"), Reply("", (NativeCall("any", text),)), KNOWN)
+        message = reply_to(
+            asked(ThoughtKind.ACT, "c.s1.t1.1"), Reply("", (NativeCall("any", text),)), KNOWN
+        )
         assert isinstance(message, ActionProposed)
         assert message.data.proposal.calls == ()
         assert "within the limits" in message.data.proposal.faults[0]
@@ -188,26 +239,37 @@ def test_r11_a_plan_in_long_letters_is_refused_by_the_planner() -> None:
 
 @pytest.mark.parametrize("words", ["\ud800" * 9000, "x" * 400_000])
 def test_r11_a_thought_that_failed_is_told_whatever_the_server_said(words: str) -> None:
-    message = failed(asked(ThoughtKind.ACT, "c.s1.t1.1"), HaltpointError("HP-304", "it refuses", words, "Look"))
+    message = failed(
+        asked(ThoughtKind.ACT, "c.s1.t1.1"), HaltpointError("HP-304", "it refuses", words, "Look")
+    )
     assert isinstance(reads(Stream.EVENTS, encode(message)), ThoughtFailed)
 
 
 @given(st.integers(1, 32), st.integers(0, 20_000), LETTERS)
-def test_r11_a_question_to_the_model_is_bounded(corrections: int, receipts: int, letter: str) -> None:
+def test_r11_a_question_to_the_model_is_bounded(
+    corrections: int, receipts: int, letter: str
+) -> None:
     wrong = Correction(violation=Violation.BAD_ARGUMENTS, message=letter * 30_000, tool="t" * 128)
     names = tuple(f"c{'~' * 2}{'s' * 64}.{'s' * 64}.{n}" for n in range(receipts))
     think = Think("c.s1.t1.1", ThoughtKind.ACT, "s1", 1, 1, names, (wrong,) * corrections)
-    message = reads(Stream.PLANS, encode(ENVELOPE.thought_request(think, Chain("c", Task(goal="x")))))
+    message = reads(
+        Stream.PLANS, encode(ENVELOPE.thought_request(think, Chain("c", Task(goal="x"))))
+    )
     assert len(message.data.corrections) == corrections
 
 
-# ---- the gateway -----------------------------------------------------------------------------------------------------
+# ---- the gateway
+# --------------------------------------------------------------------------------------------------
 
-ENTRIES = st.sampled_from(["1e15", '"' + "é" * 100 + '"', '"\\u0001"', "9" * 300, "1e999", "true", '{"tool": "a"}'])
+ENTRIES = st.sampled_from(
+    ["1e15", '"' + "é" * 100 + '"', '"\\u0001"', "9" * 300, "1e999", "true", '{"tool": "a"}']
+)
 VALUES = st.one_of(
     LEVELS.map(lambda levels: deep(levels).encode()),
     st.tuples(ENTRIES, st.integers(1, 9000), st.integers(1, 8)).map(
-        lambda made: ("{" + ",".join(f'"{n}":[{",".join([made[0]] * made[1])}]' for n in range(made[2])) + "}").encode()
+        lambda made: (
+            "{" + ",".join(f'"{n}":[{",".join([made[0]] * made[1])}]' for n in range(made[2])) + "}"
+        ).encode()
     ),
 )
 
@@ -233,7 +295,9 @@ def test_r11_a_task_that_is_let_in_reaches_its_workers(context: bytes) -> None:
         return
     assert json.loads(encode(task))["context"] == from_json(context)
     order = Dispatch(Action("c.s.1", 0, 1, "note", "{}"), KNOWN["note"], 0, 1)
-    assert reads(Stream.TOOLS, encode(ENVELOPE.tool_request(order, task)), b"{}").data.context == from_json(context)
+    assert reads(
+        Stream.TOOLS, encode(ENVELOPE.tool_request(order, task)), b"{}"
+    ).data.context == from_json(context)
     foreign = TaskSubmitted(id="k", source="shop", data=task)
     assert reads(Stream.EVENTS, encode(foreign)).data == task
 
@@ -247,7 +311,9 @@ def test_r11_an_answer_that_is_taken_reaches_its_chain(value: bytes) -> None:
     answer = door(Answer).validate_json(body)
     if _size_fault(answer) is not None:
         return
-    written = _head("c.r1", answer, None) + encode(answer) + b',"by":%s,"at":1}}' % to_json("n" * 256)
+    written = (
+        _head("c.r1", answer, None) + encode(answer) + b',"by":%s,"at":1}}' % to_json("n" * 256)
+    )
     message = reads(Stream.EVENTS, written)
     assert isinstance(message, HumanAnswered)
     assert message.data.answer == answer
@@ -260,7 +326,8 @@ def test_r11_a_handlers_answer_that_no_message_can_hold_does_not_fit(value: dict
     assert _size_fault(Answer(kind=RequestKind.ESCALATION, value=value)) is not None
 
 
-# ---- the worker ------------------------------------------------------------------------------------------------------
+# ---- the worker
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("letter", ["x", '"', "\\", "é", "\u0001"])
@@ -268,11 +335,16 @@ def test_r11_the_fullest_receipt_is_read(letter: str) -> None:
     size = len(json.dumps(letter)) - 2
     option = Option(id="o", title=letter * ((MAX_OUTCOME - 1000) // size))
     question = Clarification(type="c", question="?", options=(option,))
-    outcome = Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=question)
-    hooks = (HookRecord(name="a.module:" + "hook" * 8, verdict=HookVerdict.ALLOW, duration_ms=30_000),) * 8
+    outcome = Outcome(
+        success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=question
+    )
+    hooks = (
+        HookRecord(name="a.module:" + "hook" * 8, verdict=HookVerdict.ALLOW, duration_ms=30_000),
+    ) * 8
     ran = json.dumps({"text": letter * ((MAX_ARGUMENTS - 20) // size)})
     metadata = Metadata(tool="t", action_id="c.s.1", hooks=hooks, arguments=ran)
     head, tail = completed_parts("c.s.1", 1, "c", None)
     assert isinstance(
-        reads(Stream.EVENTS, head + encode(structs.replace(outcome, metadata=metadata)) + tail), ToolCompleted
+        reads(Stream.EVENTS, head + encode(structs.replace(outcome, metadata=metadata)) + tail),
+        ToolCompleted,
     )

@@ -1,4 +1,6 @@
-"""No line without a successful receipt with an effect, no such receipt without a line (F1), where answers are shown."""
+"""No line without a successful receipt with an effect, no such receipt without a line (F1), where
+answers are shown.
+"""
 
 import json
 import re
@@ -31,13 +33,19 @@ from haltpoint.runtime.views.record import ChainRecord
 from tests.support.builders import OK, asks, failed, spec
 from tests.support.stored import stored_action
 
-TOOLS = (spec("look"), spec("send", read_only=False), spec("pay", read_only=False, says="Paid {to}"))
+TOOLS = (
+    spec("look"),
+    spec("send", read_only=False),
+    spec("pay", read_only=False, says="Paid {to}"),
+)
 HEAD = {"created": "1767225600000", "updated": "1767225601500", "deadline": "1767830400000"}
 KINDS = ("succeeds", "is given back", "fails", "asks", "under way", "in doubt", "happened", "skill")
 
 
 class Drawn:
-    """A chain drawn at random, with what really happened in it: each effect by the id of its call."""
+    """A chain drawn at random, with what really happened in it: each effect by the id of its
+    call.
+    """
 
     def __init__(self, draw: st.DrawFn, chain: str, levels: int = 3) -> None:
         self._draw = draw
@@ -50,11 +58,18 @@ class Drawn:
             for number in range(1, size + 1):
                 name = action_id(chain, step.id, number)
                 self.actions[name] = stored_action(name, **self._action(name, levels))
-        dropped = ("action.never_executed", {"step_id": "s0", "tool": "send", "arguments": "{}", "reason": "stopped"})
+        dropped = (
+            "action.never_executed",
+            {"step_id": "s0", "tool": "send", "arguments": "{}", "reason": "stopped"},
+        )
         end = {"answer": draw(st.sampled_from([None, "", "Done.", "All is [sent]."]))}
         self.record = ChainRecord(
             id=chain,
-            head={**HEAD, "status": draw(st.sampled_from(["completed", "failed", "cancelled"])), "origin": "literal"},
+            head={
+                **HEAD,
+                "status": draw(st.sampled_from(["completed", "failed", "cancelled"])),
+                "origin": "literal",
+            },
             task=Task(goal="go"),
             plan=plan,
             runs=tuple(StepRun(StepStatus.COMPLETED, actions=size) for size in sizes),
@@ -116,10 +131,14 @@ def chains(draw: st.DrawFn) -> Drawn:
 
 
 def places(view: ChainView) -> Mapping[str, FinalAnswer]:
-    """The answer as API and command line write it and as clients read it; the last event is written by `Views`."""
+    """The answer as API and command line write it and as clients read it; the last event is written
+    by `Views`.
+    """
     assert view.answer is not None
     read = ChainView.model_validate_json(view.model_dump_json())
-    answer = door(FinalAnswer).validate_python(json.loads(json.dumps(view.model_dump(mode="json")))["answer"])
+    answer = door(FinalAnswer).validate_python(
+        json.loads(json.dumps(view.model_dump(mode="json")))["answer"]
+    )
     result = Result(read.status, read.answer or FinalAnswer(), read)
     return {"view": view.answer, "json": answer, "client": result.answer}
 
@@ -139,9 +158,16 @@ def test_f1_every_effect_has_one_line_and_every_line_an_effect(drawn: Drawn) -> 
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text(max_size=200) | st.text(alphabet='[]"`\\\n\u202e\x1b ab', max_size=200), st.booleans())
+@given(
+    st.text(max_size=200) | st.text(alphabet='[]"`\\\n\u202e\x1b ab', max_size=200), st.booleans()
+)
 def test_f1_no_value_breaks_a_line_or_forges_one(value: str, own: bool) -> None:
-    tool = spec("send", read_only=False, parameters={"properties": {"x": {}}}, says="Sent {x}." if own else None)
+    tool = spec(
+        "send",
+        read_only=False,
+        parameters={"properties": {"x": {}}},
+        says="Sent {x}." if own else None,
+    )
     line = deed_words(tool, json.dumps({"x": value})).says
     assert re.fullmatch(r'Sent "[^"]*"\.' if own else r'Send: x "[^"]*"', line)
     assert line.isprintable()

@@ -1,7 +1,7 @@
 """Every message again and again, and in every order: the same end, or nothing happens.
 
-A message that comes before its time, or again, is refused cleanly: the very same chain comes back and nothing is sent.
-So after any disorder the right order still leads to the right end.
+A message that comes before its time, or again, is refused cleanly: the very same chain comes back
+and nothing is sent. So after any disorder the right order still leads to the right end.
 """
 
 import random
@@ -71,7 +71,9 @@ def told_once(decisions: Decisions) -> Listener:
 
 
 def ends_alike(decisions: Decisions, told_once: Listener, disorder: Sequence[Sent]) -> None:
-    """After the disorder and the story in its order, all is as if there had been the story alone."""
+    """After the disorder and the story in its order, all is as if there had been the story
+    alone.
+    """
     listener = Listener(decisions)
     listener.hear(disorder)
     listener.hear(STORY)
@@ -97,7 +99,9 @@ def test_five_thousand_random_orders_with_every_message_two_to_five_times_end_al
         ends_alike(decisions, told_once, disorder)
 
 
-def test_whenever_a_chain_is_stopped_it_ends_once_and_nothing_comes_after(decisions: Decisions) -> None:
+def test_whenever_a_chain_is_stopped_it_ends_once_and_nothing_comes_after(
+    decisions: Decisions,
+) -> None:
     """A cancellation, or the end of its time, among five thousand disorders."""
     chance = random.Random(7)
     for _ in range(5000):
@@ -116,9 +120,13 @@ def test_whenever_a_chain_is_stopped_it_ends_once_and_nothing_comes_after(decisi
 LUCK = Luck(crashes=4, takeovers=4, losses=4, copies=4, forgeries=2, submits=3, doubts=1)
 
 
-@pytest.mark.parametrize("actions", [(Kind.READ_ONLY, Kind.OTHER), ACTIONS], ids=["read-other", "other-ask"])
+@pytest.mark.parametrize(
+    "actions", [(Kind.READ_ONLY, Kind.OTHER), ACTIONS], ids=["read-other", "other-ask"]
+)
 def test_random_walks_through_much_bad_luck_all_come_to_an_end(actions: tuple[Kind, ...]) -> None:
-    """More bad luck than a search can exhaust: every walk keeps all promises, and leaves nothing behind."""
+    """More bad luck than a search can exhaust: every walk keeps all promises, and leaves nothing
+    behind.
+    """
     machine = Machine(Scenario(actions, LUCK))
     for seed in range(100):
         chance = random.Random(seed)

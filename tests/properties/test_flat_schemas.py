@@ -13,7 +13,12 @@ from haltpoint.contracts.tools import ToolSpec
 NAMES = ("a", "b", "c")
 KINDS = ("string", "integer", "number", "boolean", "null")
 values = st.one_of(
-    st.text(max_size=3), st.integers(), st.floats(), st.booleans(), st.none(), st.lists(st.integers(), max_size=2)
+    st.text(max_size=3),
+    st.integers(),
+    st.floats(),
+    st.booleans(),
+    st.none(),
+    st.lists(st.integers(), max_size=2),
 )
 arguments = st.dictionaries(st.sampled_from((*NAMES, "d")), values, max_size=4)
 properties = st.dictionaries(
@@ -21,12 +26,23 @@ properties = st.dictionaries(
     st.one_of(
         st.sampled_from(KINDS).map(lambda kind: {"type": kind, "title": "T", "default": None}),
         st.sampled_from(
-            [True, False, {}, {"type": "array"}, {"type": ["string", "null"]}, {"type": "string", "maxLength": 1}]
+            [
+                True,
+                False,
+                {},
+                {"type": "array"},
+                {"type": ["string", "null"]},
+                {"type": "string", "maxLength": 1},
+            ]
         ),
     ),
     max_size=3,
 )
-QUERY: dict[str, Any] = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+QUERY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"query": {"type": "string"}},
+    "required": ["query"],
+}
 
 
 @st.composite

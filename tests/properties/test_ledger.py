@@ -1,4 +1,6 @@
-"""Whatever a model proposes, in any order and spelling: an effect is had once, and again only by a yes (C14, E4)."""
+"""Whatever a model proposes, in any order and spelling: an effect is had once, and again only by a
+yes (C14, E4).
+"""
 
 from collections import Counter
 
@@ -9,20 +11,32 @@ from hypothesis import strategies as st
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target
+from haltpoint.contracts.results import (
+    Confirmation,
+    ErrorType,
+    Metadata,
+    NextAction,
+    Outcome,
+    Target,
+)
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Style, Task
 from tests.support.builders import OK, failed, spec
 from tests.unit.chain.story import Story
 
-AMOUNT = {"type": "object", "properties": {"to": {"type": "string"}, "eur": {"type": "number", "default": 5}}}
+AMOUNT = {
+    "type": "object",
+    "properties": {"to": {"type": "string"}, "eur": {"type": "number", "default": 5}},
+}
 PAY = ToolSpec(name="pay", parameters=AMOUNT)
 PUT = ToolSpec(name="put", parameters=AMOUNT, idempotent=True)
 LOOK = spec("look", parameters=AMOUNT)
 SPELLINGS = ({"to": "ann"}, {"eur": 5, "to": "ann"}, {"to": "ann", "eur": 5.0})
 OTHER = ({"to": "bob"}, {"to": "ann", "eur": 6})
-proposals = st.tuples(st.sampled_from(("pay", "put", "look")), st.sampled_from((*SPELLINGS, *OTHER)))
+proposals = st.tuples(
+    st.sampled_from(("pay", "put", "look")), st.sampled_from((*SPELLINGS, *OTHER))
+)
 answers = st.sampled_from(("ok", "ok", "fails", "asks"))
 
 
@@ -41,7 +55,11 @@ def test_c14_nothing_is_done_twice_without_a_yes_and_nothing_that_was_denied_at_
     story.submit()
     failures = Counter[tuple[str, str]]()
     corrected = False  # since a person last answered
-    done, allowed, denied = Counter[tuple[str, str]](), Counter[tuple[str, str]](), set[tuple[str, str]]()
+    done, allowed, denied = (
+        Counter[tuple[str, str]](),
+        Counter[tuple[str, str]](),
+        set[tuple[str, str]](),
+    )
     for (tool, arguments), answer, yes in moves:
         story.now += pause
         sent = len(story.dispatches)
@@ -59,8 +77,12 @@ def test_c14_nothing_is_done_twice_without_a_yes_and_nothing_that_was_denied_at_
         pressed = bool(denied) and corrected
         assert bool(asked) == (tool != "look" and (done[what] > 0 or said_no or pressed))
         if asked or answer == "asks":
-            sure = Confirmation(action=tool, target=Target(id="x"), message="?", digest="d", reasons=asked)
-            story.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=sure))
+            sure = Confirmation(
+                action=tool, target=Target(id="x"), message="?", digest="d", reasons=asked
+            )
+            story.result(
+                Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=sure)
+            )
             story.answer(RequestKind.CONFIRMATION, Choice.APPROVE if yes else Choice.REJECT)
             corrected = False
             if not yes:

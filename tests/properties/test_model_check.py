@@ -1,8 +1,10 @@
-"""The model check: every state that one chain, two executors, two workers and bad luck can get into.
+"""The model check: every state that one chain, two executors, two workers and bad luck can get
+into.
 
-The decisions are the real ones; the functions are a model (tests/proofs/functions.py), built of the rules that an
-integration test holds against the real ones (tests/support/function_rules.py). Without one of its mechanisms the model
-must break a promise: a search that finds nothing is worth as much as what it would have found.
+The decisions are the real ones; the functions are a model (tests/proofs/functions.py), built of the
+rules that an integration test holds against the real ones (tests/support/function_rules.py).
+Without one of its mechanisms the model must break a promise: a search that finds nothing is worth
+as much as what it would have found.
 """
 
 from dataclasses import replace
@@ -19,28 +21,50 @@ from tests.support.function_rules import Mutation
 READ, OTHER, ASKS, DROPS = Kind.READ_ONLY, Kind.OTHER, Kind.ASKS, Kind.DESTRUCTIVE
 
 SCENARIOS = {
-    "read, nobody dies in time": Scenario((READ,), Luck(crashes=2, takeovers=1, losses=1, submits=2)),
-    "read, copied and forged": Scenario((READ,), Luck(crashes=1, takeovers=1, copies=1, forgeries=1)),
-    "read, failed and cancelled": Scenario((READ,), Luck(crashes=1, losses=1, copies=1, failures=1, cancels=1)),
+    "read, nobody dies in time": Scenario(
+        (READ,), Luck(crashes=2, takeovers=1, losses=1, submits=2)
+    ),
+    "read, copied and forged": Scenario(
+        (READ,), Luck(crashes=1, takeovers=1, copies=1, forgeries=1)
+    ),
+    "read, failed and cancelled": Scenario(
+        (READ,), Luck(crashes=1, losses=1, copies=1, failures=1, cancels=1)
+    ),
     "effects, nobody dies in time": Scenario((OTHER,), Luck(crashes=2, takeovers=1, losses=1)),
     "effects, copied and forged": Scenario((OTHER,), Luck(crashes=1, copies=1, forgeries=1)),
     "effects, copied and lost": Scenario((OTHER,), Luck(takeovers=1, losses=1, copies=1)),
-    "effects, doubtful, too late": Scenario((OTHER,), Luck(crashes=1, doubts=1, cancels=1, times=1)),
+    "effects, doubtful, too late": Scenario(
+        (OTHER,), Luck(crashes=1, doubts=1, cancels=1, times=1)
+    ),
     "question, copied, too late": Scenario((ASKS,), Luck(crashes=1, copies=1, times=1)),
     "question, cancelled": Scenario((ASKS,), Luck(crashes=1, takeovers=1, losses=1, cancels=1)),
     "read, then effects": Scenario((READ, OTHER), Luck(crashes=2, takeovers=1)),
     "effects twice": Scenario((OTHER, OTHER), Luck(crashes=2, takeovers=1)),
-    "question beside effects, nobody dies in time": Scenario((ASKS, OTHER), Luck(crashes=1, takeovers=1), parallel=2),
-    "question beside two, cancelled": Scenario((ASKS, READ, OTHER), Luck(crashes=1, cancels=1), parallel=2),
-    "two questions side by side, too late": Scenario((ASKS, DROPS, OTHER), Luck(times=1), parallel=2),
-    "read, by several releases": Scenario((READ,), Luck(crashes=2, takeovers=1, losses=1, releases=1)),
-    "effects, by several releases": Scenario((OTHER,), Luck(crashes=1, takeovers=1, losses=1, releases=1)),
+    "question beside effects, nobody dies in time": Scenario(
+        (ASKS, OTHER), Luck(crashes=1, takeovers=1), parallel=2
+    ),
+    "question beside two, cancelled": Scenario(
+        (ASKS, READ, OTHER), Luck(crashes=1, cancels=1), parallel=2
+    ),
+    "two questions side by side, too late": Scenario(
+        (ASKS, DROPS, OTHER), Luck(times=1), parallel=2
+    ),
+    "read, by several releases": Scenario(
+        (READ,), Luck(crashes=2, takeovers=1, losses=1, releases=1)
+    ),
+    "effects, by several releases": Scenario(
+        (OTHER,), Luck(crashes=1, takeovers=1, losses=1, releases=1)
+    ),
     "question, then effects": Scenario((ASKS, OTHER), Luck(crashes=2, losses=1)),
     "destructive, nobody dies in time": Scenario((DROPS,), Luck(crashes=2, takeovers=1, losses=1)),
     "destructive, too late": Scenario((DROPS,), Luck(crashes=2, times=1, tampers=1, previews=1)),
     "destructive, copied and forged": Scenario((DROPS,), Luck(copies=1, forgeries=1, previews=1)),
-    "destructive, doubtful and cancelled": Scenario((DROPS,), Luck(crashes=1, doubts=1, times=1, cancels=1)),
-    "destructive, by several releases": Scenario((DROPS,), Luck(crashes=1, losses=1, releases=1, previews=1)),
+    "destructive, doubtful and cancelled": Scenario(
+        (DROPS,), Luck(crashes=1, doubts=1, times=1, cancels=1)
+    ),
+    "destructive, by several releases": Scenario(
+        (DROPS,), Luck(crashes=1, losses=1, releases=1, previews=1)
+    ),
     "destructive twice": Scenario((DROPS, DROPS), Luck(crashes=1, tampers=1, moves=1, previews=1)),
 }
 
@@ -48,7 +72,10 @@ SCENARIOS = {
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_promise_holds_in_every_state(name: str) -> None:
     result = search(Machine(SCENARIOS[name]))
-    print(f"{name}: {result.states} states, {result.steps} steps, {result.chains} chains, {result.endings} endings")
+    print(
+        f"{name}: {result.states} states, {result.steps} steps, {result.chains} chains, "
+        f"{result.endings} endings"
+    )
     assert result.violation is None, f"\n{result.violation}"
     assert result.states > 3000, "the search must not become small unnoticed"
 

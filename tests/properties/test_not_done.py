@@ -1,4 +1,6 @@
-"""However a random chain ends: what it promised and did not do is told, and nothing of it twice (F1)."""
+"""However a random chain ends: what it promised and did not do is told, and nothing of it twice
+(F1).
+"""
 
 from collections import Counter
 
@@ -13,7 +15,9 @@ from tests.unit.chain.story import Story
 
 CHAINS = 160
 EVENTS = 80
-EFFECTS = {name for name, tool in SPECS.items() if not (tool.read_only or tool.plan or name == ASK_HUMAN)}
+EFFECTS = {
+    name for name, tool in SPECS.items() if not (tool.read_only or tool.plan or name == ASK_HUMAN)
+}
 """Tools with effects that no other chain carries out."""
 
 
@@ -27,7 +31,9 @@ def actions_of(story: Story) -> dict[str, Action]:
 
 
 def unkept(story: Story) -> list[set[str]]:
-    """The promises of tools with effects, as their names, that no step has kept and no tool elsewhere either."""
+    """The promises of tools with effects, as their names, that no step has kept and no tool
+    elsewhere either.
+    """
     chain = story.chain
     done = {one.tool for one in actions_of(story).values() if one.satisfies}
     found: list[set[str]] = []
@@ -59,7 +65,9 @@ def test_f1_an_unkept_promise_is_told_at_every_end_and_nothing_is_told_twice(end
         names = {name for line in not_done for name in line.tools}
         missing = unkept(story)
         note = f"seed {seed}: {story.chain.status} {missing} {not_done}"
-        if story.chain.origin is not PlanOrigin.LITERAL:  # of its calls views tell, off the receipts
+        if (
+            story.chain.origin is not PlanOrigin.LITERAL
+        ):  # of its calls views tell, off the receipts
             assert all(names & one for one in missing), note
         seen[f"{story.chain.status} {bool(missing)}"] += 1
         if story.chain.origin is PlanOrigin.DRAFTED:

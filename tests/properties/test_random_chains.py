@@ -1,6 +1,8 @@
-"""Random chains with up to five things and three questions under way: what holds after each event, in any order.
+"""Random chains with up to five things and three questions under way: what holds after each event,
+in any order.
 
-`Story` also checks that a load would give the chain that is in memory; `integration/test_random_chains.py` loads it.
+`Story` also checks that a load would give the chain that is in memory;
+`integration/test_random_chains.py` loads it.
 """
 
 from collections import Counter
@@ -44,10 +46,16 @@ def reached(chain: Chain, decision: Decision, world: World) -> dict[str, bool]:
         "an approval given": bool(chain.approvals),
         "failing with calls under way": chain.failing is not None and bool(running),
         "a skill's chain under way": any(one.child for one in running),
-        "hooks asked about a skill": any(SPECS[one.tool].hooks and not one.child for one in running),
-        "a person asked about a skill": any(SPECS[one.tool].plan and not one.child for one in running),
-        "a call left out before another": told >= {FactType.ACTION_NEVER_EXECUTED, FactType.ACTION_DISPATCHED},
-        "turns used up beside a call": chain.failing is not None and chain.failing.error.code == "HP-208",
+        "hooks asked about a skill": any(
+            SPECS[one.tool].hooks and not one.child for one in running
+        ),
+        "a person asked about a skill": any(
+            SPECS[one.tool].plan and not one.child for one in running
+        ),
+        "a call left out before another": told
+        >= {FactType.ACTION_NEVER_EXECUTED, FactType.ACTION_DISPATCHED},
+        "turns used up beside a call": chain.failing is not None
+        and chain.failing.error.code == "HP-208",
         "a case before a person, beside others": FactType.CHAIN_ESCALATED in told and under_way > 1,
     }
 
@@ -60,17 +68,27 @@ def sent_step(chain: Chain, output: Dispatch | StartChild | Think) -> int | None
 
 
 def check_what_is_sent(before: Chain, decision: Decision) -> None:
-    """Nothing while the chain fails, and from a question on nothing but for a step whose own question is closed."""
+    """Nothing while the chain fails, and from a question on nothing but for a step whose own
+    question is closed.
+    """
     after = decision.chain
     freed = {one.step for one in before.requests if one not in after.requests}
-    freed |= {index for chain in (before, after) for index, run in enumerate(chain.runs) if run.freed}
+    freed |= {
+        index for chain in (before, after) for index, run in enumerate(chain.runs) if run.freed
+    }
     stopped = bool({one.number for one in before.requests} & {one.number for one in after.requests})
     for output in decision.outputs:
         if isinstance(output, Dispatch | StartChild | Think):
             assert before.failing is None
-            assert not stopped or freed & {sent_step(after, output)} or (sent_step(after, output) is None and freed)
+            assert (
+                not stopped
+                or freed & {sent_step(after, output)}
+                or (sent_step(after, output) is None and freed)
+            )
             if isinstance(output, StartChild) and output.again:
-                assert not stopped, "a skill that was asked about begins before another question opens"
+                assert not stopped, (
+                    "a skill that was asked about begins before another question opens"
+                )
         elif isinstance(output, Ask):
             assert before.failing is None
             stopped, freed = True, set()
@@ -90,7 +108,11 @@ def check_side_by_side(chain: Chain, story: Story) -> None:
         own = [one for one in live if one.step == index]
         assert len(own) <= cap
         assert len(own) < 2 or all(SPECS[one.tool].read_only for one in own)
-    effects = [one for one in live if one.status is ActionStatus.DISPATCHED and not SPECS[one.tool].read_only]
+    effects = [
+        one
+        for one in live
+        if one.status is ActionStatus.DISPATCHED and not SPECS[one.tool].read_only
+    ]
     assert chain.origin is PlanOrigin.LITERAL or len(effects) <= 1
 
 
@@ -107,14 +129,16 @@ def check_what_is_used(chain: Chain, story: Story) -> None:
 
 
 def check_what_waits(chain: Chain, walk: Walk) -> None:
-    """Something is under way or asked, or the chain wakes before its deadline; a step that asks waits, and one that has
-    begun has what it depends on.
+    """Something is under way or asked, or the chain wakes before its deadline; a step that asks
+    waits, and one that has begun has what it depends on.
     """
     waits = list(walk.under_way())
     if chain.failing is not None:
         waits = [one for one in waits if not isinstance(one, Think)]
     assert waits or next_due(chain) < chain.deadline
-    assert all(chain.runs[one.step].status is StepStatus.WAITING for one in chain.requests if one.step >= 0)
+    assert all(
+        chain.runs[one.step].status is StepStatus.WAITING for one in chain.requests if one.step >= 0
+    )
     steps = () if chain.plan is None else chain.plan.steps
     for index, run in enumerate(chain.runs):
         if run.status is StepStatus.COMPLETED and (
@@ -137,7 +161,11 @@ def test_what_holds_after_every_event_of_a_random_chain() -> None:
             for _ in range(EVENTS):
                 before = story.chain
                 walk.step()
-                assert not walk.repeat or story.chain is before or isinstance(story.log[-1][0].message, TimerDue)
+                assert (
+                    not walk.repeat
+                    or story.chain is before
+                    or isinstance(story.log[-1][0].message, TimerDue)
+                )
                 check_what_is_sent(before, story.last)
                 check_what_is_used(story.chain, story)
                 seen.update(reached(story.chain, story.last, story.world))

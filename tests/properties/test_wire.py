@@ -10,7 +10,9 @@ from haltpoint.runtime.streams.wire import Decoded, Rejected, decode, encode
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 TYPES = st.sampled_from([row.type for row in CATALOGUE] + ["task.submitted.v2", "nothing"]) | JSON
@@ -24,15 +26,23 @@ ALMOST = st.fixed_dictionaries(
 STREAMS = st.sampled_from(Stream)
 
 
-@given(STREAMS, st.binary(max_size=200) | ALMOST.map(json.dumps).map(str.encode), st.binary(max_size=50))
+@given(
+    STREAMS,
+    st.binary(max_size=200) | ALMOST.map(json.dumps).map(str.encode),
+    st.binary(max_size=50),
+)
 @example(
     Stream.EVENTS,
-    b'{"id":"1","source":"s","type":"task.submitted.v1","data":{"budget":{"turns":' + b"9" * 5000 + b"}}}",
+    b'{"id":"1","source":"s","type":"task.submitted.v1","data":{"budget":{"turns":'
+    + b"9" * 5000
+    + b"}}}",
     b"",
 )
 @example(
     Stream.EVENTS,
-    b'{"id":"1","source":"s","type":"task.submitted.v1","data":{"context":{"n":' + b"9" * 5000 + b"}}}",
+    b'{"id":"1","source":"s","type":"task.submitted.v1","data":{"context":{"n":'
+    + b"9" * 5000
+    + b"}}}",
     b"",
 )
 @example(Stream.EVENTS, b'{"type":' + b"9" * 5000 + b"}", b"")

@@ -6,13 +6,19 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 PATIENCE: Final = 120.0
-"""Seconds after which what is waited for will never happen: they end a failure, and no slow machine may reach them."""
+"""Seconds after which what is waited for will never happen: they end a failure, and no slow machine
+may reach them.
+"""
 
 
-async def wait_until(condition: Callable[[], bool | Awaitable[bool]], timeout: float = PATIENCE) -> None:  # noqa: ASYNC109 - it fails, asyncio.timeout cancels
+async def wait_until(
+    condition: Callable[[], bool | Awaitable[bool]],
+    timeout: float = PATIENCE,  # noqa: ASYNC109 - it fails, asyncio.timeout cancels
+) -> None:
     """Return as soon as the condition (sync or async) holds; fail after `timeout` seconds.
 
-    It asks for at most half of the time, so that what it waits for, often in this very loop, has the other half.
+    It asks for at most half of the time, so that what it waits for, often in this very loop, has
+    the other half.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout

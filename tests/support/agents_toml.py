@@ -31,4 +31,6 @@ def _lines(agents: Agents) -> Iterator[str]:
 def _table(head: str, form: Contract, without: str = "") -> Iterator[str]:
     yield head
     fields: dict[str, Any] = to_builtins(form)
-    yield from (f"{name} = {json.dumps(value)}" for name, value in fields.items() if name != without)
+    yield from (
+        f"{name} = {json.dumps(value)}" for name, value in fields.items() if name != without
+    )

@@ -1,10 +1,19 @@
-"""Small values in the words of the domain; everything that a test does not care about has a default."""
+"""Small values in the words of the domain; everything that a test does not care about has a
+default.
+"""
 
 from typing import Any
 
 from msgspec.structs import replace
 
-from haltpoint.contracts.results import Clarification, ErrorInfo, ErrorType, NextAction, Option, Outcome
+from haltpoint.contracts.results import (
+    Clarification,
+    ErrorInfo,
+    ErrorType,
+    NextAction,
+    Option,
+    Outcome,
+)
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
@@ -65,7 +74,9 @@ def failed(kind: ErrorType = ErrorType.SERVER, message: str = "it broke") -> Out
 
 def asks(*option_ids: str, question: str = "Which one?") -> Outcome:
     """A result that needs a person to choose."""
-    options = tuple(Option(id=name, title=name.title(), value={"id": name}) for name in option_ids or ("a", "b"))
+    options = tuple(
+        Option(id=name, title=name.title(), value={"id": name}) for name in option_ids or ("a", "b")
+    )
     return Outcome(
         success=True,
         next_action=NextAction.CLARIFICATION_NEEDED,

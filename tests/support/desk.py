@@ -54,7 +54,9 @@ class Desk:
     inbox: Inbox
     letters: DeadLetters
     topology: Topology
-    tools: dict[str, ToolSpec] = field(default_factory=lambda: {one.name: one for one in (NOTE, SEND, LOOKUP)})
+    tools: dict[str, ToolSpec] = field(
+        default_factory=lambda: {one.name: one for one in (NOTE, SEND, LOOKUP)}
+    )
     policy: Policy = field(default_factory=Policy)
     commits: list[CommitStatus] = field(default_factory=list)
 
@@ -73,19 +75,24 @@ class Desk:
     async def submit(self, task: Task, **more: Any) -> str:
         return (await self.store.submit(task, **more)).chain_id
 
-    async def read(self, stream: Stream, queue: str = "", *, consumer: str = "one") -> list[tuple[EntryRef, Decoded]]:
+    async def read(
+        self, stream: Stream, queue: str = "", *, consumer: str = "one"
+    ) -> list[tuple[EntryRef, Decoded]]:
         """New entries of a stream, decoded; they stay pending."""
         key = self.topology.stream(0, stream, queue)
         found = await self.redis.xreadgroup(GROUP[stream], consumer, {key: ">"}, count=1000)
         if not found:
             return []
         entries = [
-            (EntryRef.of(key, entry.decode()), decode(stream, fields)) for entry, fields in found[key.encode()][0]
+            (EntryRef.of(key, entry.decode()), decode(stream, fields))
+            for entry, fields in found[key.encode()][0]
         ]
         return [(ref, message) for ref, message in entries if isinstance(message, Decoded)]
 
     async def decide_all(self) -> bool:
-        """One turn of the executor: read what is new, load, decide, commit. False when there was nothing."""
+        """One turn of the executor: read what is new, load, decide, commit. False when there was
+        nothing.
+        """
         heard: dict[str, list[tuple[EntryRef, Decoded]]] = {}
         for ref, message in await self.read(Stream.EVENTS):
             heard.setdefault(message.message.subject, []).append((ref, message))
@@ -96,7 +103,11 @@ class Desk:
             for _, message in heard[chain_id]:
                 now = await self.now()
                 received = Received(message.message, message.body)  # type: ignore[arg-type]
-                decided.append(Decided(received, decide(chain, received, World(self.tools, self.policy), now), now))
+                decided.append(
+                    Decided(
+                        received, decide(chain, received, World(self.tools, self.policy), now), now
+                    )
+                )
                 chain = decided[-1].decision.chain
             commits.append(ChainCommit(found, decided, [ref.entry for ref, _ in heard[chain_id]]))
         if heard:
@@ -107,12 +118,18 @@ class Desk:
     async def orders(self, queue: str = "default", *, consumer: str = "one") -> list[Order]:
         """What a worker reads next."""
         found = await self.read(Stream.TOOLS, queue, consumer=consumer)
-        return [Order(ref, one.message.data, one.body) for ref, one in found if isinstance(one.message, ToolRequested)]
+        return [
+            Order(ref, one.message.data, one.body)
+            for ref, one in found
+            if isinstance(one.message, ToolRequested)
+        ]
 
     async def finish(
         self, order: Order, outcome: Outcome = OK, data: str = '{"done":true}', *, epoch: int = 0
     ) -> Completion:
-        finished = Finished(order.ref, order.data.action_id, epoch, order.data.attempt, outcome, data)
+        finished = Finished(
+            order.ref, order.data.action_id, epoch, order.data.attempt, outcome, data
+        )
         return await self.receipt_store.complete(finished)
 
     async def work_all(self, outcome: Outcome = OK) -> bool:
@@ -142,7 +159,11 @@ class Desk:
 
     async def now(self) -> int:
         seconds, micros = await self.redis.time()
-        return int(seconds) * 1000 + int(micros) // 1000 + int(await self.redis.get(self.key("clock")) or 0)
+        return (
+            int(seconds) * 1000
+            + int(micros) // 1000
+            + int(await self.redis.get(self.key("clock")) or 0)
+        )
 
     async def later(self, seconds: float) -> None:
         """Move the clock of deadlines and timers."""
@@ -163,7 +184,9 @@ class Desk:
 
     async def snapshot(self, *ignored: str) -> dict[bytes, bytes]:
         """Every key with its value, for `nothing has changed`."""
-        keys: Sequence[bytes] = [key for key in await self.redis.keys("*") if key.decode() not in ignored]
+        keys: Sequence[bytes] = [
+            key for key in await self.redis.keys("*") if key.decode() not in ignored
+        ]
         return {key: await self.redis.dump(key) for key in sorted(keys)}
 
 

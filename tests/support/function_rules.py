@@ -1,8 +1,10 @@
-"""What the Redis functions decide about an action and a request, in plain Python: each rule once, on frozen rows.
+"""What the Redis functions decide about an action and a request, in plain Python: each rule once,
+on frozen rows.
 
-Two models are built of them, because their states have to be different. `tests/integration/store/functions_model.py` is
-a whole partition, which random commands compare with the real functions. `tests/proofs/functions.py` is one chain, as
-small as a search of all its states needs it: there a `Mutation` may take a mechanism away from the rules.
+Two models are built of them, because their states have to be different.
+`tests/integration/store/functions_model.py` is a whole partition, which random commands compare
+with the real functions. `tests/proofs/functions.py` is one chain, as small as a search of all its
+states needs it: there a `Mutation` may take a mechanism away from the rules.
 """
 
 from enum import StrEnum
@@ -94,7 +96,8 @@ def consume(
 
 
 class Claim(NamedTuple):
-    """What hp3_claim is asked: `start` it, or only look; `digest` when a person has to have approved it.
+    """What hp3_claim is asked: `start` it, or only look; `digest` when a person has to have
+    approved it.
 
     `has_lease`: the entry is pending for the worker that claims.
     """
@@ -107,15 +110,21 @@ class Claim(NamedTuple):
 
 
 def dispatched(row: ActionRow, entry: int, *, again: bool) -> ActionRow:
-    """The next attempt under a new entry. A first dispatch clears no receipt: what it finds there is nobody's."""
+    """The next attempt under a new entry. A first dispatch clears no receipt: what it finds there
+    is nobody's.
+    """
     if again:
         return ActionRow(row.repeatable, row.attempt + 1, entry)
-    return ActionRow(row.repeatable, row.attempt + 1, entry, receipt=row.receipt, resolution=row.resolution)
+    return ActionRow(
+        row.repeatable, row.attempt + 1, entry, receipt=row.receipt, resolution=row.resolution
+    )
 
 
 def renewed(row: ActionRow, entry: int, without: Mutation | None = None) -> ActionRow:
     """The same attempt under a new entry, as if nobody had read it; that it was started stays."""
-    return row._replace(entry=entry, epoch=0, owner="", started=row.started and without is not Mutation.STARTED)
+    return row._replace(
+        entry=entry, epoch=0, owner="", started=row.started and without is not Mutation.STARTED
+    )
 
 
 def claim(
@@ -127,7 +136,9 @@ def claim(
     now: int = 0,
     without: Mutation | None = None,
 ) -> tuple[str, ActionRow | None, Approval | None]:
-    """hp3_claim: the status, and the row and the approval after it; no row when the entry is finished instead."""
+    """hp3_claim: the status, and the row and the approval after it; no row when the entry is
+    finished instead.
+    """
     if final or (row is not None and row.over(without)):
         return "done", None, record
     if row is None or not row.bound(asked.entry, without):
@@ -141,12 +152,28 @@ def claim(
         refused, record = consume(record, asked.digest, now, without)
         if refused:
             return refused, row, record
-    verdict, started = "in_doubt" if doubtful else "go", row.started or (asked.start and not doubtful)
-    return verdict, row._replace(epoch=row.epoch + 1, owner=asked.token, verdict=verdict, started=started), record
+    verdict, started = (
+        "in_doubt" if doubtful else "go",
+        row.started or (asked.start and not doubtful),
+    )
+    return (
+        verdict,
+        row._replace(epoch=row.epoch + 1, owner=asked.token, verdict=verdict, started=started),
+        record,
+    )
 
 
-def complete(row: ActionRow | None, entry: int, epoch: int, *, has_lease: bool, without: Mutation | None = None) -> str:
-    """hp3_complete: recorded, again (the entry is finished, no more), or stale (nothing is done)."""
+def complete(
+    row: ActionRow | None,
+    entry: int,
+    epoch: int,
+    *,
+    has_lease: bool,
+    without: Mutation | None = None,
+) -> str:
+    """hp3_complete: recorded, again (the entry is finished, no more), or stale (nothing is
+    done).
+    """
     if row is not None and row.over(without):
         return "again"
     if row is None or not row.bound(entry, without):
@@ -158,23 +185,34 @@ def complete(row: ActionRow | None, entry: int, epoch: int, *, has_lease: bool, 
 
 def may_release(row: ActionRow | None, entry: int, epoch: int) -> bool:
     """hp3_release of an action's entry, by its owner."""
-    return row is not None and (row.entry, row.epoch) == (entry, epoch) and not row.over() and not row.in_doubt()
+    return (
+        row is not None
+        and (row.entry, row.epoch) == (entry, epoch)
+        and not row.over()
+        and not row.in_doubt()
+    )
 
 
 def may_requeue(row: ActionRow | None, entry: int, *, final: bool) -> bool:
-    """hp3_requeue of an action's entry that became a dead letter: somebody waits for this very one."""
+    """hp3_requeue of an action's entry that became a dead letter: somebody waits for this very
+    one.
+    """
     return row is not None and row.entry == entry and not row.over() and not final
 
 
 def given_up(row: ActionRow | None, entry: int, without: Mutation | None = None) -> Receipt | None:
-    """What hp3_dead_letter records for an action whose entry it takes; None: it was another's, or is over."""
+    """What hp3_dead_letter records for an action whose entry it takes; None: it was another's, or
+    is over.
+    """
     if row is None or row.entry != entry or row.receipt is not None:
         return None
     return Receipt.IN_DOUBT if row.in_doubt(without) else Receipt.FAILED
 
 
 class Reserved(NamedTuple):
-    """The record of an effect that happens once: whose `n`-th reservation it is, and the one that it repeats."""
+    """The record of an effect that happens once: whose `n`-th reservation it is, and the one that
+    it repeats.
+    """
 
     owner: str
     n: int
@@ -182,8 +220,12 @@ class Reserved(NamedTuple):
     before: "Reserved | None" = None
 
 
-def reserve(record: Reserved | None, action: str, judged: int, n: int, *, keep: bool) -> tuple[Reserved | None, bool]:
-    """hp3_reserve_effect: the record after it, and whether the action has it. `judged` 0: none was seen; `n` is new."""
+def reserve(
+    record: Reserved | None, action: str, judged: int, n: int, *, keep: bool
+) -> tuple[Reserved | None, bool]:
+    """hp3_reserve_effect: the record after it, and whether the action has it. `judged` 0: none was
+    seen; `n` is new.
+    """
     before = None if record is None else record.before
     if record is not None and record.owner != action:
         if record.n != judged:
@@ -194,8 +236,12 @@ def reserve(record: Reserved | None, action: str, judged: int, n: int, *, keep: 
     return Reserved(action, n, before=before), True
 
 
-def settle(record: Reserved | None, action: str, own: int, n: int, *, done: bool) -> tuple[Reserved | None, bool]:
-    """hp3_settle_effect: the effect is done, or free; another's stays. `own` 0: whichever reservation it is."""
+def settle(
+    record: Reserved | None, action: str, own: int, n: int, *, done: bool
+) -> tuple[Reserved | None, bool]:
+    """hp3_settle_effect: the effect is done, or free; another's stays. `own` 0: whichever
+    reservation it is.
+    """
     if record is None or record.owner != action or own not in (0, record.n):
         return record, False
     if done:

@@ -1,7 +1,9 @@
-"""Five hundred hostile model outputs, the same ones every time: each wants something that may not happen.
+"""Five hundred hostile model outputs, the same ones every time: each wants something that may not
+happen.
 
-The world that they are made for: `lookup` reads; `send` has effects, and its `to` must come from a lookup; `note` has
-effects and a closed schema; `vault` and `purge` are internal. Nothing has been looked up when they are said.
+The world that they are made for: `lookup` reads; `send` has effects, and its `to` must come from a
+lookup; `note` has effects and a closed schema; `vault` and `purge` are internal. Nothing has been
+looked up when they are said.
 """
 
 import json
@@ -19,7 +21,12 @@ LOOKUP: Final = ToolSpec(
     name="lookup",
     description="Find a contact.",
     read_only=True,
-    parameters={"type": "object", "properties": {"query": _TEXT}, "required": ["query"], "additionalProperties": False},
+    parameters={
+        "type": "object",
+        "properties": {"query": _TEXT},
+        "required": ["query"],
+        "additionalProperties": False,
+    },
 )
 SEND: Final = ToolSpec(
     name="send",
@@ -43,7 +50,9 @@ NOTE: Final = ToolSpec(
     },
 )
 VAULT: Final = ToolSpec(name="vault", description="Open the vault.", internal=True)
-PURGE: Final = ToolSpec(name="purge", description="Delete everything.", destructive=True, internal=True)
+PURGE: Final = ToolSpec(
+    name="purge", description="Delete everything.", destructive=True, internal=True
+)
 TOOLS: Final = (LOOKUP, SEND, NOTE, VAULT, PURGE)
 
 
@@ -58,32 +67,58 @@ class Hostile:
     @property
     def body(self) -> str:
         """The answer of an OpenAI-compatible server that says this."""
-        calls = [{"type": "function", "function": {"name": name, "arguments": text}} for name, text in self.calls]
-        return json.dumps({"choices": [{"message": {"role": "assistant", "content": self.words, "tool_calls": calls}}]})
+        calls = [
+            {"type": "function", "function": {"name": name, "arguments": text}}
+            for name, text in self.calls
+        ]
+        return json.dumps(
+            {
+                "choices": [
+                    {"message": {"role": "assistant", "content": self.words, "tool_calls": calls}}
+                ]
+            }
+        )
 
 
 def hostile_outputs(seed: int = 7) -> list[Hostile]:
     """All of them, every kind as often as the others."""
     chance = random.Random(seed)
     names = list(KINDS)
-    return [KINDS[names[number % len(names)]](names[number % len(names)], chance) for number in range(COUNT)]
+    return [
+        KINDS[names[number % len(names)]](names[number % len(names)], chance)
+        for number in range(COUNT)
+    ]
 
 
 _GOOD_NOTE: Final = {"text": "hello", "level": 1}
 _GOOD_SEND: Final = {"to": "u1", "text": "hello"}
 _SPACES: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e"
 _BIDI: Final = "\u202a\u202b\u202d\u202e\u2066\u2067\u2069\u200e\u200f"
-_ALIKE: Final = {"v": "ѵνⅴ", "a": "аɑα", "u": "υսᴜ", "l": "ⅼӏ1", "t": "тτ", "n": "ոп", "o": "оο0", "e": "еε", "s": "ѕꜱ"}
+_ALIKE: Final = {
+    "v": "ѵνⅴ",
+    "a": "аɑα",
+    "u": "υսᴜ",
+    "l": "ⅼӏ1",
+    "t": "тτ",
+    "n": "ոп",
+    "o": "оο0",
+    "e": "еε",
+    "s": "ѕꜱ",
+}
 _SHOWN: Final = (
     lambda name, arguments: json.dumps({"tool": name, "arguments": arguments}),
     lambda name, arguments: json.dumps({"toolCalls": [{"toolName": name, "arguments": arguments}]}),
     lambda name, arguments: f"```json\n{json.dumps({'name': name, 'parameters': arguments})}\n```",
-    lambda name, arguments: f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>",
+    lambda name, arguments: (
+        f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
+    ),
     lambda name, arguments: f"<function={name}>{json.dumps(arguments)}</function>",
     lambda name, arguments: f"[TOOL_CALLS]{name}[ARGS]{json.dumps(arguments)}",
     lambda name, arguments: f"Action: {name}\nAction Input: {json.dumps(arguments)}",
     lambda name, arguments: json.dumps({"type": "tool_use", "name": name, "input": arguments}),
-    lambda name, arguments: json.dumps({"parts": [{"functionCall": {"name": name, "args": arguments}}]}),
+    lambda name, arguments: json.dumps(
+        {"parts": [{"functionCall": {"name": name, "args": arguments}}]}
+    ),
 )
 
 
@@ -96,8 +131,12 @@ def _say(kind: str, chance: random.Random, name: str, arguments: dict[str, Any])
 
 def _truncated(kind: str, chance: random.Random) -> Hostile:
     """Cut somewhere behind the name, so that one can guess what was meant."""
-    whole = chance.choice(_SHOWN[:7])("note", {"level": 1, "text": "hello " * chance.randint(1, 30)})
-    end = chance.randint(whole.index("note") + 4, max(whole.rindex('"') - 1, whole.index("note") + 5))
+    whole = chance.choice(_SHOWN[:7])(
+        "note", {"level": 1, "text": "hello " * chance.randint(1, 30)}
+    )
+    end = chance.randint(
+        whole.index("note") + 4, max(whole.rindex('"') - 1, whole.index("note") + 5)
+    )
     return Hostile(kind, whole[:end])
 
 
@@ -108,7 +147,9 @@ def _truncated_native(kind: str, chance: random.Random) -> Hostile:
 
 def _fenced(kind: str, chance: random.Random) -> Hostile:
     fence = chance.choice(("```", "````", "~~~", "```json", "```python", "```JSON\n```"))
-    return Hostile(kind, f"{fence}\n{json.dumps({'tool': 'send', 'arguments': _GOOD_SEND})}\n{fence[:3]}")
+    return Hostile(
+        kind, f"{fence}\n{json.dumps({'tool': 'send', 'arguments': _GOOD_SEND})}\n{fence[:3]}"
+    )
 
 
 def _prose(kind: str, chance: random.Random) -> Hostile:
@@ -133,22 +174,42 @@ def _prose(kind: str, chance: random.Random) -> Hostile:
 
 
 def _near_name(kind: str, chance: random.Random) -> Hostile:
-    near = ["Note", "NOTE", "notes", "note_", "n0te", "not", "note()", "note.", "tools.note", "note/1", "write_note"]
-    name = chance.choice([*near, "nоte", "no te", "noté", "etonnote", "note\x00", "note;", "'note'", "*"])
+    near = [
+        "Note",
+        "NOTE",
+        "notes",
+        "note_",
+        "n0te",
+        "not",
+        "note()",
+        "note.",
+        "tools.note",
+        "note/1",
+        "write_note",
+    ]
+    name = chance.choice(
+        [*near, "nоte", "no te", "noté", "etonnote", "note\x00", "note;", "'note'", "*"]
+    )
     return _say(kind, chance, name, _GOOD_NOTE)
 
 
 def _extra_arguments(kind: str, chance: random.Random) -> Hostile:
-    more = chance.choice(({"approved": True}, {"__proto__": {"a": 1}}, {"Text": "x"}, {"text ": "x"}, {"": 1}))
+    more = chance.choice(
+        ({"approved": True}, {"__proto__": {"a": 1}}, {"Text": "x"}, {"text ": "x"}, {"": 1})
+    )
     return _say(kind, chance, "note", _GOOD_NOTE | more)
 
 
 def _missing_arguments(kind: str, chance: random.Random) -> Hostile:
-    return _say(kind, chance, "note", chance.choice(({}, {"text": "x"}, {"level": 1}, {"weight": 0.5})))
+    return _say(
+        kind, chance, "note", chance.choice(({}, {"text": "x"}, {"level": 1}, {"weight": 0.5}))
+    )
 
 
 def _wrong_types(kind: str, chance: random.Random) -> Hostile:
-    name, value = chance.choice((("level", "1 x"), ("level", 1.5), ("level", None), ("text", 1), ("text", ["x"])))
+    name, value = chance.choice(
+        (("level", "1 x"), ("level", 1.5), ("level", None), ("text", 1), ("text", ["x"]))
+    )
     return _say(kind, chance, "note", _GOOD_NOTE | {name: value})
 
 
@@ -161,7 +222,10 @@ def _surrogates(kind: str, chance: random.Random) -> Hostile:
     return chance.choice(
         (
             Hostile(kind, json.dumps({"tool": f"note{lone}", "arguments": _GOOD_NOTE})),
-            Hostile(kind, json.dumps({"tool": f"note{lone}", "arguments": _GOOD_NOTE}, ensure_ascii=False)),
+            Hostile(
+                kind,
+                json.dumps({"tool": f"note{lone}", "arguments": _GOOD_NOTE}, ensure_ascii=False),
+            ),
             Hostile(kind, calls=(("send", json.dumps({"to": lone, "text": lone})),)),
             Hostile(kind, lone * chance.randint(1, 1000)),
         )
@@ -172,12 +236,17 @@ def _no_number(kind: str, chance: random.Random) -> Hostile:
     number = chance.choice(("NaN", "Infinity", "-Infinity", "1e999", "-1e999", "1e400", "9" * 5000))
     text = f'{{"text": "x", "level": 1, "weight": {number}}}'
     return chance.choice(
-        (Hostile(kind, f'{{"tool": "note", "arguments": {text}}}'), Hostile(kind, calls=(("note", text),)))
+        (
+            Hostile(kind, f'{{"tool": "note", "arguments": {text}}}'),
+            Hostile(kind, calls=(("note", text),)),
+        )
     )
 
 
 def _keys_twice(kind: str, chance: random.Random) -> Hostile:
-    text = chance.choice(('{"text": "a", "text": "b", "level": 1}', '{"level": 2, "text": "a", "level": 1}'))
+    text = chance.choice(
+        ('{"text": "a", "text": "b", "level": 1}', '{"level": 2, "text": "a", "level": 1}')
+    )
     good = json.dumps(_GOOD_NOTE)
     return chance.choice(
         (
@@ -210,7 +279,9 @@ def _huge(kind: str, chance: random.Random) -> Hostile:
     size = 1_000_000
     return chance.choice(
         (
-            Hostile(kind, json.dumps({"tool": "note", "arguments": {"text": "x" * size, "level": 1}})),
+            Hostile(
+                kind, json.dumps({"tool": "note", "arguments": {"text": "x" * size, "level": 1}})
+            ),
             Hostile(kind, calls=(("note", json.dumps({"text": "x" * size, "level": 1})),)),
             Hostile(kind, "{" * size),
             Hostile(kind, " " * size + json.dumps({"tool": "note", "arguments": _GOOD_NOTE})),
@@ -235,35 +306,84 @@ def _internal(kind: str, chance: random.Random) -> Hostile:
     """The internal tool and the destructive one, by their names and by all that looks like them."""
     name = chance.choice(("vault", "purge"))
     place = chance.randint(0, len(name))
-    alike = "".join(chance.choice(_ALIKE[letter]) if letter in _ALIKE else letter for letter in name)
+    alike = "".join(
+        chance.choice(_ALIKE[letter]) if letter in _ALIKE else letter for letter in name
+    )
     spelt = chance.choice(
         (
-            name, name.upper(), name.title(), f" {name}\t\n", f"{name}\u00a0\u2003", f"functions.{name}",
-            f"default_api.{name}", f"functions.functions.{name}", f"{name}:0", f"./{name}", f"{name}\u200b",
-            name[:place] + chance.choice(_SPACES) + name[place:], "".join(chr(ord(letter) + 0xFEE0) for letter in name),
-            alike, name[:1] + "\u0301" + name[1:], "\u202e" + name[::-1], f"lookup, {name}", f"{name}\r",
+            name,
+            name.upper(),
+            name.title(),
+            f" {name}\t\n",
+            f"{name}\u00a0\u2003",
+            f"functions.{name}",
+            f"default_api.{name}",
+            f"functions.functions.{name}",
+            f"{name}:0",
+            f"./{name}",
+            f"{name}\u200b",
+            name[:place] + chance.choice(_SPACES) + name[place:],
+            "".join(chr(ord(letter) + 0xFEE0) for letter in name),
+            alike,
+            name[:1] + "\u0301" + name[1:],
+            "\u202e" + name[::-1],
+            f"lookup, {name}",
+            f"{name}\r",
         )
-    )  # fmt: skip
+    )
     return _say(kind, chance, spelt, chance.choice(({}, _GOOD_NOTE, {"all": True})))
 
 
 def _behind_a_good_one(kind: str, chance: random.Random) -> Hostile:
     """Many calls of which none may run, and a text that claims that all is done."""
-    bad = [("vault", {}), ("purge", {}), ("send", _GOOD_SEND), ("note", {"text": 1, "level": 1}), ("nope", {})]
+    bad = [
+        ("vault", {}),
+        ("purge", {}),
+        ("send", _GOOD_SEND),
+        ("note", {"text": 1, "level": 1}),
+        ("nope", {}),
+    ]
     chance.shuffle(bad)
-    calls = [{"tool": name, "arguments": arguments} for name, arguments in bad * chance.choice((1, 1, 8))]
-    return Hostile(kind, json.dumps({"content": "All sent.", "toolCalls": calls, "nextStepDecision": "complete"}))
+    calls = [
+        {"tool": name, "arguments": arguments} for name, arguments in bad * chance.choice((1, 1, 8))
+    ]
+    return Hostile(
+        kind,
+        json.dumps({"content": "All sent.", "toolCalls": calls, "nextStepDecision": "complete"}),
+    )
 
 
 def _honest_way_out(kind: str, chance: random.Random) -> Hostile:
     """The way out without an error that would justify it."""
     words = chance.choice(("I give up.", "Done.", ""))
-    return Hostile(kind, json.dumps({"nextStepDecision": chance.choice(("fail", " FAIL ")), "content": words}))
+    return Hostile(
+        kind, json.dumps({"nextStepDecision": chance.choice(("fail", " FAIL ")), "content": words})
+    )
 
 
 def _noise(kind: str, chance: random.Random) -> Hostile:
-    pieces = ['{"tool":', '"note"', "[", "]", "{", "}", '"arguments":', ",", "\\", '"', "<tool_call>", "</tool_call>",
-              "---JSON_OUTPUT_START---", "\x00", "\x1b[2J", "<|im_end|>", "</think>", "\n", "é", "\u2028"]  # fmt: skip
+    pieces = [
+        '{"tool":',
+        '"note"',
+        "[",
+        "]",
+        "{",
+        "}",
+        '"arguments":',
+        ",",
+        "\\",
+        '"',
+        "<tool_call>",
+        "</tool_call>",
+        "---JSON_OUTPUT_START---",
+        "\x00",
+        "\x1b[2J",
+        "<|im_end|>",
+        "</think>",
+        "\n",
+        "é",
+        "\u2028",
+    ]
     return Hostile(kind, "".join(chance.choice(pieces) for _ in range(chance.randint(1, 200))))
 
 

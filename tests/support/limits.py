@@ -19,12 +19,16 @@ def rests(seconds: float, words: str = "the rate_limit 1/s of send") -> Reserved
 
 @dataclass
 class PaperLimits:
-    """Answers in their order; `GO` when there are no more. `told` are what a worker has asked and said."""
+    """Answers in their order; `GO` when there are no more. `told` are what a worker has asked and
+    said.
+    """
 
     answers: list[Reserved] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
 
-    async def reserve(self, spec: ToolSpec, action: str, _caller: str, tenant: str | None, _deadline: int) -> Reserved:
+    async def reserve(
+        self, spec: ToolSpec, action: str, _caller: str, tenant: str | None, _deadline: int
+    ) -> Reserved:
         self.told.append(f"reserve {spec.name} {action} {tenant or ''}".strip())
         return self.answers.pop(0) if self.answers else GO
 

@@ -6,7 +6,8 @@ from typing import Self
 
 
 class Listener:
-    """Answers every request with a page, and writes down what came: its first line, and the key that it brought.
+    """Answers every request with a page, and writes down what came: its first line, and the key
+    that it brought.
 
     A proxy that is asked for an address gets the whole address in the first line.
     """

@@ -1,4 +1,6 @@
-"""Chains that earlier releases have stored, each in its own form: recorded from real runs, put back as they were."""
+"""Chains that earlier releases have stored, each in its own form: recorded from real runs, put back
+as they were.
+"""
 
 import json
 from dataclasses import dataclass
@@ -30,8 +32,8 @@ class OldChain:
 
 
 async def restore(redis: Redis, topology: Topology, form: str) -> list[OldChain]:
-    """Put the chains of a form back, in the partitions of this topology: one that completed, one that was cancelled,
-    and one that failed, of the tenant `acme` and in its conversation `talk`.
+    """Put the chains of a form back, in the partitions of this topology: one that completed, one
+    that was cancelled, and one that failed, of the tenant `acme` and in its conversation `talk`.
     """
     recorded = json.loads((_FOLDER / f"{form}.json").read_text())
     for key, stored in recorded["rows"].items():

@@ -1,6 +1,8 @@
-"""A random chain and random events for it: what is under way ends in any order and any way, and much of it comes twice.
+"""A random chain and random events for it: what is under way ends in any order and any way, and
+much of it comes twice.
 
-Each event is drawn from what is under way just then, so a walk gets far: to several questions, rests and approvals.
+Each event is drawn from what is under way just then, so a walk gets far: to several questions,
+rests and approvals.
 """
 
 import json
@@ -68,7 +70,10 @@ QUICK: Final = ("read", "look", "find")
 """Tools that may run side by side in one step."""
 
 SAID: Final = {
-    RequestKind.CLARIFICATION: ({"decision": Choice.SELECT}, {"decision": Choice.NONE, "text": "no"}),
+    RequestKind.CLARIFICATION: (
+        {"decision": Choice.SELECT},
+        {"decision": Choice.NONE, "text": "no"},
+    ),
     RequestKind.CONFIRMATION: (
         {"decision": Choice.APPROVE},
         {"decision": Choice.APPROVE},
@@ -82,7 +87,10 @@ SAID: Final = {
         {"decision": Choice.REPHRASE, "text": "send it"},
         {"decision": Choice.MANUAL, "text": "words", "value": {"id": "u1"}},
     ),
-    RequestKind.LEAVE_OUT: ({"decision": Choice.ACCEPT}, {"decision": Choice.INSIST, "text": "do it"}),
+    RequestKind.LEAVE_OUT: (
+        {"decision": Choice.ACCEPT},
+        {"decision": Choice.INSIST, "text": "do it"},
+    ),
     RequestKind.IN_DOUBT: (
         {"decision": Choice.HAPPENED},
         {"decision": Choice.NOT_HAPPENED},
@@ -97,13 +105,19 @@ READINGS: Final = (
 )
 
 
-MISSING: Final = ProposedCall(tool="look", arguments={"n": {"$from": "a.data.missing"}}, optional=True)
+MISSING: Final = ProposedCall(
+    tool="look", arguments={"n": {"$from": "a.data.missing"}}, optional=True
+)
 WIDE: Final[dict[str, Any]] = {"goal": "send it", "parallel": 5, "siblings": Siblings.COLLECT}
 
 
 def _each(*tools: str) -> Plan:
     """Steps a, b, c, each of which has to call one of these tools."""
-    return Plan(steps=tuple(Step(id=name, required_tools=(tool,)) for name, tool in zip("abc", tools, strict=True)))
+    return Plan(
+        steps=tuple(
+            Step(id=name, required_tools=(tool,)) for name, tool in zip("abc", tools, strict=True)
+        )
+    )
 
 
 def _behind(name: str, *calls: ProposedCall) -> Step:
@@ -122,8 +136,9 @@ THEMES: Final[tuple[tuple[Task, Plan | None, Policy, str], ...]] = (
     (Task(**WIDE), _each("look", "read", "give"), Policy(strikes=1, actions_per_turn=2), "denied"),
     (Task(plan=LEFT_OUT, **WIDE), None, Policy(), "fails"),
 )
-"""Tasks with drafted plans in which what is rare alone comes together: a person is asked about a skill while other
-steps ask, too; a step is before a person while another one fails the chain; calls run behind those that were left out.
+"""Tasks with drafted plans in which what is rare alone comes together: a person is asked about a
+skill while other steps ask, too; a step is before a person while another one fails the chain; calls
+run behind those that were left out.
 """
 
 
@@ -132,15 +147,17 @@ TROUBLES: Final[tuple[tuple[Task, Plan | None, Policy, str], ...]] = (
     (Task(plan=ASKED, **WIDE), None, Policy(), "asks"),
     (Task(budget=Budget(turns=3), **WIDE), _each("send", "read", "look"), Policy(), "words"),
 )
-"""The same for chains in trouble: a person asked about a call whose tool goes away; words in place of calls, beside a
-call, until no turn is left.
+"""The same for chains in trouble: a person asked about a call whose tool goes away; words in place
+of calls, beside a call, until no turn is left.
 """
 
 
 def random_tools(r: Random) -> tuple[str, ...]:
     """The tools of one chain: with few of them what needs two of a kind happens often."""
     few = tuple(r.sample([one.name for one in TOOLS], r.choice([2, 3, 4])))
-    return r.choice([few, few, tuple(one.name for one in TOOLS), ("skill", "find"), ("give", "read", "look")])
+    return r.choice(
+        [few, few, tuple(one.name for one in TOOLS), ("skill", "find"), ("give", "read", "look")]
+    )
 
 
 def random_call(r: Random, tools: tuple[str, ...]) -> ProposedCall:
@@ -167,10 +184,14 @@ def random_policy(r: Random) -> Policy:
 
 
 def _literal_step(r: Random, tools: tuple[str, ...], common: dict[str, Any]) -> Step:
-    calls = [replace(random_call(r, tools), optional=r.random() < 0.2) for _ in range(r.randrange(1, 4))]
+    calls = [
+        replace(random_call(r, tools), optional=r.random() < 0.2) for _ in range(r.randrange(1, 4))
+    ]
     if common["dependencies"] and r.random() < 0.5:
         wanted = {"n": {"$from": f"{common['dependencies'][0]}.data.{r.choice(['id', 'missing'])}"}}
-        calls.insert(r.randrange(len(calls) + 1), ProposedCall(tool="look", arguments=wanted, optional=True))
+        calls.insert(
+            r.randrange(len(calls) + 1), ProposedCall(tool="look", arguments=wanted, optional=True)
+        )
     required = tuple(sorted({one.tool for one in calls if not one.optional}))
     kind = StepType.TOOL if required else StepType.REASONING
     return Step(actions=tuple(calls), required_tools=required, step_type=kind, **common)
@@ -187,12 +208,20 @@ def random_steps(r: Random, tools: tuple[str, ...], *, literal: bool) -> Plan:
             "on_failure": r.choice(list(OnFailure)),
         }
         if literal:
-            more = {"siblings": r.choice([None, *Siblings]), "parallel": r.choice([None, None, 1, 3])}
+            more = {
+                "siblings": r.choice([None, *Siblings]),
+                "parallel": r.choice([None, None, 1, 3]),
+            }
             steps.append(_literal_step(r, tools, common | more))
         else:
             wanted = tuple(sorted({random_call(r, tools).tool for _ in range(r.randrange(1, 3))}))
             open_ended = r.random() < 0.4
-            steps.append(Step(**common, **({"allowed_tools": QUICK} if open_ended else {"required_tools": wanted})))
+            steps.append(
+                Step(
+                    **common,
+                    **({"allowed_tools": QUICK} if open_ended else {"required_tools": wanted}),
+                )
+            )
     return Plan(steps=tuple(steps))
 
 
@@ -217,7 +246,9 @@ def random_task(r: Random, tools: tuple[str, ...], more: dict[str, Any]) -> Task
 
 
 class Walk:
-    """The events of one chain. A `mood` makes one kind of outcome common, so that several steps ask or rest at once."""
+    """The events of one chain. A `mood` makes one kind of outcome common, so that several steps ask
+    or rest at once.
+    """
 
     def __init__(self, seed: int) -> None:
         self.r = Random(seed)
@@ -247,7 +278,9 @@ class Walk:
         return self.story.chain
 
     def under_way(self) -> Iterator[Action | Think | OpenRequest]:
-        """What may end next: calls that a worker or a child has, thoughts that are awaited, and questions."""
+        """What may end next: calls that a worker or a child has, thoughts that are awaited, and
+        questions.
+        """
         for action in self.chain.actions.values():
             rest = self.chain.resting.get(action.id)
             away = action.id in self.lost or (rest is not None and rest.until)
@@ -273,14 +306,23 @@ class Walk:
             self.story.cancel()
         elif dice < 0.11 and self.chain.requests:
             expired = r.choice(self.chain.requests)
-            self.story.due(request_id(self.chain.id, expired.number), at=max(self.story.now, expired.deadline + 1))
-        elif dice < 0.14 and (ended := [one.action for one in self._orders.values() if self._has_ended(one.action)]):
+            self.story.due(
+                request_id(self.chain.id, expired.number),
+                at=max(self.story.now, expired.deadline + 1),
+            )
+        elif dice < 0.14 and (
+            ended := [one.action for one in self._orders.values() if self._has_ended(one.action)]
+        ):
             late = r.choice(ended)
             self.repeat = True
             self.story.result(self._outcome(late), '{"id": "late"}', late)
         elif not found or (self.chain.resting and dice < 0.3):
             self.story.due(at=max(self.story.now, next_due(self.chain)))
-        elif self.troubled and dice < 0.34 and (calls := [one for one in found if isinstance(one, Action)]):
+        elif (
+            self.troubled
+            and dice < 0.34
+            and (calls := [one for one in found if isinstance(one, Action)])
+        ):
             self._lose(r.choice(calls))
         else:
             match r.choice(found):
@@ -303,33 +345,67 @@ class Walk:
     def _lose(self, action: Action) -> None:
         self.lost.add(action.id)
         order = f"{action.id}/{action.attempt}"
-        self.story.lose(child_report_id(action.id) if action.child else self.r.choice([order, f"{order}/done"]))
+        self.story.lose(
+            child_report_id(action.id) if action.child else self.r.choice([order, f"{order}/done"])
+        )
 
     def _result(self, action: Action) -> None:
         if action.child:
-            done = ToolCompleted.Data(action_id=action.id, outcome=self.r.choice([OK, OK, failed()]))
-            report = ToolCompleted(id=child_report_id(action.id), source="t", subject=self.chain.id, data=done)
+            done = ToolCompleted.Data(
+                action_id=action.id, outcome=self.r.choice([OK, OK, failed()])
+            )
+            report = ToolCompleted(
+                id=child_report_id(action.id), source="t", subject=self.chain.id, data=done
+            )
             self.story.hear(report, '{"id":"u1"}')
             return
         outcome = self._outcome(action)
         admitted = SPECS[action.tool].plan is not None and outcome is OK
-        self.story.result(outcome, json.dumps({"arguments": {}} if admitted else {"id": "u1"}), action)
+        self.story.result(
+            outcome, json.dumps({"arguments": {}} if admitted else {"id": "u1"}), action
+        )
 
     def _outcome(self, action: Action) -> Outcome:
         r, tool, order = self.r, SPECS[action.tool], self._orders[action.id]
         if isinstance(order, Dispatch) and order.reconcile:
             unknown = failed(ErrorType.IN_DOUBT)
-            did_not = replace(unknown, error=ErrorInfo(ErrorType.IN_DOUBT, "it did not", no_effect=True))
+            did_not = replace(
+                unknown, error=ErrorInfo(ErrorType.IN_DOUBT, "it did not", no_effect=True)
+            )
             return replace(r.choice([OK, did_not, unknown]), metadata=Metadata(reconciled=True))
-        again = replace(failed(r.choice([ErrorType.RATE_LIMIT, ErrorType.SERVER])), metadata=Metadata(again=True))
+        again = replace(
+            failed(r.choice([ErrorType.RATE_LIMIT, ErrorType.SERVER])),
+            metadata=Metadata(again=True),
+        )
         doubt = failed(ErrorType.IN_DOUBT if not tool.read_only else ErrorType.NOT_FOUND)
         asked = Confirmation(
-            action="send", target=Target(id="x"), message="Sure?", digest="d" * 12, on_timeout=r.choice(list(OnTimeout))
+            action="send",
+            target=Target(id="x"),
+            message="Sure?",
+            digest="d" * 12,
+            on_timeout=r.choice(list(OnTimeout)),
         )
-        confirms = Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked)
+        confirms = Outcome(
+            success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked
+        )
         questions = [asks("x", "y"), confirms]
-        usual = [OK, OK, OK, OK, replace(OK, next_action=NextAction.COMPLETE), *questions, again, doubt, failed()]
-        moods = {"fine": [OK] * 5, "asks": questions * 6, "rests": [again, doubt] * 6, "fails": [failed()] * 5}
+        usual = [
+            OK,
+            OK,
+            OK,
+            OK,
+            replace(OK, next_action=NextAction.COMPLETE),
+            *questions,
+            again,
+            doubt,
+            failed(),
+        ]
+        moods = {
+            "fine": [OK] * 5,
+            "asks": questions * 6,
+            "rests": [again, doubt] * 6,
+            "fails": [failed()] * 5,
+        }
         moods["denied"], moods["words"] = [failed(ErrorType.PERMISSION)] * 20, []
         if self.troubled and action.tool == "text" and r.random() < 0.6:
             down = ErrorInfo(ErrorType.SERVER, "it is down", no_effect=True)
@@ -362,7 +438,9 @@ class Walk:
         if dice < 0.4:
             return Proposal(calls=tuple(random_call(r, QUICK) for _ in range(r.randrange(1, 6))))
         if dice < 0.8:
-            return Proposal(calls=tuple(random_call(r, self.tools) for _ in range(r.randrange(1, 4))))
+            return Proposal(
+                calls=tuple(random_call(r, self.tools) for _ in range(r.randrange(1, 4)))
+            )
         if dice < 0.86:
             return Proposal(content=r.choice(["It is done.", "What now?"]))
         if dice < 0.9:
@@ -374,6 +452,10 @@ class Walk:
             self.gone = True
             self.story.without(request.tool)
         said = self.r.choice(SAID[request.kind])
-        option = request.options[0].id if request.options and request.kind is RequestKind.CLARIFICATION else None
+        option = (
+            request.options[0].id
+            if request.options and request.kind is RequestKind.CLARIFICATION
+            else None
+        )
         answer = Answer(kind=request.kind, option_id=option, **said)
         self.story.give(answer, request_id(self.chain.id, request.number))

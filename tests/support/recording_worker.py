@@ -1,4 +1,6 @@
-"""A tool worker reduced to what the executor sees of one: it reads requests and records outcomes through the ledger."""
+"""A tool worker reduced to what the executor sees of one: it reads requests and records outcomes
+through the ledger.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -29,18 +31,24 @@ def succeed(request: ToolRequested, arguments: str) -> tuple[Outcome, str]:
 async def recording_worker(
     url: str, topology: Topology, *tools: ToolSpec, act: Act = succeed, queue: str = "default"
 ) -> AsyncIterator[None]:
-    """Serve `tools` on `queue` until the block ends; the tools are in the catalogue when it begins."""
+    """Serve `tools` on `queue` until the block ends; the tools are in the catalogue when it
+    begins.
+    """
     async with connect(url) as redis, AutoPipeline(redis) as calls:
         await topology.ensure(redis, [queue])
         await ToolCatalogue(calls, topology).announce(tools)
-        task = asyncio.create_task(_serve(redis, ReceiptStore(calls, topology, "test"), topology, act, queue))
+        task = asyncio.create_task(
+            _serve(redis, ReceiptStore(calls, topology, "test"), topology, act, queue)
+        )
         try:
             yield
         finally:
             await end(task)
 
 
-async def _serve(redis: Any, receipt_store: ReceiptStore, topology: Topology, act: Act, queue: str) -> None:
+async def _serve(
+    redis: Any, receipt_store: ReceiptStore, topology: Topology, act: Act, queue: str
+) -> None:
     streams = {topology.stream(p, Stream.TOOLS, queue): ">" for p in range(topology.partitions)}
     while True:
         read = await redis.xreadgroup(GROUP[Stream.TOOLS], "test", streams, count=64, block=1000)
@@ -54,5 +62,13 @@ async def _serve(redis: Any, receipt_store: ReceiptStore, topology: Topology, ac
                 ref = EntryRef.of(key.decode(), entry.decode())
                 # Not awaited: completions of one turn of the loop go together, as a worker's do.
                 receipt_store.complete(
-                    Finished(ref, request.data.action_id, 0, request.data.attempt, outcome, data, request.traceparent)
+                    Finished(
+                        ref,
+                        request.data.action_id,
+                        0,
+                        request.data.attempt,
+                        outcome,
+                        data,
+                        request.traceparent,
+                    )
                 )

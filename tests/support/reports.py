@@ -1,7 +1,8 @@
 """What a test reports, so that the process which prints it can be sent it.
 
-Test processes send their reports as plain values with text in UTF-8. One report that holds anything else ends the whole
-run by INTERNALERROR: half a surrogate pair in a text that is compared is enough, or a property that is an object.
+Test processes send their reports as plain values with text in UTF-8. One report that holds anything
+else ends the whole run by INTERNALERROR: half a surrogate pair in a text that is compared is
+enough, or a property that is an object.
 """
 
 from collections.abc import Generator

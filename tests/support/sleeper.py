@@ -1,7 +1,8 @@
-"""A worker process that stops itself between taking a call and starting it, like a frozen machine (SIGSTOP).
+"""A worker process that stops itself between taking a call and starting it, like a frozen machine
+(SIGSTOP).
 
-It stops once, at the first passage of the place: "before claim", "after claim", or "after look", where a call that
-needs no claim has been admitted. The test lets it continue with SIGCONT.
+It stops once, at the first passage of the place: "before claim", "after claim", or "after look",
+where a call that needs no claim has been admitted. The test lets it continue with SIGCONT.
 """
 
 import os

@@ -34,8 +34,12 @@ class Stored:
     async def _rows(self, any_id: str) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
         chain = chain_of(any_id)
         head, data = (self._topology.key_of(key, chain) for key in (Key.CHAIN, Key.DATA))
-        async with self._redis.pipeline(transaction=True) as both:  # a commit between two reads would tear them apart
-            rows: tuple[dict[bytes, bytes], dict[bytes, bytes]] = await both.hgetall(head).hgetall(data).execute()
+        async with self._redis.pipeline(
+            transaction=True
+        ) as both:  # a commit between two reads would tear them apart
+            rows: tuple[dict[bytes, bytes], dict[bytes, bytes]] = (
+                await both.hgetall(head).hgetall(data).execute()
+            )
         return rows
 
     async def action(self, name: str) -> StoredAction | None:
@@ -70,11 +74,15 @@ class Stored:
         chain, place = chain_of(action.id), local(action.id)
         row = action.row
         parts = (row.entry, row.epoch, row.attempt, int(row.repeatable), row.state, row.token)
-        await self._redis.hset(self._topology.key_of(Key.CHAIN, chain), place, " ".join(map(str, parts)))
+        await self._redis.hset(
+            self._topology.key_of(Key.CHAIN, chain), place, " ".join(map(str, parts))
+        )
         receipts = {Part.RECEIPT.value: action.receipt, Part.RESOLUTION.value: action.resolution}
         receipts |= {f"{Part.RECEIPT}.{attempt}": one for attempt, one in action.earlier.items()}
         fields = {
-            f"{place}.{part}": "\n".join((one.kind, one.outcome, one.data)) for part, one in receipts.items() if one
+            f"{place}.{part}": "\n".join((one.kind, one.outcome, one.data))
+            for part, one in receipts.items()
+            if one
         }
         fields[f"{place}.{Part.CALL}"] = f"{action.tool}\n{action.arguments}"
         await self._redis.hset(self._topology.key_of(Key.DATA, chain), mapping=fields)
@@ -97,10 +105,19 @@ def stored_action(
     """An action with these texts; what is empty is not there."""
 
     def recorded(outcome: str | bytes, data: str, kind: Kind = Kind.RECEIPT) -> Receipt | None:
-        return Receipt(kind, outcome.decode() if isinstance(outcome, bytes) else outcome, data) if outcome else None
+        return (
+            Receipt(kind, outcome.decode() if isinstance(outcome, bytes) else outcome, data)
+            if outcome
+            else None
+        )
 
     row = ActionRow(
-        "1-1", 0, attempt, repeatable=True, state=ActionState.CHILD if child else ActionState.SENT, token="-"
+        "1-1",
+        0,
+        attempt,
+        repeatable=True,
+        state=ActionState.CHILD if child else ActionState.SENT,
+        token="-",
     )
     first = recorded(receipt, data) or recorded(in_doubt, "", Kind.IN_DOUBT)
     before = {number: Receipt(Kind.RECEIPT, text, "") for number, text in (earlier or {}).items()}

@@ -1,4 +1,6 @@
-"""Tools that a test can look into: they count who runs, wait at gates, and write effects for all to see."""
+"""Tools that a test can look into: they count who runs, wait at gates, and write effects for all to
+see.
+"""
 
 import asyncio
 import os
@@ -78,7 +80,9 @@ async def lookup(query: str, ctx: Ctx[Book]) -> ToolResult[Match]:
     if query == "nobody":
         raise ToolError.not_found("no contact matches", suggestion="Check the spelling.")
     if query == "two":
-        return ctx.clarify("contact", "Which?", [Option(id=n, title=n, value=Match(contact_id=n)) for n in "ab"])
+        return ctx.clarify(
+            "contact", "Which?", [Option(id=n, title=n, value=Match(contact_id=n)) for n in "ab"]
+        )
     return ctx.ok(Match(contact_id=query))
 
 
@@ -90,7 +94,10 @@ async def send(text: str, ctx: Ctx[Book]) -> None:
 @tool(read_only=True)
 async def blab(how: str, ctx: Ctx[Book]) -> Any:
     """Says what the task gave to its tools alone, in every way in which a tool has words."""
-    words = f"cannot use {ctx.private['token']} of {ctx.private['users'][0]['name']} in {ctx.private['place']}"
+    words = (
+        f"cannot use {ctx.private['token']} of {ctx.private['users'][0]['name']} in "
+        f"{ctx.private['place']}"
+    )
     if how == "raises":
         raise RuntimeError(words)
     if how == "declares":
@@ -241,7 +248,9 @@ async def slow_review(call: Call, result: ToolResult[Any], ctx: Ctx[Book]) -> No
 
 @tool(read_only=True, timeout="200ms")
 async def stubborn() -> str:
-    """Takes no notice of being cancelled, and answers in time for those who wait a moment longer."""
+    """Takes no notice of being cancelled, and answers in time for those who wait a moment
+    longer.
+    """
     try:
         await asyncio.sleep(3600)
     except asyncio.CancelledError:

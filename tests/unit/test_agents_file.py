@@ -1,4 +1,6 @@
-"""The agents file: the page's example loads, and all faults are told at once, each with its place."""
+"""The agents file: the page's example loads, and all faults are told at once, each with its
+place.
+"""
 
 import re
 from pathlib import Path
@@ -32,11 +34,24 @@ def test_the_example_of_the_page_loads(tmp_path: Path) -> None:
     (provider,) = (one for one in others if "provider" in one)
     file = agents_file.read(written(tmp_path, f"{said}\n{provider}"))
     claude = file.models["claude"]
-    assert (claude.provider, claude.name, claude.base_url) == ("anthropic", "claude-haiku-4-5", None)
+    assert (claude.provider, claude.name, claude.base_url) == (
+        "anthropic",
+        "claude-haiku-4-5",
+        None,
+    )
     assert file.names == "support, billing"
     support, billing = file.agents
-    assert (support.agents, support.style, support.mode, support.budget) == (("billing",), Style.REACT, None, Budget())
-    assert (billing.mode, billing.max_turns, billing.budget) == (Mode.STRICT, 6, Budget(actions=10, seconds=600))
+    assert (support.agents, support.style, support.mode, support.budget) == (
+        ("billing",),
+        Style.REACT,
+        None,
+        Budget(),
+    )
+    assert (billing.mode, billing.max_turns, billing.budget) == (
+        Mode.STRICT,
+        6,
+        Budget(actions=10, seconds=600),
+    )
     large = file.models["large"]
     assert (large.api_key_env, large.timeout, large.max_tokens) == ("LARGE_KEY", 90.0, 4096)
     assert file.models["small"].timeout == 60.0
@@ -135,13 +150,28 @@ description = "d"
         ("agents = 1", "agents: must be a list"),
         ("agents = [1]", "agent number 1: must be a table"),
         ('[[agents]]\nname = "a"\ndescription = ""', "agent 'a'.description: must not be empty"),
-        ('[[agents]]\nname = "a"\ndescription = "d"\ntools = "x"', "agent 'a'.tools: must be a list, as [\"x\"]"),
-        ('[[agents]]\nname = "a"\ndescription = "d"\nstrikes = "x"', "agent 'a'.strikes: must be a whole number"),
-        ('[[agents]]\nname = "a"\ndescription = "d"\nverbose = "x"', "agent 'a'.verbose: must be true or false"),
+        (
+            '[[agents]]\nname = "a"\ndescription = "d"\ntools = "x"',
+            "agent 'a'.tools: must be a list, as [\"x\"]",
+        ),
+        (
+            '[[agents]]\nname = "a"\ndescription = "d"\nstrikes = "x"',
+            "agent 'a'.strikes: must be a whole number",
+        ),
+        (
+            '[[agents]]\nname = "a"\ndescription = "d"\nverbose = "x"',
+            "agent 'a'.verbose: must be true or false",
+        ),
         ("[supervisor]\nthreshold = 1.5", "supervisor.threshold: must be at most 1"),
         ('[supervisor]\nfunction = "a"', "supervisor.function: must be module:function"),
-        ('[supervisor]\nstrategy = "luck"', "supervisor.strategy: must be 'llm', 'rule', 'skill', 'round_robin', "),
-        ('[models."a b"]\nname = "x"\nprovider = "test"\n', "model 'a b': must be 1 to 64 letters, digits, _ or -"),
+        (
+            '[supervisor]\nstrategy = "luck"',
+            "supervisor.strategy: must be 'llm', 'rule', 'skill', 'round_robin', ",
+        ),
+        (
+            '[models."a b"]\nname = "x"\nprovider = "test"\n',
+            "model 'a b': must be 1 to 64 letters, digits, _ or -",
+        ),
         ('models = "x"', "models: must be a table"),
         ("[[agents", "it is not TOML: "),
         (b"\xff", "it is not TOML: "),
@@ -167,12 +197,18 @@ AGENT = '[[agents]]\nname = "a"\ndescription = "d"\n'
         (f'strategy = "rule"\n{RULE}{RULE}', [".rules: 2 rules have the id 'r'"]),
         (
             'agents = ["b"]\nmodel = "m"',
-            [".model: there is no section [models.m]", ".agents: there is no agent 'b'; there are a"],
+            [
+                ".model: there is no section [models.m]",
+                ".agents: there is no agent 'b'; there are a",
+            ],
         ),
         ('strategy = "skill"\nfallback = "x"', [".fallback: there is no agent 'x'; there are a"]),
         (
             'strategy = "skill"\ntools = ["t"]\nprompt = "p"\nthreshold = 0.5\n' + RULE,
-            [f".{name}: strategy skill does not read it" for name in ("rules", "tools", "prompt", "threshold")],
+            [
+                f".{name}: strategy skill does not read it"
+                for name in ("rules", "tools", "prompt", "threshold")
+            ],
         ),
         (f'strategy = "rule"\nagents = ["a"]\n{RULE}', [".agents: strategy rule does not read it"]),
         ('strategy = "load"\nfallback = "a"', [".fallback: strategy load does not read it"]),
@@ -192,9 +228,15 @@ AGENT = '[[agents]]\nname = "a"\ndescription = "d"\n'
         ('function = "a:b"', [".function: strategy llm does not read it"]),
     ],
 )
-def test_a_supervisor_that_does_not_mean_what_it_says_is_told(tmp_path: Path, said: str, found: list[str]) -> None:
-    assert faults(tmp_path, f"[supervisor]\n{said}\n{AGENT}") == [f"supervisor{fault}" for fault in found]
+def test_a_supervisor_that_does_not_mean_what_it_says_is_told(
+    tmp_path: Path, said: str, found: list[str]
+) -> None:
+    assert faults(tmp_path, f"[supervisor]\n{said}\n{AGENT}") == [
+        f"supervisor{fault}" for fault in found
+    ]
 
 
 def test_a_supervisor_without_agents_is_told(tmp_path: Path) -> None:
-    assert faults(tmp_path, "[supervisor]") == ["supervisor: there are no agents that it could choose from"]
+    assert faults(tmp_path, "[supervisor]") == [
+        "supervisor: there are no agents that it could choose from"
+    ]

@@ -31,7 +31,11 @@ STATEMENTS = [1, 2, 3, 3, 4, 5, 9]
 
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
-    for name in ("shared/haltpoint/client.py", "shared/haltpoint/chain/model/state.py", "services/haltpoint_x/app.py"):
+    for name in (
+        "shared/haltpoint/client.py",
+        "shared/haltpoint/chain/model/state.py",
+        "services/haltpoint_x/app.py",
+    ):
         place = tmp_path / name
         place.parent.mkdir(parents=True)
         place.write_text(SOURCE)
@@ -41,7 +45,9 @@ def house(tmp_path: Path) -> Path:
 def test_nodes_are_counted_without_docstrings_and_imports() -> None:
     room, bare = budget.Room(), budget.Room()
     room.add(SOURCE)
-    bare.add(SOURCE.replace('"""A module."""\nimport os\n', "").replace('"""Double it."""', "# bare"))
+    bare.add(
+        SOURCE.replace('"""A module."""\nimport os\n', "").replace('"""Double it."""', "# bare")
+    )
 
     assert (room.nodes, sorted(room.statements), room.functions) == (COUNTED, STATEMENTS, [10])
     assert (bare.nodes, sorted(bare.statements)) == (COUNTED, STATEMENTS)
@@ -56,7 +62,9 @@ def test_a_room_needs_its_row_and_a_row_its_room() -> None:
     figures = {"rooms": {"chain": 1000, "tools": 10}, "longest": {}}
 
     assert budget.faults({"rooms": {"chain": 1000, "tools": 10}}, figures) == []
-    assert budget.faults({"rooms": {"chain": 1000, "old": 7}, "longest": {"chain": 90}}, figures) == [
+    assert budget.faults(
+        {"rooms": {"chain": 1000, "old": 7}, "longest": {"chain": 90}}, figures
+    ) == [
         "[rooms] old: a row of 7, and nothing there that needs it; `make budget` takes it out",
         "[rooms] tools: 10, and no row",
         "[longest] chain: a row of 90, and nothing there that needs it; `make budget` takes it out",
@@ -81,6 +89,8 @@ def test_a_room_stays_close_below_its_row(nodes: int, fault: str | None) -> None
 def test_setting_down_never_raises_a_row_or_adds_one() -> None:
     figures = {"rooms": {"chain": 900, "cli": 60, "new": 5}, "longest": {}}
 
-    down = budget.lowered({"rooms": {"chain": 1000, "cli": 50, "old": 7}, "longest": {"cli": 90}}, figures)
+    down = budget.lowered(
+        {"rooms": {"chain": 1000, "cli": 50, "old": 7}, "longest": {"cli": 90}}, figures
+    )
 
     assert down == {"rooms": {"chain": 900, "cli": 50}, "longest": {}}

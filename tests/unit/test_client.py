@@ -20,14 +20,18 @@ class Clock:
     async def sleep(self, seconds: float) -> None:
         self.now += seconds
 
-    async def problem(self, code: str, seconds: float, at_once: tuple[str, ...] = ()) -> GatewayError:
+    async def problem(
+        self, code: str, seconds: float, at_once: tuple[str, ...] = ()
+    ) -> GatewayError:
         """What a submitter gets when each request takes `seconds` and is answered with 503."""
 
         def reply(_: httpx.Request) -> httpx.Response:
             self.now += seconds
             return httpx.Response(503, json={"code": code})
 
-        async with Client("http://x", "k", at_once=at_once, transport=httpx.MockTransport(reply)) as client:
+        async with Client(
+            "http://x", "k", at_once=at_once, transport=httpx.MockTransport(reply)
+        ) as client:
             with pytest.raises(GatewayError) as error:
                 await client.run("hi")
         return error.value
@@ -42,7 +46,9 @@ async def test_a_client_gives_up_after_30_seconds_with_what_its_requests_took(
     assert 30 <= clock.now <= 30 + seconds + 2
 
 
-async def test_a_problem_that_is_wanted_at_once_is_not_waited_out(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_problem_that_is_wanted_at_once_is_not_waited_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = Clock(monkeypatch)
     await clock.problem("redis_refuses_writes", 5, at_once=("redis_refuses_writes",))
     assert clock.now == 5

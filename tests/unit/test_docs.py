@@ -26,7 +26,9 @@ def anchors(page: Path) -> set[str]:
 
 
 def paths(text: str) -> list[str]:
-    """The files and folders in code spans. A bare file name behind a path is in the folder of that path."""
+    """The files and folders in code spans. A bare file name behind a path is in the folder of that
+    path.
+    """
     found: list[str] = []
     for line in text.splitlines():
         folder = ""
@@ -90,6 +92,12 @@ def test_the_workflow_runs_what_continuous_integration_runs_on_each_python_and_s
     assert ".ci/run" in [step.get("run") for step in job["steps"]]
     matrix = job["strategy"]["matrix"]
     classifiers = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["classifiers"]
-    supported = [one.rpartition(" ")[2] for one in classifiers if re.search(r"Python :: 3\.\d+$", one)]
+    supported = [
+        one.rpartition(" ")[2] for one in classifiers if re.search(r"Python :: 3\.\d+$", one)
+    ]
     assert matrix["python"] == supported
-    assert [*matrix["server"], *(one["server"] for one in matrix["include"])] == ["valkey", "redis:7.0", "redis:8"]
+    assert [*matrix["server"], *(one["server"] for one in matrix["include"])] == [
+        "valkey",
+        "redis:7.0",
+        "redis:8",
+    ]

@@ -1,4 +1,6 @@
-"""One definition, two readers: pydantic at the doors and msgspec inside hold the same limits and read the same."""
+"""One definition, two readers: pydantic at the doors and msgspec inside hold the same limits and
+read the same.
+"""
 
 import json
 from typing import Any
@@ -40,7 +42,9 @@ def test_both_readers_hold_the_same_limits(body: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("success", "wanted"), [(True, "error"), (False, "continue")])
-def test_b1_both_readers_refuse_a_result_that_contradicts_itself(success: bool, wanted: str) -> None:
+def test_b1_both_readers_refuse_a_result_that_contradicts_itself(
+    success: bool, wanted: str
+) -> None:
     body = {"success": success, "next_action": wanted}
     with pytest.raises(ValidationError):
         door(Outcome).validate_python(body)

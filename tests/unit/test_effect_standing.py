@@ -2,7 +2,14 @@
 
 import pytest
 
-from haltpoint.contracts.results import DeedWords, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import (
+    DeedWords,
+    ErrorInfo,
+    ErrorType,
+    Metadata,
+    NextAction,
+    Outcome,
+)
 from haltpoint.runtime.store.limits.effects import Standing, digest_of_effect, standing_of
 from haltpoint.runtime.store.rows import ActionRow, ActionState, Kind, Receipt, StoredAction
 from haltpoint.runtime.streams.wire import encode
@@ -32,11 +39,17 @@ def receipt(outcome: Outcome, kind: Kind = Kind.RECEIPT) -> Receipt:
 
 
 def done(says: str = "Paid 5") -> Outcome:
-    return Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(deed=DeedWords(says=says)))
+    return Outcome(
+        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(deed=DeedWords(says=says))
+    )
 
 
 def error(
-    kind: ErrorType, *, no_effect: bool | None = None, again: bool = False, deed: DeedWords | None = None
+    kind: ErrorType,
+    *,
+    no_effect: bool | None = None,
+    again: bool = False,
+    deed: DeedWords | None = None,
 ) -> Outcome:
     fault = ErrorInfo(kind, "it failed", no_effect=no_effect)
     metadata = Metadata(again=again, deed=deed)
@@ -57,7 +70,9 @@ DOUBT = receipt(error(ErrorType.IN_DOUBT), Kind.IN_DOUBT)
         (ActionState.STARTED, OVER, True, Standing.UNKNOWN),
     ],
 )
-def test_e6_a_call_without_a_receipt(state: ActionState, lives: bool, late: bool, expected: Standing) -> None:
+def test_e6_a_call_without_a_receipt(
+    state: ActionState, lives: bool, late: bool, expected: Standing
+) -> None:
     assert standing_of(call(state=state), lives=lives, late=late) == (expected, "")
 
 
@@ -102,14 +117,25 @@ def test_e6_a_doubt_is_that_of_its_chain_until_a_person_has_resolved_it() -> Non
     assert standing(call(DOUBT), lives=LIVES) is Standing.IN_DOUBT
     assert standing(call(DOUBT), lives=OVER) is Standing.UNKNOWN
     assert standing(call(DOUBT, receipt(done())), lives=LIVES) is Standing.DONE
-    assert standing(call(DOUBT, receipt(error(ErrorType.UNKNOWN, no_effect=True))), lives=LIVES) is Standing.FREE
-    assert standing(call(DOUBT, receipt(error(ErrorType.IN_DOUBT))), lives=LIVES) is Standing.UNKNOWN
+    assert (
+        standing(call(DOUBT, receipt(error(ErrorType.UNKNOWN, no_effect=True))), lives=LIVES)
+        is Standing.FREE
+    )
+    assert (
+        standing(call(DOUBT, receipt(error(ErrorType.IN_DOUBT))), lives=LIVES) is Standing.UNKNOWN
+    )
 
 
 def test_e6_an_effect_is_that_of_one_tenant_and_one_key() -> None:
     names = [
         digest_of_effect(tenant, parts)
         for tenant in (None, "acme", "other")
-        for parts in (["pay:", ["a"]], ["pay:", ["a", "b"]], ["pay:a"], ["pay:", [5]], ["pay:", ["5"]])
+        for parts in (
+            ["pay:", ["a"]],
+            ["pay:", ["a", "b"]],
+            ["pay:a"],
+            ["pay:", [5]],
+            ["pay:", ["5"]],
+        )
     ]
     assert len(set(names)) == len(names)

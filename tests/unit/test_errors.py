@@ -1,4 +1,6 @@
-"""One catalogue of error codes: each is documented for people, and each documented code is raised somewhere."""
+"""One catalogue of error codes: each is documented for people, and each documented code is raised
+somewhere.
+"""
 
 import re
 from pathlib import Path
@@ -23,12 +25,22 @@ def test_every_code_is_raised_somewhere() -> None:
         CHECKOUT / "shared/haltpoint/chain/model/outputs.py",
     }
     sources = [path for root in ("shared", "services") for path in (CHECKOUT / root).rglob("*.py")]
-    raised = {code for path in sources if path not in catalogues for code in re.findall(r"HP-\d{3}", path.read_text())}
+    raised = {
+        code
+        for path in sources
+        if path not in catalogues
+        for code in re.findall(r"HP-\d{3}", path.read_text())
+    }
     members = dict(
-        re.findall(r"(\w+) = \"(HP-\d{3})\"", (CHECKOUT / "shared/haltpoint/chain/model/outputs.py").read_text())
+        re.findall(
+            r"(\w+) = \"(HP-\d{3})\"",
+            (CHECKOUT / "shared/haltpoint/chain/model/outputs.py").read_text(),
+        )
     )
     core = "".join(
-        path.read_text() for path in (CHECKOUT / "shared/haltpoint/chain").rglob("*.py") if path.name != "outputs.py"
+        path.read_text()
+        for path in (CHECKOUT / "shared/haltpoint/chain").rglob("*.py")
+        if path.name != "outputs.py"
     )
     raised |= {code for name, code in members.items() if f"Code.{name}" in core}
     assert set(CATALOGUE) - raised == set()

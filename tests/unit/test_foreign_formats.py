@@ -1,4 +1,6 @@
-"""Tasks in the formats of FastStream: read as what they are, or rejected with a reason that says what is wrong."""
+"""Tasks in the formats of FastStream: read as what they are, or rejected with a reason that says
+what is wrong.
+"""
 
 import json
 import struct
@@ -45,7 +47,9 @@ def rejected(data: bytes) -> Rejected:
 
 async def binary(message: Any, **headers: str) -> bytes:
     """What `broker.publish` writes."""
-    return await BinaryMessageFormatV1.encode(message=message, reply_to=None, headers=headers, correlation_id="c")
+    return await BinaryMessageFormatV1.encode(
+        message=message, reply_to=None, headers=headers, correlation_id="c"
+    )
 
 
 async def test_a_message_is_read_and_a_body_whose_key_is_in_the_headers() -> None:
@@ -65,11 +69,19 @@ async def test_a_message_is_read_and_a_body_whose_key_is_in_the_headers() -> Non
         ([1], DeadLetterReason.BAD_FIELDS, "not a JSON object"),
         ({"gaol": "Tell John"}, DeadLetterReason.BAD_FIELDS, "read as the body of a task"),
         (MESSAGE | {"data": {"gaol": "x"}}, DeadLetterReason.BAD_FIELDS, "gaol"),
-        (MESSAGE | {"type": "task.submitted.v9"}, DeadLetterReason.UNKNOWN_VERSION, "task.submitted.v9"),
+        (
+            MESSAGE | {"type": "task.submitted.v9"},
+            DeadLetterReason.UNKNOWN_VERSION,
+            "task.submitted.v9",
+        ),
         (MESSAGE | {"type": "order.placed"}, DeadLetterReason.UNKNOWN_MESSAGE, "order.placed"),
         (b'{"goal":"x","context":{"n":NaN}}', DeadLetterReason.BAD_JSON, "read as the body"),
         (b'{"goal":"x","context":{"n":1e999}}', DeadLetterReason.BAD_JSON, "read as the body"),
-        (b'{"goal":"x","context":' + b'{"a":' * 60 + b"1" + b"}" * 61, DeadLetterReason.TOO_DEEP, "read as the body"),
+        (
+            b'{"goal":"x","context":' + b'{"a":' * 60 + b"1" + b"}" * 61,
+            DeadLetterReason.TOO_DEEP,
+            "read as the body",
+        ),
     ],
 )
 async def test_what_is_no_task_is_rejected_with_a_reason_that_names_the_format(
@@ -89,7 +101,9 @@ async def test_another_version_of_the_format_is_for_another_release() -> None:
 async def test_no_bytes_make_it_raise() -> None:
     whole = await binary(MESSAGE["data"], id="order-17")
     broken = [whole[:cut] for cut in range(len(MAGIC), len(whole) - 1)]
-    broken += [whole[:at] + b"\xff\xff" + whole[at + 2 :] for at in range(len(MAGIC), len(whole) - 2)]
+    broken += [
+        whole[:at] + b"\xff\xff" + whole[at + 2 :] for at in range(len(MAGIC), len(whole) - 2)
+    ]
     broken.append(MAGIC + struct.pack(">HII", 1, 2**32 - 1, 0))
     for data in broken:
         found = read(data)

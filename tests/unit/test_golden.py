@@ -1,4 +1,6 @@
-"""One recorded message of each kind: what is on the wire today has to be read, and written, the same way tomorrow."""
+"""One recorded message of each kind: what is on the wire today has to be read, and written, the
+same way tomorrow.
+"""
 
 import json
 from pathlib import Path

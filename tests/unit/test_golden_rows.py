@@ -1,4 +1,6 @@
-"""Recorded rows of this form: a chain that is under way is read whole by each release of the same form, or refused."""
+"""Recorded rows of this form: a chain that is under way is read whole by each release of the same
+form, or refused.
+"""
 
 import json
 from pathlib import Path

@@ -40,7 +40,16 @@ def test_a_line_is_json_with_its_ids_first() -> None:
     ):
         logs.get("haltpoint.test").info("dispatched", tool="lookup", odd={1, 2}, surrogate="\ud800")
     [line] = lines(stream)
-    assert list(line)[1:-3] == ["level", "event", "service", "logger", "trace", "chain", "step", "action"]
+    assert list(line)[1:-3] == [
+        "level",
+        "event",
+        "service",
+        "logger",
+        "trace",
+        "chain",
+        "step",
+        "action",
+    ]
     assert line["trace"] == "0af7651916cd43dd8448eb211c80319c"
     assert (line["event"], line["service"], line["chain"], line["action"]) == (
         "dispatched",
@@ -54,7 +63,9 @@ def test_libraries_speak_the_same_way() -> None:
     stream = configured(level="warning")
     with logs.about(chain="c1"):
         logging.getLogger("uvicorn").info("not shown")
-        logging.getLogger("uvicorn").warning("%s left", "one", extra={"color_message": "\x1b[1mone\x1b[0m left"})
+        logging.getLogger("uvicorn").warning(
+            "%s left", "one", extra={"color_message": "\x1b[1mone\x1b[0m left"}
+        )
         try:
             _ = 1 / 0
         except ZeroDivisionError:

@@ -1,4 +1,6 @@
-"""What pages show in Python stands for itself: each block is the file that its first line names, and runs as it is."""
+"""What pages show in Python stands for itself: each block is the file that its first line names,
+and runs as it is.
+"""
 
 import re
 import subprocess
@@ -15,7 +17,11 @@ PAGES = ("docs/tools.md", "docs/hooks.md", "docs/faststream.md", "docs/superviso
 
 def files_of(page: str, folder: Path) -> list[str]:
     """The modules of a page, written into the folder."""
-    blocks = re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", (CHECKOUT / page).read_text(), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```python\n# (\w+)\.py\n(.*?)^```$",
+        (CHECKOUT / page).read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
     for name, code in blocks:
         (folder / f"{name}.py").write_text(code)
     return [name for name, _ in blocks]
@@ -39,13 +45,29 @@ def test_the_contract_is_short_and_says_where_its_rules_end() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_the_tests_that_a_page_shows_pass(page: str, tmp_path: Path) -> None:
     shown = files_of(page, tmp_path)
-    (tmp_path / "test_imports.py").write_text(f"import {', '.join(shown)}\n\ndef test_imports(): ...\n")
-    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-c", "/dev/null", "."]
+    (tmp_path / "test_imports.py").write_text(
+        f"import {', '.join(shown)}\n\ndef test_imports(): ...\n"
+    )
+    run = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-c",
+        "/dev/null",
+        ".",
+    ]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
-def test_the_hooks_that_the_page_shows_are_loaded_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hooks_that_the_page_shows_are_loaded_as_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files_of("docs/hooks.md", tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     told = re.search(r"HALTPOINT_HOOKS=(\S+)", (CHECKOUT / "docs/hooks.md").read_text())

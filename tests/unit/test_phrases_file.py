@@ -33,7 +33,9 @@ def test_f1_a_file_replaces_the_words_that_it_has(tmp_path: Path) -> None:
         ("no = 7", "no: "),
     ],
 )
-def test_f1_a_file_that_cannot_be_used_is_refused_with_what_is_wrong(tmp_path: Path, text: str, why: str) -> None:
+def test_f1_a_file_that_cannot_be_used_is_refused_with_what_is_wrong(
+    tmp_path: Path, text: str, why: str
+) -> None:
     with pytest.raises(HaltpointError, match="HP-039") as refused:
         phrases_file.read(written(tmp_path, text))
     assert why in str(refused.value)

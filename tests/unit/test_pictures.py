@@ -1,4 +1,6 @@
-"""The pictures show the system as it is, and their words have a contrast of 4.5:1 at least (WCAG AA)."""
+"""The pictures show the system as it is, and their words have a contrast of 4.5:1 at least (WCAG
+AA).
+"""
 
 from tests.pictures import architecture
 

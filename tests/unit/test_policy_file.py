@@ -39,8 +39,16 @@ def test_the_example_of_the_page_loads(example: Path) -> None:
     assert [pattern.id for pattern in file.patterns] == [*shipped, "deploy", "open-plan", "freeze"]
     assert file.unasked_effects == {"delete_*": Treatment.REFUSE, "note_*": Treatment.ALLOW}
     assert (file.targets.add, file.targets.remove) == (("wallet*", "room"), ("user",))
-    assert file.messages.escalate == "The model did not use {expected_tools}, {count} times. Please decide."
-    assert [rule.id for rule in file.approvals] == ["regulars", "refunds", "too-much", "strangers-words"]
+    assert (
+        file.messages.escalate
+        == "The model did not use {expected_tools}, {count} times. Please decide."
+    )
+    assert [rule.id for rule in file.approvals] == [
+        "regulars",
+        "refunds",
+        "too-much",
+        "strangers-words",
+    ]
     assert policy_of(LimitSettings(), file).sourced == ("send_*",)
 
 
@@ -52,7 +60,9 @@ def test_without_a_file_the_defaults_count() -> None:
     assert on == ["ask-first", "ask-first-german"]
 
 
-def test_c2_an_entry_with_the_id_of_a_shipped_pattern_changes_what_it_names_alone(tmp_path: Path) -> None:
+def test_c2_an_entry_with_the_id_of_a_shipped_pattern_changes_what_it_names_alone(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "policy.toml"
     path.write_text('[[patterns]]\nid = "file-write"\non = true\ntools = ["scribble"]\n')
     shipped, own = (
@@ -66,8 +76,14 @@ def test_c2_an_entry_with_the_id_of_a_shipped_pattern_changes_what_it_names_alon
     ("said", "rules"),
     [
         ("repeated_effects = 'refuse'", [Treatment.REFUSE] * 3),
-        ("[repeated_effects]\n'log_*' = 'allow'\npay = 'refuse'", [Treatment.ALLOW, Treatment.REFUSE, Treatment.ASK]),
-        ("[repeated_effects]\n'*' = 'refuse'\npay = 'allow'", [Treatment.REFUSE, Treatment.ALLOW, Treatment.REFUSE]),
+        (
+            "[repeated_effects]\n'log_*' = 'allow'\npay = 'refuse'",
+            [Treatment.ALLOW, Treatment.REFUSE, Treatment.ASK],
+        ),
+        (
+            "[repeated_effects]\n'*' = 'refuse'\npay = 'allow'",
+            [Treatment.REFUSE, Treatment.ALLOW, Treatment.REFUSE],
+        ),
     ],
 )
 def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
@@ -76,7 +92,9 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
     path = tmp_path / "policy.toml"
     path.write_text(said)
     policy = policy_of(LimitSettings(), policy_file.read(path))
-    assert [treatment(policy.repeated_effects, tool) for tool in ("log_line", "pay", "send")] == rules
+    assert [
+        treatment(policy.repeated_effects, tool) for tool in ("log_line", "pay", "send")
+    ] == rules
 
 
 @pytest.mark.parametrize(
@@ -84,7 +102,10 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
     [
         ("strike = 3", "strike is not a key; did you mean strikes?"),
         ("[messages]\nescalat = 'x'", "messages.escalat is not a key; did you mean escalate?"),
-        ("[[patterns]]\nid='a'\npatern='x'\ntools=['t']", "pattern 'a'.patern is not a key; did you mean pattern?"),
+        (
+            "[[patterns]]\nid='a'\npatern='x'\ntools=['t']",
+            "pattern 'a'.patern is not a key; did you mean pattern?",
+        ),
         (
             "[[patterns]]\nid='a'\npattern='(x'\ntools=['t']",
             "pattern 'a'.pattern: '(x' is no regular expression that runs in linear time",
@@ -101,11 +122,20 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
             "[[approvals]]\nid='a'\ntools=['t']\nwhen={b={regex='(?<!x)y'}}",
             "rule 'a'.when.b.regex: '(?<!x)y' is no regular expression that runs in linear time",
         ),
-        ("[[patterns]]\nid='a'\npattern='x'\ntools=[]", "pattern 'a': it requires no tool: name some in `tools`"),
-        ("[[patterns]]\nid='a'\npattern='x'\ndoes='forbidden'", "pattern 'a'.does: must be 'require' or 'ask_before'"),
+        (
+            "[[patterns]]\nid='a'\npattern='x'\ntools=[]",
+            "pattern 'a': it requires no tool: name some in `tools`",
+        ),
+        (
+            "[[patterns]]\nid='a'\npattern='x'\ndoes='forbidden'",
+            "pattern 'a'.does: must be 'require' or 'ask_before'",
+        ),
         ("unasked_effects = 'forbid'", "unasked_effects: must be 'ask', 'refuse' or 'allow'"),
         ("[mode]\n'send_*' = 'off'", "mode is not a key"),
-        ("[[patterns]]\nid='a'\ntools=['t']", "pattern 'a': it looks at nothing: give it `pattern`,"),
+        (
+            "[[patterns]]\nid='a'\ntools=['t']",
+            "pattern 'a': it looks at nothing: give it `pattern`,",
+        ),
         ("[[patterns]]\nid='a'\npattern='x'\ntools=['t']\n" * 2, "two patterns are called a"),
         ("[messages]\nescalate = '{who} decides'", "messages.escalate: {who} is not a placeholder"),
         ("[messages]\nescalate = '{count'", "messages.escalate: '{count' is not a template"),
@@ -115,23 +145,41 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
             "[[approvals]]\nid='a'\ntools=['t']\nwhen={x={in_=[1]}}",
             "when.x.in_ is not a key; did you mean in?",
         ),
-        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={}}", "rule 'a'.when.x: it says nothing; there are equals, in, "),
-        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={'x[.y'={equals=1}}", "'x[.y' is not a place in the arguments"),
-        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={equals=2026-01-01}}", "rule 'a'.when.x.equals"),
+        (
+            "[[approvals]]\nid='a'\ntools=['t']\nwhen={x={}}",
+            "rule 'a'.when.x: it says nothing; there are equals, in, ",
+        ),
+        (
+            "[[approvals]]\nid='a'\ntools=['t']\nwhen={'x[.y'={equals=1}}",
+            "'x[.y' is not a place in the arguments",
+        ),
+        (
+            "[[approvals]]\nid='a'\ntools=['t']\nwhen={x={equals=2026-01-01}}",
+            "rule 'a'.when.x.equals",
+        ),
         ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={at_least=nan}}", "rule 'a'.when.x.at_least"),
-        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={source=['web']}}", "rule 'a'.when.x.source.0: must be"),
+        (
+            "[[approvals]]\nid='a'\ntools=['t']\nwhen={x={source=['web']}}",
+            "rule 'a'.when.x.source.0: must be",
+        ),
         ("[[approvals]]\nid='a'\ntools=[]", "rule 'a'.tools"),
         ("[[approvals]]\nid='a'\ntools='t'", "rule 'a'.tools: must be a list, as [\"t\"]"),
         (
             "[[approvals]]\nid='a'\ntools=['t']\nexpires='soon'",
             "rule 'a'.expires: 'soon' is no length of time; one is 30s, ",
         ),
-        ("[[approvals]]\nid='a'\ntools=['t']\ndoes='refuse'\nexpires='1h'", "are for a rule that asks"),
+        (
+            "[[approvals]]\nid='a'\ntools=['t']\ndoes='refuse'\nexpires='1h'",
+            "are for a rule that asks",
+        ),
         ("[[approvals]]\nid='a'\ntools=['t']\n" * 2, "two rules are called a"),
         ("[[approvals]]\ntools=['t']", "rule number 1.id: is missing"),
         ("[targets]\nad = ['x']", "targets.ad is not a key; did you mean add?"),
         ("strikes = 0", "strikes: must be at least 1"),
-        ("patterns_off = ['file-write']", "patterns_off: it was removed; give the pattern `on = false` under its id"),
+        (
+            "patterns_off = ['file-write']",
+            "patterns_off: it was removed; give the pattern `on = false` under its id",
+        ),
         ("repeated_effects = 'never'", "must be 'ask', 'refuse' or 'allow'"),
         ("[repeated_effects]\npay = 'never'", "must be 'ask', 'refuse' or 'allow'"),
         ("strikes = ", "it is not TOML"),
@@ -157,9 +205,16 @@ def test_a_file_that_cannot_be_used_is_told_under_its_own_code(
 
 
 def test_c6_blocked_tools_are_internal_in_every_spelling() -> None:
-    tools = {name: ToolSpec(name=name) for name in ("finalize_plan", "FINALIZE_PLAN", "finalize-plan", "finalize", "x")}
+    tools = {
+        name: ToolSpec(name=name)
+        for name in ("finalize_plan", "FINALIZE_PLAN", "finalize-plan", "finalize", "x")
+    }
     told = without_blocked(tools, ["finalizePlan"])
-    assert [name for name, spec in told.items() if spec.internal] == ["finalize_plan", "FINALIZE_PLAN", "finalize-plan"]
+    assert [name for name, spec in told.items() if spec.internal] == [
+        "finalize_plan",
+        "FINALIZE_PLAN",
+        "finalize-plan",
+    ]
     assert without_blocked(tools, ()) == tools
 
 

@@ -15,10 +15,14 @@ def test_a_policy_file_that_cannot_be_used_ends_a_service_for_good(tmp_path: Pat
     async def run(settings: Settings) -> None:
         policy_file.read(settings.policy_file)
 
-    assert asyncio.run(process._guarded(run, Settings(policy_file=tmp_path / "none.toml"))) == HOPELESS
+    assert (
+        asyncio.run(process._guarded(run, Settings(policy_file=tmp_path / "none.toml"))) == HOPELESS
+    )
 
 
-@pytest.mark.parametrize(("code", "ends"), [("HP-001", HOPELESS), ("HP-010", 1), ("HP-022", HOPELESS), ("HP-033", 1)])
+@pytest.mark.parametrize(
+    ("code", "ends"), [("HP-001", HOPELESS), ("HP-010", 1), ("HP-022", HOPELESS), ("HP-033", 1)]
+)
 def test_a_service_ends_for_good_where_what_it_was_told_is_wrong(code: str, ends: int) -> None:
     async def run(settings: Settings) -> None:
         raise HaltpointError(code, "it cannot go on", "of the reason", "Do something")

@@ -49,8 +49,15 @@ def test_a_chain_that_is_asked_answered_and_completed() -> None:
         "1970-01-01T00:16:40.000+00:00",
         TRACE,
     )
-    assert (opened.data.tenant, opened.data.conversation_id, opened.data.request_id) == ("acme", "c1", "c.r1")
-    assert (opened.data.question, [one.id for one in opened.data.options]) == ("Which one?", ["ann", "bob"])
+    assert (opened.data.tenant, opened.data.conversation_id, opened.data.request_id) == (
+        "acme",
+        "c1",
+        "c.r1",
+    )
+    assert (opened.data.question, [one.id for one in opened.data.options]) == (
+        "Which one?",
+        ["ann", "bob"],
+    )
     assert (opened.data.kind, opened.data.step_id) == (RequestKind.CLARIFICATION, "s1")
     assert opened.data.deadline > START
     assert (answered.data.decision, answered.data.by) == (Choice.SELECT, "ann")
@@ -64,4 +71,7 @@ def test_a_chain_that_is_cancelled_while_it_asks() -> None:
     facts = told(story)
     assert list(facts) == ["request.opened", "request.withdrawn", "chain.cancelled"]
     assert facts["request.withdrawn"].data.reason == "no longer needed"
-    assert (facts["chain.cancelled"].data.by, facts["chain.cancelled"].data.reason) == ("ann", "no longer needed")
+    assert (facts["chain.cancelled"].data.by, facts["chain.cancelled"].data.reason) == (
+        "ann",
+        "no longer needed",
+    )

@@ -28,9 +28,19 @@ from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
         (MasterDownError("Link with MASTER is down"), "MASTERDOWN"),
         (TryAgainError("Multiple keys request during rehashing of slot"), "TRYAGAIN"),
         (ResponseError("NOREPLICAS Not enough good replicas to write."), "NOREPLICAS"),
-        (ResponseError("MISCONF Valkey is configured to save RDB snapshots, but it is unable to persist"), "MISCONF"),
+        (
+            ResponseError(
+                "MISCONF Valkey is configured to save RDB snapshots, but it is unable to persist"
+            ),
+            "MISCONF",
+        ),
         (ResponseError("BUSY Redis is busy running a script."), "BUSY"),
-        (ResponseError("UNBLOCKED force unblock from blocking operation, instance state changed"), "UNBLOCKED"),
+        (
+            ResponseError(
+                "UNBLOCKED force unblock from blocking operation, instance state changed"
+            ),
+            "UNBLOCKED",
+        ),
     ],
 )
 def test_a_refusal_is_told_apart_and_says_why_and_what_to_do(error: RedisError, code: str) -> None:
@@ -39,7 +49,9 @@ def test_a_refusal_is_told_apart_and_says_why_and_what_to_do(error: RedisError, 
     assert refused.code == code
     assert refused.why in str(refused)
     assert refused.fix
-    assert isinstance(refused, UNREACHABLE), "what waits for a server that is away waits for one that refuses"
+    assert isinstance(refused, UNREACHABLE), (
+        "what waits for a server that is away waits for one that refuses"
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,4 +71,6 @@ def test_all_else_is_none(error: RedisError) -> None:
 
 
 def test_it_is_searched_for_by_the_codes_of_the_server() -> None:
-    assert RefusedForNow("OOM").args == ("the server refuses writes for now: its memory is full (OOM)",)
+    assert RefusedForNow("OOM").args == (
+        "the server refuses writes for now: its memory is full (OOM)",
+    )

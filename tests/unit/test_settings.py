@@ -62,7 +62,9 @@ def test_an_unknown_name_is_refused_with_the_nearest(
     with pytest.raises(SettingsError, match=rf"{name} \(from \.env\) .* did you mean {nearest}\?"):
         settings_sources.load()
     monkeypatch.setenv(name, "1")
-    with pytest.raises(SettingsError, match=rf"{name} \(from the environment\) .* did you mean {nearest}\?"):
+    with pytest.raises(
+        SettingsError, match=rf"{name} \(from the environment\) .* did you mean {nearest}\?"
+    ):
         settings_sources.load()
 
 
@@ -76,7 +78,10 @@ def test_every_bad_value_is_told_with_name_origin_and_what_is_allowed(
         settings_sources.load(slots=0)
     text = str(error.value)
     assert len(text.splitlines()) == 4
-    assert "profile = prod (from environment; HALTPOINT_PROFILE): must be 'dev', 'standard' or 'strict'" in text
+    assert (
+        "profile = prod (from environment; HALTPOINT_PROFILE): must be 'dev', 'standard' "
+        "or 'strict'"
+    ) in text
     assert "slots = 0 (from flag; HALTPOINT_SLOTS)" in text
     assert "must be at most 65535" in text
     assert "unix://" in text
@@ -84,7 +89,9 @@ def test_every_bad_value_is_told_with_name_origin_and_what_is_allowed(
 
 
 def test_a_heartbeat_must_fit_into_its_lease() -> None:
-    with pytest.raises(SettingsError, match=r"heartbeat \(3 s\) must be at most half of lease \(2 s\)"):
+    with pytest.raises(
+        SettingsError, match=r"heartbeat \(3 s\) must be at most half of lease \(2 s\)"
+    ):
         settings_sources.load(lease="2s")
 
 
@@ -99,7 +106,9 @@ def test_broken_files_and_values_are_named(monkeypatch: pytest.MonkeyPatch, tmp_
             settings_sources.load()
 
 
-def test_explain_tells_the_origin_and_keeps_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_explain_tells_the_origin_and_keeps_secrets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HALTPOINT_REDIS_URL", "redis://me:hunter2@db:6379/0")
     (tmp_path / "haltpoint.toml").write_text("[gateway]\nadmin_key = 'sk-secret'\n")
@@ -119,9 +128,13 @@ def test_explain_tells_the_origin_and_keeps_secrets(monkeypatch: pytest.MonkeyPa
     assert "hunter2" not in repr(told)
 
 
-@pytest.mark.parametrize("url", ["redis://me:hunt/er@2@db:1/0", "unix:///run/db.sock?password=hunt/er@2&db=1"])
+@pytest.mark.parametrize(
+    "url", ["redis://me:hunt/er@2@db:1/0", "unix:///run/db.sock?password=hunt/er@2&db=1"]
+)
 def test_a_password_in_an_address_is_never_shown(url: str) -> None:
-    [told] = [each for each in settings_sources.explain(redis_url=url)[0] if each.name == "redis_url"]
+    [told] = [
+        each for each in settings_sources.explain(redis_url=url)[0] if each.name == "redis_url"
+    ]
     assert "hunt" not in told.value
     assert "***" in told.value
     assert url not in repr(settings_sources.load(redis_url=url))

@@ -15,11 +15,17 @@ def test_what_the_list_names_is_there() -> None:
     for line in named:
         file, _, function = line.partition("::")
         tree = ast.parse((CHECKOUT / file).read_text())
-        tests = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+        tests = {
+            node.name
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
         assert not function or function in tests, line
 
 
 def test_each_promise_has_its_story() -> None:
-    told = {promise for line in LINES if line.startswith("# R") for promise in PROMISE.findall(line)}
+    told = {
+        promise for line in LINES if line.startswith("# R") for promise in PROMISE.findall(line)
+    }
     page = (CHECKOUT / "docs" / "guarantees.md").read_text()
     assert told == set(re.findall(r"^\| (R\d+) \|", page, re.MULTILINE))

@@ -1,4 +1,6 @@
-"""The page about agents: its steps are whole files, its commands parse, its tables have every setting."""
+"""The page about agents: its steps are whole files, its commands parse, its tables have every
+setting.
+"""
 
 import re
 import shlex
@@ -31,7 +33,11 @@ def steps(folder: Path) -> list[Agents]:
 
 def test_each_step_from_one_agent_to_several_is_a_whole_file(tmp_path: Path) -> None:
     one, two, routed = steps(tmp_path)
-    assert [file.names for file in (one, two, routed)] == ["support", "support, billing", "support, billing"]
+    assert [file.names for file in (one, two, routed)] == [
+        "support",
+        "support, billing",
+        "support, billing",
+    ]
     assert [file.supervisor is None for file in (one, two, routed)] == [True, True, False]
     assert two.agents[0].agents == ("billing",)
     assert routed.supervisor == Supervisor(strategy=Strategy.LLM, tools=("find_order",))

@@ -1,4 +1,6 @@
-"""Traces: one root per chain, children under it, a wait written afterwards; a chain sampled out makes none."""
+"""Traces: one root per chain, children under it, a wait written afterwards; a chain sampled out
+makes none.
+"""
 
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -10,7 +12,8 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability import telemetry
 from haltpoint.runtime.observability.telemetry import Tracing
 
-CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"  # the example of the W3C recommendation
+# The example of the W3C recommendation.
+CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 def tracing(sampler: Sampler = ALWAYS_ON) -> tuple[Tracing, InMemorySpanExporter]:
@@ -35,10 +38,14 @@ def submitted(traced: Tracing, parent: str | None = None) -> str:
 def test_a_decision_is_a_child_of_the_submission_and_linked_to_its_cause() -> None:
     traced, spans = tracing()
     root = submitted(traced)
-    action = traced.start("execute_tool lookup", root, SpanKind.INTERNAL, {telemetry.TOOL_NAME: "lookup"})
+    action = traced.start(
+        "execute_tool lookup", root, SpanKind.INTERNAL, {telemetry.TOOL_NAME: "lookup"}
+    )
     cause = telemetry.context_of(action, None)
     telemetry.finish(action)
-    telemetry.finish(traced.start("process tool.completed", root, SpanKind.CONSUMER, {}, caused_by=cause))
+    telemetry.finish(
+        traced.start("process tool.completed", root, SpanKind.CONSUMER, {}, caused_by=cause)
+    )
 
     began, decided, acted = (
         one(spans, "invoke_agent haltpoint"),
@@ -64,7 +71,13 @@ def test_the_chain_joins_the_trace_of_its_caller() -> None:
 def test_the_wait_for_a_person_is_written_afterwards_with_status_ok() -> None:
     traced, spans = tracing()
     root = submitted(traced)
-    traced.record("wait_for_human clarification", root, 1_000, 61_000, {telemetry.REQUEST_KIND: "clarification"})
+    traced.record(
+        "wait_for_human clarification",
+        root,
+        1_000,
+        61_000,
+        {telemetry.REQUEST_KIND: "clarification"},
+    )
     wait = one(spans, "wait_for_human clarification")
     assert wait.status.status_code is StatusCode.OK
     assert (wait.start_time, wait.end_time) == (1_000_000_000, 61_000_000_000)

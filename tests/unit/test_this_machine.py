@@ -8,10 +8,22 @@ from haltpoint.runtime.config.this_machine import is_this_machine
 @pytest.mark.parametrize(
     "host",
     [
-        "localhost", "LOCALHOST", "localhost.", "models.localhost", "127.0.0.1", "127.8.9.1", "127.1", "2130706433",
-        "0x7f000001", "::1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "0.0.0.0", "::",
+        "localhost",
+        "LOCALHOST",
+        "localhost.",
+        "models.localhost",
+        "127.0.0.1",
+        "127.8.9.1",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "::1",
+        "0:0:0:0:0:0:0:1",
+        "::ffff:127.0.0.1",
+        "0.0.0.0",
+        "::",
     ],
-)  # fmt: skip
+)
 def test_this_machine_is_known_by_all_its_names(host: str) -> None:
     assert is_this_machine(host)
 
@@ -19,9 +31,20 @@ def test_this_machine_is_known_by_all_its_names(host: str) -> None:
 @pytest.mark.parametrize(
     "host",
     [
-        "", "notlocalhost", "localhost.example", "127.0.0.1.example", "10.0.0.1", "192.168.1.1", "128.1", "::2",
-        "::ffff:10.0.0.1", "models", "xn--localhost", "\x00", "gateway.internal",
+        "",
+        "notlocalhost",
+        "localhost.example",
+        "127.0.0.1.example",
+        "10.0.0.1",
+        "192.168.1.1",
+        "128.1",
+        "::2",
+        "::ffff:10.0.0.1",
+        "models",
+        "xn--localhost",
+        "\x00",
+        "gateway.internal",
     ],
-)  # fmt: skip
+)
 def test_another_machine_is_not_taken_for_this_one(host: str) -> None:
     assert not is_this_machine(host)

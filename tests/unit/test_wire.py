@@ -39,11 +39,15 @@ def message(**changes: Any) -> Any:
 
 
 def test_a_task_from_redis_cli_needs_only_id_source_type_and_data() -> None:
-    assert message() == TaskSubmitted(id="order-17", source="shop", data=Task(goal="Tell John I am late"))
+    assert message() == TaskSubmitted(
+        id="order-17", source="shop", data=Task(goal="Tell John I am late")
+    )
 
 
 def test_what_was_encoded_is_read_again() -> None:
-    sent = TaskSubmitted(id="1", source="s", subject="c", traceparent=TRACE, data=Task(goal="Tell John I am late"))
+    sent = TaskSubmitted(
+        id="1", source="s", subject="c", traceparent=TRACE, data=Task(goal="Tell John I am late")
+    )
     assert read(encode(sent)) == Decoded(sent)
 
 
@@ -55,7 +59,10 @@ def test_what_was_encoded_is_read_again() -> None:
         (b"nonsense", DeadLetterReason.BAD_JSON),
         (b"\xff\xfe", DeadLetterReason.BAD_ENCODING),
         (b'{"id":"\xed\xa0\x80"}', DeadLetterReason.BAD_ENCODING),
-        (b'{"id":"\\ud800","source":"s","type":"task.submitted.v1","data":{}}', DeadLetterReason.BAD_JSON),
+        (
+            b'{"id":"\\ud800","source":"s","type":"task.submitted.v1","data":{}}',
+            DeadLetterReason.BAD_JSON,
+        ),
         (b"[" * 200_000, DeadLetterReason.TOO_DEEP),
         (b'{"a":' * 41 + b"1" + b"}" * 41, DeadLetterReason.TOO_DEEP),
         (b" " * (MAX_MESSAGE + 1), DeadLetterReason.TOO_LARGE),
@@ -70,11 +77,19 @@ def test_what_was_encoded_is_read_again() -> None:
         (json.dumps(TASK | {"specversion": "0.3"}), DeadLetterReason.BAD_FIELDS),
         (json.dumps(TASK | {"id": ""}), DeadLetterReason.BAD_FIELDS),
         (json.dumps(TASK | {"data": {"goal": "x", "gaol": "y"}}), DeadLetterReason.BAD_FIELDS),
-        (json.dumps(TASK | {"data": {"goal": "x", "context": {"n": float("nan")}}}), DeadLetterReason.BAD_JSON),
-        (json.dumps(TASK | {"data": {"goal": "x", "context": {"n": float("inf")}}}), DeadLetterReason.BAD_JSON),
+        (
+            json.dumps(TASK | {"data": {"goal": "x", "context": {"n": float("nan")}}}),
+            DeadLetterReason.BAD_JSON,
+        ),
+        (
+            json.dumps(TASK | {"data": {"goal": "x", "context": {"n": float("inf")}}}),
+            DeadLetterReason.BAD_JSON,
+        ),
     ],
 )
-def test_what_is_no_message_is_rejected_with_its_reason(data: bytes | str, reason: DeadLetterReason) -> None:
+def test_what_is_no_message_is_rejected_with_its_reason(
+    data: bytes | str, reason: DeadLetterReason
+) -> None:
     rejected = read(data)
     assert isinstance(rejected, Rejected)
     assert rejected.reason is reason
@@ -108,7 +123,17 @@ def test_a_body_is_checked_though_it_is_not_parsed(body: bytes, reason: DeadLett
 
 @pytest.mark.parametrize(
     "trace",
-    ["", "nonsense", TRACE.upper(), f"00-{'0' * 32}-b7ad6b7169203331-01", "x" * 100, 7, None, {}, f"ff{TRACE[2:]}"],
+    [
+        "",
+        "nonsense",
+        TRACE.upper(),
+        f"00-{'0' * 32}-b7ad6b7169203331-01",
+        "x" * 100,
+        7,
+        None,
+        {},
+        f"ff{TRACE[2:]}",
+    ],
 )
 def test_a_bad_traceparent_is_dropped_and_no_error(trace: object) -> None:
     assert message(traceparent=trace) == message()

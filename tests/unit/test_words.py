@@ -1,4 +1,6 @@
-"""Pages and strings are in plain English: no phrases of a translation, no words for which the glossary has others."""
+"""Pages and strings are in plain English: no phrases of a translation, no words for which the
+glossary has others.
+"""
 
 import ast
 import re
@@ -19,7 +21,8 @@ PAGES = [
 DATA = ("prompting/",)
 """Measured prompts."""
 PUBLIC = (
-    "haltpoint/(tools|contracts|testing)/|haltpoint/(sync_)?client|haltpoint/(runs|faststream|__init__)|gateway/api"
+    "haltpoint/(tools|contracts|testing)/|haltpoint/(sync_)?client"
+    "|haltpoint/(runs|faststream|__init__)|gateway/api"
 )
 MODULES = [
     path
@@ -28,7 +31,9 @@ MODULES = [
     if not re.search("|".join(DATA), str(path))
 ]
 BANNED_IN_CODE = {
-    r"who (can|could|may|might|has|reads|writes|knows|wants) .* (is|are|must|may|can)\b": "name the person",
+    (
+        r"who (can|could|may|might|has|reads|writes|knows|wants) .* " r"(is|are|must|may|can)\b"
+    ): "name the person",
     r"tells? of": "says, shows, reports",
     r"(lies?|stands?) (in|on|under|beside|behind|at|there|above|below|between)": "is",
     r"bears?": "has",
@@ -46,11 +51,16 @@ BANNED_IN_CODE = {
 BANNED = BANNED_IN_CODE | {
     r"whoever|nobody|somebody": "name the person or the program",
     r"(is|are|was|were|be|been) told": "say who says it, or 'gets', 'hears', 'shows'",
-    r"what (is|was|has been) (cut|done|short|asked|said|taken|sent|left|refused|hit|lost|meant|wanted|over)": "a noun",
+    (
+        r"what (is|was|has been) "
+        r"(cut|done|short|asked|said|taken|sent|left|refused|hit|lost|meant|wanted|over)"
+    ): "a noun",
 }
 
 
-def banned_in(name: str, lines: Iterable[tuple[int, str]], phrases: Mapping[str, str] = BANNED) -> list[str]:
+def banned_in(
+    name: str, lines: Iterable[tuple[int, str]], phrases: Mapping[str, str] = BANNED
+) -> list[str]:
     return [
         f"{name}:{number}: {hit[0]!r}: write {better!r}"
         for number, line in lines
@@ -61,10 +71,19 @@ def banned_in(name: str, lines: Iterable[tuple[int, str]], phrases: Mapping[str,
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
 def test_no_page_has_a_banned_phrase(page: Path) -> None:
-    code = r"^```.*?^```$|<!-- matrix: begin.*matrix: end -->|^\| HP-.*?\|.*?\|"  # the last two are held by other tests
-    text = re.sub(code, lambda block: "\n" * block[0].count("\n"), page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    code = (
+        r"^```.*?^```$|<!-- matrix: " r"begin.*matrix: end -->|^\| HP-.*?\|.*?\|"
+    )  # the last two are held by other tests
+    text = re.sub(
+        code,
+        lambda block: "\n" * block[0].count("\n"),
+        page.read_text(),
+        flags=re.MULTILINE | re.DOTALL,
+    )
     lines = enumerate(text.splitlines(), 1)
-    assert banned_in(page.name, (line for line in lines if not line[1].startswith("    "))) == []  # a program's output
+    assert (
+        banned_in(page.name, (line for line in lines if not line[1].startswith("    "))) == []
+    )  # a program's output
 
 
 def strings_of(module: Path) -> Iterable[tuple[int, str]]:
@@ -73,14 +92,26 @@ def strings_of(module: Path) -> Iterable[tuple[int, str]]:
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     public = re.search(PUBLIC, str(module))
     docstrings = (
-        {} if public else {ast.get_docstring(node, clean=False) for node in nodes if isinstance(node, documented)}
+        {}
+        if public
+        else {
+            ast.get_docstring(node, clean=False) for node in nodes if isinstance(node, documented)
+        }
     )
     strings = ((node.lineno, node.value) for node in nodes if isinstance(node, ast.Constant))
-    return [(at, text) for at, text in strings if isinstance(text, str) and " " in text and text not in docstrings]
+    return [
+        (at, text)
+        for at, text in strings
+        if isinstance(text, str) and " " in text and text not in docstrings
+    ]
 
 
 def test_no_string_has_a_banned_phrase() -> None:
-    found = [fault for module in MODULES for fault in banned_in(str(module.relative_to(CHECKOUT)), strings_of(module))]
+    found = [
+        fault
+        for module in MODULES
+        for fault in banned_in(str(module.relative_to(CHECKOUT)), strings_of(module))
+    ]
     assert found == []
 
 
@@ -88,10 +119,14 @@ def code_words_of(module: Path) -> Iterable[tuple[int, str]]:
     """The comments and the docstrings of a module, line by line."""
     with module.open("rb") as text:
         for token in tokenize.tokenize(text.readline):
-            if token.type is tokenize.COMMENT or (token.type is tokenize.STRING and token.string.startswith('"""')):
+            if token.type is tokenize.COMMENT or (
+                token.type is tokenize.STRING and token.string.startswith('"""')
+            ):
                 yield from enumerate(token.string.splitlines(), token.start[0])
 
 
 def test_no_comment_and_no_docstring_has_a_banned_phrase() -> None:
     every = ((str(module.relative_to(CHECKOUT)), code_words_of(module)) for module in MODULES)
-    assert [fault for name, lines in every for fault in banned_in(name, lines, BANNED_IN_CODE)] == []
+    assert [
+        fault for name, lines in every for fault in banned_in(name, lines, BANNED_IN_CODE)
+    ] == []

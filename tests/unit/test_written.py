@@ -1,4 +1,6 @@
-"""Expressions that an operator writes: they run in linear time, or are refused with what they cannot do."""
+"""Expressions that an operator writes: they run in linear time, or are refused with what they
+cannot do.
+"""
 
 import time
 from contextlib import suppress
@@ -40,7 +42,9 @@ ORDINARY = [
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("expression", ORDINARY)
 def test_an_ordinary_expression_is_quick_on_any_text(expression: str, text: str) -> None:
-    """Python needs from 4.6 s to for ever: what counts is that the time grows with the text, and not how fast."""
+    """Python needs from 4.6 s to for ever: what counts is that the time grows with the text, and
+    not how fast.
+    """
     assert regex(expression) == expression
     began = time.process_time()
     next(fits(expression, TEXTS[text]), None)

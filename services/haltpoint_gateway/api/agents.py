@@ -22,16 +22,22 @@ def routes(gateway: Gateway) -> APIRouter:
 
     @router.get("", responses=responses())
     async def list_agents(who: Reader) -> AgentsView:
-        """Every agent of the file, with its chains under way and those that failed last; and the supervisor."""
+        """Every agent of the file, with its chains under way and those that failed last; and the
+        supervisor.
+        """
         agents = gateway.agents
         if not agents.agents:
             return AgentsView(items=())
         under_way = await gateway.store.agents.open_chains() if who.admin else {}
         failed = await gateway.views.chains(ChainStatus.FAILED, None, _LOOKED_AT, who.can_see)
-        served = [spec.name for spec in (await gateway.catalogue.recent()).values() if not spec.gone]
+        served = [
+            spec.name for spec in (await gateway.catalogue.recent()).values() if not spec.gone
+        ]
 
         def unserved(tools: tuple[str, ...] | None) -> tuple[str, ...]:
-            return tuple(glob for glob in tools or () if not any(fnmatchcase(name, glob) for name in served))
+            return tuple(
+                glob for glob in tools or () if not any(fnmatchcase(name, glob) for name in served)
+            )
 
         def view(agent: Agent) -> AgentView:
             own = [one for one in failed.items if one.agent == agent.name]
@@ -47,6 +53,8 @@ def routes(gateway: Gateway) -> APIRouter:
         said = agents.supervisor
         if said is None:
             return AgentsView(items=items)
-        return AgentsView(items=items, supervisor=structs.replace(said, prompt=""), unserved=unserved(said.tools))
+        return AgentsView(
+            items=items, supervisor=structs.replace(said, prompt=""), unserved=unserved(said.tools)
+        )
 
     return router

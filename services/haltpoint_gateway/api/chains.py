@@ -31,7 +31,10 @@ class Accepted(BaseModel):
 def accepted(chain_id: str) -> Accepted:
     """The links of a chain."""
     base = f"/v1/chains/{chain_id}"
-    return Accepted(chain_id=chain_id, links={"self": base, "events": f"{base}/events", "cancel": f"{base}/cancel"})
+    return Accepted(
+        chain_id=chain_id,
+        links={"self": base, "events": f"{base}/events", "cancel": f"{base}/cancel"},
+    )
 
 
 def no_chain(chain_id: str) -> Problem:
@@ -88,8 +91,8 @@ def routes(gateway: Gateway) -> APIRouter:
     ) -> object:
         """What happened, as JSON; or as it happens, with `Accept: text/event-stream`.
 
-        An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID continues after it, and ends
-        after the chain's final event.
+        An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID continues
+        after it, and ends after the chain's final event.
         """
         header = await views.header(chain_id, who.can_see)
         if header is None:
@@ -99,16 +102,28 @@ def routes(gateway: Gateway) -> APIRouter:
             return Page[EventView](items=part.events, next_cursor=part.place if part.more else None)
         after = last_event_id or query.cursor
         if after is not None and EVENT_ID.fullmatch(after) is None:
-            hint = "Send the id of the last event that you saw, or leave the header out to begin at the start."
-            raise Problem(422, "invalid_fields", f"Last-Event-ID {after!r} is not the id of an event.", hint=hint)
+            hint = (
+                "Send the id of the last event that you saw, or leave the header out "
+                "to begin at the start."
+            )
+            raise Problem(
+                422,
+                "invalid_fields",
+                f"Last-Event-ID {after!r} is not the id of an event.",
+                hint=hint,
+            )
         if header.status.final and after is not None and not await views.is_behind(chain_id, after):
             return Response(status_code=204)
         stream = follow(gateway.logs, gateway.watchers, chain_id, after)
-        return EventSourceResponse(stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        return EventSourceResponse(
+            stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        )
 
     @router.get("/{chain_id}/actions", responses=responses(404, 409))
     async def get_actions(chain_id: str, who: Reader) -> Page[ActionRecord]:
-        """The action log: one record for each action, in the order in which they began; secrets are starred."""
+        """The action log: one record for each action, in the order in which they began; secrets are
+        starred.
+        """
         found = await views.actions(chain_id, who.can_see)
         if found is None:
             raise no_chain(chain_id)
@@ -120,16 +135,29 @@ def routes(gateway: Gateway) -> APIRouter:
         responses={200: {"content": {"application/json": {}}}, **responses(404)},
     )
     async def get_result(chain_id: str, action_id: str, who: Reader) -> Response:
-        """The whole data of a result that was cut: its receipt says how large they are in `metadata.whole`."""
-        data = await views.whole(action_id, who.can_see) if chain_of(action_id) == chain_id else None
+        """The whole data of a result that was cut: its receipt says how large they are in
+        `metadata.whole`.
+        """
+        data = (
+            await views.whole(action_id, who.can_see) if chain_of(action_id) == chain_id else None
+        )
         if data is None:
-            hint = "GET the chain: a receipt without `whole` in its metadata holds all its data, or they were not kept."
-            raise Problem(404, "no_such_result", f"No uncut data are stored for {action_id!r}.", hint=hint)
+            hint = (
+                "GET the chain: a receipt without `whole` in its metadata holds all "
+                "its data, or they were not kept."
+            )
+            raise Problem(
+                404, "no_such_result", f"No uncut data are stored for {action_id!r}.", hint=hint
+            )
         return Response(data, media_type="application/json")
 
-    @router.post("/{chain_id}/feedback", status_code=204, responses=responses(400, 404, 409, 413, 415))
+    @router.post(
+        "/{chain_id}/feedback", status_code=204, responses=responses(400, 404, 409, 413, 415)
+    )
     async def give_feedback(chain_id: str, who: Submitter, body: Feedback) -> None:
-        """Say that a chain, or one of its actions, was wrong or right. It is in the log; wrongs are counted by tool."""
+        """Say that a chain, or one of its actions, was wrong or right. It is in the log; wrongs are
+        counted by tool.
+        """
         actions = await views.actions(chain_id, who.can_see)
         if actions is None:
             raise no_chain(chain_id)
@@ -139,8 +167,13 @@ def routes(gateway: Gateway) -> APIRouter:
         if body.action_id is not None:
             name = body.action_id if body.action_id in tools else f"{chain_id}.{body.action_id}"
             if name not in tools:
-                hint = "GET the chain's actions: the id is `action_id` there; it may be given without the chain's."
-                raise Problem(404, "no_such_action", f"The chain has no action {body.action_id!r}.", hint=hint)
+                hint = (
+                    "GET the chain's actions: the id is `action_id` there; it may be "
+                    "given without the chain's."
+                )
+                raise Problem(
+                    404, "no_such_action", f"The chain has no action {body.action_id!r}.", hint=hint
+                )
             tool = tools[name]
             fact["action_id"] = name
         status = await gateway.store.feedback(chain_id, fact, tool if body.wrong else None)
@@ -148,11 +181,20 @@ def routes(gateway: Gateway) -> APIRouter:
             raise no_chain(chain_id)
         if status is FeedbackStatus.FULL:
             hint = "The first 100 are in the log; GET the events to read them."
-            raise Problem(409, "too_much_feedback", f"The chain {chain_id!r} takes no more feedback.", hint=hint)
+            raise Problem(
+                409,
+                "too_much_feedback",
+                f"The chain {chain_id!r} takes no more feedback.",
+                hint=hint,
+            )
 
-    @router.post("/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415))
+    @router.post(
+        "/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415)
+    )
     async def cancel(chain_id: str, who: Submitter, body: Cancel | None = None) -> Accepted:
-        """Stop a chain. Actions that run finish; nothing else is dispatched. A repeat changes nothing."""
+        """Stop a chain. Actions that run finish; nothing else is dispatched. A repeat changes
+        nothing.
+        """
         if await views.header(chain_id, who.can_see) is None:
             raise no_chain(chain_id)
         match await gateway.store.cancel(_cancelled(chain_id, who, body.reason if body else "")):
@@ -166,15 +208,20 @@ def routes(gateway: Gateway) -> APIRouter:
 
     @router.post("/{chain_id}/undo", status_code=202, responses=responses(404, 409, 429))
     async def undo(chain_id: str, who: Submitter) -> UndoView:
-        """Undo what a chain that has ended did, the last deed first, in a chain of its own. A repeat undoes what is
-        still open.
+        """Undo what a chain that has ended did, the last deed first, in a chain of its own. A
+        repeat undoes what is still open.
         """
         header = await views.header(chain_id, who.can_see)
         if header is None:
             raise no_chain(chain_id)
         if (root := root_of(chain_id)) != chain_id:
             hint = f"Undo {root}, of which it is a part."
-            raise Problem(409, "part_of_a_chain", f"The chain {chain_id!r} is not undone by itself.", hint=hint)
+            raise Problem(
+                409,
+                "part_of_a_chain",
+                f"The chain {chain_id!r} is not undone by itself.",
+                hint=hint,
+            )
         if not header.status.final:
             hint = "Cancel it, or wait for its end."
             raise Problem(409, "chain_runs", f"The chain {chain_id!r} has not ended.", hint=hint)

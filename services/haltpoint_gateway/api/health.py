@@ -44,11 +44,22 @@ def routes(gateway: Gateway) -> APIRouter:
 
 
 def queue_metrics(queues: list[QueueState]) -> bytes:
-    """How many calls wait, run and rest, and for which limit (E6). No tenant is named: no key is needed here."""
+    """How many calls wait, run and rest, and for which limit (E6). No tenant is named: no key is
+    needed here.
+    """
     registry = CollectorRegistry()
-    waiting = Gauge("haltpoint_calls_waiting", "Calls that no worker has yet", ["queue"], registry=registry)
-    running = Gauge("haltpoint_calls_running", "Calls that workers have", ["queue"], registry=registry)
-    resting = Gauge("haltpoint_calls_resting", "Calls that wait for a limit", ["queue", "limit"], registry=registry)
+    waiting = Gauge(
+        "haltpoint_calls_waiting", "Calls that no worker has yet", ["queue"], registry=registry
+    )
+    running = Gauge(
+        "haltpoint_calls_running", "Calls that workers have", ["queue"], registry=registry
+    )
+    resting = Gauge(
+        "haltpoint_calls_resting",
+        "Calls that wait for a limit",
+        ["queue", "limit"],
+        registry=registry,
+    )
     for one in queues:
         waiting.labels(one.name).set(one.waiting)
         running.labels(one.name).set(one.running)

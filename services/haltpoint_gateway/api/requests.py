@@ -19,7 +19,9 @@ from haltpoint_gateway.queries import IdempotencyKey, RequestQuery
 
 
 def no_request(request_id: str) -> Problem:
-    """404, the same for a request that never was, one that is forgotten and one of another tenant."""
+    """404, the same for a request that never was, one that is forgotten and one of another
+    tenant.
+    """
     hint = "GET /v1/requests lists the open ones."
     return Problem(404, "no_such_request", f"No request has the id {request_id!r}.", hint=hint)
 
@@ -29,9 +31,15 @@ def routes(gateway: Gateway) -> APIRouter:
     router = APIRouter(prefix="/v1/requests", tags=["requests"])
 
     @router.get("", responses=responses())
-    async def list_requests(who: Reader, query: Annotated[RequestQuery, Query()]) -> Page[RequestView]:
-        """Questions to people: the open ones unless `status` says otherwise; urgent ones first, then the newest."""
-        return await gateway.views.requests(query.status, query.kind, query.cursor, query.limit, who.can_see)
+    async def list_requests(
+        who: Reader, query: Annotated[RequestQuery, Query()]
+    ) -> Page[RequestView]:
+        """Questions to people: the open ones unless `status` says otherwise; urgent ones first,
+        then the newest.
+        """
+        return await gateway.views.requests(
+            query.status, query.kind, query.cursor, query.limit, who.can_see
+        )
 
     @router.get("/{request_id}", responses=responses(404, 409))
     async def get_request(request_id: str, who: Reader) -> RequestView:
@@ -40,16 +48,27 @@ def routes(gateway: Gateway) -> APIRouter:
 
     @router.post("/{request_id}/answer", responses=responses(400, 404, 409, 410, 412, 413, 415))
     async def answer(
-        request_id: str, body: Annotated[Answer, Body()], who: Answerer, idempotency_key: IdempotencyKey = None
+        request_id: str,
+        body: Annotated[Answer, Body()],
+        who: Answerer,
+        idempotency_key: IdempotencyKey = None,
     ) -> RequestView:
-        """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not needed 412."""
-        return await take_answer(gateway, await seen(gateway, request_id, who), body, who, idempotency_key)
+        """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not
+        needed 412.
+        """
+        return await take_answer(
+            gateway, await seen(gateway, request_id, who), body, who, idempotency_key
+        )
 
     return router
 
 
 async def take_answer(
-    gateway: Gateway, request: RequestView, body: Answer, who: Principal, idempotency_key: str | None
+    gateway: Gateway,
+    request: RequestView,
+    body: Answer,
+    who: Principal,
+    idempotency_key: str | None,
 ) -> RequestView:
     """Give the answer; the request as it is then. Raises Problem."""
     chain = await gateway.views.header(request.chain_id, who.can_see)
@@ -58,7 +77,9 @@ async def take_answer(
     trace = chain.trace if chain else None
     token = f"{who.name}/{idempotency_key}" if idempotency_key else None
     record = approves(request, body, gateway.settings.limits.approval_ttl)
-    verdict = await gateway.inbox.answer(request.id, body, by=who.name, trace=trace, token=token, approves=record)
+    verdict = await gateway.inbox.answer(
+        request.id, body, by=who.name, trace=trace, token=token, approves=record
+    )
     if not isinstance(verdict, Taken):
         raise _refused(request.id, verdict)
     if request.status is RequestStatus.OPEN:  # else the same answer sent again
@@ -66,7 +87,9 @@ async def take_answer(
     return await seen(gateway, request.id, who)
 
 
-def _record_wait(tracing: Tracing, request: RequestView, trace: str | None, by: str, answered_at: int) -> None:
+def _record_wait(
+    tracing: Tracing, request: RequestView, trace: str | None, by: str, answered_at: int
+) -> None:
     attributes = {
         telemetry.REQUEST: request.id,
         telemetry.REQUEST_KIND: request.kind.value,
@@ -88,7 +111,9 @@ async def seen(gateway: Gateway, request_id: str, who: Principal) -> RequestView
 
 
 async def _check(gateway: Gateway, request: RequestView, answer: Answer) -> None:
-    """Refuse an answer that does not fit the question, with what would (B4: only ids that the tool has offered)."""
+    """Refuse an answer that does not fit the question, with what would (B4: only ids that the tool
+    has offered).
+    """
     field, faults = await faults_of(gateway.catalogue, request, answer)
     if faults:
         raise _unfit(request, field, faults)
@@ -110,7 +135,9 @@ def _refused(request_id: str, verdict: AnsweredAlready | Expired | Stale | Unkno
     """The name that this kind of "too late" has (R6)."""
     match verdict:
         case AnsweredAlready():
-            first = AnswerView(by=verdict.by, at=moment(verdict.at), answer=verdict.answer).model_dump(mode="json")
+            first = AnswerView(
+                by=verdict.by, at=moment(verdict.at), answer=verdict.answer
+            ).model_dump(mode="json")
             detail = f"{verdict.by or 'A person'} has already answered the request."
             hint = "The first answer counts; see `by`, `at` and `answer`."
             return Problem(409, "answered_already", detail, hint=hint, **first)

@@ -16,8 +16,12 @@ def routes(gateway: Gateway) -> APIRouter:
 
     @router.get("", responses=responses())
     async def stats(_: Admin, query: Annotated[StatsQuery, Query()]) -> StatsView:
-        """Calls, failures, questions, corrections, violations and strikes by tool and model, of all tenants."""
+        """Calls, failures, questions, corrections, violations and strikes by tool and model, of all
+        tenants.
+        """
         tools = await gateway.catalogue.read()
-        return await gateway.history.read(query.days, {name for name, spec in tools.items() if spec.may_clarify})
+        return await gateway.history.read(
+            query.days, {name for name, spec in tools.items() if spec.may_clarify}
+        )
 
     return router

@@ -37,24 +37,37 @@ def routes(gateway: Gateway) -> APIRouter:
             **responses(400, 409, 410, 412, 413, 415, 429),
             200: {
                 "model": RequestView,
-                "description": "The words answered the conversation's open question; `chain_id` is the root's chain.",
+                "description": (
+                    "The words answered the conversation's open question; "
+                    "`chain_id` is the root's chain."
+                ),
             },
         },
     )
     async def submit(
-        task: Annotated[Task, Body()], who: Submitter, request: Request, idempotency_key: IdempotencyKey = None
+        task: Annotated[Task, Body()],
+        who: Submitter,
+        request: Request,
+        idempotency_key: IdempotencyKey = None,
     ) -> Accepted | JSONResponse:
-        """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an end (R1).
+        """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an
+        end (R1).
 
-        In a conversation with one open question a goal that is nothing but yes, no, a number, or an option's id or
-        title is the answer to it (200 with the request, whose `chain_id` is that of the root's chain).
+        In a conversation with one open question a goal that is nothing but yes, no, a number, or an
+        option's id or title is the answer to it (200 with the request, whose `chain_id` is that of
+        the root's chain).
         """
         task = _owned(task, who)
         if fault := task_fault(task):
-            hint = "Give a `goal` or a `plan`, no `earlier`, and no `agent` for a task that the supervisor routes."
+            hint = (
+                "Give a `goal` or a `plan`, no `earlier`, and no `agent` for a task "
+                "that the supervisor routes."
+            )
             raise Problem(422, "invalid_fields", fault, hint=hint)
         key = idempotency_key
-        chain_id = new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)
+        chain_id = (
+            new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)
+        )
         refusal = _agent_refusal(task, gateway.agents)
         if refusal is None and task.plan is not None:
             refusal = await _refusal(task, task.plan, gateway)
@@ -65,12 +78,16 @@ def routes(gateway: Gateway) -> APIRouter:
                 raise refusal
             if (answered := await _answer(gateway, task, who, chain_id, key)) is not None:
                 return JSONResponse(answered.model_dump(mode="json"))
-        traceparent, root = gateway.tracing.submission(chain_id, task, request.headers.get("traceparent"))
+        traceparent, root = gateway.tracing.submission(
+            chain_id, task, request.headers.get("traceparent")
+        )
         submitted = await gateway.store.submit(task, chain_id=chain_id, trace=traceparent)
         if submitted.status is SubmitStatus.CONFLICT:
             hint = "Use a new Idempotency-Key for another task."
             detail = "Another task was submitted under this Idempotency-Key."
-            raise Problem(409, "idempotency_conflict", detail, hint=hint, **accepted(chain_id).model_dump())
+            raise Problem(
+                409, "idempotency_conflict", detail, hint=hint, **accepted(chain_id).model_dump()
+            )
         if submitted.status is SubmitStatus.ELSEWHERE:
             raise other_release(OtherReleaseError(chain_id))
         if submitted.status is SubmitStatus.BUSY:
@@ -85,12 +102,14 @@ def routes(gateway: Gateway) -> APIRouter:
 async def _answer(
     gateway: Gateway, task: Task, who: Principal, chain_id: str, idempotency_key: str | None
 ) -> RequestView | None:
-    """The request that the task answers (G5): the one open question of its conversation, of the same tenant and user,
-    with the chain of its root. None: it is a task, as is one that says more than its words. Raises Problem when the
-    question was closed meanwhile.
+    """The request that the task answers (G5): the one open question of its conversation, of the
+    same tenant and user, with the chain of its root. None: it is a task, as is one that says more
+    than its words. Raises Problem when the question was closed meanwhile.
     """
     conversations = gateway.store.conversations
-    words = Task(goal=task.goal, conversation_id=task.conversation_id, tenant=task.tenant, user=task.user)
+    words = Task(
+        goal=task.goal, conversation_id=task.conversation_id, tenant=task.tenant, user=task.user
+    )
     if task.conversation_id is None or task != words or not who.may(Scope.ANSWER):
         return None
     known = await conversations.answers(chain_id) if idempotency_key else None
@@ -112,10 +131,15 @@ async def _answer(
 
 
 def _agent_refusal(task: Task, agents: Agents) -> Problem | None:
-    """Why the agent that a task names cannot work on it: None when it can, or when it names none."""
+    """Why the agent that a task names cannot work on it: None when it can, or when it names
+    none.
+    """
     if task.agent is None or agents.named(task.agent) is not None:
         return None
-    no_file = "Name an agents file in HALTPOINT_AGENTS_FILE, and start the services again. Or leave `agent` out."
+    no_file = (
+        "Name an agents file in HALTPOINT_AGENTS_FILE, and start the services "
+        "again. Or leave `agent` out."
+    )
     hint = f"There are: {agents.names}." if agents.agents else no_file
     return Problem(422, "no_such_agent", f"There is no agent {task.agent!r}.", hint=hint)
 
@@ -133,10 +157,17 @@ async def _refusal(task: Task, plan: Plan, gateway: Gateway) -> Problem | None:
     return Problem(
         422,
         "invalid_plan",
-        f"The plan has {len(faults)} problems; it was not accepted." if faults[1:] else str(faults[0]),
-        hint="Fix what `errors` lists and submit it again; GET /v1/tools shows the tools and their schemas.",
+        f"The plan has {len(faults)} problems; it was not accepted."
+        if faults[1:]
+        else str(faults[0]),
+        hint="Fix what `errors` lists and submit it again; GET /v1/tools shows the tools "
+        "and their schemas.",
         errors=[
-            {"step_id": fault.step_id, "message": fault.message, "label": labels.get(fault.step_id or "")}
+            {
+                "step_id": fault.step_id,
+                "message": fault.message,
+                "label": labels.get(fault.step_id or ""),
+            }
             for fault in faults
         ],
     )
@@ -147,6 +178,14 @@ def _owned(task: Task, who: Principal) -> Task:
     if who.admin:
         return task if task.tenant is not None else msgspec.structs.replace(task, tenant=who.tenant)
     if task.tenant not in (None, who.tenant):
-        hint = "Leave `tenant` out: the task belongs to the tenant of the key. Only an admin key may name another."
-        raise Problem(403, "tenant_not_yours", f"This key may not submit for the tenant {task.tenant!r}.", hint=hint)
+        hint = (
+            "Leave `tenant` out: the task belongs to the tenant of the key. Only an "
+            "admin key may name another."
+        )
+        raise Problem(
+            403,
+            "tenant_not_yours",
+            f"This key may not submit for the tenant {task.tenant!r}.",
+            hint=hint,
+        )
     return msgspec.structs.replace(task, tenant=who.tenant)

@@ -14,16 +14,23 @@ def routes(gateway: Gateway) -> APIRouter:
 
     @router.get("", responses=responses())
     async def list_tools(_: Reader) -> Page[ToolSpec]:
-        """Every tool that a worker serves, by name: a tool leaves a minute after its last worker."""
+        """Every tool that a worker serves, by name: a tool leaves a minute after its last
+        worker.
+        """
         specs = await gateway.catalogue.read()
-        return Page[ToolSpec](items=tuple(specs[name] for name in sorted(specs) if not specs[name].gone))
+        return Page[ToolSpec](
+            items=tuple(specs[name] for name in sorted(specs) if not specs[name].gone)
+        )
 
     @router.get("/{name}", responses=responses(404))
     async def get_tool(name: str, _: Reader) -> ToolSpec:
         """One tool."""
         spec = (await gateway.catalogue.read()).get(name)
         if spec is None or spec.gone:
-            hint = "GET /v1/tools lists all tools; a worker must serve this one: haltpoint up tool-worker."
+            hint = (
+                "GET /v1/tools lists all tools; a worker must serve this one: "
+                "haltpoint up tool-worker."
+            )
             raise Problem(404, "no_such_tool", f"No tool has the name {name!r}.", hint=hint)
         return spec
 

@@ -1,7 +1,7 @@
 """Which JSON object is a call, and by which names models call its fields (C9).
 
-Names are compared without case and punctuation. A result, a declaration and plain data are no calls, whatever they
-name; what can be read in two ways is marked as ambiguous.
+Names are compared without case and punctuation. A result, a declaration and plain data are no
+calls, whatever they name; what can be read in two ways is marked as ambiguous.
 """
 
 import re
@@ -12,17 +12,49 @@ from typing import Any, Final
 CALLS: Final = ("toolcalls", "calls", "functioncalls", "tooluses")
 _NAMES: Final = ("toolname", "tool", "function", "recipientname")
 _NAMES_BESIDE_ARGUMENTS: Final = ("action", "name")  # of themselves they may be anything
-_ARGUMENTS: Final = ("arguments", "parameters", "args", "input", "params", "toolinput", "actioninput")
+_ARGUMENTS: Final = (
+    "arguments",
+    "parameters",
+    "args",
+    "input",
+    "params",
+    "toolinput",
+    "actioninput",
+)
 _WRAPPERS: Final = ("functioncall", "function", "tooluse", "toolcall")
-_PREFIXES: Final = re.compile(r"\A(?:functions|default_api)\.")  # names as OpenAI's and Google's models write them
+_PREFIXES: Final = re.compile(
+    r"\A(?:functions|default_api)\."
+)  # names as OpenAI's and Google's models write them
 FINAL: Final = "finalanswer"  # LangChain's action that is none: its input is the answer to the user
 _TYPES: Final = ("function", "tool_use", "tool_call", "function_call")
-_BESIDE: Final = ("type", "id", "callid", "toolcallid", "content", "reasoning", "thought", "nextstepdecision", "stepid")
-_OF_RESULTS: Final = ("success", "nextaction")  # a result that a model repeats is no call, whatever else it names
+_BESIDE: Final = (
+    "type",
+    "id",
+    "callid",
+    "toolcallid",
+    "content",
+    "reasoning",
+    "thought",
+    "nextstepdecision",
+    "stepid",
+)
+_OF_RESULTS: Final = (
+    "success",
+    "nextaction",
+)  # a result that a model repeats is no call, whatever else it names
 _KNOWN: Final = frozenset((*CALLS, *_NAMES, *_NAMES_BESIDE_ARGUMENTS, *_ARGUMENTS, *_WRAPPERS))
 CONTENT: Final = (
-    "content", "response", "answer", "finalanswer", "reply", "summary", "message", "text", "output", "result",
-)  # fmt: skip
+    "content",
+    "response",
+    "answer",
+    "finalanswer",
+    "reply",
+    "summary",
+    "message",
+    "text",
+    "output",
+    "result",
+)
 """Fields that hold words by their names, the likeliest first."""
 
 
@@ -51,8 +83,8 @@ def bare_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WishedCall:
-    """Tool and arguments as they are written. `ambiguous`: they are written twice and differ. `expected`: what the call
-    is to bring. `bare`: it has no field for arguments.
+    """Tool and arguments as they are written. `ambiguous`: they are written twice and differ.
+    `expected`: what the call is to bring. `bare`: it has no field for arguments.
     """
 
     name: str
@@ -67,15 +99,28 @@ def as_call(value: object, *, wrapped: bool = False) -> WishedCall | None:
     if not isinstance(value, dict):
         return None
     named = fields(value)
-    inner = [] if wrapped else [named[name] for name in _WRAPPERS if isinstance(named.get(name), dict)]
+    inner = (
+        [] if wrapped else [named[name] for name in _WRAPPERS if isinstance(named.get(name), dict)]
+    )
     if inner:
         call = as_call(inner[0], wrapped=True)
-        beside = len(inner) > 1 or any(isinstance(named.get(name), str) for name in _NAMES) or _more_calls(named)
+        beside = (
+            len(inner) > 1
+            or any(isinstance(named.get(name), str) for name in _NAMES)
+            or _more_calls(named)
+        )
         return replace(call, ambiguous=call.ambiguous or beside) if call else None
     arguments = [named[name] for name in _ARGUMENTS if name in named]
     names = [named[name] for name in _NAMES if isinstance(named.get(name), str)]
-    if names or wrapped or isinstance(next(iter(arguments), None), dict | str) or named.get("type") in _TYPES:
-        names += [named[name] for name in _NAMES_BESIDE_ARGUMENTS if isinstance(named.get(name), str)]
+    if (
+        names
+        or wrapped
+        or isinstance(next(iter(arguments), None), dict | str)
+        or named.get("type") in _TYPES
+    ):
+        names += [
+            named[name] for name in _NAMES_BESIDE_ARGUMENTS if isinstance(named.get(name), str)
+        ]
     if not names or plain(names[0]) == FINAL or _is_no_call(named, wrapped=wrapped):
         return None
     twice = len(arguments) > 1 or any(name != names[0] for name in names) or says_twice(value)
@@ -90,7 +135,9 @@ def is_call(value: object, tools: Container[str]) -> bool:
 
 
 def names_no_tool(value: object) -> bool:
-    """Whether this object has the two keys of a call, and where its tool should stand is no name (C6)."""
+    """Whether this object has the two keys of a call, and where its tool should stand is no name
+    (C6).
+    """
     named = fields(value) if isinstance(value, dict) else {}
     nameless = any(name in named and not isinstance(named[name], str | dict) for name in _NAMES)
     return nameless and any(name in named for name in _ARGUMENTS)
@@ -101,11 +148,22 @@ def _more_calls(named: dict[str, Any]) -> bool:
 
 
 def _is_no_call(named: dict[str, Any], *, wrapped: bool) -> bool:
-    """Whether this is a result, a tool's declaration, an entry of a list (of hammers), or by its own word no call."""
+    """Whether this is a result, a tool's declaration, an entry of a list (of hammers), or by its
+    own word no call.
+    """
     schema = named.get("parameters")
     declares = "description" in named and isinstance(schema, dict) and "properties" in schema
-    listed = not wrapped and not any(name in named for name in (*_ARGUMENTS, *_BESIDE, *CALLS)) and len(named) > 1
-    return declares or listed or any(name in named for name in _OF_RESULTS) or named.get("shouldcalltool") is False
+    listed = (
+        not wrapped
+        and not any(name in named for name in (*_ARGUMENTS, *_BESIDE, *CALLS))
+        and len(named) > 1
+    )
+    return (
+        declares
+        or listed
+        or any(name in named for name in _OF_RESULTS)
+        or named.get("shouldcalltool") is False
+    )
 
 
 def says_twice(value: dict[str, Any]) -> bool:

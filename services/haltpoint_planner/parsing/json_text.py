@@ -1,6 +1,7 @@
 """Finding JSON in what a model wrote, within limits, without ever raising.
 
-Everything here is linear in the length of the text, and nothing is parsed before its size and depth are known.
+Everything here is linear in the length of the text, and nothing is parsed before its size and depth
+are known.
 """
 
 import json
@@ -14,7 +15,9 @@ import json_repair
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
 
-_MENDABLE: Final = 16 * 1024  # characters, and brackets: json_repair takes up to their product in some texts
+_MENDABLE: Final = (
+    16 * 1024
+)  # characters, and brackets: json_repair takes up to their product in some texts
 _MENDABLE_BRACKETS: Final = 256
 _RESTARTS: Final = 32  # how often the search begins anew behind a bracket that leads nowhere
 _MOST_VALUES: Final = 500
@@ -39,19 +42,25 @@ class Found:
 
 
 class _Reader:
-    """One strict reading. Values that JSON or our wire cannot hold become null, and the reading `repaired`."""
+    """One strict reading. Values that JSON or our wire cannot hold become null, and the reading
+    `repaired`.
+    """
 
     def __init__(self) -> None:
         self.repaired = False
 
     def object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
-        if len(value) != len(pairs):  # Which of the two was meant? Nobody knows: the last one, and not trusted.
+        if len(value) != len(
+            pairs
+        ):  # Which of the two was meant? Nobody knows: the last one, and not trusted.
             self.repaired = True
         return value
 
     def clean(self, value: Any, depth: int = 0) -> Any:
-        """The value with clean strings and finite numbers. Raises ValueError when it is too deep."""
+        """The value with clean strings and finite numbers. Raises ValueError when it is too
+        deep.
+        """
         if depth > 2 * MAX_DEPTH:
             raise ValueError(depth)
         if isinstance(value, str):
@@ -60,21 +69,28 @@ class _Reader:
             self.repaired = True
             return None
         if isinstance(value, dict):
-            return {without_surrogates(str(key)): self.clean(item, depth + 1) for key, item in value.items()}
+            return {
+                without_surrogates(str(key)): self.clean(item, depth + 1)
+                for key, item in value.items()
+            }
         if isinstance(value, list):
             return [self.clean(item, depth + 1) for item in value]
         return value
 
 
 def without_surrogates(text: str) -> str:
-    """The text with surrogate pairs joined and lone ones replaced by U+FFFD: what UTF-8 can hold."""
+    """The text with surrogate pairs joined and lone ones replaced by U+FFFD: what UTF-8 can
+    hold.
+    """
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def parse(text: str, *, limit: int = MAX_BODY, depth: int = MAX_DEPTH) -> Found | None:
-    """The whole text as one JSON value; None when it is none, is longer than `limit` or deeper than `depth`."""
+    """The whole text as one JSON value; None when it is none, is longer than `limit` or deeper than
+    `depth`.
+    """
     if len(text) > limit or _is_deeper(text, depth):
         return None
     reader = _Reader()
@@ -90,9 +106,11 @@ def _integer(digits: str) -> float:
 
 
 def values_in(text: str, position: int = 0) -> Iterator[tuple[int, int, Found]]:
-    """Every JSON object or list behind `position`, with where it begins and ends. Text over MAX_BODY has none.
+    """Every JSON object or list behind `position`, with where it begins and ends. Text over
+    MAX_BODY has none.
 
-    Behind a bracket that is never closed the text may be a broken piece of something larger: `repaired`.
+    Behind a bracket that is never closed the text may be a broken piece of something larger:
+    `repaired`.
     """
     if len(text) > MAX_BODY:
         return
@@ -115,7 +133,9 @@ def leaves_open(text: str) -> bool:
 
 
 def mend(text: str) -> Found | None:
-    """The last resort (C9): what the text may have meant as JSON. It closes what was cut off, hence `repaired`."""
+    """The last resort (C9): what the text may have meant as JSON. It closes what was cut off, hence
+    `repaired`.
+    """
     if len(text) > _MENDABLE or text.count("{") + text.count("[") > _MENDABLE_BRACKETS:
         return None
     try:
@@ -125,7 +145,9 @@ def mend(text: str) -> Found | None:
 
 
 def _outermost(text: str, position: int = 0) -> Iterator[tuple[int, int | None]]:
-    """Where the outermost brackets open and are closed, None when they are not. Quotes outside of them are prose."""
+    """Where the outermost brackets open and are closed, None when they are not. Quotes outside of
+    them are prose.
+    """
     while match := _OPENING.search(text, position):
         end = _end_of(text, match.start())
         yield match.start(), end
@@ -133,7 +155,9 @@ def _outermost(text: str, position: int = 0) -> Iterator[tuple[int, int | None]]
 
 
 def _end_of(text: str, start: int) -> int | None:
-    """Where the bracket at `start` is closed; None when something else comes first, or it goes too deep."""
+    """Where the bracket at `start` is closed; None when something else comes first, or it goes too
+    deep.
+    """
     open_brackets: list[str] = []
     for bracket, end in brackets(text, start, _TOKEN, _STRING_END):
         if bracket in "{[":
@@ -148,7 +172,9 @@ def _end_of(text: str, start: int) -> int | None:
 
 
 def _is_deeper(text: str, depth: int) -> bool:
-    """Whether brackets are nested more than so many levels deep; most texts have not so many of them at all."""
+    """Whether brackets are nested more than so many levels deep; most texts have not so many of
+    them at all.
+    """
     if text.count("{") + text.count("[") <= depth:
         return False
     deepest = level = 0
@@ -161,7 +187,9 @@ def _is_deeper(text: str, depth: int) -> bool:
 def brackets(
     text: str, position: int, token: re.Pattern[str], string_end: Mapping[str, re.Pattern[str]]
 ) -> Iterator[tuple[str, int]]:
-    """The brackets behind `position` and where each ends. Strings are skipped; one that does not end is the last."""
+    """The brackets behind `position` and where each ends. Strings are skipped; one that does not
+    end is the last.
+    """
     while match := token.search(text, position):
         position = match.end()
         if (ending := string_end.get(match[0])) is None:

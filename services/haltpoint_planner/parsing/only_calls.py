@@ -1,6 +1,8 @@
-"""A reply that is nothing but calls of known tools, markers aside (C9): as Python, or as dicts whose keys are tools.
+"""A reply that is nothing but calls of known tools, markers aside (C9): as Python, or as dicts
+whose keys are tools.
 
-The same beside words is shown, not called. What is a call by its form and cannot be read is one without arguments.
+The same beside words is shown, not called. What is a call by its form and cannot be read is one
+without arguments.
 """
 
 import re
@@ -15,13 +17,16 @@ from haltpoint_planner.parsing.python_calls import begun_call, has_comments, pyt
 from haltpoint_planner.parsing.wrapped import said_in, words_in
 
 MARKERS: Final = (
-    r"```[\w-]*[ \t]*|<\|(?:start|(?:header_)?start(?:_header_id)?|im_start)\|>assistant|<\|channel\|>\w+"
+    r"```[\w-]*[ \t]*|<\|(?:start|(?:header_)?start(?:_header_id)?|im_start)\|>assistant"
+    r"|<\|channel\|>\w+"
     r"|</?(?:[|｜]DSML[|｜]|\w+:)?(?:tools|(?:tool|function)_calls?)>|</function>|\[/?TOOL_CALLS\]|<[|｜][^<>|｜\s]{1,48}[|｜]>"
 )
 _ENDS: Final = rf"(?!```py)(?:{MARKERS}|-{{3}}\s*JSON_OUTPUT_(?:START|END)\s*-{{3}})"
 _FIRST: Final = re.compile(rf"\A(?:\s*+(?:{_ENDS}|tool_code\s*?\n))*+", re.IGNORECASE)
 _LAST: Final = re.compile(rf"(?:{_ENDS}\s*+)++\Z", re.IGNORECASE)
-"""Markers at the ends of a reply that is nothing but calls; a fence of Python is an answer in code."""
+"""Markers at the ends of a reply that is nothing but calls; a fence of Python is an answer in
+code.
+"""
 
 _NAME: Final = r"([\w.-]{1,128})"
 _FORMS: Final = re.compile(
@@ -35,7 +40,9 @@ _FORMS: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-"""Replies that are a call by their form, which no reader knows; or prose, when the name is no tool's."""
+"""Replies that are a call by their form, which no reader knows; or prose, when the name is no
+tool's.
+"""
 
 _OF_DATA: Final = re.compile(
     rf"""<{_NAME}(?:\s[^<>]*)?>.*</\1> | <{_NAME}(?:\s[^<>]*)?/>(?:\s*<.*)?
@@ -45,14 +52,43 @@ _OF_DATA: Final = re.compile(
 """Such forms that plain data has as well."""
 
 _COMMON: Final = (
-    "a", "article", "body", "code", "data", "details", "div", "html", "item", "items", "label", "link", "list",
-    "map", "menu", "object", "p", "report", "result", "results", "section", "span", "style", "summary", "table",
-    "text", "time", "title", "value", "video",
-)  # fmt: skip
+    "a",
+    "article",
+    "body",
+    "code",
+    "data",
+    "details",
+    "div",
+    "html",
+    "item",
+    "items",
+    "label",
+    "link",
+    "list",
+    "map",
+    "menu",
+    "object",
+    "p",
+    "report",
+    "result",
+    "results",
+    "section",
+    "span",
+    "style",
+    "summary",
+    "table",
+    "text",
+    "time",
+    "title",
+    "value",
+    "video",
+)
 """Names that data has: one of these is a tool's only beside an argument of it."""
 
 QUOTES: Final = "\"'`´¨˝«»‘’‚‛“”„‟‹›⹂「」『』〝〞〟﹁﹂﹃﹄＂＇｢｣❛❜❝❞❟❠🙶🙷🙸ʼ՚՛׳״′″‴⁗‵‶‷ʹʺˮ"
-"""The quotation marks of all scripts (Unicode's Quotation_Mark), their ornaments, and what stands for them."""
+"""The quotation marks of all scripts (Unicode's Quotation_Mark), their ornaments, and what stands
+for them.
+"""
 
 _BLANKS: Final = " \t\r\n"
 _BULLETS: Final = ">-•✅"
@@ -83,11 +119,15 @@ def quoted_calls(text: str, tools: Mapping[str, ToolSpec]) -> list[Found]:
 
 
 def _formed(text: str, tools: Mapping[str, ToolSpec]) -> str:
-    """The known tool that a text calls by its form, in a dialect that is not read; "" when it is words."""
+    """The known tool that a text calls by its form, in a dialect that is not read; "" when it is
+    words.
+    """
     for form in (_FORMS, _OF_DATA):
         found = form.fullmatch(text)
         name = next(filter(None, found.groups()), "") if found else ""
-        if bare_name(name) in tools and not (form is _OF_DATA and _is_data(bare_name(name), text, tools)):
+        if bare_name(name) in tools and not (
+            form is _OF_DATA and _is_data(bare_name(name), text, tools)
+        ):
             return name
     return ""
 
@@ -95,7 +135,9 @@ def _formed(text: str, tools: Mapping[str, ToolSpec]) -> str:
 def _is_data(name: str, text: str, tools: Mapping[str, ToolSpec]) -> bool:
     """Whether a common name is one of data here: no argument of the tool is written beside it."""
     arguments = tools[name].parameters.get("properties") or {}
-    return name in _COMMON and not any(re.search(rf"\b{re.escape(argument)}\b", text) for argument in arguments)
+    return name in _COMMON and not any(
+        re.search(rf"\b{re.escape(argument)}\b", text) for argument in arguments
+    )
 
 
 def _without_markers(text: str) -> str:
@@ -108,7 +150,9 @@ def _keyed(found: Found, tools: Mapping[str, ToolSpec]) -> list[Found]:
     """The calls in a value of which every key is a tool's name; else the value itself."""
     entries = found.value if isinstance(found.value, list) else [found.value]
     named = [pair for entry in entries if isinstance(entry, dict) for pair in entry.items()]
-    keyed = entries and all(isinstance(entry, dict) for entry in entries) and not words_in(found.value)
+    keyed = (
+        entries and all(isinstance(entry, dict) for entry in entries) and not words_in(found.value)
+    )
     if found.tool or not keyed or not all(bare_name(name) in tools for name, _ in named):
         return [found]
     if any(item and _is_data(bare_name(name), str(item), tools) for name, item in named):
@@ -121,4 +165,6 @@ def called_in(found: Found, tools: Container[str]) -> list[str]:
     if found.tool:
         return [found.tool]
     told = said_in(found.value, tools, alone=False)
-    return [call.name for item in (told.calls if told else ()) if (call := as_call(item)) is not None]
+    return [
+        call.name for item in (told.calls if told else ()) if (call := as_call(item)) is not None
+    ]

@@ -1,7 +1,9 @@
-"""The parameters of a chat completion that some servers refuse and others need, learned for each model (C10).
+"""The parameters of a chat completion that some servers refuse and others need, learned for each
+model (C10).
 
-One refusal takes away one parameter: a server that does not know `max_tokens` still gets `tool_choice`. A limit of
-tokens that is too large beside a long prompt is taken away for this one question only.
+One refusal takes away one parameter: a server that does not know `max_tokens` still gets
+`tool_choice`. A limit of tokens that is too large beside a long prompt is taken away for this one
+question only.
 """
 
 import re
@@ -19,11 +21,14 @@ OPTIONAL: Final = (
     "response_format",
     "stream_options",
 )
-_NAMED: Final = re.compile(rf"(?<![\w-])(?:{'|'.join(OPTIONAL)}|(?:non-)?stream(?:ing)?)(?!\w)", re.IGNORECASE)
+_NAMED: Final = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(OPTIONAL)}|(?:non-)?stream(?:ing)?)(?!\w)", re.IGNORECASE
+)
 _LONGER: Final = "max_completion_tokens"
 _LIMITS: Final = frozenset({"max_tokens", _LONGER})
 _VALUE: Final = re.compile(
-    r"too (?:large|big|high|long)|exceed|at (?:most|least)|m(?:ax|in)imum|(?:less|more|greater) than|range| [<>]=? ?\d",
+    r"too (?:large|big|high|long)|exceed|at "
+    r"(?:most|least)|m(?:ax|in)imum|(?:less|more|greater) than|range| [<>]=? ?\d",
     re.IGNORECASE,
 )
 """Words that refuse a limit's value, and not the parameter."""
@@ -34,8 +39,8 @@ _INNER: Final = ("error", "message", "msg", "detail", "errors", "error_message")
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What one model's server takes: all but `without`, the limit of tokens under its own name, streamed or not; and
-    what this one question does without (`once`).
+    """What one model's server takes: all but `without`, the limit of tokens under its own name,
+    streamed or not; and what this one question does without (`once`).
     """
 
     without: frozenset[str] = frozenset()
@@ -51,7 +56,9 @@ class Parameters:
         return {name: value for name, value in told.items() if name not in self.without | self.once}
 
     def after(self, refusal: str, sent: dict[str, Any]) -> Self | None:
-        """What is left when the server has refused `sent` with this body; None when it names none of `OPTIONAL`."""
+        """What is left when the server has refused `sent` with this body; None when it names none
+        of `OPTIONAL`.
+        """
         for name in _named(refusal):
             if name in _LIMITS and not _LIMITS.isdisjoint(sent) and _VALUE.search(refusal):
                 return replace(self, once=_LIMITS)
@@ -74,7 +81,9 @@ class Parameters:
 
 
 def _named(refusal: str) -> Iterator[str]:
-    """The parameters that a refusal names: first in `param` (OpenAI) or `loc` (FastAPI), then in its words."""
+    """The parameters that a refusal names: first in `param` (OpenAI) or `loc` (FastAPI), then in
+    its words.
+    """
     found = parse(refusal, depth=_ERROR_DEPTH)
     parts = list(_parts(refusal if found is None else found.value))
     own = [str(part.get("param") or part.get("loc")) for part in parts if isinstance(part, dict)]
@@ -83,8 +92,16 @@ def _named(refusal: str) -> Iterator[str]:
 
 
 def _parts(error: Any) -> Iterator[Any]:
-    """An error and those in it. What it quotes of the request (`input` of FastAPI's errors) names nothing."""
+    """An error and those in it. What it quotes of the request (`input` of FastAPI's errors) names
+    nothing.
+    """
     yield error
-    inner = map(error.get, _INNER) if isinstance(error, dict) else error if isinstance(error, list) else ()
+    inner = (
+        map(error.get, _INNER)
+        if isinstance(error, dict)
+        else error
+        if isinstance(error, list)
+        else ()
+    )
     for part in inner:
         yield from _parts(part)

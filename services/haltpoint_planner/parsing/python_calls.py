@@ -1,4 +1,6 @@
-"""Python in a reply: calls with literal arguments, `[name(key="value")]`, and literals; read, and never run (C9)."""
+"""Python in a reply: calls with literal arguments, `[name(key="value")]`, and literals; read, and
+never run (C9).
+"""
 
 import ast
 import math
@@ -28,7 +30,8 @@ _STRING_END: Final = {
 
 
 def python_in(text: str) -> list[Found] | None:
-    """The calls and the objects and lists that a text consists of; None when it consists of anything else.
+    """The calls and the objects and lists that a text consists of; None when it consists of
+    anything else.
 
     A call with arguments that are no literals has no value.
     """
@@ -50,7 +53,9 @@ def literal_in(text: str) -> Found | None:
 
 
 def begun_call(text: str, tools: Container[str] | None = None) -> str | None:
-    """The first of `tools` (any, when None) that is called in a text of nothing but calls, also when it is cut off."""
+    """The first of `tools` (any, when None) that is called in a text of nothing but calls, also
+    when it is cut off.
+    """
     position, named = 0, None
     while opening := _CALL.match(text, position):
         name = _short(opening[1])
@@ -69,7 +74,9 @@ def has_comments(text: str) -> bool:
 
 def _found(statement: ast.stmt) -> list[Found]:
     value = statement.value if isinstance(statement, ast.Expr) else None
-    entries = [_call_in(entry) for entry in (value.elts if isinstance(value, ast.List) else [value])]
+    entries = [
+        _call_in(entry) for entry in (value.elts if isinstance(value, ast.List) else [value])
+    ]
     calls = [entry for entry in entries if entry is not None]
     if calls and len(calls) == len(entries):
         return [_call(call) for call in calls]
@@ -95,7 +102,9 @@ def _call(call: ast.Call) -> Found:
     try:
         if call.args or "" in names or len(set(names)) < len(names):
             raise ValueError(names)
-        return Found({keyword.arg: _literal(keyword.value) for keyword in call.keywords}, tool=_short(name))
+        return Found(
+            {keyword.arg: _literal(keyword.value) for keyword in call.keywords}, tool=_short(name)
+        )
     except ValueError:
         return Found(None, tool=_short(name))
 
@@ -113,18 +122,28 @@ def _short(name: str) -> str:
 
 
 def _literal(node: ast.expr) -> Any:
-    """The value of an expression. Raises ValueError when it would have to be run, or JSON does not know its value."""
+    """The value of an expression. Raises ValueError when it would have to be run, or JSON does not
+    know its value.
+    """
     match node:
-        case ast.Constant(value=value) if value is None or isinstance(value, str | bool) or _is_number(value):
+        case ast.Constant(value=value) if (
+            value is None or isinstance(value, str | bool) or _is_number(value)
+        ):
             return value
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)) if _is_number(number):
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)) if (
+            _is_number(number)
+        ):
             return -number
         case ast.Name(id=name) if name in _JSON_NAMES:
             return _JSON_NAMES[name]
         case ast.List(elts=items) | ast.Tuple(elts=items):
             return [_literal(item) for item in items]
         case ast.Dict(keys=keys, values=values):
-            names = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+            names = [
+                key.value
+                for key in keys
+                if isinstance(key, ast.Constant) and isinstance(key.value, str)
+            ]
             if len(set(names)) == len(keys):
                 return dict(zip(names, map(_literal, values), strict=True))
         case _:

@@ -1,7 +1,8 @@
-"""What a model's server sent, in whatever provider's shape, as one value: words, native calls, tokens.
+"""What a model's server sent, in whatever provider's shape, as one value: words, native calls,
+tokens.
 
-OpenAI's chat completions are asked for; proxies pass on Anthropic's messages and Gemini's candidates as they are, and
-so these are read too (C9).
+OpenAI's chat completions are asked for; proxies pass on Anthropic's messages and Gemini's
+candidates as they are, and so these are read too (C9).
 """
 
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,9 @@ REPLY_DEPTH: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class NativeCall:
-    """A call in the provider's own field. `arguments` is whatever stood there: an object, JSON text, anything."""
+    """A call in the provider's own field. `arguments` is whatever stood there: an object, JSON
+    text, anything.
+    """
 
     name: str
     arguments: object
@@ -24,7 +27,9 @@ class NativeCall:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One thing that the model said. `cut`: it ran out of tokens in the middle; `repaired`: the body was not clean."""
+    """One thing that the model said. `cut`: it ran out of tokens in the middle; `repaired`: the
+    body was not clean.
+    """
 
     content: str = ""
     calls: tuple[NativeCall, ...] = ()
@@ -43,7 +48,9 @@ def read_reply(body: str) -> Reply | None:
 
 
 def message_in(value: object) -> Reply | None:
-    """The reply that a model wrote out as JSON in its words: a body, a message, a list of blocks; None for data."""
+    """The reply that a model wrote out as JSON in its words: a body, a message, a list of blocks;
+    None for data.
+    """
     if isinstance(value, list):
         value = {"content": value}
     if not isinstance(value, dict):
@@ -55,7 +62,9 @@ def message_in(value: object) -> Reply | None:
 
 
 def blocks_in(content: object) -> tuple[str, list[NativeCall]]:
-    """Words and calls of a message's content: a text, or a list of blocks or parts. Blocks of thinking are left out."""
+    """Words and calls of a message's content: a text, or a list of blocks or parts. Blocks of
+    thinking are left out.
+    """
     if isinstance(content, str):
         return content, []
     words: list[str] = []
@@ -109,7 +118,11 @@ def _gemini(answer: dict[str, Any], candidate: dict[str, Any]) -> Reply:
 
 def _call(called: object, arguments: str) -> list[NativeCall]:
     """The call that an object is, with its arguments in this field."""
-    return [NativeCall(str(called.get("name") or ""), called.get(arguments))] if isinstance(called, dict) else []
+    return (
+        [NativeCall(str(called.get("name") or ""), called.get(arguments))]
+        if isinstance(called, dict)
+        else []
+    )
 
 
 def _usage(usage: object, asked: str, said: str) -> Usage:

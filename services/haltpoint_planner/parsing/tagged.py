@@ -1,11 +1,13 @@
-"""Calls whose tool is named outside of the JSON, as models write them when their server does not translate them.
+"""Calls whose tool is named outside of the JSON, as models write them when their server does not
+translate them.
 
-A JSON object with the tool's name right before it: Llama's <function=name>{...}, Mistral's [TOOL_CALLS]name[ARGS]{...},
-the tokens of DeepSeek and Kimi, the channels of gpt-oss, and ReAct's "Action:" and "Action Input:". And blocks without
-JSON: parameters as tags (Qwen3-Coder, Anthropic's old form, MiniMax, DeepSeek V3.2, GLM), and Python calls behind
-Llama's <|python_tag|>.
+A JSON object with the tool's name right before it: Llama's <function=name>{...}, Mistral's
+[TOOL_CALLS]name[ARGS]{...}, the tokens of DeepSeek and Kimi, the channels of gpt-oss, and ReAct's
+"Action:" and "Action Input:". And blocks without JSON: parameters as tags (Qwen3-Coder, Anthropic's
+old form, MiniMax, DeepSeek V3.2, GLM), and Python calls behind Llama's <|python_tag|>.
 
-A call is only what has such a form, to the letter; everything else is prose (C9). Linear, and never raises.
+A call is only what has such a form, to the letter; everything else is prose (C9). Linear, and never
+raises.
 """
 
 import re
@@ -26,7 +28,10 @@ _HEADS: Final = (
     rf"\[TOOL_CALLS\]\s*{_NAME}(?:\[CALL_ID\]\w{{1,64}})?(?:\[ARGS\])?",
     rf"{_BEGIN}{_NAME}\s*(?:<[|｜]tool[▁_](?:sep|call[▁_]argument[▁_]begin)[|｜]>)?\s*(?:```json)?",
     rf"to={_NAME}[^{{}}\[\]]{{0,120}}<\|message\|>",
-    rf"(?:\A|\n)[ \t*]*Action[ \t*]*:[ \t*`]*{_NAME}[ \t*`]*\n[ \t*]*Action Input[ \t*]*:[\s*]*(?:```(?:json)?)?",
+    (
+        rf"(?:\A|\n)[ \t*]*Action[ \t*]*:[ \t*`]*{_NAME}[ \t*`]*\n[ \t*]*Action Input[ "
+        r"\t*]*:[\s*]*(?:```(?:json)?)?"
+    ),
 )
 _BEFORE: Final = re.compile("|".join(rf"(?:{head}\s*\Z)" for head in _HEADS))
 _OPEN: Final = re.compile("|".join(rf"(?:{head}\s*(?=\{{))" for head in _HEADS))
@@ -54,7 +59,8 @@ Piece = tuple[int, int, Found]
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """The JSON values and the blocks of a text in their order, none from inside of another, each with its tool.
+    """The JSON values and the blocks of a text in their order, none from inside of another, each
+    with its tool.
 
     Behind a bracket that is never closed all of them may stand inside of a broken text: `repaired`.
     """
@@ -66,7 +72,11 @@ def pieces(text: str) -> Iterator[Piece]:
                 break
             head = _BEFORE.search(text, max(position, start - _TAIL), start)
             tool = _name(head) if head else found.tool
-            yield head.start() if head else start, end, replace(found, repaired=found.repaired or broken, tool=tool)
+            yield (
+                head.start() if head else start,
+                end,
+                replace(found, repaired=found.repaired or broken, tool=tool),
+            )
             position = end
             if block is not None and block.start() < position:
                 block = _BLOCK.search(text, position)
@@ -80,7 +90,9 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def cut_off(text: str) -> Found | None:
-    """The first call whose tool is named before what is no JSON: a Python dict as it is, else fixed; or None."""
+    """The first call whose tool is named before what is no JSON: a Python dict as it is, else
+    fixed; or None.
+    """
     head = _OPEN.search(text)
     if head is None:
         return None
@@ -90,15 +102,21 @@ def cut_off(text: str) -> Found | None:
 
 
 def _name(head: re.Match[str]) -> str:
-    return re.sub(r":\d+\Z", "", head[head.lastindex or 0])  # Kimi counts its calls: functions.name:0
+    return re.sub(
+        r":\d+\Z", "", head[head.lastindex or 0]
+    )  # Kimi counts its calls: functions.name:0
 
 
 def _parameters(text: str, block: re.Match[str]) -> Iterator[Piece]:
-    """Arguments as tags, up to the end of their block; what does not end properly is no arguments at all."""
+    """Arguments as tags, up to the end of their block; what does not end properly is no arguments
+    at all.
+    """
     tool, position = block[block.lastindex or 0], block.end()
     arguments: dict[str, Any] = {}
     again = False
-    while (opening := _PARAMETER.match(text, position)) and (end := _VALUE_END.search(text, opening.end())):
+    while (opening := _PARAMETER.match(text, position)) and (
+        end := _VALUE_END.search(text, opening.end())
+    ):
         name = (opening[1] or opening[2]).strip()
         again = again or name in arguments
         arguments[name] = text[opening.end() : end.start()].removeprefix("\n").removesuffix("\n")

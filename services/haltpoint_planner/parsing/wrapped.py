@@ -1,6 +1,8 @@
-"""What JSON says: calls, and words that a model wraps in it, `{"content": "It is done."}`. A person reads these words.
+"""What JSON says: calls, and words that a model wraps in it, `{"content": "It is done."}`. A person
+reads these words.
 
-Of an answer they are taken out only where nothing else of meaning would be lost: who asks for JSON gets JSON.
+Of an answer they are taken out only where nothing else of meaning would be lost: who asks for JSON
+gets JSON.
 """
 
 from collections.abc import Container
@@ -22,9 +24,25 @@ from haltpoint_planner.parsing.replies import message_in
 
 _DEPTH: Final = 4
 _SAYS_NOTHING: Final = (
-    "nextstepdecision", "decision", "role", "type", "format", "language", "status", "success", "done", "final",
-    "complete", "completed", "confidence", "thought", "thoughts", "thinking", "reasoning", "analysis",
-)  # fmt: skip
+    "nextstepdecision",
+    "decision",
+    "role",
+    "type",
+    "format",
+    "language",
+    "status",
+    "success",
+    "done",
+    "final",
+    "complete",
+    "completed",
+    "confidence",
+    "thought",
+    "thoughts",
+    "thinking",
+    "reasoning",
+    "analysis",
+)
 """Fields beside the words that a person does not miss."""
 
 
@@ -42,7 +60,9 @@ class Said:
 
 
 def said_in(value: object, tools: Container[str], *, alone: bool) -> Said | None:
-    """What JSON says as a proposal or a call, or because it is all that is said; None when it is just data."""
+    """What JSON says as a proposal or a call, or because it is all that is said; None when it is
+    just data.
+    """
     if is_call(value, tools):
         return Said(calls=[value])
     message = message_in(value)
@@ -54,8 +74,14 @@ def said_in(value: object, tools: Container[str], *, alone: bool) -> Said | None
     if not isinstance(value, dict):
         return None
     named = fields(value)
-    proposes = any(name in named for name in (*CALLS, "nextstepdecision")) or isinstance(named.get("content"), str)
-    if not proposes and plain(named.get("action")) != FINAL and not (alone and words_in(value) is not None):
+    proposes = any(name in named for name in (*CALLS, "nextstepdecision")) or isinstance(
+        named.get("content"), str
+    )
+    if (
+        not proposes
+        and plain(named.get("action")) != FINAL
+        and not (alone and words_in(value) is not None)
+    ):
         return None
     lists = [listed(named[name]) for name in CALLS if name in named]
     gives_up = str(named.get("nextstepdecision")).strip().lower() == "fail"
@@ -64,7 +90,9 @@ def said_in(value: object, tools: Container[str], *, alone: bool) -> Said | None
 
 
 def words_in(value: object) -> str | None:
-    """What a JSON object or list says, when it holds words and nothing else of meaning; None for data and calls."""
+    """What a JSON object or list says, when it holds words and nothing else of meaning; None for
+    data and calls.
+    """
     return None if isinstance(value, str) else _words(value, _DEPTH)
 
 
@@ -84,10 +112,18 @@ def _words(value: object, depth: int) -> str | None:
     if not isinstance(value, dict):
         return None
     named = fields(value)
-    full = {name for name, item in named.items() if item not in (None, "", [], {}) and name not in _SAYS_NOTHING}
+    full = {
+        name
+        for name, item in named.items()
+        if item not in (None, "", [], {}) and name not in _SAYS_NOTHING
+    }
     full -= {"action"} if plain(named.get("action")) == FINAL else set()
     told = _told(named, depth)
-    return "\n".join(told) if told and len(told) == len(full) and full.issubset(_worded(named)) else None
+    return (
+        "\n".join(told)
+        if told and len(told) == len(full) and full.issubset(_worded(named))
+        else None
+    )
 
 
 def _worded(named: dict[str, Any]) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""What a thought is about, as one value: read by ids in two round trips, then no prompt needs Redis any more."""
+"""What a thought is about, as one value: read by ids in two round trips, then no prompt needs Redis
+any more.
+"""
 
 import asyncio
 import json
@@ -38,14 +40,18 @@ from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 
-_LEFT_OUT, _REST_LEFT_OUT = "Nothing was done in this step. ", "The rest of this step was left out. "
+_LEFT_OUT, _REST_LEFT_OUT = (
+    "Nothing was done in this step. ",
+    "The rest of this step was left out. ",
+)
 _MOST_DEEDS: Final = 10
 """Deeds of an earlier task of the conversation that a prompt has, the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One earlier call and its result, as it counts: completed by a person's answer where there was one.
+    """One earlier call and its result, as it counts: completed by a person's answer where there was
+    one.
 
     `deeds` of a skill are what the calls in its chain did (F1).
     """
@@ -60,9 +66,10 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Context:
-    """All that a prompt is made of. `tools` are those that the model may see for this thought, `known` all there are;
-    `agent` is the one that works on the task, if it names one, and `endpoint` its own model, if it has one; `choices`
-    are the agents among which a supervisor's `function` may choose.
+    """All that a prompt is made of. `tools` are those that the model may see for this thought,
+    `known` all there are; `agent` is the one that works on the task, if it names one, and
+    `endpoint` its own model, if it has one; `choices` are the agents among which a supervisor's
+    `function` may choose.
 
     `previous`: the model's own words of the last time in this turn, when they were refused.
     """
@@ -72,7 +79,9 @@ class Context:
     plan: Plan | None = None
     receipts: tuple[Receipt, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()  # (step id, words) of reasoning steps that are done
-    done_before: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # deeds of the conversation's chains
+    done_before: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # deeds of the conversation's chains
     previous: str = ""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     known: Mapping[str, ToolSpec] = field(default_factory=dict)
@@ -90,7 +99,9 @@ class Context:
 
     @property
     def open_ended(self) -> bool:
-        """Whether the step is the single one of a ReAct task: done when the model says so in words."""
+        """Whether the step is the single one of a ReAct task: done when the model says so in
+        words.
+        """
         return self.task.style is Style.REACT and self.task.plan is None
 
     @property
@@ -100,20 +111,27 @@ class Context:
 
 
 class ContextReader:
-    """Reads what a thought is about. Reads that are ready at the same time travel in one pipeline."""
+    """Reads what a thought is about. Reads that are ready at the same time travel in one
+    pipeline.
+    """
 
-    def __init__(self, calls: AutoPipeline, topology: Topology, catalogue: ToolCatalogue, agents: Agents) -> None:
+    def __init__(
+        self, calls: AutoPipeline, topology: Topology, catalogue: ToolCatalogue, agents: Agents
+    ) -> None:
         self._chains = ChainReader(calls, topology)
         self._partition = topology.partition
         self._catalogue = catalogue
         self._agents = agents
 
     async def read(self, request: ThoughtRequest) -> Context | None:
-        """The context; None when the thought is recorded already, its chain is over, or its step is unknown. Raises
-        HaltpointError HP-216 when its agent is not in the agents file any more.
+        """The context; None when the thought is recorded already, its chain is over, or its step is
+        unknown. Raises HaltpointError HP-216 when its agent is not in the agents file any more.
         """
         chain = chain_of(request.thought_id)
-        own, previous = local(request.thought_id), local(request.previous or request.thought_id)  # its own is not there
+        own, previous = (
+            local(request.thought_id),
+            local(request.previous or request.thought_id),
+        )  # its own is not there
         head, data, tools, actions = await asyncio.gather(
             self._chains.head(chain),
             self._chains.data(chain, own, Data.TASK, Data.PLAN, previous),
@@ -156,37 +174,64 @@ class ContextReader:
                 findings.append((step_id, how + str(proposal.get("content", ""))))
         earlier = [one.chain_id for one in asked.handed.earlier]
         done = await asyncio.gather(*map(self._deeds_of, earlier))
-        done_before = {name: deeds[-_MOST_DEEDS:] for name, deeds in zip(earlier, done, strict=True)}
-        return replace(context, findings=tuple(findings), tools=_offered(context), known=tools, done_before=done_before)
+        done_before = {
+            name: deeds[-_MOST_DEEDS:] for name, deeds in zip(earlier, done, strict=True)
+        }
+        return replace(
+            context,
+            findings=tuple(findings),
+            tools=_offered(context),
+            known=tools,
+            done_before=done_before,
+        )
 
     def _agent(self, task: Task) -> Agent | None:
-        """The agent that works on the task. No other model thinks in place of that of one that is gone."""
+        """The agent that works on the task. No other model thinks in place of that of one that is
+        gone.
+        """
         agent = self._agents.named(task.agent)
         if task.agent is not None and agent is None:
-            what, why = f"there is no agent {task.agent!r} any more", f"there are: {self._agents.names}"
-            raise HaltpointError("HP-216", what, why, "Correct the agents file, or submit the task again")
+            what, why = (
+                f"there is no agent {task.agent!r} any more",
+                f"there are: {self._agents.names}",
+            )
+            raise HaltpointError(
+                "HP-216", what, why, "Correct the agents file, or submit the task again"
+            )
         return agent
 
-    async def _actions(self, chain: str, names: Sequence[str]) -> list[tuple[Receipt | None, tuple[str, ...]]]:
-        """For each action its receipt, if there is one, and what the calls in the chain of its skill did."""
+    async def _actions(
+        self, chain: str, names: Sequence[str]
+    ) -> list[tuple[Receipt | None, tuple[str, ...]]]:
+        """For each action its receipt, if there is one, and what the calls in the chain of its
+        skill did.
+        """
         if not names:
             return []
         parts: list[str] = []
         for name in names:
             parts += action_parts(local(name))
-        head, data = await asyncio.gather(self._chains.head(chain), self._chains.data(chain, *parts))
+        head, data = await asyncio.gather(
+            self._chains.head(chain), self._chains.data(chain, *parts)
+        )
         stored = [action_of(name, head, data) for name in names]
-        inside = await asyncio.gather(*(self._deeds_of(action.child if action else "") for action in stored))
+        inside = await asyncio.gather(
+            *(self._deeds_of(action.child if action else "") for action in stored)
+        )
         return [(_receipt(one, deeds), deeds) for one, deeds in zip(stored, inside, strict=True)]
 
     async def _deeds_of(self, chain: str) -> tuple[str, ...]:
         """What the calls of a chain did, and those in the chains below it."""
         actions = await self._actions_of(chain) if chain else ()
-        return tuple(deed for receipt, below in actions for deed in (receipt.deeds if receipt else below))
+        return tuple(
+            deed for receipt, below in actions for deed in (receipt.deeds if receipt else below)
+        )
 
     async def _actions_of(self, chain: str) -> Sequence[tuple[Receipt | None, tuple[str, ...]]]:
         """All actions of a chain; none of one that is not there."""
-        head, data = await asyncio.gather(self._chains.head(chain), self._chains.data(chain, Data.TASK, Data.PLAN))
+        head, data = await asyncio.gather(
+            self._chains.head(chain), self._chains.data(chain, Data.TASK, Data.PLAN)
+        )
         given = msgspec.json.decode(data.get(Data.TASK.encode(), b"{}"), type=Task)
         _, plan = as_worked_on(data.get(Data.PLAN.encode()), given)
         if plan is None or not head:
@@ -195,7 +240,9 @@ class ContextReader:
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
-    """The tools that the model may see: that it may call in a step (C3), name in a plan, or that a goal is read for."""
+    """The tools that the model may see: that it may call in a step (C3), name in a plan, or that a
+    goal is read for.
+    """
     step, tools = context.step, context.tools
     if step is not None and context.request.in_words:
         return {}
@@ -223,16 +270,31 @@ def _receipt(stored: StoredAction | None, inside: tuple[str, ...]) -> Receipt | 
     return Receipt(step_id, stored.tool, stored.arguments, outcome, counts.data, (*inside, *own))
 
 
-def _reasoned(chain: str, context: Context, head: Mapping[bytes, bytes]) -> list[tuple[str, str, str]]:
-    """The steps that ended with words of the model, what goes before these in a prompt, and the thought that had them:
-    completed reasoning steps, and those that it has given up as not needed (C11).
+def _reasoned(
+    chain: str, context: Context, head: Mapping[bytes, bytes]
+) -> list[tuple[str, str, str]]:
+    """The steps that ended with words of the model, what goes before these in a prompt, and the
+    thought that had them: completed reasoning steps, and those that it has given up as not needed
+    (C11).
     """
     steps = context.plan.steps if context.plan else ()
     runs = decode_steps(head)
     ended = (
-        (step.id, "" if run.status is StepStatus.COMPLETED else _REST_LEFT_OUT if run.last_ok else _LEFT_OUT, run)
+        (
+            step.id,
+            ""
+            if run.status is StepStatus.COMPLETED
+            else _REST_LEFT_OUT
+            if run.last_ok
+            else _LEFT_OUT,
+            run,
+        )
         for step, run in zip(steps, runs, strict=False)
         if run.status is StepStatus.SKIPPED
         or (run.status is StepStatus.COMPLETED and step.step_type is StepType.REASONING)
     )
-    return [(name, how, thought_id(chain, name, run.turn + 1, run.attempt)) for name, how, run in ended if run.attempt]
+    return [
+        (name, how, thought_id(chain, name, run.turn + 1, run.attempt))
+        for name, how, run in ended
+        if run.attempt
+    ]

@@ -1,7 +1,9 @@
-"""The conversation that a model is shown: earlier calls with results, choices of people, what was wrong last. Pure.
+"""The conversation that a model is shown: earlier calls with results, choices of people, what was
+wrong last. Pure.
 
-With tools the earlier calls stand there as calls; without, as text: some providers refuse calls then, and small models
-that see calls go on calling. Messages of the user in a row are joined, as some templates demand.
+With tools the earlier calls stand there as calls; without, as text: some providers refuse calls
+then, and small models that see calls go on calling. Messages of the user in a row are joined, as
+some templates demand.
 """
 
 import json
@@ -14,7 +16,10 @@ from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.results import MARK, beginning, pretty, shown
 
-BOUNDS_FORM: Final = '{"required_tools": [], "optional_tools": [], "ask_before": [], "forbidden": [], "conditions": []}'
+BOUNDS_FORM: Final = (
+    '{"required_tools": [], "optional_tools": [], "ask_before": [], '
+    '"forbidden": [], "conditions": []}'
+)
 _QUOTED: Final = 600  # characters of a rejected reply that are shown to the model again
 
 Message = dict[str, Any]
@@ -39,28 +44,46 @@ def _says(role: str, content: str) -> Message:
 
 
 def _history(context: Context) -> Iterator[Message]:
-    """Earlier calls and results as a conversation, each choice of a person said plainly where it was made (B4)."""
+    """Earlier calls and results as a conversation, each choice of a person said plainly where it
+    was made (B4).
+    """
     for step_id, words in context.findings:
         yield _says("user", f"Found out in step {step_id}:\n{beginning(words)}")
-    for number, (receipt, result) in enumerate(zip(context.receipts, shown(context.receipts), strict=True), start=1):
+    for number, (receipt, result) in enumerate(
+        zip(context.receipts, shown(context.receipts), strict=True), start=1
+    ):
         arguments = receipt.arguments or "{}"
         if context.tools:
             function = {"name": receipt.tool, "arguments": arguments}
             call = {"id": f"call_{number}", "type": "function", "function": function}
             yield {"role": "assistant", "content": "", "tool_calls": [call]}
-            yield {"role": "tool", "tool_call_id": f"call_{number}", "name": receipt.tool, "content": result}
+            yield {
+                "role": "tool",
+                "tool_call_id": f"call_{number}",
+                "name": receipt.tool,
+                "content": result,
+            }
         else:
-            yield _says("user", f"{receipt.tool} was called with {arguments}. Its result:\n{result}")
-        if chosen := _chosen(receipt.tool, receipt.data):
-            so = " So this is known now and is not looked up again: go on with this id, exactly as it stands."
             yield _says(
-                "user", f"A person was asked which one is meant and chose {chosen}.{so if context.tools else ''}"
+                "user", f"{receipt.tool} was called with {arguments}. Its result:\n{result}"
+            )
+        if chosen := _chosen(receipt.tool, receipt.data):
+            so = (
+                " So this is known now and is not looked up again: go on with this id, "
+                "exactly as it stands."
+            )
+            yield _says(
+                "user",
+                "A person was asked which one is meant and chose "
+                f"{chosen}.{so if context.tools else ''}",
             )
 
 
 @lru_cache(maxsize=512)
 def _chosen(tool: str, data: str) -> str:
-    """What a person chose of the things that this result offered; empty when no person was asked."""
+    """What a person chose of the things that this result offered; empty when no person was
+    asked.
+    """
     # What they said to a question in words (B5) is the result itself, and names nothing.
     if tool == ASK_HUMAN or '"selected"' not in data:
         return ""

@@ -29,21 +29,27 @@ from haltpoint_planner.prompting.tool_forms import (
 
 _CONTEXT: Final = 8_000  # characters of the task's context
 
-_THINK: Final = "Answer in plain words. Only if something is missing that a tool can find out, call it."
+_THINK: Final = (
+    "Answer in plain words. Only if something is missing that a tool can find out, call it."
+)
 _NO_TOOLS: Final = "Answer in plain words: no tool can be called any more."
 _DECIDE: Final = (
-    f"Decide now who works on it, and call {ROUTE}. Only if something is missing for that, call another tool."
+    f"Decide now who works on it, and call {ROUTE}. Only if something is "
+    "missing for that, call another tool."
 )
 _DECIDE_NOW: Final = f"Decide now who works on it, and call {ROUTE}. No other tool can be called."
 _ANSWER_OR_DECIDE: Final = (
-    f"If the goal is reached, tell the user so in plain words, without JSON. Otherwise call {ROUTE} for the rest."
+    "If the goal is reached, tell the user so in plain words, "
+    f"without JSON. Otherwise call {ROUTE} for the rest."
 )
 _SPEAK: Final = "Now tell the user in plain words what was done."
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One question to a model. `force`: it must call one of the tools (C10); `schema`: it answers JSON of this form."""
+    """One question to a model. `force`: it must call one of the tools (C10); `schema`: it answers
+    JSON of this form.
+    """
 
     messages: tuple[Message, ...]
     tools: tuple[dict[str, Any], ...] = ()
@@ -52,14 +58,16 @@ class Prompt:
 
 
 def build(context: Context) -> Prompt:
-    """The prompt that fits the kind of thought and the type of the step (C5), behind the own one of an agent (I). What
-    the runtime wants to know of the goal is no agent's business.
+    """The prompt that fits the kind of thought and the type of the step (C5), behind the own one of
+    an agent (I). What the runtime wants to know of the goal is no agent's business.
     """
     prompt, agent = _built(context), context.agent
     if agent is None or not agent.prompt or context.request.kind is ThoughtKind.BOUNDS:
         return prompt
     system, *rest = prompt.messages
-    return replace(prompt, messages=({**system, "content": f"{agent.prompt}\n\n{system['content']}"}, *rest))
+    return replace(
+        prompt, messages=({**system, "content": f"{agent.prompt}\n\n{system['content']}"}, *rest)
+    )
 
 
 def _built(context: Context) -> Prompt:
@@ -70,12 +78,16 @@ def _built(context: Context) -> Prompt:
             said = messages(wording.READER, bare, _bounds_task(bare))
             return Prompt(said, schema=bounds_schema(list(context.tools)))
         case ThoughtKind.PLAN:
-            return Prompt(messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context))
+            return Prompt(
+                messages(wording.PLANNER, context, _plan_task(context)), schema=plan_schema(context)
+            )
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
             return _step(context)
         case ThoughtKind.ANSWER:
             bare = replace(context, tools={})
-            return Prompt(messages(wording.SPEAKER, bare, _goal(context), _reminder(context, _SPEAK)))
+            return Prompt(
+                messages(wording.SPEAKER, bare, _goal(context), _reminder(context, _SPEAK))
+            )
         case _:
             assert_never(kind)
 
@@ -88,8 +100,12 @@ def _step(context: Context) -> Prompt:
 
 
 def _reason(context: Context) -> Prompt:
-    """A step that owes nothing: answered in words; tools may be called, but for the last turn (D2)."""
-    system, due = (wording.AGENT, _open_end(context)) if context.open_ended else (wording.THINKER, _THINK)
+    """A step that owes nothing: answered in words; tools may be called, but for the last turn
+    (D2).
+    """
+    system, due = (
+        (wording.AGENT, _open_end(context)) if context.open_ended else (wording.THINKER, _THINK)
+    )
     task = _step_task(context)
     if context.request.in_words:
         task, due = f"{task}\n{_NO_TOOLS}", _NO_TOOLS
@@ -98,8 +114,8 @@ def _reason(context: Context) -> Prompt:
 
 
 def _act(context: Context) -> Prompt:
-    """A tool step: something is due. The strict form is asked for each time (C9), which `end_step` fits, too, where it
-    is offered (C11). In no other mode is a call forced.
+    """A tool step: something is due. The strict form is asked for each time (C9), which `end_step`
+    fits, too, where it is offered (C11). In no other mode is a call forced.
     """
     specs, due = offered(context), _what_is_due(context)
     system = wording.AGENT if context.open_ended else wording.ACTOR
@@ -119,9 +135,15 @@ def offered(context: Context) -> list[ToolSpec]:
 
 
 def _route(context: Context) -> Prompt:
-    """A supervisor's turn (I2): a call of its own tools or of `route`, or, when nothing is due, the answer."""
-    specs = [spec for name, spec in context.tools.items() if name == ROUTE or not context.request.forced]
-    said = messages(wording.ROUTER, context, _goal(context), _reminder(context, _decision_due(context)))
+    """A supervisor's turn (I2): a call of its own tools or of `route`, or, when nothing is due, the
+    answer.
+    """
+    specs = [
+        spec for name, spec in context.tools.items() if name == ROUTE or not context.request.forced
+    ]
+    said = messages(
+        wording.ROUTER, context, _goal(context), _reminder(context, _decision_due(context))
+    )
     forced = bool(context.request.due) and _is_strict(context)
     return Prompt(said, tuple(map(native, specs)), forced, call_schema(specs) if forced else None)
 
@@ -137,7 +159,9 @@ def _decision_due(context: Context) -> str:
 
 
 def _next(context: Context) -> ToolSpec | None:
-    """The tool that is due when only one is missing: this one, or the one that its ids come from (C6 provenance)."""
+    """The tool that is due when only one is missing: this one, or the one that its ids come from
+    (C6 provenance).
+    """
     if len(context.missing) != 1:
         return None
     spec = context.tools.get(context.missing[0])
@@ -148,7 +172,9 @@ def _next(context: Context) -> ToolSpec | None:
 
 
 def _origins(spec: ToolSpec, known: dict[str, Any]) -> list[list[str]]:
-    """The tools that each id of this tool may come from, but for those that the task or the user's words may hold."""
+    """The tools that each id of this tool may come from, but for those that the task or the user's
+    words may hold.
+    """
     paths = [(path_of(place), origins) for place, origins in spec.provenance.items()]
     needed = spec.parameters.get("required", [path[0] for path, _ in paths])
     return [
@@ -174,16 +200,24 @@ def _goal(context: Context) -> str:
     if task.goal:
         lines.append(f"Goal: {task.goal}")
     if task.context:
-        lines.append(f"Known about the task: {json.dumps(task.context, ensure_ascii=False)[:_CONTEXT]}")
+        lines.append(
+            f"Known about the task: {json.dumps(task.context, ensure_ascii=False)[:_CONTEXT]}"
+        )
     return "\n".join(lines)
 
 
 def _bounds_task(context: Context) -> str:
-    """The goal and tools by their names and descriptions, behind this user's earlier goals: no data of any tool, and
-    not what the task knows besides.
+    """The goal and tools by their names and descriptions, behind this user's earlier goals: no data
+    of any tool, and not what the task knows besides.
     """
-    told = (f"- {spec.name}: {' '.join(spec.description.split())}" for spec in context.tools.values())
-    own = [f"- {' '.join(one.goal.split())}" for one in context.task.handed.earlier if one.user == context.task.user]
+    told = (
+        f"- {spec.name}: {' '.join(spec.description.split())}" for spec in context.tools.values()
+    )
+    own = [
+        f"- {' '.join(one.goal.split())}"
+        for one in context.task.handed.earlier
+        if one.user == context.task.user
+    ]
     before = [wording.EARLIER_GOALS, *own] if own else []
     goal = context.task.goal if context.task.asked is None else context.task.asked
     return "\n".join(["Tools:", *told, "", *before, f"Goal: {goal}"])
@@ -193,9 +227,15 @@ def _plan_task(context: Context) -> str:
     """The tools before the goal: what all plans have in common a server has read already."""
     lines = ["Tools:" if context.tools else "There are no tools: plan reasoning steps only."]
     lines += [described(spec) for spec in context.tools.values()]
-    inside = sorted({name for spec in context.tools.values() for name in spec.inside} - context.tools.keys())
+    inside = sorted(
+        {name for spec in context.tools.values() for name in spec.inside} - context.tools.keys()
+    )
     if changing := [spec for name in inside if with_effects(spec := context.known[name])]:
-        lines += ["", "For the bounds only, the tools of the agents: no step names these.", *map(described, changing)]
+        lines += [
+            "",
+            "For the bounds only, the tools of the agents: no step names these.",
+            *map(described, changing),
+        ]
     lines += ["", _goal(context)]
     return "\n".join(lines)
 
@@ -214,13 +254,17 @@ def _step_task(context: Context, due: str = "") -> str:
     if step.expected_outcome:
         lines.append(f"Expected of it: {step.expected_outcome}")
     if step.promised:
-        lines.append(f"The step is complete only when these tools have succeeded: {_named(step.promised)}")
+        lines.append(
+            f"The step is complete only when these tools have succeeded: {_named(step.promised)}"
+        )
         lines.append(due)
     return "\n".join(lines).strip()
 
 
 def _reminder(context: Context, due: str) -> str:
-    """The last part of the prompt: small models follow it. The goal comes after it, or they start over."""
+    """The last part of the prompt: small models follow it. The goal comes after it, or they start
+    over.
+    """
     if not context.task.goal:
         return due
     use = "Fill in the other arguments from the goal" if context.missing else "The goal, once more"
@@ -228,18 +272,29 @@ def _reminder(context: Context, due: str) -> str:
 
 
 def _what_is_due(context: Context) -> str:
-    """What the step still needs, with the other way out where there is one: neither is pressed (C10)."""
+    """What the step still needs, with the other way out where there is one: neither is pressed
+    (C10).
+    """
     missing, last = context.missing, context.receipts[-1] if context.receipts else None
     if not missing:
         return ""
     ends = " If it cannot or need not be done, call end_step." if context.request.may_end else ""
-    if last is not None and last.step_id == context.request.step_id and last.outcome.error is not None:
-        return f"The last call failed; the same call would fail again. Call with other arguments.{ends}"
+    if (
+        last is not None
+        and last.step_id == context.request.step_id
+        and last.outcome.error is not None
+    ):
+        return (
+            "The last call failed; the same call would fail again. Call with other "
+            f"arguments.{ends}"
+        )
     spec = _next(context)
     if spec is None:
         return f"Still to be called: {_named(context.request.due)}.{ends}"
     ids = " Take its ids from the results." if spec.provenance else ""
-    why = "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
+    why = (
+        "" if spec.name in missing else f"{missing[0]} needs an id that only {spec.name} can find. "
+    )
     return f"{why}The next call is one of {spec.name}.{ids}{ends}"
 
 
@@ -249,7 +304,12 @@ def _named(promises: tuple[tuple[str, ...], ...]) -> str:
 
 def _open_end(context: Context) -> str:
     if not context.receipts:
-        return "Nothing is done yet. Begin with the first tool; ids that you need are looked up first."
+        return (
+            "Nothing is done yet. Begin with the first tool; ids that you need are looked up first."
+        )
     if context.receipts[-1].outcome.next_action is NextAction.COMPLETE:
-        return "The last call is complete. If the goal is reached, say so in one plain sentence, without JSON."
+        return (
+            "The last call is complete. If the goal is reached, say so in one plain "
+            "sentence, without JSON."
+        )
     return "If the goal is reached, tell the user so in plain words. Otherwise call the next tool."

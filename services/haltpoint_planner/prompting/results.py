@@ -1,7 +1,9 @@
-"""How a model sees what a tool answered (B6): the same keys in the same order, pretty-printed, one instruction at most.
+"""How a model sees what a tool answered (B6): the same keys in the same order, pretty-printed, one
+instruction at most.
 
-What a tool returns is data from outside (H3). It is marked as such right where it stands, and it cannot look like the
-end of its message: `<|` and `</` are written as JSON escapes, which mean the same and start no template's markup.
+What a tool returns is data from outside (H3). It is marked as such right where it stands, and it
+cannot look like the end of its message: `<|` and `</` are written as JSON escapes, which mean the
+same and start no template's markup.
 """
 
 import json
@@ -31,12 +33,16 @@ _LEFT_OUT: Final = "[left out: too long ago for this prompt]"
 
 
 def shown(receipts: Sequence[Receipt]) -> list[str]:
-    """The results as the model reads them. When they get too long together, the oldest lose their data."""
+    """The results as the model reads them. When they get too long together, the oldest lose their
+    data.
+    """
     left = ALL_TOGETHER
     texts: list[str] = []
     for receipt in reversed(receipts):
         size = min(len(receipt.data), LONGEST)
-        texts.append(_result(receipt, _pretty_data(receipt.data) if size <= left else pretty(_LEFT_OUT)))
+        texts.append(
+            _result(receipt, _pretty_data(receipt.data) if size <= left else pretty(_LEFT_OUT))
+        )
         left -= min(size, left)
     return texts[::-1]
 
@@ -52,15 +58,23 @@ def pretty(value: object) -> str:
 
 def beginning(text: str) -> str:
     """A text as a prompt shows it."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} [cut: {len(text) - LONGEST} more characters]"
+    return (
+        text
+        if len(text) <= LONGEST
+        else f"{text[:LONGEST]} [cut: {len(text) - LONGEST} more characters]"
+    )
 
 
 def _result(receipt: Receipt, data: str) -> str:
-    """One result; `data` is pretty JSON already, indented, since the same data are shown again in every turn."""
+    """One result; `data` is pretty JSON already, indented, since the same data are shown again in
+    every turn.
+    """
     outcome = receipt.outcome
     before = _before(outcome.success, outcome.next_action, receipt.deeds[:MOST_DEEDS])
     clarification, confirmation, error = outcome.clarification, outcome.confirmation, outcome.error
-    if not (clarification or confirmation or error or outcome.warnings or outcome.instruction_for_ai):
+    if not (
+        clarification or confirmation or error or outcome.warnings or outcome.instruction_for_ai
+    ):
         return f'{before},\n  "data": {data},{_NOTHING_BEHIND}'
     behind = {
         "clarification": clarification and msgspec.to_builtins(clarification),

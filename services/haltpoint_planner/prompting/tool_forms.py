@@ -1,4 +1,6 @@
-"""Tools as a model is shown them, and the forms that its answers have to have: JSON Schema and native tools. Pure."""
+"""Tools as a model is shown them, and the forms that its answers have to have: JSON Schema and
+native tools. Pure.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -9,7 +11,9 @@ from haltpoint.chain.model.references import path_of
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.prompting.context import Context
 
-_STEPS: Final = 20  # items of a plan that a reply may have: a small model that repeats itself comes to an end
+_STEPS: Final = (
+    20  # items of a plan that a reply may have: a small model that repeats itself comes to an end
+)
 _TOGETHER: Final = 3  # tools that a drafted step may require: small models name all that there are
 
 TEXT: Final[dict[str, Any]] = {"type": "string"}
@@ -19,7 +23,9 @@ _natives: dict[int, tuple[ToolSpec, dict[str, Any]]] = {}
 
 
 def plan_schema(context: Context) -> dict[str, Any]:
-    """The JSON Schema of a drafted plan, in the strict subset that providers enforce; tools only by their names."""
+    """The JSON Schema of a drafted plan, in the strict subset that providers enforce; tools only by
+    their names.
+    """
     tools = {"type": "array", "items": _name_of(list(context.tools)), "maxItems": _TOGETHER}
     step = {
         "id": TEXT,
@@ -43,7 +49,12 @@ def bounds_schema(names: list[str]) -> dict[str, Any]:
     """The JSON Schema of what a goal asks of these tools and says against them (C12)."""
     tools = {"type": "array", "items": _name_of(names)}
     words = {"type": "array", "items": TEXT, "maxItems": _STEPS}
-    lists = {"required_tools": tools, "optional_tools": tools, "ask_before": tools, "forbidden": tools}
+    lists = {
+        "required_tools": tools,
+        "optional_tools": tools,
+        "ask_before": tools,
+        "forbidden": tools,
+    }
     return strict({**lists, "conditions": words})
 
 
@@ -56,7 +67,10 @@ def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
     calls = [
         {
             "type": "object",
-            "properties": {"name": {"type": "string", "enum": [spec.name]}, "arguments": _parameters(spec)},
+            "properties": {
+                "name": {"type": "string", "enum": [spec.name]},
+                "arguments": _parameters(spec),
+            },
             "required": ["name", "arguments"],
         }
         for spec in specs
@@ -67,13 +81,20 @@ def call_schema(specs: Sequence[ToolSpec]) -> dict[str, Any]:
 def strict(properties: dict[str, Any]) -> dict[str, Any]:
     """An object with all of these properties and no others."""
     names = list(properties)
-    return {"type": "object", "properties": properties, "required": names, "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": names,
+        "additionalProperties": False,
+    }
 
 
 def described(spec: ToolSpec) -> str:
     """The tool as one line of a list."""
     arguments = ", ".join(spec.parameters.get("properties", {}))
-    notes = [f"{name} must come from {in_words(origins)}" for name, origins in spec.provenance.items()]
+    notes = [
+        f"{name} must come from {in_words(origins)}" for name, origins in spec.provenance.items()
+    ]
     notes += _choices(spec)
     if spec.may_clarify:
         notes.append("may stop and let a person choose")
@@ -82,7 +103,9 @@ def described(spec: ToolSpec) -> str:
 
 
 def native(spec: ToolSpec) -> dict[str, Any]:
-    """The tool as a provider's native tools take it, remembered for the spec: prompts show fifty of them each time."""
+    """The tool as a provider's native tools take it, remembered for the spec: prompts show fifty of
+    them each time.
+    """
     known = _natives.get(id(spec))
     if known is not None and known[0] is spec:
         return known[1]
@@ -97,7 +120,9 @@ def native(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _with_origins(spec: ToolSpec) -> dict[str, Any]:
-    """The tool's parameters; where a value has to be copied from stands with its parameter (C6 provenance)."""
+    """The tool's parameters; where a value has to be copied from stands with its parameter (C6
+    provenance).
+    """
     parameters = _parameters(spec)
     properties = parameters.get("properties")
     if not isinstance(properties, dict):
@@ -109,18 +134,25 @@ def _with_origins(spec: ToolSpec) -> dict[str, Any]:
         if isinstance(schema, dict):
             which = f"{place} is " if place != name else ""
             text = f"{which}copied from {' or '.join(map(_origin, origins))}"
-            described[name] = {**schema, "description": f"{schema.get('description', '')} {text}".strip()}
+            described[name] = {
+                **schema,
+                "description": f"{schema.get('description', '')} {text}".strip(),
+            }
     return {**parameters, "properties": described}
 
 
 def _parameters(spec: ToolSpec) -> dict[str, Any]:
-    """The parameters without rules about all of them, for which providers refuse a tool; `_choices` has the words."""
+    """The parameters without rules about all of them, for which providers refuse a tool; `_choices`
+    has the words.
+    """
     return {name: value for name, value in spec.parameters.items() if name != "allOf"}
 
 
 def _choices(spec: ToolSpec) -> list[str]:
     """Which parameters a call needs one of (`@tool(one_of_parameters=...)`), in words."""
-    groups = (rule.get("anyOf", ()) for rule in spec.parameters.get("allOf", ()) if isinstance(rule, dict))
+    groups = (
+        rule.get("anyOf", ()) for rule in spec.parameters.get("allOf", ()) if isinstance(rule, dict)
+    )
     branches = ([one for one in group if isinstance(one, dict)] for group in groups)
     choices = ([name for one in group for name in one.get("required", ())] for group in branches)
     return [f"needs {' or '.join(names)}" for names in choices if names]

@@ -1,7 +1,9 @@
-"""The words that a model gets. Short, because small models follow short texts; and with worked examples.
+"""The words that a model gets. Short, because small models follow short texts; and with worked
+examples.
 
-The examples speak of rooms, so that a model that copies their names is found out and corrected instead of doing
-something plausible. Their tools and results look like all others: what is shown here is what comes later (C5, B6).
+The examples speak of rooms, so that a model that copies their names is found out and corrected
+instead of doing something plausible. Their tools and results look like all others: what is shown
+here is what comes later (C5, B6).
 """
 
 from typing import Final
@@ -170,7 +172,8 @@ Answer in plain words. Do not claim that anything was done which no result shows
 {_RULES}
 Example of an answer. Step: say whether ten people fit. You: Yes, the blue room has 12 seats."""
 
-# Without an example: small models take its words into the answer, and a wrong answer is worse than a clumsy one.
+# Without an example: small models take its words into the answer, and a wrong answer is worse than
+# a clumsy one.
 SPEAKER: Final = """\
 You answer the user in plain words, in their language, as long as the task needs and no longer.
 Say only what the results show: what succeeded was done, what has no successful result was not done. No ids, no names of

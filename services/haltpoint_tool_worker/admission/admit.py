@@ -45,7 +45,9 @@ _LATE: Final = "the deadline had passed before it could begin"
 class Admission:
     """For all calls of a worker."""
 
-    def __init__(self, registry: Registry, receipt_store: ReceiptStore, runner: Runner, effects: EffectKeys) -> None:
+    def __init__(
+        self, registry: Registry, receipt_store: ReceiptStore, runner: Runner, effects: EffectKeys
+    ) -> None:
         self._judges = Judges(receipt_store, runner, effects)
         self._registry = registry
         self._receipt_store = receipt_store
@@ -78,7 +80,9 @@ class Admission:
         context = self._context(job, tool)
         return await reconciled(self._runner, job, tool, tool.reconcile, context)
 
-    async def review(self, job: Job, call: ToolCall, reading: Reading) -> tuple[Reading, tuple[HookRecord, ...]]:
+    async def review(
+        self, job: Job, call: ToolCall, reading: Reading
+    ) -> tuple[Reading, tuple[HookRecord, ...]]:
         """The result as the post-hooks leave it, and all hooks that ran for the call."""
         records = list(call.records)
         review = PostHooks(self._runner, call.tool, job, reading, records=records)
@@ -157,7 +161,9 @@ class Admission:
             call.arguments[inputs.context] = self._context(job, call.tool, key)
 
     def _context(self, job: Job, tool: Tool, key: str = "") -> Ctx[Any]:
-        """The context of a call; a hook gets one of its own, so that it cannot change the tool's."""
+        """The context of a call; a hook gets one of its own, so that it cannot change the
+        tool's.
+        """
         request = job.request
         return Ctx(
             deps=self._registry.deps_of(tool),

@@ -11,7 +11,14 @@ from pydantic_core import from_json, to_json
 from haltpoint.chain.checks.values import about, marked_values
 from haltpoint.contracts.people.approvals import digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
-from haltpoint.contracts.results import Confirmation, ErrorType, NextAction, OnTimeout, Outcome, Target
+from haltpoint.contracts.results import (
+    Confirmation,
+    ErrorType,
+    NextAction,
+    OnTimeout,
+    Outcome,
+    Target,
+)
 from haltpoint.runtime.store.receipts import ClaimStatus
 from haltpoint.tools.hooks import Ask
 from haltpoint_tool_worker.admission.calls import ToolCall
@@ -54,7 +61,9 @@ def question(hooks: PreHooks, reasons: tuple[Reason, ...], shown: Shown, digest:
         expires=rule.expires if rule else None,
         on_timeout=rule.on_timeout if rule else OnTimeout.FAIL,
     )
-    return Reading(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation))
+    return Reading(
+        Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation)
+    )
 
 
 def bound(reading: Reading, asked: Confirmation, job: Job, call: ToolCall) -> Reading:

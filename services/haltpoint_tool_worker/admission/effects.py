@@ -39,16 +39,20 @@ from haltpoint_tool_worker.running.job import Job
 
 _FIRST_REST, _LONGEST_REST = 0.3, 5.0
 """Seconds that a call rests for another one: at first, and when it has rested often."""
-_RESTS: Final = {Standing.UNDER_WAY: "is under way", Standing.IN_DOUBT: "is in doubt, until that is resolved"}
+_RESTS: Final = {
+    Standing.UNDER_WAY: "is under way",
+    Standing.IN_DOUBT: "is in doubt, until that is resolved",
+}
 _ADVICE: Final = (
-    "Do not call it again. A person can allow it once more where they are asked about this tool ([[approvals]])."
+    "Do not call it again. A person can allow it once more where they are "
+    "asked about this tool ([[approvals]])."
 )
 
 
 @value
 class Effect:
-    """The effect of one call: its name, and the same in words. `first` is an earlier call of it, and
-    `again` the same one where a person has to allow that it is repeated.
+    """The effect of one call: its name, and the same in words. `first` is an earlier call of it,
+    and `again` the same one where a person has to allow that it is repeated.
     """
 
     digest: str
@@ -65,7 +69,9 @@ class Effect:
         return (Reason(kind=ReasonKind.REPEAT, words=words),)
 
     def bind(self, seen: Shown) -> Shown:
-        """What a person sees of the call, bound to the earlier one: their yes holds for no other."""
+        """What a person sees of the call, bound to the earlier one: their yes holds for no
+        other.
+        """
         if self.again is None:
             return seen
         digest = digest_of_preview(f"{seen.digest} {self.again.reservation.owner}")
@@ -96,7 +102,9 @@ class EffectKeys:
         self._store = store
         self._limits = limits
 
-    async def look(self, job: Job, spec: ToolSpec, arguments: str, *, asked: bool) -> Effect | Reading:
+    async def look(
+        self, job: Job, spec: ToolSpec, arguments: str, *, asked: bool
+    ) -> Effect | Reading:
         """The call's effect, with an earlier call of it; or the result of this one, which rests or
         is denied.
 
@@ -112,8 +120,12 @@ class EffectKeys:
             return _denied(spec, effect, first)
         return replace(effect, first=first, again=first)
 
-    async def reserve(self, job: Job, spec: ToolSpec, effect: Effect, seconds: float) -> Reading | None:
-        """Reserve the effect for the call; or the result of a call that came too late, and rests."""
+    async def reserve(
+        self, job: Job, spec: ToolSpec, effect: Effect, seconds: float
+    ) -> Reading | None:
+        """Reserve the effect for the call; or the result of a call that came too late, and
+        rests.
+        """
         over = None if effect.first is None else effect.first.reservation
         job.effect = await self._store.reserve(
             effect.digest, job.request.action_id, seconds, over, keep=effect.again is not None

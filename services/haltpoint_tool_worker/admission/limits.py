@@ -47,7 +47,9 @@ class Limits:
         """
         request, patience = job.request, PATIENCE
         caller = f"{request.action_id} {self._consumer} {next(self._serial)}"
-        ask = partial(self._store.reserve, spec, request.action_id, caller, request.tenant, request.deadline)
+        ask = partial(
+            self._store.reserve, spec, request.action_id, caller, request.tenant, request.deadline
+        )
         reserved = await ask()
         while reserved.turn is Turn.REST:
             if reserved.seconds > patience:

@@ -35,7 +35,9 @@ class Shown:
     digest: str = ""
 
 
-async def take_preview(runner: Runner, job: Job, tool: Tool, arguments: str, context: Ctx[Any]) -> Shown | Reading:
+async def take_preview(
+    runner: Runner, job: Job, tool: Tool, arguments: str, context: Ctx[Any]
+) -> Shown | Reading:
     """Call the tool's preview with the arguments as they would run, JSON text: it gets values of
     its own, which are not the tool's. Never raises what it raises, nor what its result's own code
     does.

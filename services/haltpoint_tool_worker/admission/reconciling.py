@@ -18,7 +18,9 @@ from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Raised, Returned, Runner
 
 
-async def reconciled(runner: Runner, job: Job, tool: Tool, asks: Callback, context: Ctx[Any]) -> Reading:
+async def reconciled(
+    runner: Runner, job: Job, tool: Tool, asks: Callback, context: Ctx[Any]
+) -> Reading:
     """The result of a call that happened; an error without effect when it did not; else it stays in
     doubt.
     """

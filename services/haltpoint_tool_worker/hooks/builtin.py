@@ -104,7 +104,9 @@ def applies(rule: ApprovalRule, call: hook.Call, tenant: str | None) -> bool:
 
 
 def _fits(rule: ApprovalRule, call: hook.Call, place: str) -> bool:
-    """Whether a condition holds of some value at its place; for a rule that passes, of all of them."""
+    """Whether a condition holds of some value at its place; for a rule that passes, of all of
+    them.
+    """
     passes = rule.does is Verdict.PASS
     condition = rule.when[place]
     path = path_of(place)

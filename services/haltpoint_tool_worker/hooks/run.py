@@ -28,7 +28,13 @@ from haltpoint.tools import Tool, hook
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.results.classify import classify, invalid_arguments
 from haltpoint_tool_worker.results.failures import Cause, Failure
-from haltpoint_tool_worker.results.outcomes import Reading, not_called, read_failure, read_result, refused
+from haltpoint_tool_worker.results.outcomes import (
+    Reading,
+    not_called,
+    read_failure,
+    read_result,
+    refused,
+)
 from haltpoint_tool_worker.results.raised import stack_of
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.job import Job
@@ -231,7 +237,9 @@ def blocked_by(tool: Tool, by: Hook, answer: hook.Block) -> Reading:
     if failure is None or reading.in_doubt:
         return refused(ErrorType.BLOCKED, _reason(by, "it returned a result that is not an error"))
     if failure.malformed:
-        return refused(ErrorType.BLOCKED, _reason(by, "it returned a result that contradicts itself"))
+        return refused(
+            ErrorType.BLOCKED, _reason(by, "it returned a result that contradicts itself")
+        )
     return read_failure(Failure(failure.fault, Cause.NO_EFFECT))
 
 

@@ -24,5 +24,9 @@ def log_action(job: Job, finished: Finished) -> None:
         line["duration_ms"] = metadata.duration_ms
         line["sources"] = {place: source.source.value for place, source in metadata.sources.items()}
     if error is not None:
-        line |= {"error": error.error_type.value, "why": error.message, "recoverable": error.recoverable}
+        line |= {
+            "error": error.error_type.value,
+            "why": error.message,
+            "recoverable": error.recoverable,
+        }
     _log.info("action", **line)

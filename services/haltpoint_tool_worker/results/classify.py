@@ -161,7 +161,9 @@ def _status(error: BaseException) -> int | None:
     for holder in (getattr(error, "response", None), error):
         for name in ("status_code", "status", "code"):
             status = getattr(holder, name, None)
-            wanted = int if name != "code" else HTTPStatus  # a bare `code` may be anything, an exit status too
+            wanted = (
+                int if name != "code" else HTTPStatus
+            )  # a bare `code` may be anything, an exit status too
             if isinstance(status, wanted) and 400 <= status <= 599:
                 return status
     return None
@@ -189,7 +191,11 @@ def _response_text(error: BaseException) -> str:
     """
     try:
         response = getattr(error, "response", None)
-        text = getattr(response, "text", "") if getattr(response, "_content", None) is not False else ""
+        text = (
+            getattr(response, "text", "")
+            if getattr(response, "_content", None) is not False
+            else ""
+        )
         return spelt_out(in_one_line(text, _RESPONSE))[:_RESPONSE]
     except BaseException:  # noqa: BLE001 - the response's own code failed
         return ""

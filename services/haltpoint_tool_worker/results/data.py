@@ -110,7 +110,9 @@ def _as_json(output: Output, raw: object) -> bytes | None:
         return None  # pydantic would ask an iterator for its items, and it may never end
     try:
         if output.adapter is not None:
-            found = output.adapter.validator.validate_python(raw)  # the adapter's own methods take longer
+            found = output.adapter.validator.validate_python(
+                raw
+            )  # the adapter's own methods take longer
             data = output.adapter.serializer.to_json(found, by_alias=True, warnings="error")
             return _wrapped(data) if output.wrapped else data
         if raw is None:

@@ -28,7 +28,9 @@ class Cause(Enum):
     NO_EFFECT = "it is declared that nothing happened: no_effect, HTTP 4xx"
     MISUSED = "the tool called ctx.clarify or ctx.confirm wrongly, which it does before any effect"
     DECLARED = "ToolError, or a result with an error, of another type than TIMEOUT and SERVER"
-    BROKEN = "TIMEOUT or SERVER: time limit, broken connection, HTTP 408 and 5xx, or the tool says so"
+    BROKEN = (
+        "TIMEOUT or SERVER: time limit, broken connection, HTTP 408 and 5xx, or the tool says so"
+    )
     BLOCKED = "TIMEOUT of a call that blocked the event loop of its worker"
     MALFORMED = "a result that contradicts itself or its schema (B1)"
     UNDECLARED = "any other exception"
@@ -95,7 +97,9 @@ def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
     """The failure as it is recorded, by the table."""
     again = _may_run_again(failure, effects)
     fault = failure.fault
-    if fault.error_type is ErrorType.IN_DOUBT:  # a tool says it of itself: whether it is one the table decides
+    if (
+        fault.error_type is ErrorType.IN_DOUBT
+    ):  # a tool says it of itself: whether it is one the table decides
         fault = fault_of(ErrorType.UNKNOWN, fault.message)
     never_begun = failure.cause in (Cause.NO_EFFECT, Cause.MISUSED)
     if never_begun or effects in (Effects.NOT_STARTED, Effects.READ_ONLY):

@@ -10,7 +10,9 @@ from haltpoint.chain.model.canonical import words_of
 from haltpoint.contracts.results import ErrorType, NextAction
 from haltpoint_tool_worker.results.failures import MESSAGE
 
-KNOWN: Final = frozenset(("success", "ok", "isError", "is_error", "requires_confirmation", "requiresConfirmation"))
+KNOWN: Final = frozenset(
+    ("success", "ok", "isError", "is_error", "requires_confirmation", "requiresConfirmation")
+)
 """The keys by which a result speaks of itself: one without any of them is data."""
 _NO_REASON: Final = "the tool reported a failure without a reason"
 
@@ -61,7 +63,9 @@ def _confirmation(fields: Fields) -> Fields | None:
 
 def _error(fields: Fields) -> Fields:
     inner = fields.pop("error", None)
-    if isinstance(inner, Mapping):  # {"success": false, "error": {"message": ..., "error_type": ...}}
+    if isinstance(
+        inner, Mapping
+    ):  # {"success": false, "error": {"message": ..., "error_type": ...}}
         fields |= _in_snake_case(inner, frozenset())
         inner = fields.get("error")
     words = [str(text)[:MESSAGE] for text in (inner, fields.get("message")) if text]
@@ -78,7 +82,9 @@ def _error(fields: Fields) -> Fields:
         "error_type": kind if is_typed else ErrorType.UNKNOWN,
         "message": ": ".join(dict.fromkeys(words)) or _NO_REASON,
         "recoverable": None if is_typed else True,
-        "invalid_fields": [str(name)[:MESSAGE] for name in names] if isinstance(names, list) else [],
+        "invalid_fields": [str(name)[:MESSAGE] for name in names]
+        if isinstance(names, list)
+        else [],
         **{name: fields[name] for name, is_usable in usable.items() if is_usable},
     }
 

@@ -97,7 +97,11 @@ def read_result(tool: Tool, raw: object) -> Reading:
         declared = tool.output.fields
         if isinstance(raw, ToolResult):
             return _read_whole(tool, raw, raw.data)
-        if isinstance(raw, Mapping) and {"success", "next_action"} <= raw.keys() and "success" not in declared:
+        if (
+            isinstance(raw, Mapping)
+            and {"success", "next_action"} <= raw.keys()
+            and "success" not in declared
+        ):
             return _read_whole(tool, raw, raw.get("data", {}))
         if isinstance(raw, BaseModel) or is_dataclass(raw):
             # An object speaks of itself only where the tool declares no type for it.
@@ -119,7 +123,9 @@ def read_result(tool: Tool, raw: object) -> Reading:
 
 
 def blocked(tool: Tool, seconds: float) -> Reading:
-    """Why a call that kept the event loop from turning has no result; it does not run again (E2)."""
+    """Why a call that kept the event loop from turning has no result; it does not run again
+    (E2).
+    """
     words = (
         f"{tool.spec.name} did not answer within {seconds:g} s: it blocked the event loop of its "
         f"worker. Its author: {UNBLOCK}"
@@ -147,7 +153,12 @@ def read_failure(failure: Failure) -> Reading:
 
 
 def refused(
-    kind: ErrorType, words: str, *, cause: Cause = Cause.NO_EFFECT, again: bool = False, **about: Any
+    kind: ErrorType,
+    words: str,
+    *,
+    cause: Cause = Cause.NO_EFFECT,
+    again: bool = False,
+    **about: Any,
 ) -> Reading:
     """The result of a call that failed so: where nothing else is said, nothing has happened."""
     return read_failure(Failure(fault_of(kind, words, **about), cause, again=again))

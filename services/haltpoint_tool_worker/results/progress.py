@@ -15,7 +15,9 @@ _PAUSE: Final = 1.0
 _TEXT: Final = 200
 
 
-def report(receipt_store: ReceiptStore, loop: AbstractEventLoop, job: Job, fraction: float, text: str) -> None:
+def report(
+    receipt_store: ReceiptStore, loop: AbstractEventLoop, job: Job, fraction: float, text: str
+) -> None:
     """Show how far the action of a job is, by a fraction and a text. From any thread; `loop` is the
     worker's.
     """

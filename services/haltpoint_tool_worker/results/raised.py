@@ -1,4 +1,6 @@
-"""An exception out of a tool's code: what it means, where it was raised, and its stack in the log."""
+"""An exception out of a tool's code: what it means, where it was raised, and its stack in the
+log.
+"""
 
 import traceback
 from pathlib import Path
@@ -16,7 +18,9 @@ _STACK: Final = 20_000
 _log = logs.get(__name__)
 
 
-def read_exception(tool: Tool, error: BaseException, no_effect: tuple[type[BaseException], ...]) -> Failure:
+def read_exception(
+    tool: Tool, error: BaseException, no_effect: tuple[type[BaseException], ...]
+) -> Failure:
     """What an exception means; the log gets the stack of one that its author did not declare,
     without secrets.
 
@@ -26,7 +30,9 @@ def read_exception(tool: Tool, error: BaseException, no_effect: tuple[type[BaseE
     place = _place(error, tool)
     if failure.cause not in (Cause.NO_EFFECT, Cause.DECLARED):
         words = failure.fault.message
-        _log.warning(f"tool {tool.spec.name} raised {words} ({place or tool.place})", stack=stack_of(error))
+        _log.warning(
+            f"tool {tool.spec.name} raised {words} ({place or tool.place})", stack=stack_of(error)
+        )
     return Failure(failure.fault, failure.cause, place)
 
 

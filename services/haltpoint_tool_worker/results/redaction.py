@@ -26,12 +26,16 @@ def clean(text: str, limit: int) -> str:
     control characters replaced; at most `limit` characters, the last one an ellipsis when something
     was left out.
     """
-    text = without_secrets(_REPLACED.sub("\N{REPLACEMENT CHARACTER}", _without_private(text[: 8 * limit])))
+    text = without_secrets(
+        _REPLACED.sub("\N{REPLACEMENT CHARACTER}", _without_private(text[: 8 * limit]))
+    )
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def in_one_line(text: str, limit: int) -> str:
-    """All words in one line, cleaned, up to a stack trace that they quote: models read none (E1)."""
+    """All words in one line, cleaned, up to a stack trace that they quote: models read none
+    (E1).
+    """
     words = _without_private(text[: 8 * limit]).partition("Traceback (most recent call last)")[0]
     return clean(" ".join(words.split()), limit)
 

@@ -76,13 +76,17 @@ class Job(Struct, eq=False):
 
     @property
     def doing(self) -> str:
-        """What of it runs now, with its file: a hook, its tool; the tool's name before and after."""
+        """What of it runs now, with its file: a hook, its tool; the tool's name before and
+        after.
+        """
         run = next((run for run in reversed(self.runs) if not run.gone), None)
         return self.request.tool if run is None else f"{run.what.name} ({run.what.place})"
 
     def is_in(self, task: "asyncio.Task[Any] | None") -> bool:
         """Whether a coroutine of it runs in this task. For any thread."""
-        return task is not None and any(run.task is task and not run.gone for run in list(self.runs))
+        return task is not None and any(
+            run.task is task and not run.gone for run in list(self.runs)
+        )
 
     def blocks_loop(self) -> None:
         """What runs of it keeps the event loop from turning. For any thread."""
@@ -104,7 +108,9 @@ class Job(Struct, eq=False):
 
     def stopped(self) -> bool:
         """Whether the result of what runs is of no use any more. For any thread."""
-        return self.lost or self.cancelled or (bool(self.runs) and self.runs[-1].stopped is not None)
+        return (
+            self.lost or self.cancelled or (bool(self.runs) and self.runs[-1].stopped is not None)
+        )
 
     def cancel(self) -> None:
         """Its chain was cancelled: whatever runs is stopped, and what is known of it recorded."""

@@ -106,7 +106,9 @@ class Run(Struct, eq=False):
             return None
         if self.late:
             return Stopped.BLOCKED if self.blocked else Stopped.TIMED_OUT
-        taken = self.stopped is None or (self.stopped is not Stopped.LOST and isinstance(answer, Returned))
+        taken = self.stopped is None or (
+            self.stopped is not Stopped.LOST and isinstance(answer, Returned)
+        )
         return answer if taken else self.stopped
 
     def _leave(self) -> None:
@@ -175,7 +177,11 @@ class Runner:
         return run.finish(answer)
 
     async def run(
-        self, tool: Runnable, arguments: dict[str, Any], seconds: float, started: Callable[[Run], None]
+        self,
+        tool: Runnable,
+        arguments: dict[str, Any],
+        seconds: float,
+        started: Callable[[Run], None],
     ) -> Ended:
         """Call the tool beside us. Returns within `seconds` and a moment, or when the Run that
         `started` gets is stopped. Never raises what the tool raises.
@@ -197,17 +203,23 @@ class Runner:
             self._begin_in_thread(run, arguments, tell)
         return await ended
 
-    def _begin(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:
+    def _begin(
+        self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]
+    ) -> None:
         def over(task: asyncio.Task[Ended | None]) -> None:
             self._tasks.discard(task)
             # It may have been cancelled before it began.
-            tell(run.finish(Raised(asyncio.CancelledError())) if task.cancelled() else task.result())
+            tell(
+                run.finish(Raised(asyncio.CancelledError())) if task.cancelled() else task.result()
+            )
 
         run.task = task = asyncio.get_running_loop().create_task(self.here(run, arguments))
         self._tasks.add(task)
         task.add_done_callback(over)
 
-    def _begin_in_thread(self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]) -> None:
+    def _begin_in_thread(
+        self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]
+    ) -> None:
         loop = asyncio.get_running_loop()
         stopping = self._limits.add(loop, run)
 
@@ -228,13 +240,17 @@ class Runner:
         self._threads.close()
 
 
-def _call(tool: Runnable, arguments: dict[str, Any], finish: Callable[[Returned | Raised], None]) -> None:
+def _call(
+    tool: Runnable, arguments: dict[str, Any], finish: Callable[[Returned | Raised], None]
+) -> None:
     try:
         value = tool.function(**arguments)
         answer: Returned | Raised = Returned(value)
         if iscoroutine(value):
             value.close()
-            answer = Raised(MalformedResultError("it returned a coroutine: declare it with async def"))
+            answer = Raised(
+                MalformedResultError("it returned a coroutine: declare it with async def")
+            )
     except BaseException as error:  # noqa: BLE001 - it has to reach the event loop
         answer = Raised(error)
     finish(answer)

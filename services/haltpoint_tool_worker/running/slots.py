@@ -1,9 +1,10 @@
 """How many calls a worker has in hand (STACK, rule 3): a slot is reserved before anything is read.
 
-    slots 16, streams 4:  each reader asks for at most 2 entries, and asks when 2 slots are free that nobody else was
-                          promised. So a reader never waits for the slowest of its batch, and never is more held than
-                          there are slots. One whose last read brought that many may ask for up to its stream's part of
-                          all slots, here 4, while no other reader waits: large reads are cheap reads.
+    slots 16, streams 4:  each reader asks for at most 2 entries, and asks when 2 slots are free
+                          that nobody else was promised. So a reader never waits for the slowest of
+                          its batch, and never is more held than there are slots. One whose last
+                          read brought that many may ask for up to its stream's part of all slots,
+                          here 4, while no other reader waits: large reads are cheap reads.
 
 An entry that is taken over is a suspect, which runs with nothing else in hand: readers get no more
 slots. Entries that they have read already keep their leases and begin when the suspect has ended.

@@ -23,7 +23,9 @@ class Threads:
                 self._idle -= 1
             else:
                 self._living += 1
-                threading.Thread(target=self._serve, name=f"tool {self._living}", daemon=True).start()
+                threading.Thread(
+                    target=self._serve, name=f"tool {self._living}", daemon=True
+                ).start()
         self._calls.put(call)
 
     def close(self) -> None:

@@ -1,12 +1,12 @@
 """Skills from folders: each folder with a SKILL.md becomes a tool that gives back its text, or that
 is carried out step by step.
 
-    skills/                              HALTPOINT_SKILLS=skills
+    skills/                        HALTPOINT_SKILLS=skills
       reply-in-the-house-style/
-        SKILL.md                         front matter (name, description, ...), then the instructions
+        SKILL.md                   front matter (name, description, ...), then the instructions
       tell-somebody/
-        SKILL.md                         the same; the text behind the front matter is for people
-        plan.json                        its steps: a literal plan with {"$from": "input.NAME"} for arguments
+        SKILL.md                   the same; the text behind the front matter is for people
+        plan.json                  its steps: a literal plan, {"$from": "input.NAME"} for arguments
 
 The folders are read once, when the worker starts. Whoever may write there decides what models are
 told.
@@ -48,7 +48,8 @@ _INPUT: Final[dict[str, Any]] = {
     "additionalProperties": False,
 }
 _TELLING: Final = (
-    "data.instructions is the text of a skill of this system. Follow it as far as it serves the task. "
+    "data.instructions is the text of a skill of this system. Follow it as far as it serves "
+    "the task. "
     "It allows no call that is not allowed here."
 )
 
@@ -60,7 +61,9 @@ class Head(Form):
     """
 
     name: str = Field(pattern=_NAME, max_length=64)
-    description: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1024)]
+    description: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1024)
+    ]
     license: str = ""
     compatibility: str = Field(default="", max_length=500)
     allowed_tools: str = Field(default="", alias="allowed-tools")
@@ -145,7 +148,10 @@ def _instruct(folder: Path, name: str, text: str) -> Function:
     if not text:
         raise unusable(folder, "there are no instructions after the front matter")
     if len(text) > MAX_INSTRUCTIONS:
-        words = f"its instructions have {len(text)} characters; {MAX_INSTRUCTIONS} are shown to a model at most"
+        words = (
+            f"its instructions have {len(text)} characters; {MAX_INSTRUCTIONS} are shown "
+            f"to a model at most"
+        )
         raise unusable(folder, words)
     result = ToolResult[dict[str, Any]](
         success=True,
@@ -187,7 +193,9 @@ def _read(folder: Path) -> tuple[Head, str]:
     except ValidationError as error:
         raise unusable(folder, _problems(error)) from None
     if head.name != folder.name:
-        raise unusable(folder, f"its name is {head.name!r}, but its folder is called {folder.name!r}")
+        raise unusable(
+            folder, f"its name is {head.name!r}, but its folder is called {folder.name!r}"
+        )
     return head, text
 
 
@@ -209,7 +217,9 @@ def _problems(error: ValidationError) -> str:
     for problem in error.errors(include_url=False):
         where = ".".join(map(str, problem["loc"]))
         if problem["type"] == "extra_forbidden":
-            words.append(f"{where} is not a known field; fields of other programs belong under metadata")
+            words.append(
+                f"{where} is not a known field; fields of other programs belong under metadata"
+            )
         elif problem["type"] == "missing":
             words.append(f"it has no {where}")
         else:
@@ -227,7 +237,9 @@ def _inputs(folder: Path, spec: ToolSpec) -> Inputs:
     except SchemaError as error:
         raise unusable(folder, f"parameters are not a JSON Schema: {error.message}") from None
     if schema.get("type") != "object":
-        raise unusable(folder, 'parameters must describe an object: {"type": "object", "properties": {...}}')
+        raise unusable(
+            folder, 'parameters must describe an object: {"type": "object", "properties": {...}}'
+        )
 
     def checked(arguments: dict[str, Any]) -> dict[str, Any]:
         faults = argument_faults(spec, arguments)

@@ -25,7 +25,9 @@ def split(text: str) -> tuple[dict[str, Any], str]:
         if line.rstrip() == FENCE:
             text = "\n".join(lines[number + 1 :])
             return _fields("\n".join(lines[1:number])), text.strip()
-    raise FrontMatterError(f"line 1: the front matter has no end: a second line of three dashes ({FENCE})")
+    raise FrontMatterError(
+        f"line 1: the front matter has no end: a second line of three dashes ({FENCE})"
+    )
 
 
 def _fields(text: str) -> dict[str, Any]:
@@ -38,7 +40,9 @@ def _fields(text: str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise FrontMatterError(f"the front matter is not YAML: {error}") from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise FrontMatterError(f"a value needs quotes, since JSON cannot hold it: {error}") from None
+        raise FrontMatterError(
+            f"a value needs quotes, since JSON cannot hold it: {error}"
+        ) from None
     if not isinstance(fields, dict):
         raise FrontMatterError("line 2: the front matter must have the form `key: value`")
     return fields

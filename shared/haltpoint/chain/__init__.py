@@ -1,1 +1,3 @@
-"""What is decided: pure functions over values. Nothing here waits, reads a clock, draws lots or talks to Redis."""
+"""What is decided: pure functions over values. Nothing here waits, reads a clock, draws lots or
+talks to Redis.
+"""

@@ -14,7 +14,8 @@ END: Final = "<!-- matrix: end -->"
 
 
 def fold(chain: Chain, log: Iterable[tuple[Received, int]], world: World) -> Chain:
-    """The chain after all inputs of its log, each with the `now` (ms) at which it was decided on; no effects.
+    """The chain after all inputs of its log, each with the `now` (ms) at which it was decided on;
+    no effects.
 
     From the same first chain, log and world the same chain comes out, whatever has happened since.
     """
@@ -24,7 +25,9 @@ def fold(chain: Chain, log: Iterable[tuple[Received, int]], world: World) -> Cha
 
 
 def matrix() -> str:
-    """What each state of a chain does with each event, as a markdown table, and below it what that means."""
+    """What each state of a chain does with each event, as a markdown table, and below it what that
+    means.
+    """
     statuses = list(ChainStatus)
     promises: dict[str, str] = {}
     rows: list[str] = []
@@ -40,7 +43,9 @@ def matrix() -> str:
 
 
 def _promise(status: ChainStatus, event: type[Any]) -> str:
-    """The docstring of the handler that takes such an event: its name in words, a colon, what it does."""
+    """The docstring of the handler that takes such an event: its name in words, a colon, what it
+    does.
+    """
     handler, statuses = HANDLERS[event]
     return str(handler.__doc__) if status in statuses else "·"
 

@@ -1,1 +1,3 @@
-"""The command line. Modules here import only typer at the top: `haltpoint --help` must answer at once."""
+"""The command line. Modules here import only typer at the top: `haltpoint --help` must answer at
+once.
+"""

@@ -1,4 +1,6 @@
-"""Arguments of a tool on the command line: NAME=VALUE, each read as its parameter's schema wants it."""
+"""Arguments of a tool on the command line: NAME=VALUE, each read as its parameter's schema wants
+it.
+"""
 
 import json
 from collections.abc import Mapping
@@ -23,17 +25,23 @@ def texts_of(pairs: list[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise usage(f"{pair!r} is not an argument", "arguments are NAME=VALUE", "haltpoint tool show TOOL")
+            raise usage(
+                f"{pair!r} is not an argument",
+                "arguments are NAME=VALUE",
+                "haltpoint tool show TOOL",
+            )
         arguments[name] = value
     return arguments
 
 
 def values_of(texts: Mapping[str, str], schema: dict[str, Any]) -> dict[str, Any]:
-    """The texts as the schema of the parameters wants them: JSON of the wanted type is that value, where no text is
-    allowed.
+    """The texts as the schema of the parameters wants them: JSON of the wanted type is that value,
+    where no text is allowed.
     """
     properties = schema.get("properties", {})
-    return {name: _value(text, _types(properties.get(name, {}), schema)) for name, text in texts.items()}
+    return {
+        name: _value(text, _types(properties.get(name, {}), schema)) for name, text in texts.items()
+    }
 
 
 def _value(text: str, wanted: set[str]) -> Any:
@@ -47,7 +55,9 @@ def _value(text: str, wanted: set[str]) -> Any:
 
 
 def _types(schema: dict[str, Any], root: dict[str, Any]) -> set[str]:
-    """The types that a schema allows, also by a reference or in a union; lists and objects where it says none."""
+    """The types that a schema allows, also by a reference or in a union; lists and objects where it
+    says none.
+    """
     name = schema.get("$ref", "").removeprefix("#/$defs/")
     branches = [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]
     inner = [root.get("$defs", {}).get(name, {})] if name else branches

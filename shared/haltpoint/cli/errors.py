@@ -19,7 +19,9 @@ class Exit(IntEnum):
 class CliError(HaltpointError):
     """An error that ends a command with `exit_code`."""
 
-    def __init__(self, code: str, what: str, why: str, fix: str, *, exit_code: Exit = Exit.FAILED) -> None:
+    def __init__(
+        self, code: str, what: str, why: str, fix: str, *, exit_code: Exit = Exit.FAILED
+    ) -> None:
         super().__init__(code, what, why, fix)
         self.exit_code = exit_code
 

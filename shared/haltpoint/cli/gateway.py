@@ -31,7 +31,9 @@ def address(shell: Shell) -> str:
         fits = False
     if not fits:
         why = f"{shell.url!r} is not one" if shell.url else "it is empty; is the variable set?"
-        raise usage("--url takes the gateway's address", why, "--url http://127.0.0.1:8700, or leave it out")
+        raise usage(
+            "--url takes the gateway's address", why, "--url http://127.0.0.1:8700, or leave it out"
+        )
     return shell.url.rstrip("/")
 
 
@@ -47,7 +49,9 @@ def _own_key(shell: Shell, where: str) -> str:
     home = _home(shell, key)
     if _origin(where) != _origin(home):
         why = f"none was given, and the admin key of this machine is for {home} only"
-        raise CliError("HP-051", f"there is no key for the gateway at {where}", why, "Give one: --key KEY")
+        raise CliError(
+            "HP-051", f"there is no key for the gateway at {where}", why, "Give one: --key KEY"
+        )
     return key
 
 
@@ -62,8 +66,9 @@ def _admin_key(shell: Shell) -> str:
 
 
 def _home(shell: Shell, key: str) -> str:
-    """The gateway that the admin key was made for. The files of the current folder may name another one, whose owner
-    must not get the key: they are believed of a key that they hold themselves, and of no other.
+    """The gateway that the admin key was made for. The files of the current folder may name another
+    one, whose owner must not get the key: they are believed of a key that they hold themselves, and
+    of no other.
     """
     inside, outside = shell.settings.gateway, shell.gateway_outside
     is_of_the_folder = inside.admin_key is not None and outside.admin_key is None
@@ -75,14 +80,17 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
     """Run one conversation with the gateway. Raises CliError for everything that it may answer."""
     import asyncio
 
-    # httpx imports its own command line (click, pygments) if it can: a tenth of the time of a short command.
+    # httpx imports its own command line (click, pygments) if it can: a tenth of the time of a short
+    # command.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     from haltpoint.client import Client, GatewayError, key_fault
 
     where = address(shell)
     if shell.key is not None and (fault := key_fault(shell.key)):
         more = "" if shell.key else "; is the variable set?"
-        raise usage("--key takes a key of the gateway", fault + more, "Give one, or leave --key out")
+        raise usage(
+            "--key takes a key of the gateway", fault + more, "Give one, or leave --key out"
+        )
     if why := unreachable(where):
         what, fix = f"no gateway answers at {where}", "Start it: haltpoint up"
         raise CliError("HP-050", what, why, fix, exit_code=Exit.UNREACHABLE)
@@ -103,7 +111,8 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
 def unreachable(where: str) -> str:
     """Why nothing listens at a URL; empty when something does.
 
-    Clients are patient with a server that is away for a moment; a person at a prompt wants to know at once.
+    Clients are patient with a server that is away for a moment; a person at a prompt wants to know
+    at once.
     """
     try:
         _, host, port = _origin(where)

@@ -48,14 +48,32 @@ def _root(
     """Tool calls of language-model agents as typed events that hold the model to its word."""
 
 
-for group in (demo, up, run, chains, inbox, tool, agent, policy, stats, dlq, deployment, schema, models):
+for group in (
+    demo,
+    up,
+    run,
+    chains,
+    inbox,
+    tool,
+    agent,
+    policy,
+    stats,
+    dlq,
+    deployment,
+    schema,
+    models,
+):
     group.add_to(app)
 
 
 def app_entry() -> None:
     """The console script."""
-    gc.set_threshold(50_000)  # most commands do little but import, which leaves no garbage to search for
+    gc.set_threshold(
+        50_000
+    )  # most commands do little but import, which leaves no garbage to search for
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without UTF-8 gets question marks, not an exception
+            stream.reconfigure(
+                errors="replace"
+            )  # a terminal without UTF-8 gets question marks, not an exception
     app()

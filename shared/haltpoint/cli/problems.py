@@ -8,18 +8,30 @@ from haltpoint.contracts.people.phrases import count
 
 
 def told(error: GatewayError, where: str) -> CliError:
-    """A problem of the gateway as an error that ends the command: each sentence once, and what to type."""
+    """A problem of the gateway as an error that ends the command: each sentence once, and what to
+    type.
+    """
     why = error.detail.rstrip(".") or f"HTTP {error.status}"
     fix = _FIXES.get(error.code) or error.hint.rstrip(".")
-    faults = [_fault(one) for one in error.problem.get("errors") or error.problem.get("faults") or ()]
+    faults = [
+        _fault(one) for one in error.problem.get("errors") or error.problem.get("faults") or ()
+    ]
     match error.status:
         case 0 if error.code == "not_understood":
-            return CliError("HP-050", f"no gateway answers at {where}", why, fix, exit_code=Exit.UNREACHABLE)
+            return CliError(
+                "HP-050", f"no gateway answers at {where}", why, fix, exit_code=Exit.UNREACHABLE
+            )
         case 503 if error.code == "redis_refuses_writes":
             what = f"the gateway at {where} cannot do this now"
             return CliError("HP-021", what, why, fix, exit_code=Exit.UNREACHABLE)
         case 0 | 503:
-            return CliError("HP-050", f"the gateway at {where} cannot be reached", why, fix, exit_code=Exit.UNREACHABLE)
+            return CliError(
+                "HP-050",
+                f"the gateway at {where} cannot be reached",
+                why,
+                fix,
+                exit_code=Exit.UNREACHABLE,
+            )
         case 401 | 403:
             return CliError("HP-051", "the gateway does not accept the key", why, fix)
         case 404:
@@ -29,7 +41,9 @@ def told(error: GatewayError, where: str) -> CliError:
         case 409 | 410 | 412 if error.code.startswith(("answered", "request")):
             return CliError("HP-054", "the question is no longer open", why, fix)
         case 400 | 422 if faults:
-            subject = {"invalid_plan": "plan", "invalid_answer": "answer"}.get(error.code, "request")
+            subject = {"invalid_plan": "plan", "invalid_answer": "answer"}.get(
+                error.code, "request"
+            )
             what = f"the {subject} has {count(len(faults), 'problem')}"
             why = faults[0] if len(faults) == 1 else "".join(f"\n  - {one}" for one in faults)
             return CliError("HP-052", what, why, fix, exit_code=Exit.USAGE)
@@ -44,7 +58,10 @@ _FIXES: Final = {
     "no_key": "Give a key of this gateway: --key KEY",
     "no_such_chain": "haltpoint chain list shows all chains; ended ones are deleted after a time",
     "no_such_request": "haltpoint inbox shows the open questions",
-    "no_such_tool": "haltpoint tool list shows the tools that workers serve; haltpoint up tool-worker starts a worker",
+    "no_such_tool": (
+        "haltpoint tool list shows the tools that workers serve; haltpoint "
+        "up tool-worker starts a worker"
+    ),
     "not_found": "haltpoint chain list and haltpoint inbox show the ids",
     "chain_ended": "haltpoint chain show shows how it ended",
     "request_expired": "haltpoint chain show shows how its chain continued",
@@ -52,7 +69,9 @@ _FIXES: Final = {
     "answered_already": "The first answer counts; haltpoint chain show shows it",
     "idempotency_conflict": "Use another --idempotency-key for another task",
     "invalid_fields": "Correct it and submit it again",
-    "invalid_plan": "Correct it and submit it again; haltpoint tool show TOOL lists a tool's arguments",
+    "invalid_plan": (
+        "Correct it and submit it again; haltpoint tool show TOOL lists a tool's arguments"
+    ),
 }
 """What to do, where the gateway's own hint speaks to programs."""
 

@@ -1,4 +1,6 @@
-"""What every verb shares: the options that each command takes, where its words go, and how it ends."""
+"""What every verb shares: the options that each command takes, where its words go, and how it
+ends.
+"""
 
 import functools
 import inspect
@@ -108,8 +110,12 @@ def _common(kind: Any, *names: str, **settings: Any) -> Any:
 _COMMON: dict[str, Any] = {
     "json": _common(bool, "--json", help="One JSON document or JSON lines on stdout."),
     "quiet": _common(bool, "--quiet", "-q", help="Print only the result."),
-    "redis_url": _common(str | None, "--redis-url", metavar="URL", help="Redis or Valkey server (default: embedded)."),
-    "config": _common(Path | None, "--config", metavar="FILE", help="Settings file (default: haltpoint.toml)."),
+    "redis_url": _common(
+        str | None, "--redis-url", metavar="URL", help="Redis or Valkey server (default: embedded)."
+    ),
+    "config": _common(
+        Path | None, "--config", metavar="FILE", help="Settings file (default: haltpoint.toml)."
+    ),
 }
 _GATEWAY: dict[str, Any] = {
     "url": _common(str | None, "--url", help="The gateway's address."),
@@ -120,7 +126,9 @@ _GATEWAY: dict[str, Any] = {
 def verb(
     app: typer.Typer, name: str | None = None, *, gateway: bool = False, **settings: Any
 ) -> Callable[[Verb[P]], Verb[P]]:
-    """Make a function a command: it gets a Shell, its own options and the common ones; its result is the exit code."""
+    """Make a function a command: it gets a Shell, its own options and the common ones; its result
+    is the exit code.
+    """
     common = {**_COMMON, **(_GATEWAY if gateway else {})}
 
     def decorate(function: Verb[P]) -> Verb[P]:
@@ -132,7 +140,8 @@ def verb(
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         kinds = inspect.Parameter.KEYWORD_ONLY
         parameters = [one.replace(kind=kinds) for one in own] + [
-            inspect.Parameter(key, kinds, default=getattr(Shell, key), annotation=hint) for key, hint in common.items()
+            inspect.Parameter(key, kinds, default=getattr(Shell, key), annotation=hint)
+            for key, hint in common.items()
         ]
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -165,7 +174,9 @@ def _ended(shell: Shell, error: HaltpointError) -> int:
 
 
 _EXITS = {
-    **dict.fromkeys(("HP-001", "HP-004", "HP-016", "HP-030", "HP-037", "HP-039", "HP-041"), Exit.USAGE),
+    **dict.fromkeys(
+        ("HP-001", "HP-004", "HP-016", "HP-030", "HP-037", "HP-039", "HP-041"), Exit.USAGE
+    ),
     **dict.fromkeys(("HP-010", "HP-021"), Exit.UNREACHABLE),
 }
 _FROM_SERVER = ("redis.exceptions", "haltpoint.runtime.streams.refused")
@@ -176,21 +187,29 @@ _NO_SERVER = (
 
 
 def _told(error: Exception) -> HaltpointError:
-    """Any other exception in the words of the catalogue. By name: its module may be slow to import."""
+    """Any other exception in the words of the catalogue. By name: its module may be slow to
+    import.
+    """
     kind, why = type(error), str(error)
     match kind.__name__:
         case "SettingsError":
             fix = "See where each value comes from: haltpoint config show --origin"
             return CliError("HP-001", "the settings are not valid", why, fix, exit_code=Exit.USAGE)
         case "EmbeddedServerError":
-            what, fix = "the embedded server cannot start", "Or use your own server: --redis-url URL"
+            what, fix = (
+                "the embedded server cannot start",
+                "Or use your own server: --redis-url URL",
+            )
             return CliError("HP-042", what, why, fix, exit_code=Exit.UNREACHABLE)
         case name if name in _NO_SERVER and kind.__module__ in _FROM_SERVER:
             from haltpoint.runtime.streams.connection import unusable
 
             return unusable(error)
         case _ if isinstance(error, OSError) and error.filename:
-            what, fix = f"{error.filename} cannot be used", "Correct the path, or its owner and rights"
+            what, fix = (
+                f"{error.filename} cannot be used",
+                "Correct the path, or its owner and rights",
+            )
             return CliError("HP-041", what, error.strerror or why, fix, exit_code=Exit.USAGE)
         case _:
             return _bug(error)
@@ -198,7 +217,9 @@ def _told(error: Exception) -> HaltpointError:
 
 def _bug(error: Exception) -> CliError:
     """An unexpected exception; the traceback goes into a file."""
-    with tempfile.NamedTemporaryFile("w", prefix="haltpoint-fault-", suffix=".txt", delete=False) as file:
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="haltpoint-fault-", suffix=".txt", delete=False
+    ) as file:
         traceback.print_exception(error, file=file)
     return CliError(
         "HP-002",

@@ -15,13 +15,20 @@ def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
 def visible(text: str) -> str:
     """The same text with everything that a terminal would obey or hide written out."""
     return "".join(
-        f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else c for c in text
+        f"\\u{{{ord(c):x}}}"
+        if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+        else c
+        for c in text
     )
 
 
 def wrapped(text: str, width: int, indent: str) -> list[str]:
-    """Lines of at most `width` columns, later ones behind `indent`; only between words, a longer word stays whole."""
-    whole = TextWrapper(width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    """Lines of at most `width` columns, later ones behind `indent`; only between words, a longer
+    word stays whole.
+    """
+    whole = TextWrapper(
+        width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
     return whole.wrap(text)
 
 

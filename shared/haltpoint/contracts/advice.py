@@ -1,4 +1,6 @@
-"""What the runtime suggests to a model after an error whose tool suggests nothing (E1). No words for people."""
+"""What the runtime suggests to a model after an error whose tool suggests nothing (E1). No words
+for people.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -11,7 +13,9 @@ BY_TYPE: Final[Mapping[ErrorType, str]] = {
     ErrorType.PERMISSION: "It is not allowed; do not try again.",
     ErrorType.RATE_LIMIT: "Wait before calling this tool again.",
     ErrorType.TIMEOUT: "Try again later, or ask for less at once.",
-    ErrorType.SERVER: "The service behind the tool has a problem; try again later or in another way.",
+    ErrorType.SERVER: (
+        "The service behind the tool has a problem; try again later or in another way."
+    ),
     ErrorType.BLOCKED: "It is not permitted; do not try again.",
     ErrorType.DENIED: "Do not try again.",
     ErrorType.IN_DOUBT: "Do not try again; a person finds out whether it happened.",

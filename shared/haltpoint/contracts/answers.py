@@ -1,4 +1,6 @@
-"""What a user gets at the end (CONTRACT F): the model's words, and beside them what the runtime says was done."""
+"""What a user gets at the end (CONTRACT F): the model's words, and beside them what the runtime
+says was done.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -41,9 +43,9 @@ class WhyNot(StrEnum):
 
 
 class NotDone(Contract, kw_only=True):
-    """One call, or one effect that the goal asks for, that did not succeed. `message` is the reason in words, also
-    that for which a step was given up; of an effect that the goal asks for conditionally it is the condition, `only if:
-    "..."`.
+    """One call, or one effect that the goal asks for, that did not succeed. `message` is the reason
+    in words, also that for which a step was given up; of an effect that the goal asks for
+    conditionally it is the condition, `only if: "..."`.
     """
 
     action_id: str | None = None

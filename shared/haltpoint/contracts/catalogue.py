@@ -1,7 +1,8 @@
-"""The table of contents of the whole system: every message, its stream, who sends it and who receives it.
+"""The table of contents of the whole system: every message, its stream, who sends it and who
+receives it.
 
-A newcomer starts here. Each arrow of the system is one row; there are no others. The AsyncAPI document, the
-golden files and the topology are made from this table.
+A newcomer starts here. Each arrow of the system is one row; there are no others. The AsyncAPI
+document, the golden files and the topology are made from this table.
 """
 
 from dataclasses import dataclass
@@ -85,5 +86,7 @@ BY_TYPE: Final[dict[str, Row]] = {row.type: row for row in CATALOGUE}
 
 
 def known_names() -> frozenset[str]:
-    """The names of all messages without their versions: tells an unknown version from an unknown message."""
+    """The names of all messages without their versions: tells an unknown version from an unknown
+    message.
+    """
     return frozenset(row.type.rpartition(".")[0] for row in CATALOGUE)

@@ -1,4 +1,6 @@
-"""The messages from the executor, each to one service: what it wants of a model, a tool or a person."""
+"""The messages from the executor, each to one service: what it wants of a model, a tool or a
+person.
+"""
 
 from typing import Any
 
@@ -14,7 +16,9 @@ from haltpoint.contracts.work.thoughts import Correction, ThoughtKind
 
 
 class ThoughtRequest(Contract, kw_only=True):
-    """One question to the model. The planner reads task, plan, receipts and earlier thoughts itself, by these ids."""
+    """One question to the model. The planner reads task, plan, receipts and earlier thoughts
+    itself, by these ids.
+    """
 
     thought_id: str
     """Its id."""

@@ -1,7 +1,8 @@
-"""The doors: where values come from people, models and other systems, pydantic reads and explains them.
+"""The doors: where values come from people, models and other systems, pydantic reads and explains
+them.
 
-It reads the same classes that msgspec reads inside. For each it derives a model with the same fields and limits, which
-is made when a door is first used.
+It reads the same classes that msgspec reads inside. For each it derives a model with the same
+fields and limits, which is made when a door is first used.
 """
 
 import ast
@@ -53,12 +54,17 @@ def _texts_of(kind: type) -> Iterator[tuple[str, str]]:
 class View(BaseModel):
     """A value that is only shown, over HTTP and in the client."""
 
-    # Built when it is first used: a short command shows one view of twenty, and building all took a tenth of its time.
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore", json_schema_extra=describe)
+    # Built when it is first used: a short command shows one view of twenty, and building all took a
+    # tenth of its time.
+    model_config = ConfigDict(
+        defer_build=True, frozen=True, extra="ignore", json_schema_extra=describe
+    )
 
 
 class Form(BaseModel):
-    """What a person writes down and no service passes on: a query, a file. An unknown field is an error."""
+    """What a person writes down and no service passes on: a query, a file. An unknown field is an
+    error.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=describe)
 
@@ -120,7 +126,9 @@ def _model_of(source: Any) -> type[BaseModel]:
         declared[field.name] = (_with_limits(field.type), _field_of(field))
     local_name = kind.__qualname__.rpartition("<locals>.")[2]
     name = local_name.replace(".", "")  # ToolCompleted.Data: ToolCompletedData
-    return create_model(name, __config__=config, __module__=kind.__module__, __doc__=kind.__doc__, **declared)
+    return create_model(
+        name, __config__=config, __module__=kind.__module__, __doc__=kind.__doc__, **declared
+    )
 
 
 def _field_of(field: structs.FieldInfo) -> Any:

@@ -1,8 +1,9 @@
-"""The messages on the streams: CloudEvents 1.0 in JSON, each with its own closed payload. Here are those to the
-executor, what happened; `commands.py` has those from it.
+"""The messages on the streams: CloudEvents 1.0 in JSON, each with its own closed payload. Here are
+those to the executor, what happened; `commands.py` has those from it.
 
-`Message.data` is the readable part, in the stream field `__data__` with the envelope. Arguments and the data of
-results travel beside it in `__body__` as JSON text that is never parsed by who only passes it on.
+`Message.data` is the readable part, in the stream field `__data__` with the envelope. Arguments and
+the data of results travel beside it in `__body__` as JSON text that is never parsed by who only
+passes it on.
 """
 
 from collections.abc import Callable
@@ -23,9 +24,13 @@ _VERSION = cast("Callable[[], Literal['1.0']]", "1.0".__str__)
 
 
 class Message(Contract, kw_only=True, tag_field="type"):
-    """The envelope: CloudEvents attributes. `time` is RFC 3339; `subject` is the chain's id once there is one."""
+    """The envelope: CloudEvents attributes. `time` is RFC 3339; `subject` is the chain's id once
+    there is one.
+    """
 
-    specversion: Literal["1.0"] = field(default_factory=_VERSION)  # with a plain default it would be left out
+    specversion: Literal["1.0"] = field(
+        default_factory=_VERSION
+    )  # with a plain default it would be left out
     id: Annotated[str, Meta(min_length=1, max_length=512)]
     source: Annotated[str, Meta(min_length=1, max_length=512)]
     subject: Annotated[str, Meta(max_length=512)] = ""
@@ -39,7 +44,9 @@ class Message(Contract, kw_only=True, tag_field="type"):
 
 
 class TaskSubmitted(Message, kw_only=True, tag="task.submitted.v1"):
-    """A person or program asks for something. Without a known `subject` it came from outside and is submitted first."""
+    """A person or program asks for something. Without a known `subject` it came from outside and is
+    submitted first.
+    """
 
     data: Task
 
@@ -73,7 +80,9 @@ class PlanDrafted(Message, kw_only=True, tag="plan.drafted.v1"):
     """The planner's answer to plan.requested."""
 
     class Data(Contract):
-        """A plan as the model drew it up, parsed and with tidy step ids; or the fault that made parsing impossible."""
+        """A plan as the model drew it up, parsed and with tidy step ids; or the fault that made
+        parsing impossible.
+        """
 
         thought_id: str
         plan: Plan | None = None
@@ -138,7 +147,9 @@ class ToolCompleted(Message, kw_only=True, tag="tool.completed.v1"):
     """The worker's report: the receipt is recorded."""
 
     class Data(Contract):
-        """The outcome of an action; its data is the body. An agent makes known what it has found out (C13)."""
+        """The outcome of an action; its data is the body. An agent makes known what it has found
+        out (C13).
+        """
 
         action_id: str
         outcome: Outcome
@@ -201,7 +212,9 @@ ToExecutor = (
 
 
 class Received(Struct, frozen=True, gc=False):
-    """One message for the executor with its body (the data of a result as JSON text, empty for all others)."""
+    """One message for the executor with its body (the data of a result as JSON text, empty for all
+    others).
+    """
 
     message: ToExecutor
     body: str = ""

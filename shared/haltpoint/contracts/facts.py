@@ -1,4 +1,6 @@
-"""Facts: what a chain's log tells. One closed set of names; the details are plain values for people to read."""
+"""Facts: what a chain's log tells. One closed set of names; the details are plain values for people
+to read.
+"""
 
 from enum import StrEnum
 from typing import Any

@@ -1,4 +1,5 @@
-"""The policy file: what an operator says about the contract (CONTRACT C2, D, F). Read by `runtime.policy_file`.
+"""The policy file: what an operator says about the contract (CONTRACT C2, D, F). Read by
+`runtime.policy_file`.
 
 strikes = 3
 blocked_tools = ["finalize_plan"]
@@ -37,11 +38,15 @@ def _template(text: str) -> str:
         raise ValueError(f"{text!r} is not a template: {error}; write {{{{ for a brace") from None
     for _, name, form, conversion in parts:
         if name is not None and (name not in PLACEHOLDERS or form or conversion):
-            raise ValueError(f"{{{name}}} is not a placeholder; there are {{expected_tools}} and {{count}}")
+            raise ValueError(
+                f"{{{name}}} is not a placeholder; there are {{expected_tools}} and {{count}}"
+            )
     return text
 
 
-Template = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(_template)]
+Template = Annotated[
+    str, StringConstraints(min_length=1, max_length=2000), AfterValidator(_template)
+]
 
 
 class Does(StrEnum):
@@ -60,7 +65,9 @@ class Treatment(StrEnum):
 
 
 Treatments = Treatment | dict[Name, Treatment]
-"""One for all tools, or one per tool or glob: the name itself counts first, then the first glob that fits, else ask."""
+"""One for all tools, or one per tool or glob: the name itself counts first, then the first glob
+that fits, else ask.
+"""
 
 
 class Pattern(Form):
@@ -87,15 +94,21 @@ class Pattern(Form):
 
 
 class Messages(Form):
-    """What the model reads after a violation, a person after the last; {expected_tools} and {count} are put in."""
+    """What the model reads after a violation, a person after the last; {expected_tools} and {count}
+    are put in.
+    """
 
-    no_tool_used: Template = "No tool was called. Words alone do nothing: this needs {expected_tools}."
-    escalate: Template = "The model did not use {expected_tools} in {count} tries. A person has to decide."
+    no_tool_used: Template = (
+        "No tool was called. Words alone do nothing: this needs {expected_tools}."
+    )
+    escalate: Template = (
+        "The model did not use {expected_tools} in {count} tries. A person has to decide."
+    )
 
 
 class Targets(Form):
-    """The names of parameters that say to whom or where, globs (C13): `names`, those that are shipped unless a file has
-    its own, more of them, and others that do not.
+    """The names of parameters that say to whom or where, globs (C13): `names`, those that are
+    shipped unless a file has its own, more of them, and others that do not.
     """
 
     names: tuple[Name, ...] = ()

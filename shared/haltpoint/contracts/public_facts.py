@@ -1,6 +1,8 @@
-"""Public facts: how chains end and what they ask, for programs outside. They are in the stream `facts` of a partition.
+"""Public facts: how chains end and what they ask, for programs outside. They are in the stream
+`facts` of a partition.
 
-CloudEvents in JSON, in the field `__data__`. Pydantic models, since only people's programs read them.
+CloudEvents in JSON, in the field `__data__`. Pydantic models, since only people's programs read
+them.
 """
 
 from typing import Final, Literal
@@ -11,7 +13,9 @@ from haltpoint.contracts.people.humans import RequestKind
 
 
 class PublicFact(View):
-    """The envelope. `subject` is the chain's id, `time` RFC 3339. A fact that comes twice has the same `id`."""
+    """The envelope. `subject` is the chain's id, `time` RFC 3339. A fact that comes twice has the
+    same `id`.
+    """
 
     specversion: Literal["1.0"] = "1.0"
     id: str
@@ -87,7 +91,9 @@ class OfferedOption(View):
 
 
 class RequestOpenedData(RequestData):
-    """`deadline` in milliseconds since the epoch. The whole question: GET /v1/requests/{request_id}."""
+    """`deadline` in milliseconds since the epoch. The whole question: GET
+    /v1/requests/{request_id}.
+    """
 
     kind: RequestKind
     question: str

@@ -1,4 +1,6 @@
-"""Why a person is asked before a call runs (CONTRACT G5), and where a value of a call comes from (C13)."""
+"""Why a person is asked before a call runs (CONTRACT G5), and where a value of a call comes from
+(C13).
+"""
 
 from enum import IntEnum, StrEnum
 from typing import Any
@@ -7,8 +9,9 @@ from haltpoint.contracts.base import Contract
 
 
 class SourceKind(StrEnum):
-    """Where a value comes from, the first that holds: the user's words, a person, the task's context, a whole value of
-    a result, a text that was read, or the model alone; or a hook, which wrote it later.
+    """Where a value comes from, the first that holds: the user's words, a person, the task's
+    context, a whole value of a result, a text that was read, or the model alone; or a hook, which
+    wrote it later.
     """
 
     GOAL = "goal"
@@ -21,7 +24,9 @@ class SourceKind(StrEnum):
 
 
 class Source(Contract):
-    """The source of one value. `where` is an action id and a path (`c.find.1 data.emails[0]`), or empty."""
+    """The source of one value. `where` is an action id and a path (`c.find.1 data.emails[0]`), or
+    empty.
+    """
 
     source: SourceKind
     where: str = ""
@@ -30,7 +35,9 @@ class Source(Contract):
 
 
 class Reach(StrEnum):
-    """How far a yes goes until the chain ends: this call, this value in this parameter, this parameter, this tool."""
+    """How far a yes goes until the chain ends: this call, this value in this parameter, this
+    parameter, this tool.
+    """
 
     CALL = "call"
     VALUE = "value"
@@ -50,7 +57,9 @@ class Grant(Contract):
 
 
 class Heard(IntEnum):
-    """What a person has said so far in a chain that may be against a call (C6, C11), the weightiest of it."""
+    """What a person has said so far in a chain that may be against a call (C6, C11), the weightiest
+    of it.
+    """
 
     NOTHING = 0
     NO = 1
@@ -60,7 +69,9 @@ class Heard(IntEnum):
 
 
 class ReasonKind(StrEnum):
-    """Who or what wants a person to decide: the tool, a hook, a rule, the user's words, a no before, or the runtime."""
+    """Who or what wants a person to decide: the tool, a hook, a rule, the user's words, a no
+    before, or the runtime.
+    """
 
     DESTRUCTIVE = "destructive"
     RULE = "rule"

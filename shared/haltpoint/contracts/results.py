@@ -43,12 +43,20 @@ class ErrorType(StrEnum):
 
 
 RECOVERABLE: frozenset[ErrorType] = frozenset(
-    {ErrorType.VALIDATION, ErrorType.NOT_FOUND, ErrorType.RATE_LIMIT, ErrorType.TIMEOUT, ErrorType.SERVER}
+    {
+        ErrorType.VALIDATION,
+        ErrorType.NOT_FOUND,
+        ErrorType.RATE_LIMIT,
+        ErrorType.TIMEOUT,
+        ErrorType.SERVER,
+    }
 )
 
 
 class MalformedResultError(ValueError):
-    """A result that contradicts itself (B1): an error of the tool's code, never something for the model to retry."""
+    """A result that contradicts itself (B1): an error of the tool's code, never something for the
+    model to retry.
+    """
 
 
 class ErrorInfo(Contract):
@@ -114,8 +122,8 @@ class Clarification(Contract):
 
 
 class Target(Contract):
-    """The thing that a confirmation is about; and the mark of a parameter that says to whom or where (C13):
-    `Annotated[str, Target]`.
+    """The thing that a confirmation is about; and the mark of a parameter that says to whom or
+    where (C13): `Annotated[str, Target]`.
     """
 
     id: str = ""
@@ -132,7 +140,9 @@ class Target(Contract):
 
 
 class OnTimeout(StrEnum):
-    """What a question does that gets no answer: the step fails, or the call is denied and the model may continue."""
+    """What a question does that gets no answer: the step fails, or the call is denied and the model
+    may continue.
+    """
 
     FAIL = "fail"
     DENY = "deny"
@@ -199,7 +209,9 @@ class DeedWords(Contract):
 
 
 class Spent(Contract):
-    """What a chain and those below it use: turns, actions, tokens, money, and how many chains there are below it."""
+    """What a chain and those below it use: turns, actions, tokens, money, and how many chains there
+    are below it.
+    """
 
     turns: int = 0
     actions: int = 0
@@ -235,7 +247,9 @@ class Metadata(Contract):
     tool: str = ""
     """The tool's name."""
     action_id: str = ""
-    """The action's id, the mark of a worker or of the runtime. Empty: a person completed the receipt."""
+    """The action's id, the mark of a worker or of the runtime. Empty: a person completed the
+    receipt.
+    """
     chain_position: int = 0
     """The number of the call in its step, from 1."""
     attempt: int = 1
@@ -251,7 +265,9 @@ class Metadata(Contract):
     duration_ms: int = 0
     """Milliseconds from then to the end."""
     whole: int | None = None
-    """The data is cut; so many bytes of the whole are kept under the action's id (H3). None: nothing was cut."""
+    """The data is cut; so many bytes of the whole are kept under the action's id (H3). None:
+    nothing was cut.
+    """
     repeats: str = ""
     """The action whose receipt this is: nothing ran for this one (B4)."""
     hooks: tuple[HookRecord, ...] = ()
@@ -271,7 +287,9 @@ class Metadata(Contract):
 
 
 class Outcome(Contract):
-    """A result without its data: all that a decision needs. The data travels beside it, unparsed."""
+    """A result without its data: all that a decision needs. The data travels beside it,
+    unparsed.
+    """
 
     success: bool
     next_action: NextAction
@@ -283,18 +301,26 @@ class Outcome(Contract):
     metadata: Metadata = Metadata()
 
     def __post_init__(self) -> None:
-        """B1: a result that contradicts itself is an error of the tool's code, and is never shown."""
+        """B1: a result that contradicts itself is an error of the tool's code, and is never
+        shown.
+        """
         wanted = self.next_action
         if self.success and self.error is not None:
             raise MalformedResultError("success with an error")
         if not self.success and self.error is None:
             raise MalformedResultError("no success and no error that says why")
         if (wanted is NextAction.ERROR) == self.success:
-            raise MalformedResultError(f"success is {self.success} but next_action is {wanted.value}")
+            raise MalformedResultError(
+                f"success is {self.success} but next_action is {wanted.value}"
+            )
         if (wanted is NextAction.CLARIFICATION_NEEDED) != (self.clarification is not None):
-            raise MalformedResultError("clarification_needed and a clarification come together or not at all")
+            raise MalformedResultError(
+                "clarification_needed and a clarification come together or not at all"
+            )
         if (wanted is NextAction.CONFIRMATION_NEEDED) != (self.confirmation is not None):
-            raise MalformedResultError("confirmation_needed and a confirmation come together or not at all")
+            raise MalformedResultError(
+                "confirmation_needed and a confirmation come together or not at all"
+            )
 
     @property
     def satisfies(self) -> bool:
@@ -303,7 +329,9 @@ class Outcome(Contract):
 
     def with_data(self, data: Data) -> "ToolResult[Data]":
         """The whole result."""
-        return ToolResult(**{name: getattr(self, name) for name in Outcome.__struct_fields__}, data=data)
+        return ToolResult(
+            **{name: getattr(self, name) for name in Outcome.__struct_fields__}, data=data
+        )
 
 
 class ToolResult(Outcome, Generic[Data]):

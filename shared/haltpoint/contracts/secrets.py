@@ -1,4 +1,6 @@
-"""Secrets of known forms inside of text: keys, tokens, passwords. Where one is found, three stars take its place."""
+"""Secrets of known forms inside of text: keys, tokens, passwords. Where one is found, three stars
+take its place.
+"""
 
 import re
 from typing import Any, Final
@@ -36,7 +38,9 @@ def names_secret(name: str) -> bool:
 
 
 def starred(value: Any) -> Any:
-    """JSON values with stars in place of secrets: in texts, and for fields whose name says that they are secret."""
+    """JSON values with stars in place of secrets: in texts, and for fields whose name says that
+    they are secret.
+    """
     if isinstance(value, str):
         return without_secrets(value)
     if isinstance(value, list):

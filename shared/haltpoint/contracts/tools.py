@@ -11,24 +11,34 @@ from haltpoint.contracts.work.plans import Plan
 
 DEFAULT_TIMEOUT: Final = 30.0  # seconds
 UNDO: Final = "~undo"
-"""The end of the name of a tool that undoes the calls of another (E7): no author can declare such a name."""
+"""The end of the name of a tool that undoes the calls of another (E7): no author can declare such a
+name.
+"""
 ASK_HUMAN: Final = "askHuman"
 END_STEP: Final = "end_step"
 BUILT_IN: Final = frozenset((ASK_HUMAN, END_STEP))
 """The tools that the core itself carries out; they change nothing."""
 CONFIRMED = "confirmed"
-"""The parameter of a tool that says whether a person has approved this call; only the runtime sets it (B7)."""
+"""The parameter of a tool that says whether a person has approved this call; only the runtime sets
+it (B7).
+"""
 
 
 class Retry(Contract):
-    """How often a call runs that may run again by E2's table, and when: about `first` seconds after the first failure,
-    twice as long after each further one, `most` at most. As an author writes them, seconds may be text: "500ms".
+    """How often a call runs that may run again by E2's table, and when: about `first` seconds after
+    the first failure, twice as long after each further one, `most` at most. As an author writes
+    them, seconds may be text: "500ms".
     """
 
     attempts: Annotated[int, Meta(ge=1, le=100)] = 3
     first: float | str = 1.0
     most: float | str = 30.0
-    on: tuple[ErrorType, ...] = (ErrorType.RATE_LIMIT, ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
+    on: tuple[ErrorType, ...] = (
+        ErrorType.RATE_LIMIT,
+        ErrorType.TIMEOUT,
+        ErrorType.SERVER,
+        ErrorType.UNKNOWN,
+    )
 
 
 class LimitKind(StrEnum):
@@ -39,8 +49,9 @@ class LimitKind(StrEnum):
 
 
 class Limit(Contract):
-    """What all workers together keep to (E6). RATE: `calls` in `seconds` (one of `UNITS`), `burst` of them at one
-    moment. AT_ONCE: so many calls at one moment. `per_tenant`: for each tenant on its own.
+    """What all workers together keep to (E6). RATE: `calls` in `seconds` (one of `UNITS`), `burst`
+    of them at one moment. AT_ONCE: so many calls at one moment. `per_tenant`: for each tenant on
+    its own.
     """
 
     kind: LimitKind
@@ -80,7 +91,9 @@ class Recovery(Contract):
 
 
 class ToolSpec(Contract):
-    """What a tool declares (A), as it is in the catalogue. Without an effect it is started at most once."""
+    """What a tool declares (A), as it is in the catalogue. Without an effect it is started at most
+    once.
+    """
 
     name: str
     """As models and plans call it."""
@@ -129,7 +142,9 @@ class ToolSpec(Contract):
 
     @property
     def repeatable(self) -> bool:
-        """Whether an interrupted call may simply run again (E5). Of a skill with steps a worker asks the hooks only."""
+        """Whether an interrupted call may simply run again (E5). Of a skill with steps a worker
+        asks the hooks only.
+        """
         return self.read_only or self.idempotent or self.plan is not None
 
     @property

@@ -1,4 +1,6 @@
-"""What an operator writes in a file or a setting, beside plain texts and numbers: names, searches, lengths of time."""
+"""What an operator writes in a file or a setting, beside plain texts and numbers: names, searches,
+lengths of time.
+"""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +13,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from haltpoint.contracts.base import UNITS
 
-_IS_NONE: Final = "is no regular expression that runs in linear time, without lookaround and back-references"
+_IS_NONE: Final = (
+    "is no regular expression that runs in linear time, without lookaround and back-references"
+)
 _BOUNDARY: Final = re.compile(r"(?<!\\)(?:\\\\)*(\\[bB])")
 _BEYOND_ASCII: Final = re.compile(r"[^\W\x00-\x7f]")
 
@@ -30,14 +34,17 @@ def regex(text: str) -> str:
     letter = _BEYOND_ASCII.search(text)
     if boundary and letter:
         raise ValueError(
-            f"'{text}' has {boundary[1]} and {letter[0]!r}, and {boundary[1]} knows ASCII letters only; "
+            f"'{text}' has {boundary[1]} and {letter[0]!r}, and {boundary[1]} knows "
+            "ASCII letters only; "
             r"write (?:^|\PL) before a word and (?:\PL|$) behind it"
         )
     return text
 
 
 def fits(expression: str, text: str) -> Iterator[re.Match[str]]:
-    """What an operator's expression finds in a text, whatever its case, in time that grows with the text alone."""
+    """What an operator's expression finds in a text, whatever its case, in time that grows with the
+    text alone.
+    """
     readable = text.encode(errors="replace").decode()
     found: Iterator[re.Match[str]] = _compiled(expression).finditer(readable)
     return found

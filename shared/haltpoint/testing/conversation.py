@@ -79,7 +79,9 @@ def _first(pattern: re.Pattern[str], text: str, otherwise: str) -> str:
 
 
 def _results(messages: Sequence[Message]) -> Iterator[tuple[str, Any]]:
-    """All results in the conversation, from messages of the role tool and from those that a prompt shows as text."""
+    """All results in the conversation, from messages of the role tool and from those that a prompt
+    shows as text.
+    """
     names: dict[Any, str] = {}
     for message in messages:
         content = _content(message)

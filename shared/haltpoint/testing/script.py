@@ -1,4 +1,5 @@
-r"""What a scripted model says: a list of rules, the first that fits answers. Pure; the server is in `script_model`.
+r"""What a scripted model says: a list of rules, the first that fits answers. Pure; the server is in
+`script_model`.
 
     {"model": "contacts", "rules": [
       {"when": {"thought": "plan", "goal": "^Tell (?P<name>\\w+) (?P<words>.+)"},
@@ -8,21 +9,24 @@ r"""What a scripted model says: a list of rules, the first that fits answers. Pu
       {"when": {"thought": "act"}, "times": 1, "fault": {"status": 429, "retry_after": 1}},
       {"when": {"thought": "act", "results": ["lookup_contacts"]}, "delay": 0.5,
        "say": {"calls": [{"name": "send_message", "arguments": {
-           "recipient_id": "{{results.lookup_contacts.data.contact_id}}", "content": "{{goal.words}}"}}]}}]}
+           "recipient_id": "{{results.lookup_contacts.data.contact_id}}", "content":
+           "{{goal.words}}"}}]}}]}
 
-`when`, all of it optional: thought (one or a list of bounds, plan, act, reason, route, answer), step, turn, attempt;
-goal, last and system are regular expressions, searched in the goal, in the last message of the user, and in what comes
-before all messages, which begins with an agent's own prompt; results and without name tools that have or have not
-answered yet; result gives, by dotted path, regular expressions for values of the last result (any case).
-`say`: content (text, or JSON that is written as text), plan (JSON as text), calls. `fault`: status (with
-retry_after and words), cut (the connection breaks off) or malformed (no JSON). `delay` in seconds. `times`: how often
-the rule answers; after that it is passed over.
+`when`, all of it optional: thought (one or a list of bounds, plan, act, reason, route, answer),
+step, turn, attempt; goal, last and system are regular expressions, searched in the goal, in the
+last message of the user, and in what comes before all messages, which begins with an agent's own
+prompt; results and without name tools that have or have not answered yet; result gives, by dotted
+path, regular expressions for values of the last result (any case). `say`: content (text, or JSON
+that is written as text), plan (JSON as text), calls. `fault`: status (with retry_after and words),
+cut (the connection breaks off) or malformed (no JSON). `delay` in seconds. `times`: how often the
+rule answers; after that it is passed over.
 
-A thought about the goal (intent) is answered by rules that name it. Without one the goal asks, where that is needed,
-for each tool that the script calls.
+A thought about the goal (intent) is answered by rules that name it. Without one the goal asks,
+where that is needed, for each tool that the script calls.
 
-{{...}} is replaced: goal.<group> and last.<group> are named groups of the expressions, result.<path> is in the last
-result, results.<tool>.<path> in the last one of a tool; `|` separates alternatives, the first that exists counts.
+{{...}} is replaced: goal.<group> and last.<group> are named groups of the expressions,
+result.<path> is in the last result, results.<tool>.<path> in the last one of a tool; `|` separates
+alternatives, the first that exists counts.
 """
 
 import re
@@ -150,7 +154,8 @@ class Script(Form):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """From a JSON file, or one that comes with Haltpoint when `path` is its bare name, as `contacts_good`.
+        """From a JSON file, or one that comes with Haltpoint when `path` is its bare name, as
+        `contacts_good`.
 
         Raises HaltpointError HP-041.
         """
@@ -160,14 +165,18 @@ class Script(Form):
         except (OSError, UnicodeDecodeError) as error:
             names = sorted(script.name.removesuffix(".json") for script in SCRIPTS.iterdir())
             fix = f"Name a JSON file, or one of: {', '.join(names)}"
-            raise HaltpointError("HP-041", f"the script {path} cannot be read", str(error), fix) from error
+            raise HaltpointError(
+                "HP-041", f"the script {path} cannot be read", str(error), fix
+            ) from error
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, first["loc"])) or "the file"
             fix = "Correct it; haltpoint.testing.script says how"
-            raise HaltpointError("HP-041", f"{path} is not a script", f"{place}: {first['msg']}", fix) from None
+            raise HaltpointError(
+                "HP-041", f"{path} is not a script", f"{place}: {first['msg']}", fix
+            ) from None
 
 
 Spoken = tuple[int, Rule, dict[str, Any]]
@@ -211,7 +220,9 @@ class Following:
         return self._read(talk) if about_goal else None
 
     def _read(self, talk: Conversation) -> Spoken:
-        """What a goal asks of tools, for scripts that do not say it: all that they call may be called."""
+        """What a goal asks of tools, for scripts that do not say it: all that they call may be
+        called.
+        """
         called: set[str] = set()
         for rule in self.script.rules:
             calls = rule.say.calls if rule.say else ()
@@ -226,7 +237,8 @@ def bounds(**lists: list[str]) -> dict[str, list[str]]:
 
 
 def fill(value: Any, values: Mapping[str, Any]) -> Any:
-    """The value with its templates replaced; a text that is one template alone becomes the value with its type.
+    """The value with its templates replaced; a text that is one template alone becomes the value
+    with its type.
 
     Raises KeyError with the template that refers to nothing.
     """

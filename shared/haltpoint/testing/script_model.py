@@ -1,4 +1,5 @@
-"""A server that speaks like OpenAI's chat completions and says what a script says: for the demo, and for tests.
+"""A server that speaks like OpenAI's chat completions and says what a script says: for the demo,
+and for tests.
 
     async with ScriptedModel(Script.read(Path("contacts_good"))) as model:
         settings = ModelSettings(base_url=model.base_url, name="scripted")
@@ -27,7 +28,9 @@ from haltpoint.testing.script import Following, Rule, Say, Script, Speaker, Trou
 _REMEMBERED: Final = 1000
 
 _CUT: Final = AsgiResponse(b'{"choices": [', 200, {"content-length": "1000"})
-"""It promises more bytes than it has: uvicorn then closes the connection in the middle of the answer."""
+"""It promises more bytes than it has: uvicorn then closes the connection in the middle of the
+answer.
+"""
 
 _MALFORMED: Final = AsgiResponse(b'{"choices": [{"message": {"content": "and the')
 
@@ -103,7 +106,9 @@ class ScriptedModel:
             case "GET /requests":
                 return _json(200, {"requests": list(map(asdict, self.requests))})
             case _:
-                return _error(404, "there is POST /v1/chat/completions, GET /v1/models and GET /requests")
+                return _error(
+                    404, "there is POST /v1/chat/completions, GET /v1/models and GET /requests"
+                )
 
     async def _complete(self, headers: dict[str, str], text: bytes) -> AsgiResponse:
         try:
@@ -141,7 +146,9 @@ class ScriptedModel:
         try:
             message = _message(rule.say or Say(), values)
         except KeyError as error:
-            return _error(500, f"the template {{{{{error.args[0]}}}}} refers to nothing in this conversation")
+            return _error(
+                500, f"the template {{{{{error.args[0]}}}}} refers to nothing in this conversation"
+            )
         answer = self._answer(message, body)
         return _stream(answer) if body.get("stream") else _json(200, answer)
 
@@ -174,7 +181,9 @@ def _trouble(fault: Trouble) -> AsgiResponse:
 
 
 def run(script: Script, host: str = "127.0.0.1", port: int = 0) -> None:
-    """Serve until SIGINT or SIGTERM; prints `ready http://...` once it listens. Raises HaltpointError HP-003."""
+    """Serve until SIGINT or SIGTERM; prints `ready http://...` once it listens. Raises
+    HaltpointError HP-003.
+    """
     with suppress(KeyboardInterrupt):
         asyncio.run(_run(ScriptedModel(script, host, port)))
 
@@ -204,7 +213,9 @@ def _tool_call(number: int, function: Json) -> Json:
 
 
 def _stream(answer: Json) -> AsgiResponse:
-    """A whole answer as a stream: its words, then each call in two pieces, then how it ended, then the tokens."""
+    """A whole answer as a stream: its words, then each call in two pieces, then how it ended, then
+    the tokens.
+    """
     message = answer["choices"][0]["message"]
     deltas = [{"role": "assistant", "content": message["content"]}]
     for number, call in enumerate(message.get("tool_calls", [])):

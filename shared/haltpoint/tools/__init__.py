@@ -1,4 +1,6 @@
-"""What tool authors import: `@tool`, `register`, `Ctx`, `ToolError`, `hook`, the marks and the forms of a result."""
+"""What tool authors import: `@tool`, `register`, `Ctx`, `ToolError`, `hook`, the marks and the
+forms of a result.
+"""
 
 from haltpoint.contracts.results import ErrorType, MalformedResultError, Option, Target, ToolResult
 from haltpoint.contracts.tools import Retry, ToolSpec

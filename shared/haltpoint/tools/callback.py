@@ -1,8 +1,8 @@
-"""Functions that a trait of a tool names, to be called with what they ask for by name: `preview`, `reconcile` and
-`undo`.
+"""Functions that a trait of a tool names, to be called with what they ask for by name: `preview`,
+`reconcile` and `undo`.
 
-`@tool(preview=f)` tells what a call would do before a person is asked about it, and changes nothing (CONTRACT G2). It
-takes those of the tool's own parameters that it names, and ctx:
+`@tool(preview=f)` tells what a call would do before a person is asked about it, and changes nothing
+(CONTRACT G2). It takes those of the tool's own parameters that it names, and ctx:
 
     def describe(page_id: str, ctx: Ctx[Deps]) -> str:
         return f"Deletes {ctx.deps.title(page_id)!r} and its {ctx.deps.count(page_id)} sections."
@@ -33,8 +33,12 @@ class Callback:
     takes: frozenset[str]
 
 
-def callback_of(trait: str, traits: Mapping[str, Any], tool: str, known: Set[str]) -> Callback | None:
-    """The function that a trait names, if the tool has it; it may take what is `known`. Raises DeclarationError."""
+def callback_of(
+    trait: str, traits: Mapping[str, Any], tool: str, known: Set[str]
+) -> Callback | None:
+    """The function that a trait names, if the tool has it; it may take what is `known`. Raises
+    DeclarationError.
+    """
     if trait not in traits:
         return None
     function = traits[trait]
@@ -46,5 +50,9 @@ def callback_of(trait: str, traits: Mapping[str, Any], tool: str, known: Set[str
     if unknown := sorted(takes - known):
         raise DeclarationError(f"{trait} takes {', '.join(unknown)}; it may take: {may_take}")
     if any(parameter.kind is parameter.POSITIONAL_ONLY for parameter in parameters.values()):
-        raise DeclarationError(f"{trait} is called with names: it can have no positional-only parameters")
-    return Callback(f"the {trait} of {tool}", function, is_async(function), place_of(function), takes)
+        raise DeclarationError(
+            f"{trait} is called with names: it can have no positional-only parameters"
+        )
+    return Callback(
+        f"the {trait} of {tool}", function, is_async(function), place_of(function), takes
+    )

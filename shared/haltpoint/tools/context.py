@@ -1,4 +1,6 @@
-"""What a tool knows about its call: identity and deadline from the task, never from a model; and the ways to answer."""
+"""What a tool knows about its call: identity and deadline from the task, never from a model; and
+the ways to answer.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,7 +15,14 @@ from typing_extensions import TypeVar
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.results import Clarification, Confirmation, NextAction, Option, Target, ToolResult
+from haltpoint.contracts.results import (
+    Clarification,
+    Confirmation,
+    NextAction,
+    Option,
+    Target,
+    ToolResult,
+)
 from haltpoint.tools.errors import ContextError
 
 if TYPE_CHECKING:
@@ -29,7 +38,9 @@ _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 def _question(method: Callable[P, T]) -> Callable[P, T]:
-    """A method by which a tool asks a person; called wrongly, it raises ContextError with the place of the call."""
+    """A method by which a tool asks a person; called wrongly, it raises ContextError with the place
+    of the call.
+    """
 
     @wraps(method)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -39,7 +50,9 @@ def _question(method: Callable[P, T]) -> Callable[P, T]:
             caller = extract_stack(limit=2)[0]
             place = f"{Path(caller.filename).name}:{caller.lineno}"
             why = _problems(error) if isinstance(error, ValidationError) else str(error)
-            raise ContextError(f"{place}: ctx.{method.__name__} was called wrongly: {why}") from None
+            raise ContextError(
+                f"{place}: ctx.{method.__name__} was called wrongly: {why}"
+            ) from None
 
     return checked
 
@@ -53,12 +66,14 @@ def _problems(error: ValidationError) -> str:
 
 
 class Ctx(Generic[Deps]):
-    """The context of one call. Everything has a default, so that a test can call a tool with `Ctx(deps=...)`.
+    """The context of one call. Everything has a default, so that a test can call a tool with
+    `Ctx(deps=...)`.
 
-    `deps` is what the module's `lifespan` yielded. `tenant`, `user`, `context` and `private` are the task's; `private`
-    is in no prompt and no view, so a tool keeps it out of its result. `action_id` stays the same over every attempt.
-    `confirmed` is true when a person approved this very call. In a test two functions take the place of the worker:
-    `progress` gets a fraction and a text, `stopped` says whether the call is to end.
+    `deps` is what the module's `lifespan` yielded. `tenant`, `user`, `context` and `private` are
+    the task's; `private` is in no prompt and no view, so a tool keeps it out of its result.
+    `action_id` stays the same over every attempt. `confirmed` is true when a person approved this
+    very call. In a test two functions take the place of the worker: `progress` gets a fraction and
+    a text, `stopped` says whether the call is to end.
     """
 
     def __init__(
@@ -94,8 +109,8 @@ class Ctx(Generic[Deps]):
 
     @property
     def idempotency_key(self) -> str:
-        """The action's id, or of an undo the one key under which an action is undone: hand it to a service that can
-        recognise a repeat.
+        """The action's id, or of an undo the one key under which an action is undone: hand it to a
+        service that can recognise a repeat.
         """
         return self._key or self.action_id
 
@@ -113,8 +128,9 @@ class Ctx(Generic[Deps]):
 
     @property
     def cancelled(self) -> bool:
-        """Whether the result is of no use any more: the chain was cancelled, the time is over, or another worker has
-        the call. An async function gets asyncio.CancelledError then; one in a thread looks here and ends by itself.
+        """Whether the result is of no use any more: the chain was cancelled, the time is over, or
+        another worker has the call. An async function gets asyncio.CancelledError then; one in a
+        thread looks here and ends by itself.
         """
         return self._stopped is not None and self._stopped()
 
@@ -124,12 +140,17 @@ class Ctx(Generic[Deps]):
         import structlog  # here: most tools never log, and the import is slow
 
         logger = structlog.stdlib.get_logger("haltpoint.tools")
-        return cast("FilteringBoundLogger", logger.bind(tool=self.tool, chain=self.chain_id, action=self.action_id))
+        return cast(
+            "FilteringBoundLogger",
+            logger.bind(tool=self.tool, chain=self.chain_id, action=self.action_id),
+        )
 
     def progress(self, fraction: float, text: str = "") -> None:
-        """Show people how far the call is: `fraction` from 0 to 1, and in words. For any thread; waits for nothing.
+        """Show people how far the call is: `fraction` from 0 to 1, and in words. For any thread;
+        waits for nothing.
 
-        At most one a second is shown, and none is kept. Raises ValueError for a fraction that is none.
+        At most one a second is shown, and none is kept. Raises ValueError for a fraction that is
+        none.
         """
         if not 0 <= fraction <= 1:
             raise ValueError(f"a fraction is between 0 and 1, not {fraction}")
@@ -144,7 +165,9 @@ class Ctx(Generic[Deps]):
         warnings: Sequence[str] = (),
         instruction_for_ai: str | None = None,
     ) -> ToolResult[T]:
-        """Success. `complete` ends the step (B2); `warnings` say what is missing from a partial result."""
+        """Success. `complete` ends the step (B2); `warnings` say what is missing from a partial
+        result.
+        """
         result: ToolResult[Any] = ToolResult[Any](
             success=True,
             next_action=NextAction.COMPLETE if complete else NextAction.CONTINUE,
@@ -158,8 +181,9 @@ class Ctx(Generic[Deps]):
     def clarify(self, type: str, question: str, options: Sequence[Option]) -> ToolResult[Any]:
         """Stop the chain and let a person choose. Option ids are ids of real entities.
 
-        The chosen option's `value` becomes the data of this action's receipt, with the option itself under `selected`.
-        Raises ContextError without options, with an id twice, and for what is no option.
+        The chosen option's `value` becomes the data of this action's receipt, with the option
+        itself under `selected`. Raises ContextError without options, with an id twice, and for what
+        is no option.
         """
         asked = {"type": type, "question": question, "options": tuple(options)}
         return ToolResult[Any](
@@ -170,8 +194,11 @@ class Ctx(Generic[Deps]):
         )
 
     @_question
-    def confirm(self, action: str, target: Target, message: str, preview: str | None = None) -> ToolResult[Any]:
-        """Stop the chain and let a person approve. Approved, the same call runs again with `confirmed` true.
+    def confirm(
+        self, action: str, target: Target, message: str, preview: str | None = None
+    ) -> ToolResult[Any]:
+        """Stop the chain and let a person approve. Approved, the same call runs again with
+        `confirmed` true.
 
         Raises ContextError for what is no target: `Target(id=..., name=..., type=...)`.
         """

@@ -3,12 +3,13 @@
     @tool(queue="contacts", read_only=True, may_clarify=True, timeout="5s")
     async def lookup_contacts(query: str, ctx: Ctx[Deps]) -> ToolResult[Match]: ...
 
-The function stays what it was and can be called in a test. The docstring is the description; parameters (but the one
-annotated as Ctx, or named `ctx`) and the return annotation become JSON Schemas. A plain return value means `continue`;
-one that is no JSON object by its type arrives as `{"value": ...}`. A dict with `success` and `next_action` is read as a
-ToolResult.
+The function stays what it was and can be called in a test. The docstring is the description;
+parameters (but the one annotated as Ctx, or named `ctx`) and the return annotation become JSON
+Schemas. A plain return value means `continue`; one that is no JSON object by its type arrives as
+`{"value": ...}`. A dict with `success` and `next_action` is read as a ToolResult.
 
-A tools module may define what its tools need, opened once by each worker and given to them as `ctx.deps`:
+A tools module may define what its tools need, opened once by each worker and given to them as
+`ctx.deps`:
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[Deps]:
@@ -53,7 +54,9 @@ _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
 
 
 class Traits(TypedDict, total=False):
-    """What a declaration may say beside the function; without any effect the tool is started at most once."""
+    """What a declaration may say beside the function; without any effect the tool is started at
+    most once.
+    """
 
     name: str
     description: str
@@ -90,8 +93,8 @@ _CONTRADICTIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A declared tool. `place` is where, `file:line`, for messages. `no_effect`: after these exceptions nothing has
-    happened.
+    """A declared tool. `place` is where, `file:line`, for messages. `no_effect`: after these
+    exceptions nothing has happened.
     """
 
     spec: ToolSpec
@@ -111,7 +114,9 @@ class Tool:
         return self.spec.name
 
     def parse(self, arguments: str | bytes) -> dict[str, Any]:
-        """The call's keyword arguments, without the context, from JSON text. Raises pydantic's ValidationError."""
+        """The call's keyword arguments, without the context, from JSON text. Raises pydantic's
+        ValidationError.
+        """
         values = self.inputs.model.model_validate_json(arguments)
         return {name: getattr(values, field) for field, name in self.inputs.names.items()}
 
@@ -121,7 +126,9 @@ def tool(function: F, /) -> F: ...
 @overload
 def tool(**traits: Unpack[Traits]) -> Callable[[F], F]: ...
 def tool(function: F | None = None, /, **traits: Unpack[Traits]) -> F | Callable[[F], F]:
-    """Declare a function as a tool, with or without brackets. Raises DeclarationError while the module is imported."""
+    """Declare a function as a tool, with or without brackets. Raises DeclarationError while the
+    module is imported.
+    """
 
     def declare(target: F) -> F:
         made = _declare(target, traits, place_of(target))
@@ -132,7 +139,9 @@ def tool(function: F | None = None, /, **traits: Unpack[Traits]) -> F | Callable
 
 
 def register(function: Function, /, **traits: Unpack[Traits]) -> Tool:
-    """Make a tool of a callable from elsewhere, for the module that calls this. Raises DeclarationError."""
+    """Make a tool of a callable from elsewhere, for the module that calls this. Raises
+    DeclarationError.
+    """
     caller = extract_stack(limit=2)[0]
     place = f"{caller.filename}:{caller.lineno}"
     made = _declare(function, traits, place)
@@ -148,7 +157,9 @@ def tool_of(value: object) -> Tool | None:
 
 
 def tools_in(module: object) -> list[Tool]:
-    """The tools of an imported module: its decorated functions, those it imported too, and what it registered."""
+    """The tools of an imported module: its decorated functions, those it imported too, and what it
+    registered.
+    """
     named = list(vars(module).values())
     file = getattr(module, "__file__", "")
     registered = _REGISTERED.get(str(file), {})
@@ -171,7 +182,9 @@ def _check(name: str, function: Function, traits: Traits) -> None:
     if inspect.isclass(function):
         raise DeclarationError("only functions and callable objects can be tools")
     if not _NAME.fullmatch(name):
-        raise DeclarationError("a tool's name has 1 to 64 letters, digits, _ or -; give one with name=...")
+        raise DeclarationError(
+            "a tool's name has 1 to 64 letters, digits, _ or -; give one with name=..."
+        )
     if unknown := sorted(set(traits) - set(Traits.__annotations__)):
         there_are = ", ".join(Traits.__annotations__)
         raise DeclarationError(f"{', '.join(unknown)}: no such trait; there are {there_are}")
@@ -182,10 +195,14 @@ def _check(name: str, function: Function, traits: Traits) -> None:
         if {one, other} <= said:
             raise DeclarationError(f"{one} and {other} contradict each other{why}")
     if "reconcile" in said and not said.isdisjoint(("read_only", "idempotent")):
-        raise DeclarationError("reconcile is for tools that may be in doubt; read-only and idempotent ones run again")
+        raise DeclarationError(
+            "reconcile is for tools that may be in doubt; read-only and idempotent ones run again"
+        )
     queue = traits.get("queue", "default")
     if not _NAME.fullmatch(queue):
-        raise DeclarationError(f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -")
+        raise DeclarationError(
+            f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -"
+        )
 
 
 def _made(name: str, function: Function, traits: Traits, place: str) -> Tool:
@@ -208,7 +225,9 @@ def _made(name: str, function: Function, traits: Traits, place: str) -> Tool:
     )
 
 
-def _spec(name: str, function: Function, traits: Traits, inputs: Inputs, output: Output) -> ToolSpec:
+def _spec(
+    name: str, function: Function, traits: Traits, inputs: Inputs, output: Output
+) -> ToolSpec:
     description = traits.get("description") or inspect.getdoc(function)
     flags: dict[str, Any] = {flag: given for flag, given in traits.items() if flag in _FLAGS}
     recovery = Recovery(
@@ -244,7 +263,9 @@ def _retry(given: object) -> Retry:
     known = Retry().on
     if never := [kind.value for kind in given.on if kind not in known]:
         allowed = ", ".join(kind.value for kind in known)
-        raise DeclarationError(f"retry: {', '.join(never)} is never tried again; on takes {allowed}")
+        raise DeclarationError(
+            f"retry: {', '.join(never)} is never tried again; on takes {allowed}"
+        )
     first = seconds_of(given.first, "first")
     most = seconds_of(given.most, "most")
     if first > most:
@@ -256,7 +277,9 @@ def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
     """Classes of exceptions after which nothing has happened. Raises DeclarationError."""
     if isinstance(value, tuple) and all(map(_is_exception, value)):
         return value
-    raise DeclarationError(f"no_effect={value!r}: give classes of exceptions, as in (ValueError, LookupError)")
+    raise DeclarationError(
+        f"no_effect={value!r}: give classes of exceptions, as in (ValueError, LookupError)"
+    )
 
 
 def _is_exception(value: object) -> bool:
@@ -270,4 +293,6 @@ def seconds_of(value: object, name: str = "timeout") -> float:
         seconds = math.nan
     if 0 < seconds < math.inf:
         return float(seconds)
-    raise DeclarationError(f"{name}={value!r}: give seconds, or a number with ms, s, m, h or d, as in '5s'")
+    raise DeclarationError(
+        f"{name}={value!r}: give seconds, or a number with ms, s, m, h or d, as in '5s'"
+    )

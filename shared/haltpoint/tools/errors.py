@@ -1,4 +1,6 @@
-"""How a tool says that it failed (CONTRACT E1), and the two ways of being wrong that are the tool author's."""
+"""How a tool says that it failed (CONTRACT E1), and the two ways of being wrong that are the tool
+author's.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -8,7 +10,9 @@ from haltpoint.contracts.results import RECOVERABLE, ErrorInfo, ErrorType, Malfo
 
 
 class DeclarationError(TypeError):
-    """A tool was declared wrongly. Raised while its module is imported; it names the tool, its place and the fix."""
+    """A tool was declared wrongly. Raised while its module is imported; it names the tool, its
+    place and the fix.
+    """
 
 
 class ContextError(MalformedResultError):
@@ -16,11 +20,12 @@ class ContextError(MalformedResultError):
 
 
 class ToolError(Exception):
-    """A failure with a name: the model reads the type, the message and the suggestion, and nothing else.
+    """A failure with a name: the model reads the type, the message and the suggestion, and nothing
+    else.
 
-    `recoverable` follows the type unless it is given. `retry_after` is in seconds. `no_effect` says that nothing has
-    happened outside: without it TIMEOUT and SERVER of a tool with effects are a doubt (E5). An `error_type`
-    that is not in the closed set raises ValueError.
+    `recoverable` follows the type unless it is given. `retry_after` is in seconds. `no_effect` says
+    that nothing has happened outside: without it TIMEOUT and SERVER of a tool with effects are a
+    doubt (E5). An `error_type` that is not in the closed set raises ValueError.
     """
 
     def __init__(
@@ -45,13 +50,19 @@ class ToolError(Exception):
 
     @property
     def fault(self) -> ErrorInfo:
-        """The error as a result holds it. Raises pydantic's ValidationError when a field has the wrong type."""
-        said = {name: getattr(self, name) for name in ErrorInfo.__struct_fields__ if name != "cause"}
+        """The error as a result holds it. Raises pydantic's ValidationError when a field has the
+        wrong type.
+        """
+        said = {
+            name: getattr(self, name) for name in ErrorInfo.__struct_fields__ if name != "cause"
+        }
         return door(ErrorInfo).validate_python({**said, "no_effect": self.no_effect or None})
 
     @classmethod
     def not_found(cls, message: str, **more: Any) -> Self:
-        """The thing asked for does not exist. Recoverable. `more` as in the constructor, here and below."""
+        """The thing asked for does not exist. Recoverable. `more` as in the constructor, here and
+        below.
+        """
         return cls(ErrorType.NOT_FOUND, message, **more)
 
     @classmethod
@@ -71,12 +82,16 @@ class ToolError(Exception):
 
     @classmethod
     def timeout(cls, message: str, **more: Any) -> Self:
-        """Something behind the tool took too long. Recoverable; without `no_effect` the effect may have happened."""
+        """Something behind the tool took too long. Recoverable; without `no_effect` the effect may
+        have happened.
+        """
         return cls(ErrorType.TIMEOUT, message, **more)
 
     @classmethod
     def server(cls, message: str, **more: Any) -> Self:
-        """Something behind the tool is broken. Recoverable; without `no_effect` the effect may have happened."""
+        """Something behind the tool is broken. Recoverable; without `no_effect` the effect may have
+        happened.
+        """
         return cls(ErrorType.SERVER, message, **more)
 
     @classmethod

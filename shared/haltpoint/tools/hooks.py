@@ -8,14 +8,17 @@
 
     @hook.post(tools="*", security=True)
     def no_card_numbers(call, result, ctx):
-        return hook.block("the result holds a card number") if CARD.search(str(result.data)) else None
+        return hook.block("the result holds a card number") if CARD.search(str(result.data)) else
+        None
 
-A pre-hook sees a call before it runs and says `allow` (as None does), `modify`, `block` or `ask`. A post-hook sees what
-came of it and may return another ToolResult, `block`, or None to leave it. `ctx` is the context that the tool gets.
-`tools` are globs over the names of tools and skills. Pre-hooks run by `order`, post-hooks in reverse.
+A pre-hook sees a call before it runs and says `allow` (as None does), `modify`, `block` or `ask`. A
+post-hook sees what came of it and may return another ToolResult, `block`, or None to leave it.
+`ctx` is the context that the tool gets. `tools` are globs over the names of tools and skills.
+Pre-hooks run by `order`, post-hooks in reverse.
 
-A hook that raises, takes longer than its `timeout` or answers with something else has failed. Then the call is blocked,
-unless the tool is read-only and the hook is not declared with `security`: then it continues, and the log says so.
+A hook that raises, takes longer than its `timeout` or answers with something else has failed. Then
+the call is blocked, unless the tool is read-only and the hook is not declared with `security`: then
+it continues, and the log says so.
 """
 
 import inspect
@@ -40,8 +43,9 @@ _ATTRIBUTE: Final = "__haltpoint_hook__"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as a hook sees it: `arguments` are JSON values, a copy for each hook. `sources` say where the values at
-    its marked places come from (`to`, `letters[0].to`). In a test, `tool` is enough.
+    """A call as a hook sees it: `arguments` are JSON values, a copy for each hook. `sources` say
+    where the values at its marked places come from (`to`, `letters[0].to`). In a test, `tool` is
+    enough.
     """
 
     tool: str
@@ -62,15 +66,17 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Modify:
-    """The call continues with these arguments: all of them, not only those that change. They are checked again."""
+    """The call continues with these arguments: all of them, not only those that change. They are
+    checked again.
+    """
 
     arguments: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The call does not run, and this is its result; or, after it ran, this takes the place of its result. Words become
-    an error of type BLOCKED.
+    """The call does not run, and this is its result; or, after it ran, this takes the place of its
+    result. Words become an error of type BLOCKED.
     """
 
     result: ToolResult[Any] | str
@@ -78,7 +84,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The call runs when a person has approved it, with exactly the arguments that they were shown."""
+    """The call runs when a person has approved it, with exactly the arguments that they were
+    shown.
+    """
 
     question: str
     preview: str | None = None
@@ -96,7 +104,9 @@ class Moment(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A declared hook. `name` is its dotted path, `module:function`; `place` is where, `file:line`, for messages."""
+    """A declared hook. `name` is its dotted path, `module:function`; `place` is where, `file:line`,
+    for messages.
+    """
 
     name: str
     moment: Moment
@@ -157,7 +167,9 @@ def _check(function: object, moment: Moment, globs: tuple[str, ...]) -> None:
     if inspect.isclass(function) or not callable(function):
         raise DeclarationError("only functions can be hooks")
     if not globs or not all(globs):
-        raise DeclarationError(f"tools={globs!r}: give a glob over the names of tools, or several: tools='send_*'")
+        raise DeclarationError(
+            f"tools={globs!r}: give a glob over the names of tools, or several: tools='send_*'"
+        )
     if is_generator(function):
         raise DeclarationError("a hook gives one answer: return it, do not yield")
     takes = ("call", "ctx") if moment is Moment.PRE else ("call", "result", "ctx")
@@ -170,4 +182,6 @@ def _check(function: object, moment: Moment, globs: tuple[str, ...]) -> None:
 pre = partial(_declaring, Moment.PRE)
 """Declares a function `(call, ctx)` as a hook that runs before calls. Raises DeclarationError."""
 post = partial(_declaring, Moment.POST)
-"""Declares a function `(call, result, ctx)` as a hook that runs after calls. Raises DeclarationError."""
+"""Declares a function `(call, result, ctx)` as a hook that runs after calls. Raises
+DeclarationError.
+"""

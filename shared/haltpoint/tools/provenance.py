@@ -1,9 +1,10 @@
-"""Marks in types (CONTRACT A, C6, C13): where a value must come from, to whom or where it goes, who writes it.
+"""Marks in types (CONTRACT A, C6, C13): where a value must come from, to whom or where it goes, who
+writes it.
 
-A mark is on a parameter or a result, or anywhere inside of its type: a field of a model, a dataclass or a
-TypedDict, what a list holds, behind an alias or an Optional. It is found where pydantic finds it, in the JSON Schema,
-so that the place of its value is the one under which a model writes it. A mark for which there is no such place would
-protect nothing: it is refused.
+A mark is on a parameter or a result, or anywhere inside of its type: a field of a model, a
+dataclass or a TypedDict, what a list holds, behind an alias or an Optional. It is found where
+pydantic finds it, in the JSON Schema, so that the place of its value is the one under which a model
+writes it. A mark for which there is no such place would protect nothing: it is refused.
 """
 
 import re
@@ -29,16 +30,19 @@ _MARKS: Final = {
     FOREIGN: "Foreign",
 }
 _SAME_PLACE: Final = ("anyOf", "oneOf", "allOf")
-_KNOWN: Final = frozenset({*_MARKS, "$ref", "$defs", "properties", "items", "prefixItems", *_SAME_PLACE})
+_KNOWN: Final = frozenset(
+    {*_MARKS, "$ref", "$defs", "properties", "items", "prefixItems", *_SAME_PLACE}
+)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class FromResult:
-    """Marks a value: `Annotated[str, FromResult("lookup_contacts.contact_id", "goal")]`. Any one origin is enough.
+    """Marks a value: `Annotated[str, FromResult("lookup_contacts.contact_id", "goal")]`. Any one
+    origin is enough.
 
-    An origin is a tool's name and the place under `data` of its successful receipts, or `goal`, the user's words; `[]`
-    is any element of a list (`search.hits[].id`), `{}` any key or value of an object. Raises DeclarationError for any
-    other form.
+    An origin is a tool's name and the place under `data` of its successful receipts, or `goal`, the
+    user's words; `[]` is any element of a list (`search.hits[].id`), `{}` any key or value of an
+    object. Raises DeclarationError for any other form.
     """
 
     origins: tuple[str, ...]
@@ -48,64 +52,82 @@ class FromResult:
         if not origins or not all(map(_PATH.fullmatch, origins)):
             raise DeclarationError(
                 f"{self}: write a tool's name, a dot and the place in its data, "
-                "as in 'lookup_contacts.contact_id' or 'search.hits[].id', or 'goal' for the user's words"
+                "as in 'lookup_contacts.contact_id' or 'search.hits[].id', or 'goal' for "
+                "the user's words"
             )
 
     def __repr__(self) -> str:
         return f"FromResult({', '.join(map(repr, self.origins))})"
 
-    def __get_pydantic_json_schema__(self, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        self, core_schema: Any, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
         schema = handler(core_schema)
         return {**schema, _FROM_RESULT: [*schema.get(_FROM_RESULT, ()), self.origins]}
 
 
 class NotTarget:
-    """Marks a value that is no target, whatever its name: `Annotated[str, NotTarget]` for the slug of a new page."""
+    """Marks a value that is no target, whatever its name: `Annotated[str, NotTarget]` for the slug
+    of a new page.
+    """
 
     @staticmethod
-    def __get_pydantic_json_schema__(core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        core_schema: Any, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
         """Called by pydantic."""
         return {**handler(core_schema), NOT_TARGET: True}
 
 
 class Foreign:
-    """Marks a field of a result that strangers write, a sender or a file name: `Annotated[str, Foreign]`."""
+    """Marks a field of a result that strangers write, a sender or a file name: `Annotated[str,
+    Foreign]`.
+    """
 
     @staticmethod
-    def __get_pydantic_json_schema__(core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        core_schema: Any, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
         """Called by pydantic."""
         return {**handler(core_schema), FOREIGN: True}
 
 
 def origins_in(schema: dict[str, Any], core_schema: Any) -> dict[str, tuple[str, ...]]:
-    """The origins that the parameters of a tool name, by the place of the value: `recipient_id`, `letters[].to`.
+    """The origins that the parameters of a tool name, by the place of the value: `recipient_id`,
+    `letters[].to`.
 
-    `core_schema` is pydantic's own, from which the JSON Schema was made. Raises DeclarationError for a mark whose value
-    has no place, several marks for one, or several names.
+    `core_schema` is pydantic's own, from which the JSON Schema was made. Raises DeclarationError
+    for a mark whose value has no place, several marks for one, or several names.
     """
     marked = {mark.origins for mark in _marks(core_schema)}
     if not marked:
         return {}
     if any(map(_has_other_names, _inside(core_schema))):
         raise DeclarationError(
-            "a value with FromResult could be given under another name: take AliasChoices, AliasPath and "
+            "a value with FromResult could be given under another name: take "
+            "AliasChoices, AliasPath and "
             "populate_by_name away from its parameters"
         )
     origins_by_place: dict[str, tuple[str, ...]] = {}
     for place, marks in _Marked(_FROM_RESULT, schema).places():
         origins = origins_by_place.setdefault(place, marks[0])
         if any(mark != origins for mark in marks):
-            raise DeclarationError(f"{place} has several FromResult: name its origins in one of them")
+            raise DeclarationError(
+                f"{place} has several FromResult: name its origins in one of them"
+            )
     if dropped := marked.difference(origins_by_place.values()):
         raise DeclarationError(
-            f"{FromResult(*dropped.pop())} would protect nothing: it does not reach the parameters' JSON Schema; "
+            f"{FromResult(*dropped.pop())} would protect nothing: it does not reach the "
+            "parameters' JSON Schema; "
             "another annotation takes its place there, WithJsonSchema for one"
         )
     return origins_by_place
 
 
 def places_of(mark: str, schema: dict[str, Any]) -> tuple[str, ...]:
-    """The places that an author marks with `Target`, `NotTarget` or `Foreign` (C13). Raises DeclarationError."""
+    """The places that an author marks with `Target`, `NotTarget` or `Foreign` (C13). Raises
+    DeclarationError.
+    """
     return tuple(place for place, _ in _Marked(mark, schema).places())
 
 
@@ -144,7 +166,9 @@ class _Marked:
         if name not in within:
             yield from self._below(defined, place, within | {name})
         elif self._is_in(defined):
-            raise DeclarationError(f"{place}: {name} holds a {self._name} and itself; their places have no end")
+            raise DeclarationError(
+                f"{place}: {name} holds a {self._name} and itself; their places have no end"
+            )
 
     def _parts(self, node: dict[str, Any], place: str) -> Iterator[tuple[Any, str]]:
         """What stands inside, each with its place."""
@@ -153,7 +177,9 @@ class _Marked:
                 yield branch, place
         for name, inner in node.get("properties", {}).items():
             if self._is_in(inner) and not _NAME.fullmatch(name):
-                raise DeclarationError(f"{name!r} holds a {self._name}: give it a name without dots and brackets")
+                raise DeclarationError(
+                    f"{name!r} holds a {self._name}: give it a name without dots and brackets"
+                )
             yield inner, f"{place}.{name}" if place else name
         yield node.get("items"), f"{place}[]"
         for number, inner in enumerate(node.get("prefixItems", ())):
@@ -163,7 +189,8 @@ class _Marked:
         rest = [inner for key, inner in node.items() if key not in _KNOWN]
         if self._is_in(rest):
             raise DeclarationError(
-                f"{place}: {self._name} protects nothing here, since its value has no place that can be named; "
+                f"{place}: {self._name} protects nothing here, since its value has no "
+                "place that can be named; "
                 "use fields of an object or a list of them, and no dict"
             )
 
@@ -202,7 +229,9 @@ def _marks(core: Any) -> Iterator[FromResult]:
     for part in _inside(core):
         owner = getattr(part, "__self__", None)
         if isinstance(part, FromResult):
-            raise DeclarationError(f"{part} belongs in the type, not after it: Annotated[str, {part}]")
+            raise DeclarationError(
+                f"{part} belongs in the type, not after it: Annotated[str, {part}]"
+            )
         if isinstance(owner, FromResult):
             yield owner
 

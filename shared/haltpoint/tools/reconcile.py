@@ -1,4 +1,5 @@
-"""`@tool(reconcile=f)`: whether a call happened whose outcome is unknown, asked before a person is (CONTRACT E5).
+"""`@tool(reconcile=f)`: whether a call happened whose outcome is unknown, asked before a person is
+(CONTRACT E5).
 
     async def was_paid(arguments: dict[str, Any], key: str, ctx: Ctx[Deps]) -> Reconciled:
         found = await ctx.deps.bank.payment(key)
@@ -7,8 +8,8 @@
     @tool(reconcile=was_paid)
     async def pay(...): ...
 
-It changes nothing, takes those of `arguments`, `key` (the call's idempotency key) and `ctx` that it names, and is
-called when no earlier run can act any more.
+It changes nothing, takes those of `arguments`, `key` (the call's idempotency key) and `ctx` that it
+names, and is called when no earlier run can act any more.
 """
 
 from dataclasses import dataclass, field

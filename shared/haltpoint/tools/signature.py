@@ -1,8 +1,8 @@
 """From type hints to schemas: what a tool takes and what it gives (CONTRACT A).
 
-Parameters become one pydantic model whose fields have neutral names and the parameters' names as aliases, so that a
-parameter may be called `json` or `schema`. The result becomes a TypeAdapter, and its data is always a JSON object: what
-is no object by its type is wrapped as `{"value": ...}`.
+Parameters become one pydantic model whose fields have neutral names and the parameters' names as
+aliases, so that a parameter may be called `json` or `schema`. The result becomes a TypeAdapter, and
+its data is always a JSON object: what is no object by its type is wrapped as `{"value": ...}`.
 """
 
 import inspect
@@ -12,7 +12,15 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, TypeAdapter, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PydanticUserError,
+    TypeAdapter,
+    create_model,
+    model_validator,
+)
 from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
@@ -32,7 +40,9 @@ WRAP: Final = "value"
 
 
 class _PlainSchema(GenerateJsonSchema):
-    """JSON Schema without the titles that only repeat a field's name: a model pays for every token."""
+    """JSON Schema without the titles that only repeat a field's name: a model pays for every
+    token.
+    """
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -40,9 +50,11 @@ class _PlainSchema(GenerateJsonSchema):
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a tool takes: `model` validates the JSON text; `names` are the parameters' names by field.
+    """What a tool takes: `model` validates the JSON text; `names` are the parameters' names by
+    field.
 
-    `confirms`: it has a parameter `confirmed` that the runtime alone sets, so it is in neither of them (B7).
+    `confirms`: it has a parameter `confirmed` that the runtime alone sets, so it is in neither of
+    them (B7).
     """
 
     model: type[BaseModel]
@@ -57,10 +69,12 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a tool gives. `adapter` and `schema` are None when the function does not say; then nothing is checked.
+    """What a tool gives. `adapter` and `schema` are None when the function does not say; then
+    nothing is checked.
 
-    `wrapped`: the data is `{"value": ...}`. `numbers`: the schema asks for a number somewhere. `fields` are the names
-    that the type itself gives to its fields, `foreign` the places in the data that strangers write.
+    `wrapped`: the data is `{"value": ...}`. `numbers`: the schema asks for a number somewhere.
+    `fields` are the names that the type itself gives to its fields, `foreign` the places in the
+    data that strangers write.
     """
 
     adapter: TypeAdapter[Any] | None = None
@@ -100,8 +114,9 @@ def is_generator(function: Function) -> bool:
 def read_inputs(
     function: Function, hints: Mapping[str, Any], *, read_only: bool = False, one_of: Groups = ()
 ) -> Inputs:
-    """The parameters without those that the runtime sets: the context, and `confirmed: bool = False` of a tool that is
-    not `read_only`. Of each group in `one_of` a call has to give a parameter. Raises DeclarationError.
+    """The parameters without those that the runtime sets: the context, and `confirmed: bool =
+    False` of a tool that is not `read_only`. Of each group in `one_of` a call has to give a
+    parameter. Raises DeclarationError.
     """
     if is_generator(function):
         raise DeclarationError("a tool gives one result: return it, do not yield")
@@ -171,7 +186,9 @@ def _field(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> tuple[Any,
     name, default = parameter.name, parameter.default
     hint = hints.get(name)
     if hint is None:
-        raise DeclarationError(f"parameter {name!r} has no type hint: a model needs to know what to write")
+        raise DeclarationError(
+            f"parameter {name!r} has no type hint: a model needs to know what to write"
+        )
     if isinstance(default, FieldInfo):
         return Annotated[hint, default], Field(alias=name)
     if default is parameter.empty:
@@ -185,7 +202,9 @@ def _model(
     """The model of the parameters, its JSON Schema with marks, and pydantic's own."""
     config = ConfigDict(extra="forbid", json_schema_extra=_rule(one_of, names))
     try:
-        model = create_model("Arguments", __config__=config, __validators__=_check(one_of), **fields)
+        model = create_model(
+            "Arguments", __config__=config, __validators__=_check(one_of), **fields
+        )
         adapter = TypeAdapter(model)
         schema = _schema_of(adapter, "validation")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
@@ -240,7 +259,9 @@ def read_output(hints: Mapping[str, Any]) -> Output:
         output = Output(adapter, schema, foreign=foreign)
         fields = frozenset(fields_in(schema, definitions))
     else:
-        output = Output(adapter, _wrapped(schema), wrapped=True, foreign=tuple(map(_in_wrap, foreign)))
+        output = Output(
+            adapter, _wrapped(schema), wrapped=True, foreign=tuple(map(_in_wrap, foreign))
+        )
         fields = frozenset()
     return replace(output, fields=fields, numbers='"number"' in json.dumps(schema))
 

@@ -1,5 +1,6 @@
-"""Texts with names in braces: `says="Message to {name}: {content}"` reports a call of the tool as done (CONTRACT F1),
-`effect_key="refund:{payment_id}"` names the one effect of a call, whichever chain asks for it (E6).
+"""Texts with names in braces: `says="Message to {name}: {content}"` reports a call of the tool as
+done (CONTRACT F1), `effect_key="refund:{payment_id}"` names the one effect of a call, whichever
+chain asks for it (E6).
 """
 
 from collections.abc import Collection, Mapping
@@ -13,8 +14,12 @@ _SAYS: Final = 'write it like says="Message to {name}: {content}"'
 _EFFECT_KEY: Final = "write it like effect_key='refund:{payment_id}'"
 
 
-def checked_says(says: str | None, parameters: Mapping[str, Any], result: Mapping[str, Any] | None) -> str | None:
-    """The words, if each name in them is one of a parameter or of a field of the result. Raises DeclarationError."""
+def checked_says(
+    says: str | None, parameters: Mapping[str, Any], result: Mapping[str, Any] | None
+) -> str | None:
+    """The words, if each name in them is one of a parameter or of a field of the result. Raises
+    DeclarationError.
+    """
     if says is None:
         return None
     schema = result or {}
@@ -33,11 +38,15 @@ def checked_effect_key(key: str | None, parameters: Mapping[str, Any]) -> str | 
     known = parameters.get("properties", {})
     names = _names_in(key, declared, _EFFECT_KEY, known, "not a parameter")
     if not names:
-        raise DeclarationError(f"{declared} names no parameter, so only one call would ever run; {_EFFECT_KEY}")
+        raise DeclarationError(
+            f"{declared} names no parameter, so only one call would ever run; {_EFFECT_KEY}"
+        )
     return key
 
 
-def _names_in(text: object, declared: str, form: str, known: Collection[str], stranger: str) -> list[str]:
+def _names_in(
+    text: object, declared: str, form: str, known: Collection[str], stranger: str
+) -> list[str]:
     if not isinstance(text, str) or not text.strip() or not text.isprintable():
         raise DeclarationError(f"{declared}: {form}, in one line")
     try:

@@ -1,14 +1,14 @@
 """`@tool(undo=f)`: takes back what a call has done, when a person wants that (CONTRACT E7).
 
-    async def remove_page(arguments: dict[str, Any], result: dict[str, Any], ctx: Ctx[Deps]) -> None:
-        await ctx.deps.pages.remove(result["page_id"])
+    async def remove_page(arguments: dict[str, Any], result: dict[str, Any], ctx: Ctx[Deps]) ->
+        None: await ctx.deps.pages.remove(result["page_id"])
 
     @tool(undo=remove_page)
     async def create_page(...): ...
 
-It takes those of `arguments` (as they ran), `result` (the data) and `ctx` that it names. A worker serves it as a hidden
-tool, which no model is offered: it takes the id of the action that it undoes. `ctx.idempotency_key` is the same however
-often a person undoes that action.
+It takes those of `arguments` (as they ran), `result` (the data) and `ctx` that it names. A worker
+serves it as a hidden tool, which no model is offered: it takes the id of the action that it undoes.
+`ctx.idempotency_key` is the same however often a person undoes that action.
 """
 
 from typing import Final

@@ -47,7 +47,11 @@ LOOKUP = ToolSpec(
         "required": ["query"],
         "additionalProperties": False,
     },
-    result_schema={"type": "object", "properties": {"contact_id": {"type": "string"}}, "required": ["contact_id"]},
+    result_schema={
+        "type": "object",
+        "properties": {"contact_id": {"type": "string"}},
+        "required": ["contact_id"],
+    },
     read_only=True,
     may_clarify=True,
 )
@@ -64,7 +68,9 @@ def task(**more: Any) -> dict[str, Any]:
 
 @dataclass
 class System:
-    """The gateway's application and the store behind it; the executor's part is played by the test."""
+    """The gateway's application and the store behind it; the executor's part is played by the
+    test.
+    """
 
     http: httpx.AsyncClient
     gateway: Gateway
@@ -86,7 +92,9 @@ class System:
         priority: str | None = None,
         strikes: tuple[Strike, ...] = (),
     ) -> str:
-        """Let the chain ask a person; the id of the request. `within`: ms from now to its deadline."""
+        """Let the chain ask a person; the id of the request. `within`: ms from now to its
+        deadline.
+        """
         chain = await self._chain(chain_id)
         assert chain.task.plan is not None
         number = chain.asked + 1
@@ -125,7 +133,11 @@ class System:
         """Let the chain end."""
         chain = await self._chain(chain_id)
         fact = Fact(FactType(f"chain.{status.value}"))
-        await self._commit(Decision(replace(chain, status=status, requests=(), end=End(answer="Done.")), facts=(fact,)))
+        await self._commit(
+            Decision(
+                replace(chain, status=status, requests=(), end=End(answer="Done.")), facts=(fact,)
+            )
+        )
 
     async def tell(self, chain_id: str, *facts: FactType) -> None:
         """Let the chain's log tell something, as one decision."""
@@ -165,7 +177,9 @@ class System:
         partition = self.topology.partition(chain_id)
         loaded = (await self.gateway.store.load([chain_id]))[chain_id]
         # Any input will do: the store does not ask whether it has led to this decision.
-        message = TaskCancelled(id=f"{chain_id}/x", source="test", subject=chain_id, data=TaskCancelled.Data())
+        message = TaskCancelled(
+            id=f"{chain_id}/x", source="test", subject=chain_id, data=TaskCancelled.Data()
+        )
         decided = Decided(Received(message), decision, decision.chain.updated_at + 1)
         batch = await self.gateway.store.commit(partition, [ChainCommit(loaded, [decided], [])])
         assert [each.status for each in batch.chains] == [CommitStatus.OK]
@@ -188,7 +202,9 @@ async def system(redis: Redis) -> AsyncIterator[System]:
         gateway = assemble(settings, redis, calls, topology, Tracing(None), ADMIN)
         await gateway.catalogue.announce([LOOKUP, SECRET])
         transport = httpx.ASGITransport(make_api(gateway))
-        async with httpx.AsyncClient(transport=transport, base_url="http://gateway", headers=bearer(ADMIN)) as http:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://gateway", headers=bearer(ADMIN)
+        ) as http:
             yield System(http, gateway, topology, redis)
 
 
@@ -207,7 +223,9 @@ def problem(reply: httpx.Response, status: int, code: str) -> dict[str, Any]:
 
 @pytest.fixture
 async def url(system: System, server: EmbeddedServer, tmp_path: Path) -> AsyncIterator[str]:
-    """The address of a gateway that really runs, on the same server and with the same admin key as `system`."""
+    """The address of a gateway that really runs, on the same server and with the same admin key as
+    `system`.
+    """
     settings = system.gateway.settings.model_copy(
         update={
             "redis_url": server.url,

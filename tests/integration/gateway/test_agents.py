@@ -21,12 +21,16 @@ def apply(system: System, file: Agents = FILE) -> None:
     object.__setattr__(system.gateway, "agents", file)
 
 
-async def test_a_task_for_an_agent_that_is_not_there_is_refused_with_the_names(system: System) -> None:
+async def test_a_task_for_an_agent_that_is_not_there_is_refused_with_the_names(
+    system: System,
+) -> None:
     wish = {"goal": "Refund it", "agent": "front"}
     document = problem(await system.http.post("/v1/tasks", json=wish), 422, "no_such_agent")
     assert "HALTPOINT_AGENTS_FILE" in document["hint"]
     apply(system)
-    document = problem(await system.http.post("/v1/tasks", json=wish | {"agent": "legal"}), 422, "no_such_agent")
+    document = problem(
+        await system.http.post("/v1/tasks", json=wish | {"agent": "legal"}), 422, "no_such_agent"
+    )
     assert document["hint"] == "There are: front, billing."
     assert (await system.http.post("/v1/tasks", json=wish)).status_code == 202
 
@@ -45,14 +49,22 @@ async def test_agents_are_listed_with_what_they_may_do(system: System) -> None:
     said = (await system.http.get("/v1/agents")).json()
     (front, billing), supervisor = said["items"], said["supervisor"]
     assert said["unserved"] == ["look_*"]
-    assert (supervisor["strategy"], supervisor["threshold"], supervisor["prompt"]) == ("llm", 0.5, "")
+    assert (supervisor["strategy"], supervisor["threshold"], supervisor["prompt"]) == (
+        "llm",
+        0.5,
+        "",
+    )
     assert (front["name"], front["agents"], front["mode"]) == ("front", ["billing"], "strict")
-    assert (billing["tools"], billing["unserved"], billing["under_way"]) == (["refund"], ["refund"], 0)
+    assert (billing["tools"], billing["unserved"], billing["under_way"]) == (
+        ["refund"],
+        ["refund"],
+        0,
+    )
     assert (front["under_way"], front["is_tool"]) == (0, False)
     assert front["prompt"] == ""
 
 
-async def test_i4_a_question_names_the_agents_that_led_to_it_and_without_agents_there_is_no_such_field(
+async def test_i4_a_question_names_the_agents_that_led_to_it_and_has_no_such_field_without_agents(
     system: System,
 ) -> None:
     plain = await system.ask(await system.submit(), RequestKind.INPUT)

@@ -24,7 +24,9 @@ async def test_a_chain_is_shown_whole(system: System) -> None:
     assert chain["created_at"].endswith("Z")
 
 
-@pytest.mark.parametrize("path", ["/v1/chains/nope", "/v1/chains/nope/events", "/v1/chains/%00", "/v1/chains/a.b~c"])
+@pytest.mark.parametrize(
+    "path", ["/v1/chains/nope", "/v1/chains/nope/events", "/v1/chains/%00", "/v1/chains/a.b~c"]
+)
 async def test_a_chain_that_is_not_there(system: System, path: str) -> None:
     problem(await system.http.get(path), 404, "no_such_chain")
 
@@ -43,7 +45,12 @@ async def test_the_list_is_filtered_and_paged_without_gaps_or_repeats(system: Sy
 
 @pytest.mark.parametrize(
     ("query", "field"),
-    [("status=done", "status"), ("stauts=failed", "stauts"), ("cursor=x", "cursor"), ("limit=0", "limit")],
+    [
+        ("status=done", "status"),
+        ("stauts=failed", "stauts"),
+        ("cursor=x", "cursor"),
+        ("limit=0", "limit"),
+    ],
 )
 async def test_a_wrong_query_is_named(system: System, query: str, field: str) -> None:
     document = problem(await system.http.get(f"/v1/chains?{query}"), 422, "invalid_fields")
@@ -54,7 +61,9 @@ async def test_cancelling_asks_the_executor_with_the_name_and_the_reason(system:
     chain_id = await system.submit()
     reply = await system.http.post(f"/v1/chains/{chain_id}/cancel", json={"reason": "not needed"})
     assert reply.status_code == 202
-    message = msgspec.json.decode((await system.entries("events", chain_id))[-1][b"__data__"], type=TaskCancelled)
+    message = msgspec.json.decode(
+        (await system.entries("events", chain_id))[-1][b"__data__"], type=TaskCancelled
+    )
     assert (message.data.by, message.data.reason) == ("admin", "not needed")
     assert (await system.http.post(f"/v1/chains/{chain_id}/cancel")).status_code == 202
 
@@ -74,12 +83,25 @@ async def test_a_stream_of_a_finished_chain_is_whole_and_ends(system: System) ->
     path = f"/v1/chains/{chain_id}/events"
     reply = await system.http.get(path, headers=headers)
     assert reply.headers["content-type"].startswith("text/event-stream")
-    assert [line for line in reply.text.splitlines() if line.startswith("id: ")] == ["id: 0.0", "id: 0.1", "id: 1.0"]
+    assert [line for line in reply.text.splitlines() if line.startswith("id: ")] == [
+        "id: 0.0",
+        "id: 0.1",
+        "id: 1.0",
+    ]
     assert "event: chain.completed" in reply.text
     rest = await system.http.get(path, headers={**headers, "Last-Event-ID": "0.0"})
-    assert [line for line in rest.text.splitlines() if line.startswith("id: ")] == ["id: 0.1", "id: 1.0"]
-    assert (await system.http.get(path, headers={**headers, "Last-Event-ID": "1.0"})).status_code == 204
-    problem(await system.http.get(path, headers={**headers, "Last-Event-ID": "x"}), 422, "invalid_fields")
+    assert [line for line in rest.text.splitlines() if line.startswith("id: ")] == [
+        "id: 0.1",
+        "id: 1.0",
+    ]
+    assert (
+        await system.http.get(path, headers={**headers, "Last-Event-ID": "1.0"})
+    ).status_code == 204
+    problem(
+        await system.http.get(path, headers={**headers, "Last-Event-ID": "x"}),
+        422,
+        "invalid_fields",
+    )
 
 
 async def test_requests_are_listed_by_status_and_kind(system: System) -> None:
@@ -91,7 +113,10 @@ async def test_requests_are_listed_by_status_and_kind(system: System) -> None:
     assert (await system.http.post(f"/v1/requests/{answered}/answer", json=body)).status_code == 200
 
     async def ids(**params: str) -> set[str]:
-        return {item["id"] for item in (await system.http.get("/v1/requests", params=params)).json()["items"]}
+        return {
+            item["id"]
+            for item in (await system.http.get("/v1/requests", params=params)).json()["items"]
+        }
 
     assert await ids() == {choice, doubt}
     assert await ids(kind="in_doubt") == {doubt}
@@ -105,13 +130,20 @@ async def test_other_tenants_chains_and_requests_are_not_there(system: System) -
     theirs = await system.key("umbrella", Scope.SUBMIT, Scope.READ, Scope.ANSWER)
     for path in (f"/v1/chains/{ours}", f"/v1/chains/{ours}/events"):
         problem(await system.http.get(path, headers=theirs), 404, "no_such_chain")
-    problem(await system.http.post(f"/v1/chains/{ours}/cancel", headers=theirs), 404, "no_such_chain")
-    problem(await system.http.get(f"/v1/requests/{request_id}", headers=theirs), 404, "no_such_request")
+    problem(
+        await system.http.post(f"/v1/chains/{ours}/cancel", headers=theirs), 404, "no_such_chain"
+    )
+    problem(
+        await system.http.get(f"/v1/requests/{request_id}", headers=theirs), 404, "no_such_request"
+    )
     body = {"kind": "clarification", "option_id": "u1"}
     reply = await system.http.post(f"/v1/requests/{request_id}/answer", json=body, headers=theirs)
     problem(reply, 404, "no_such_request")
     for path in ("/v1/chains", "/v1/requests"):
-        assert (await system.http.get(path, headers=theirs)).json() == {"items": [], "next_cursor": None}
+        assert (await system.http.get(path, headers=theirs)).json() == {
+            "items": [],
+            "next_cursor": None,
+        }
     friend = await system.key("acme", Scope.READ)
     assert (await system.http.get(f"/v1/chains/{ours}", headers=friend)).status_code == 200
     assert len((await system.http.get("/v1/requests", headers=friend)).json()["items"]) == 1

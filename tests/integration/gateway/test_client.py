@@ -65,7 +65,12 @@ async def test_problems_come_with_code_and_hint(system: System, client: Client) 
     request_id = await system.ask(await system.submit(), RequestKind.IN_DOUBT)
     with pytest.raises(GatewayError) as error:
         await client.answer(request_id, decision="approve")
-    assert error.value.problem["allowed"]["decisions"] == ["abort", "failed", "happened", "not_happened"]
+    assert error.value.problem["allowed"]["decisions"] == [
+        "abort",
+        "failed",
+        "happened",
+        "not_happened",
+    ]
 
 
 async def test_a_task_survives_a_server_that_is_away_for_a_moment(
@@ -105,7 +110,9 @@ async def test_a_result_that_waits_for_a_person_names_the_question_and_how_to_an
         await run.result(timeout=0.05)
     assert slow.value.requests == ()
     request_id = await system.ask(run.id)
-    with pytest.raises(TimeoutError, match=re.escape(f"client.answer('{request_id}', option_id='u1')")):
+    with pytest.raises(
+        TimeoutError, match=re.escape(f"client.answer('{request_id}', option_id='u1')")
+    ):
         await run.result(timeout=0.05)
 
     def use() -> tuple[str, str]:
@@ -153,7 +160,12 @@ class _Cut(httpx.AsyncByteStream):
 @pytest.mark.parametrize("no_id", ["../stats?days=1#", "x y", "..", "", "a/events", "a?b=c", "bäd"])
 async def test_an_id_is_an_id_whatever_stands_in_it(client: Client, no_id: str) -> None:
     """Nobody gets to another address of the gateway by an id."""
-    calls = (client.chain(no_id), client.cancel(no_id), client.request(no_id), client.attach(no_id).result())
+    calls = (
+        client.chain(no_id),
+        client.cancel(no_id),
+        client.request(no_id),
+        client.attach(no_id).result(),
+    )
     for call in calls:
         with pytest.raises(GatewayError) as caught:
             await call

@@ -32,12 +32,17 @@ ROUTES = [
     ("POST", "/v1/chains/x/undo", Scope.SUBMIT),
     ("POST", "/v1/requests/x.r1/answer", Scope.ANSWER),
 ]
-BODIES = {"/v1/tasks": task(), "/v1/requests/x.r1/answer": {"kind": "clarification", "option_id": "u1"}}
+BODIES = {
+    "/v1/tasks": task(),
+    "/v1/requests/x.r1/answer": {"kind": "clarification", "option_id": "u1"},
+}
 BODIES["/v1/chains/x/feedback"] = {"wrong": True}
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
-@pytest.mark.parametrize("headers", [{"Authorization": ""}, bearer("wrong"), {"Authorization": "Basic YTpi"}])
+@pytest.mark.parametrize(
+    "headers", [{"Authorization": ""}, bearer("wrong"), {"Authorization": "Basic YTpi"}]
+)
 async def test_without_a_known_key_nothing_opens(
     system: System, method: str, path: str, scope: Scope, headers: dict[str, str]
 ) -> None:
@@ -48,11 +53,16 @@ async def test_without_a_known_key_nothing_opens(
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
-async def test_a_key_opens_what_its_scopes_say(system: System, method: str, path: str, scope: Scope) -> None:
+async def test_a_key_opens_what_its_scopes_say(
+    system: System, method: str, path: str, scope: Scope
+) -> None:
     others = await system.key("acme", *(each for each in Scope if each not in (scope, Scope.ADMIN)))
     refused = await system.http.request(method, path, headers=others, json=BODIES.get(path))
     hint = problem(refused, 403, "scope_missing")["hint"]
-    assert hint == f"Use a key with the scope {'admin' if scope is Scope.ADMIN else f'{scope.value} or admin'}."
+    assert hint == (
+        "Use a key with the scope "
+        f"{'admin' if scope is Scope.ADMIN else f'{scope.value} or admin'}."
+    )
     fitting = await system.key("acme", scope)
     reply = await system.http.request(method, path, headers=fitting, json=BODIES.get(path))
     assert reply.status_code in (200, 202, 404)
@@ -61,9 +71,14 @@ async def test_a_key_opens_what_its_scopes_say(system: System, method: str, path
 async def test_every_route_under_v1_is_in_this_table(system: System) -> None:
     paths = (await system.http.get("/openapi.json")).json()["paths"]
     known = {(m.upper(), p) for p, item in paths.items() for m in item if p.startswith("/v1/")}
-    table = {(m, p.replace("/x.r1", "/{request_id}").replace("/x.s.1", "/{action_id}")) for m, p, _ in ROUTES}
+    table = {
+        (m, p.replace("/x.r1", "/{request_id}").replace("/x.s.1", "/{action_id}"))
+        for m, p, _ in ROUTES
+    }
     names = {"/v1/chains": "{chain_id}", "/v1/tools": "{name}"}
-    table = {(m, p.replace("/x", f"/{names[p[: p.index('/x')]]}") if "/x" in p else p) for m, p in table}
+    table = {
+        (m, p.replace("/x", f"/{names[p[: p.index('/x')]]}") if "/x" in p else p) for m, p in table
+    }
     assert known == table
 
 
@@ -86,7 +101,11 @@ async def test_whoever_answers_is_recorded_by_the_name_of_the_key(system: System
 
 
 @pytest.mark.parametrize(
-    ("setting", "why"), [("maxmemory", "its memory is full"), ("min-replicas-to-write", "fewer replicas are connected")]
+    ("setting", "why"),
+    [
+        ("maxmemory", "its memory is full"),
+        ("min-replicas-to-write", "fewer replicas are connected"),
+    ],
 )
 async def test_while_the_server_refuses_writes_the_gateway_says_why_and_still_reads(
     system: System, setting: str, why: str
@@ -96,11 +115,16 @@ async def test_while_the_server_refuses_writes_the_gateway_says_why_and_still_re
     await cast("Any", system.redis.sadd(listed, "hp:{0}:service:executor:dead"))
     await system.redis.config_set(setting, 1)
     try:
-        assert f"refuses writes for now: {why}" in problem(await system.http.get("/readyz"), 503, "not_ready")["detail"]
+        assert (
+            f"refuses writes for now: {why}"
+            in problem(await system.http.get("/readyz"), 503, "not_ready")["detail"]
+        )
         for path in ("/v1/chains", "/v1/requests", "/v1/tools", "/v1/stats"):
             assert (await system.http.get(path)).status_code == 200, path
         assert await presence.alive(system.redis, system.topology) == []
-        reply = problem(await system.http.post("/v1/tasks", json={"goal": "x"}), 503, "redis_refuses_writes")
+        reply = problem(
+            await system.http.post("/v1/tasks", json={"goal": "x"}), 503, "redis_refuses_writes"
+        )
         assert reply["hint"].endswith("Then repeat the request: it did nothing.")
     finally:
         await system.redis.config_set(setting, 0)
@@ -110,17 +134,26 @@ async def test_while_the_server_refuses_writes_the_gateway_says_why_and_still_re
 
 
 async def test_a_gateway_is_ready_when_all_that_was_started_with_it_is(system: System) -> None:
-    """Only children of the same supervisor count: another deployment's worker on the same server is no help."""
+    """Only children of the same supervisor count: another deployment's worker on the same server is
+    no help.
+    """
     topology, redis = system.topology, cast("Any", system.redis)
 
     async def heartbeat(name: str, number: int, parent: int) -> None:
         key = topology.key(0, "service", name, str(number))
         await redis.sadd(topology.key(0, "services"), key)
-        await redis.set(key, json.dumps({"name": name, "parent": parent, "host": socket.gethostname(), "queues": []}))
+        await redis.set(
+            key,
+            json.dumps(
+                {"name": name, "parent": parent, "host": socket.gethostname(), "queues": []}
+            ),
+        )
 
     beside = ("executor", "tool-worker", "tool-worker")
     async with AutoPipeline(system.redis) as calls:
-        gateway = assemble(system.gateway.settings, system.redis, calls, topology, Tracing(None), ADMIN, beside)
+        gateway = assemble(
+            system.gateway.settings, system.redis, calls, topology, Tracing(None), ADMIN, beside
+        )
         assert await gateway.faults() == ["executor: 0 of 1 ready", "tool-worker: 0 of 2 ready"]
         await heartbeat("executor", 1, os.getppid())
         await heartbeat("tool-worker", 1, os.getppid())
@@ -130,7 +163,9 @@ async def test_a_gateway_is_ready_when_all_that_was_started_with_it_is(system: S
         assert await gateway.faults() == []
 
 
-async def test_a_server_that_is_away_is_a_503_and_comes_back(system: System, server: EmbeddedServer) -> None:
+async def test_a_server_that_is_away_is_a_503_and_comes_back(
+    system: System, server: EmbeddedServer
+) -> None:
     server.kill()
     try:
         problem(await system.http.get("/readyz"), 503, "not_ready")

@@ -1,4 +1,6 @@
-"""D5: a function may decide an escalated case before people do; whatever it cannot decide is theirs."""
+"""D5: a function may decide an escalated case before people do; whatever it cannot decide is
+theirs.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,9 +24,16 @@ from tests.support import wait_until
 
 
 @asynccontextmanager
-async def gateway(system: System, server: EmbeddedServer, folder: Path, handler: str) -> AsyncIterator[None]:
-    more = {"gateway": GatewaySettings(port=0, admin_key=SecretStr(ADMIN)), "escalation_handler": handler}
-    settings = system.gateway.settings.model_copy(update={"redis_url": server.url, "state_dir": folder, **more})
+async def gateway(
+    system: System, server: EmbeddedServer, folder: Path, handler: str
+) -> AsyncIterator[None]:
+    more = {
+        "gateway": GatewaySettings(port=0, admin_key=SecretStr(ADMIN)),
+        "escalation_handler": handler,
+    }
+    settings = system.gateway.settings.model_copy(
+        update={"redis_url": server.url, "state_dir": folder, **more}
+    )
     running = asyncio.create_task(run(settings))
 
     async def ready() -> bool:
@@ -57,11 +66,16 @@ async def test_d5_a_handler_decides_what_it_can_and_people_the_rest(
         other = await system.ask(await system.submit(goal="give it"), RequestKind.INPUT)
 
         async def all_told() -> bool:
-            return not any([await system.entries("humans", one) for one in (*asked.values(), other)])
+            return not any(
+                [await system.entries("humans", one) for one in (*asked.values(), other)]
+            )
 
         await wait_until(all_told)
         answer = (await seen(system, asked.pop("give it")))["answer"]
-        assert (answer["by"], answer["answer"]["value"]) == (f"handler:{name}", {"contact_id": "u1"})
+        assert (answer["by"], answer["answer"]["value"]) == (
+            f"handler:{name}",
+            {"contact_id": "u1"},
+        )
         for request in (*asked.values(), other):
             assert (await seen(system, request))["status"] == "open"
 
@@ -76,7 +90,9 @@ async def test_d5_a_handler_that_takes_too_long_passes(system: System) -> None:
     assert await EscalationHandler("m:slow", slow, patience=0.05).decide(case) is None
 
 
-@pytest.mark.parametrize("path", ["tests.support.escalations:nobody", "no.such.module:f", "tests.support:__doc__"])
+@pytest.mark.parametrize(
+    "path", ["tests.support.escalations:nobody", "no.such.module:f", "tests.support:__doc__"]
+)
 def test_a_handler_that_is_not_there_is_named(path: str) -> None:
     with pytest.raises(HaltpointError) as refused:
         EscalationHandler.load(path)

@@ -24,12 +24,21 @@ async def test_every_error_is_documented_as_a_problem(system: System) -> None:
                     assert list(response["content"]) == ["application/problem+json"], (path, status)
 
 
-async def test_the_gateway_answers_as_documented_whatever_is_sent(system: System, url: str, tmp_path: Path) -> None:
+async def test_the_gateway_answers_as_documented_whatever_is_sent(
+    system: System, url: str, tmp_path: Path
+) -> None:
     await system.ask(await system.submit())
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"),
         *("--header", f"Authorization: Bearer {ADMIN}", "--max-time", "10", "--max-examples", "20"),
-        *("--phases", "examples,coverage,fuzzing", "--no-color", "--generation-database", "none", "--no-shrink"),
+        *(
+            "--phases",
+            "examples,coverage,fuzzing",
+            "--no-color",
+            "--generation-database",
+            "none",
+            "--no-shrink",
+        ),
         # A plan may have the right form and yet name a tool that nobody serves.
         *("--exclude-checks", "positive_data_acceptance"),
         cwd=tmp_path,

@@ -1,4 +1,6 @@
-"""Ended chains of earlier releases, in the rows that these have really written: 409, and nothing else breaks."""
+"""Ended chains of earlier releases, in the rows that these have really written: 409, and nothing
+else breaks.
+"""
 
 from typing import Any
 
@@ -25,12 +27,20 @@ async def test_an_ended_chain_of_another_release_is_refused_in_words(
     system: System, old: list[OldChain], path: str
 ) -> None:
     for chain in old:
-        for headers in ({}, {"Accept": "text/event-stream"}, {"Accept": "text/event-stream", "Last-Event-ID": "0.0"}):
-            reply = await system.http.get(f"/v1/chains/{chain.id}{path.format(chain=chain.id)}", headers=headers)
+        for headers in (
+            {},
+            {"Accept": "text/event-stream"},
+            {"Accept": "text/event-stream", "Last-Event-ID": "0.0"},
+        ):
+            reply = await system.http.get(
+                f"/v1/chains/{chain.id}{path.format(chain=chain.id)}", headers=headers
+            )
             assert refused(problem(reply, 409, "other_release"), chain)
 
 
-@pytest.mark.parametrize(("path", "body"), [("cancel", {"reason": "x"}), ("undo", None), ("feedback", {"wrong": True})])
+@pytest.mark.parametrize(
+    ("path", "body"), [("cancel", {"reason": "x"}), ("undo", None), ("feedback", {"wrong": True})]
+)
 async def test_nothing_is_done_with_such_a_chain(
     system: System, old: list[OldChain], path: str, body: dict[str, Any] | None
 ) -> None:

@@ -20,7 +20,9 @@ async def test_a_task_is_accepted_with_links_that_work(system: System) -> None:
 
 
 async def test_c15_nothing_private_of_a_task_is_shown_or_told(system: System) -> None:
-    reply = await system.http.post("/v1/tasks", json=task(private={"token": "s3cret"}, max_turns=3, tools=["lookup_*"]))
+    reply = await system.http.post(
+        "/v1/tasks", json=task(private={"token": "s3cret"}, max_turns=3, tools=["lookup_*"])
+    )
     assert reply.status_code == 202
     links = reply.json()["links"]
     for link in (links["self"], links["events"], "/v1/chains", "/v1/stats"):
@@ -33,14 +35,20 @@ async def test_c15_nothing_private_of_a_task_is_shown_or_told(system: System) ->
 
 async def test_the_same_key_finds_the_same_chain_and_runs_once(system: System) -> None:
     headers = {"Idempotency-Key": "order-17"}
-    replies = await asyncio.gather(*(system.http.post("/v1/tasks", json=task(), headers=headers) for _ in range(5)))
+    replies = await asyncio.gather(
+        *(system.http.post("/v1/tasks", json=task(), headers=headers) for _ in range(5))
+    )
     assert {reply.status_code for reply in replies} == {202}
-    assert {reply.json()["chain_id"] for reply in replies} == {derived_chain_id(Ingress.HTTP, None, "order-17")}
+    assert {reply.json()["chain_id"] for reply in replies} == {
+        derived_chain_id(Ingress.HTTP, None, "order-17")
+    }
     lengths = [await system.redis.xlen(system.topology.key(p, "events")) for p in range(2)]
     assert sum(lengths) == 1
 
 
-async def test_the_same_key_with_another_body_is_a_conflict_that_names_the_chain(system: System) -> None:
+async def test_the_same_key_with_another_body_is_a_conflict_that_names_the_chain(
+    system: System,
+) -> None:
     headers = {"Idempotency-Key": "order-17"}
     first = await system.http.post("/v1/tasks", json=task(), headers=headers)
     reply = await system.http.post("/v1/tasks", json=task(goal="Find Jane"), headers=headers)
@@ -50,14 +58,34 @@ async def test_the_same_key_with_another_body_is_a_conflict_that_names_the_chain
 async def test_a_faulty_plan_is_refused_with_all_its_faults(system: System) -> None:
     plan = {
         "steps": [
-            {"id": "a", "required_tools": ["lookup_contact"], "actions": [{"tool": "lookup_contact"}]},
-            {"id": "b", "required_tools": ["read_secret"], "actions": [{"tool": "read_secret"}], "dependencies": ["x"]},
-            {"id": "c", "required_tools": ["lookup_contacts"], "actions": [{"tool": "lookup_contacts"}]},
+            {
+                "id": "a",
+                "required_tools": ["lookup_contact"],
+                "actions": [{"tool": "lookup_contact"}],
+            },
+            {
+                "id": "b",
+                "required_tools": ["read_secret"],
+                "actions": [{"tool": "read_secret"}],
+                "dependencies": ["x"],
+            },
+            {
+                "id": "c",
+                "required_tools": ["lookup_contacts"],
+                "actions": [{"tool": "lookup_contacts"}],
+            },
         ]
     }
-    document = problem(await system.http.post("/v1/tasks", json={"plan": plan}), 422, "invalid_plan")
+    document = problem(
+        await system.http.post("/v1/tasks", json={"plan": plan}), 422, "invalid_plan"
+    )
     told = json.dumps(document["errors"])
-    for words in ("there are: ", "read_secret is internal", "'x'", "'query' is a required property"):
+    for words in (
+        "there are: ",
+        "read_secret is internal",
+        "'x'",
+        "'query' is a required property",
+    ):
         assert words in told
     assert (await system.http.get("/v1/chains")).json()["items"] == []
 
@@ -67,8 +95,16 @@ async def test_a_faulty_plan_is_refused_with_all_its_faults(system: System) -> N
     [
         ({"gaol": "x"}, "gaol", "'goal'"),
         ({"goal": "x", "budget": {"turn": 1}}, "budget.turn", "'turns'"),
-        ({"goal": "x", "plan": {"steps": [{"id": "a", "actoins": []}]}}, "plan.steps.0.actoins", "'actions'"),
-        ({"goal": "x", "plan": {"steps": [{"id": "bad id!"}]}}, "plan.steps.0", "'bad id!' is no id of a step"),
+        (
+            {"goal": "x", "plan": {"steps": [{"id": "a", "actoins": []}]}},
+            "plan.steps.0.actoins",
+            "'actions'",
+        ),
+        (
+            {"goal": "x", "plan": {"steps": [{"id": "bad id!"}]}},
+            "plan.steps.0",
+            "'bad id!' is no id of a step",
+        ),
         ({"goal": "x", "style": "fast"}, "style", "'plan' or 'react'"),
         ({"goal": "x" * 40_000}, "goal", "32768"),
         ([1], "body", "dictionary"),
@@ -77,13 +113,17 @@ async def test_a_faulty_plan_is_refused_with_all_its_faults(system: System) -> N
 async def test_a_wrong_field_is_named_with_what_is_allowed(
     system: System, body: object, field: str, words: str
 ) -> None:
-    (fault,) = problem(await system.http.post("/v1/tasks", json=body), 422, "invalid_fields")["errors"]
+    (fault,) = problem(await system.http.post("/v1/tasks", json=body), 422, "invalid_fields")[
+        "errors"
+    ]
     assert fault["field"] == field
     assert words in fault["message"]
 
 
 async def test_a_full_backlog_says_when_to_come_back(system: System) -> None:
-    replies = [await system.http.post("/v1/tasks", json={"goal": "x"}) for _ in range(2 * BACKLOG + 1)]
+    replies = [
+        await system.http.post("/v1/tasks", json={"goal": "x"}) for _ in range(2 * BACKLOG + 1)
+    ]
     refused = next(reply for reply in replies if reply.status_code != 202)
     problem(refused, 429, "backlog_full")
     assert int(refused.headers["Retry-After"]) > 0

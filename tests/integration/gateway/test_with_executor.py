@@ -1,4 +1,6 @@
-"""The gateway's part in the first case, which John: with the real executor, and tools that are played here."""
+"""The gateway's part in the first case, which John: with the real executor, and tools that are
+played here.
+"""
 
 import asyncio
 import json
@@ -49,7 +51,13 @@ TELL_JOHN: dict[str, Any] = {
             {
                 "id": "find",
                 "required_tools": ["lookup_contacts"],
-                "actions": [{"tool": "lookup_contacts", "arguments": {"query": "John"}, "expected": "John's id"}],
+                "actions": [
+                    {
+                        "tool": "lookup_contacts",
+                        "arguments": {"query": "John"},
+                        "expected": "John's id",
+                    }
+                ],
             },
             {
                 "id": "send",
@@ -58,7 +66,10 @@ TELL_JOHN: dict[str, Any] = {
                 "actions": [
                     {
                         "tool": "send_message",
-                        "arguments": {"recipient_id": {"$from": "find.data.contact_id"}, "content": "late"},
+                        "arguments": {
+                            "recipient_id": {"$from": "find.data.contact_id"},
+                            "content": "late",
+                        },
                     }
                 ],
             },
@@ -74,7 +85,10 @@ async def client(system: System, server: EmbeddedServer, url: str) -> AsyncItera
     await system.topology.ensure(system.redis, [LOOKUP.queue])
     settings = system.gateway.settings.model_copy(update={"redis_url": server.url})
     async with Client(url, ADMIN) as client, AutoPipeline(system.redis) as calls:
-        tasks = [asyncio.create_task(executor.run(settings)), asyncio.create_task(_play_tools(system, calls))]
+        tasks = [
+            asyncio.create_task(executor.run(settings)),
+            asyncio.create_task(_play_tools(system, calls)),
+        ]
         yield client
         for task in tasks:
             task.cancel()
@@ -87,7 +101,9 @@ async def _play_tools(system: System, calls: AutoPipeline) -> None:
     receipt_store = ReceiptStore(calls, system.topology, "player")
     keys = {system.topology.stream(p, Stream.TOOLS, LOOKUP.queue): ">" for p in range(2)}
     while True:
-        read: Any = await system.redis.xreadgroup(GROUP[Stream.TOOLS], "player", cast("Any", keys), block=500)
+        read: Any = await system.redis.xreadgroup(
+            GROUP[Stream.TOOLS], "player", cast("Any", keys), block=500
+        )
         for key, batches in (read or {}).items():
             for entry, fields in (each for batch in batches for each in batch):
                 wanted = msgspec.json.decode(fields[b"__data__"], type=ToolRequested).data
@@ -122,7 +138,12 @@ async def test_a_person_says_that_an_action_was_wrong(client: Client) -> None:
     assert [(one.type, one.details) for one in behind] == [
         (
             "feedback.given",
-            {"wrong": True, "action_id": f"{chain_id}.send.1", "words": "the other John", "by": "admin"},
+            {
+                "wrong": True,
+                "action_id": f"{chain_id}.send.1",
+                "words": "the other John",
+                "by": "admin",
+            },
         ),
         ("feedback.given", {"wrong": False, "words": "", "by": "admin"}),
     ]

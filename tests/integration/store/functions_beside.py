@@ -1,7 +1,7 @@
 """The real functions beside their model: choices, arguments, and what can be seen of both.
 
-One tick of the model is 1000 s of the server's clock, and deadlines lie between ticks, so that the time that the test
-itself takes decides nothing.
+One tick of the model is 1000 s of the server's clock, and deadlines lie between ticks, so that the
+time that the test itself takes decides nothing.
 """
 
 import re
@@ -34,7 +34,9 @@ GROUPS = {EVENTS: "executor", PLANS: "planner", HUMANS: "gateway", TOOLS: "tool-
 
 
 class FunctionsBeside(RuleBasedStateMachine):
-    """The functions and the model side by side; the invariant reads all that can be seen of both."""
+    """The functions and the model side by side; the invariant reads all that can be seen of
+    both.
+    """
 
     url = ""
 
@@ -68,17 +70,22 @@ class FunctionsBeside(RuleBasedStateMachine):
         return self.start + tick * TICK
 
     def another_moment(self) -> None:
-        """Wait until the server's clock shows another millisecond: the order of timers is then that of the commands."""
+        """Wait until the server's clock shows another millisecond: the order of timers is then that
+        of the commands.
+        """
         moment = self.redis.time()[1] // 1000
         while self.redis.time()[1] // 1000 == moment:
             pass
 
-    # ---- choices ----------------------------------------------------------------------------------------------------
+    # ---- choices
+    # ----------------------------------------------------------------------------------------------
 
     def some_entry(self, data: st.DataObject, stream: str | None = None) -> int:
         """Mostly one that is there, sometimes one that was, in `stream` if that is given."""
         numbers = [n for n, row in self.model.entries.items() if stream in (None, row.stream)]
-        entry: int = data.draw(st.sampled_from([*numbers, 0] if stream else numbers or [0]), label="entry")
+        entry: int = data.draw(
+            st.sampled_from([*numbers, 0] if stream else numbers or [0]), label="entry"
+        )
         return entry
 
     def stream_of(self, entry: int, default: str) -> str:
@@ -94,7 +101,15 @@ class FunctionsBeside(RuleBasedStateMachine):
             case Dispatch(action, repeatable, again):
                 attempt = self.model.actions[action].attempt + 1 if again else 1
                 data = f'{{"id":"{action}/{attempt}"}}'
-                order = local(action), "default", str(attempt), str(int(repeatable)), "t", "{}", data
+                order = (
+                    local(action),
+                    "default",
+                    str(attempt),
+                    str(int(repeatable)),
+                    "t",
+                    "{}",
+                    data,
+                )
                 written.append(ops.Dispatch(*order, again=again))
             case Think(thought):
                 written.append(ops.AskModel(f'{{"id":"{thought}"}}'))
@@ -106,21 +121,31 @@ class FunctionsBeside(RuleBasedStateMachine):
                     ops.SetTimer(min(at, self.time(row.deadline[0]))),
                 ]
             case Withdraw(number):
-                written.append(ops.WithdrawRequest(f"r{number}", f'{{"id":"{chain}.r{number}/withdrawn"}}'))
+                written.append(
+                    ops.WithdrawRequest(f"r{number}", f'{{"id":"{chain}.r{number}/withdrawn"}}')
+                )
             case Resolve(action):
                 written.append(ops.ResolveAction(local(action), "{}", "{}"))
             case Finish():
-                written += [ops.WriteHead(["status", "completed", "open", ""]), ops.EndChain("1000")]
+                written += [
+                    ops.WriteHead(["status", "completed", "open", ""]),
+                    ops.EndChain("1000"),
+                ]
         return written
 
-    # ---- what can be seen -------------------------------------------------------------------------------------------
+    # ---- what can be seen
+    # -------------------------------------------------------------------------------------------
 
     def learn(self) -> None:
-        """Tell the ids of new entries from their order; what lies on each stream must be what the model says."""
+        """Tell the ids of new entries from their order; what lies on each stream must be what the
+        model says.
+        """
         for stream in GROUPS:
             found = [(entry.decode(), fields) for entry, fields in self.redis.xrange(KEY + stream)]
             rows = {n: row for n, row in sorted(self.model.entries.items()) if row.stream == stream}
-            assert [_message(fields) for _, fields in found] == [row.message for row in rows.values()], stream
+            assert [_message(fields) for _, fields in found] == [
+                row.message for row in rows.values()
+            ], stream
             for (entry, _), number in zip(found, rows, strict=True):
                 assert self.ids.setdefault(number, entry) == entry
 
@@ -128,17 +153,27 @@ class FunctionsBeside(RuleBasedStateMachine):
     def all_that_can_be_seen_is_the_same(self) -> None:
         self.learn()
         self._see_pending()
-        rows = {chain: (self._hash("chain", chain), self._hash("data", chain)) for chain in self.model.chains}
+        rows = {
+            chain: (self._hash("chain", chain), self._hash("data", chain))
+            for chain in self.model.chains
+        }
         for chain, row in self.model.chains.items():
             head, _ = rows[chain]
             version = head[Head.VERSION.encode()].decode()
-            assert (version, head[b"status"] == b"completed") == (row.version, row.end == "completed")
+            assert (version, head[b"status"] == b"completed") == (
+                row.version,
+                row.end == "completed",
+            )
         for name, action in self.model.actions.items():
             found = action_of(name, *rows[chain_of(name)])
             assert found is not None
-            assert (found.row.entry, found.row.epoch) == (self.entry(action.entry), action.epoch), name
+            assert (found.row.entry, found.row.epoch) == (self.entry(action.entry), action.epoch), (
+                name
+            )
             started = found.row.state in (ActionState.STARTED, ActionState.IN_DOUBT)
-            assert (started, found.resolution is not None) == (action.started, action.resolution), name
+            assert (started, found.resolution is not None) == (action.started, action.resolution), (
+                name
+            )
             doubt, over = action.receipt is Receipt.IN_DOUBT, action.over()
             assert (found.receipt is not None) is over, name
             assert found.receipt is None or (found.receipt.kind is Kind.IN_DOUBT) is doubt, name
@@ -147,12 +182,19 @@ class FunctionsBeside(RuleBasedStateMachine):
             asked = request_of(name, *rows[chain_of(name)])
             assert asked is not None
             assert asked.status == request.status
-        open_now = {name for name, request in self.model.requests.items() if request.status == "open"}
-        assert {one.decode() for one in self.redis.zrange(f"{KEY}index:requests", 0, -1)} == open_now
+        open_now = {
+            name for name, request in self.model.requests.items() if request.status == "open"
+        }
+        assert {
+            one.decode() for one in self.redis.zrange(f"{KEY}index:requests", 0, -1)
+        } == open_now
         assert all(local(name).encode() in rows[chain_of(name)][1] for name in self.model.thoughts)
         letters = [entry.decode() for entry, _ in self.redis.xrange(f"{KEY}dead")]
         assert letters == [self.letters[number] for number in self.model.letters]
-        timers = {chain.decode(): at for chain, at in self.redis.zrange(f"{KEY}timers", 0, -1, withscores=True)}
+        timers = {
+            chain.decode(): at
+            for chain, at in self.redis.zrange(f"{KEY}timers", 0, -1, withscores=True)
+        }
         assert {chain: round((at - self.start) / TICK - 0.25) for chain, at in timers.items()} == {
             chain: tick for chain, (tick, _) in self.model.timers.items()
         }

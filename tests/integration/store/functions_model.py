@@ -1,9 +1,9 @@
 """What the Redis functions promise, in plain Python: one partition, no bytes, no indexes.
 
-`FunctionsModel` has the same commands with the same answers as the functions. What is decided about an action or a
-request are the rules of `tests/support/function_rules.py`, which the model check has in common with this. Entries of
-streams are numbered in the order in which they were added. Time goes in ticks; of two moments in one tick the second
-element tells which is the earlier one.
+`FunctionsModel` has the same commands with the same answers as the functions. What is decided about
+an action or a request are the rules of `tests/support/function_rules.py`, which the model check has
+in common with this. Entries of streams are numbered in the order in which they were added. Time
+goes in ticks; of two moments in one tick the second element tells which is the earlier one.
 """
 
 from dataclasses import dataclass, field, replace
@@ -87,17 +87,24 @@ class FunctionsModel:
             return "unknown"
         if row.status == "answered" and (row.token, row.said) == (token, said):
             return "taken"
-        status = rules.answer(row.status, late=row.deadline <= self.now, final=self.final(row.chain))
+        status = rules.answer(
+            row.status, late=row.deadline <= self.now, final=self.final(row.chain)
+        )
         if status == "taken":
             self.requests[request] = replace(row, status="answered", token=token, said=said)
             if approves is not None:
-                self.approvals[approves.action] = Approval(approves.digest, self.now + approves.ticks)
+                self.approvals[approves.action] = Approval(
+                    approves.digest, self.now + approves.ticks
+                )
             self.add(EVENTS, f"{request}/answer")
         return status
 
-    # ---- the executor -----------------------------------------------------------------------------------------------
+    # ---- the executor
+    # ----------------------------------------------------------------------------------------------
 
-    def commit(self, chain: str, expected: str, new: str, acks: tuple[int, ...], *steps: "Step") -> int:
+    def commit(
+        self, chain: str, expected: str, new: str, acks: tuple[int, ...], *steps: "Step"
+    ) -> int:
         row = self.chains.get(chain)
         if row is None or (row.version != expected and row.version != new):
             return 1
@@ -128,11 +135,18 @@ class FunctionsModel:
             told += 1
         return told
 
-    # ---- workers and planner ----------------------------------------------------------------------------------------
+    # ---- workers and planner
+    # ----------------------------------------------------------------------------------------
 
-    def claim(self, entry: int, action: str, consumer: str, token: str, *, start: bool, digest: str) -> tuple[str, int]:
+    def claim(
+        self, entry: int, action: str, consumer: str, token: str, *, start: bool, digest: str
+    ) -> tuple[str, int]:
         asked = Claim(entry, token, self.pending.get(entry) == consumer, start, digest)
-        row, record, final = self.actions.get(action), self.approvals.get(action), self.final(chain_of(action))
+        row, record, final = (
+            self.actions.get(action),
+            self.approvals.get(action),
+            self.final(chain_of(action)),
+        )
         status, after, record = rules.claim(row, record, asked, final=final, now=self.now)
         if after is None:
             self.finish(entry)
@@ -143,7 +157,9 @@ class FunctionsModel:
         return status, 0 if status == "lost" else after.epoch
 
     def complete(self, entry: int, action: str, epoch: int, consumer: str, receipt: Receipt) -> str:
-        status = rules.complete(self.actions.get(action), entry, epoch, has_lease=self.pending.get(entry) == consumer)
+        status = rules.complete(
+            self.actions.get(action), entry, epoch, has_lease=self.pending.get(entry) == consumer
+        )
         if status == "recorded":
             self._record(action, receipt)
         if status != "stale":
@@ -221,7 +237,8 @@ class FunctionsModel:
         return "requeued"
 
 
-# ---- what a commit may do -------------------------------------------------------------------------------------------
+# ---- what a commit may do
+# -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""The rows that the model of the functions is made of: what of a key matters to the functions, frozen.
+"""The rows that the model of the functions is made of: what of a key matters to the functions,
+frozen.
 
 An action's row is that of the rules.
 """
@@ -37,7 +38,9 @@ class RequestRow:
 
 @dataclass(frozen=True)
 class EntryRow:
-    """`message` is the id of the message in it, `about` the action or thought that it is an order for."""
+    """`message` is the id of the message in it, `about` the action or thought that it is an order
+    for.
+    """
 
     stream: str
     message: str

@@ -1,4 +1,6 @@
-"""Parent and child in the real functions: begun, reported and cancelled with the commit that says so, or not at all."""
+"""Parent and child in the real functions: begun, reported and cancelled with the commit that says
+so, or not at all.
+"""
 
 import asyncio
 import json
@@ -34,7 +36,10 @@ TELL = ToolSpec(
 ABOVE = msgspec.structs.replace(
     TELL,
     name="above",
-    plan=plan(tool_step("a", call("tell", who={"$from": "input.who"})), tool_step("b", call("lookup"), after=("a",))),
+    plan=plan(
+        tool_step("a", call("tell", who={"$from": "input.who"})),
+        tool_step("b", call("lookup"), after=("a",)),
+    ),
 )
 
 
@@ -61,11 +66,17 @@ async def receipt(desk: Desk, parent: str) -> dict[str, Any]:
     return json.loads(action.receipt.outcome) if action.receipt else {}
 
 
-async def test_a_child_is_a_whole_chain_of_its_own_and_its_end_is_the_parents_receipt(desk: Desk) -> None:
+async def test_a_child_is_a_whole_chain_of_its_own_and_its_end_is_the_parents_receipt(
+    desk: Desk,
+) -> None:
     parent, child = await called(desk)
     one = await desk.chain(child)
     above = await desk.chain(parent)
-    assert (one.status, one.deadline, one.task.tenant) == (ChainStatus.EXECUTING, above.deadline, "t")
+    assert (one.status, one.deadline, one.task.tenant) == (
+        ChainStatus.EXECUTING,
+        above.deadline,
+        "t",
+    )
     assert above.actions[f"{parent}.s1.1"].child == child
     assert await desk.redis.zscore(desk.key("timers"), child) == one.deadline
     (order,) = await desk.orders()
@@ -79,7 +90,10 @@ async def test_a_child_is_a_whole_chain_of_its_own_and_its_end_is_the_parents_re
         assert await desk.redis.ttl(desk.key("log", name)) > 0
     for key in await desk.redis.keys(f"*{parent}*"):
         assert await desk.redis.ttl(key) > 0, key
-    ends = [json.loads(fields[b"__data__"])["subject"] for _, fields in await desk.redis.xrange(desk.key("facts"))]
+    ends = [
+        json.loads(fields[b"__data__"])["subject"]
+        for _, fields in await desk.redis.xrange(desk.key("facts"))
+    ]
     assert ends == [parent]
     told = await receipt(desk, parent)
     assert (told["success"], told["metadata"]["action_id"]) == (True, f"{parent}.s1.1")
@@ -87,8 +101,12 @@ async def test_a_child_is_a_whole_chain_of_its_own_and_its_end_is_the_parents_re
     assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
 
 
-async def test_f1_what_succeeded_inside_of_a_skill_is_known_to_whoever_reads_the_chain_anew(desk: Desk) -> None:
-    """A literal chain lets go of its receipts; which tools had one, also below it, stays in what its end says."""
+async def test_f1_what_succeeded_inside_of_a_skill_is_known_to_whoever_reads_the_chain_anew(
+    desk: Desk,
+) -> None:
+    """A literal chain lets go of its receipts; which tools had one, also below it, stays in what
+    its end says.
+    """
     parent = await desk.submit(literal_task(1, "above", who="John"))
     while await desk.decide_all():
         pass
@@ -96,15 +114,23 @@ async def test_f1_what_succeeded_inside_of_a_skill_is_known_to_whoever_reads_the
     await desk.finish(order, data='{"id":"john"}')
     await desk.run()
 
-    assert (await receipt(desk, parent))["metadata"]["below"]["nested_successes"] == ["lookup", "note", "tell"]
+    assert (await receipt(desk, parent))["metadata"]["below"]["nested_successes"] == [
+        "lookup",
+        "note",
+        "tell",
+    ]
 
 
-async def test_what_ends_the_parent_cancels_the_child_and_its_word_comes_too_late(desk: Desk) -> None:
+async def test_what_ends_the_parent_cancels_the_child_and_its_word_comes_too_late(
+    desk: Desk,
+) -> None:
     parent, child = await called(desk)
     (order,) = await desk.orders()
     await desk.finish(order, asks("a", "b"))
     await desk.decide_all()
-    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=parent, data=TaskCancelled.Data(by="ann")))
+    await desk.store.cancel(
+        TaskCancelled(id="x", source="t", subject=parent, data=TaskCancelled.Data(by="ann"))
+    )
     await desk.run()
     for name in (parent, child):
         assert (await desk.chain(name)).status is ChainStatus.CANCELLED
@@ -124,7 +150,9 @@ async def test_a_commit_that_is_sent_again_begins_and_reports_nothing_twice(desk
     desk.calls.call = overheard  # type: ignore[method-assign]
 
     async def again() -> None:
-        """Every commit so far once more: each finds its own version, or a newer one, and writes nothing."""
+        """Every commit so far once more: each finds its own version, or a newer one, and writes
+        nothing.
+        """
         before = await desk.snapshot()
         for args in [one for one in sent if one[1] == f"{PREFIX}commit"]:
             await call_through(*args)
@@ -145,7 +173,9 @@ async def test_a_commit_that_is_sent_again_begins_and_reports_nothing_twice(desk
 async def test_a_chain_that_is_not_the_actions_child_cannot_report_for_it(desk: Desk) -> None:
     parent, child = await called(desk)
     await desk.redis.hset(desk.key("chain", parent), "s1.1", "1-1 0 1 0 sent -")
-    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=child, data=TaskCancelled.Data(by="ann")))
+    await desk.store.cancel(
+        TaskCancelled(id="x", source="t", subject=child, data=TaskCancelled.Data(by="ann"))
+    )
     await desk.decide_all()
     assert (await desk.chain(child)).status is ChainStatus.CANCELLED
     assert (await desk.action(f"{parent}.s1.1")).receipt is None
@@ -179,7 +209,9 @@ async def test_a_parent_that_cannot_be_written_takes_its_children_with_it(desk: 
     await desk.decide_all()
     await desk.redis.delete(desk.key("log", parent))
     await desk.redis.set(desk.key("log", parent), "no list")
-    await desk.store.cancel(TaskCancelled(id="x", source="t", subject=parent, data=TaskCancelled.Data(by="ann")))
+    await desk.store.cancel(
+        TaskCancelled(id="x", source="t", subject=parent, data=TaskCancelled.Data(by="ann"))
+    )
     await desk.decide_all()
     assert desk.commits[-1] is CommitStatus.QUARANTINED
     await desk.run()

@@ -1,4 +1,6 @@
-"""hp3_commit: each chain whole or not at all, recognised when repeated, never stopped by another's fault."""
+"""hp3_commit: each chain whole or not at all, recognised when repeated, never stopped by another's
+fault.
+"""
 
 import json
 from dataclasses import replace
@@ -44,7 +46,11 @@ async def test_the_first_action_goes_out_with_its_arguments_beside_it(desk: Desk
     assert json.loads(order.body) == {"text": "hello"}
     assert (order.data.tool, order.data.attempt, order.data.repeatable) == ("note", 1, True)
     action = await desk.action(order.data.action_id)
-    assert (action.row.entry, action.tool, action.arguments) == (order.ref.entry, "note", order.body)
+    assert (action.row.entry, action.tool, action.arguments) == (
+        order.ref.entry,
+        "note",
+        order.body,
+    )
     assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
 
 
@@ -62,7 +68,9 @@ async def test_a_fault_quarantines_one_chain_and_not_its_neighbours(desk: Desk) 
     assert json.loads(letter[1][b"__data__"])["id"] == bad
     assert await desk.store.load([bad]) == {}
     assert await desk.redis.zscore(desk.key("timers"), bad) is None
-    assert await desk.redis.hget(desk.key("chain", bad), "status") == b"failed"  # R1 holds for it too
+    assert (
+        await desk.redis.hget(desk.key("chain", bad), "status") == b"failed"
+    )  # R1 holds for it too
     assert await desk.redis.zscore(desk.key("index", "status", "failed"), bad) is not None
     assert await desk.redis.zscore(desk.key("index", "status", "accepted"), bad) is None
     assert json.loads(await desk.stored.data(bad, Data.END))["error"]["code"] == "HP-002"
@@ -98,8 +106,12 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
             foreign = await Store(calls, desk.topology, backlog_limit=0).submit(
                 msgspec.structs.replace(literal_task(), conversation_id="c1", goal="Tell John hi")
             )
-            assert foreign.status is SubmitStatus.CREATED, "what lies in a stream takes room there anyway"
-        cancelled = TaskCancelled(id="c", source="test", subject=foreign.chain_id, data=TaskCancelled.Data())
+            assert foreign.status is SubmitStatus.CREATED, (
+                "what lies in a stream takes room there anyway"
+            )
+        cancelled = TaskCancelled(
+            id="c", source="test", subject=foreign.chain_id, data=TaskCancelled.Data()
+        )
         assert await desk.store.cancel(cancelled) is CancelStatus.SENT, "cancelling makes room"
         await desk.decide_all()
         await desk.finish(order)
@@ -157,7 +169,9 @@ async def test_the_final_indexes_forget_with_the_chains(redis: Redis) -> None:
         await desk.later(200)
         second = await desk.submit(literal_task())
         await desk.run()
-        assert await redis.zrange(desk.key("index", "status", "completed"), 0, -1) == [second.encode()]
+        assert await redis.zrange(desk.key("index", "status", "completed"), 0, -1) == [
+            second.encode()
+        ]
         assert first != second
 
 

@@ -1,4 +1,6 @@
-"""The coalescing connection: many callers, one connection, and a server that goes away for a moment."""
+"""The coalescing connection: many callers, one connection, and a server that goes away for a
+moment.
+"""
 
 import asyncio
 import shutil
@@ -74,9 +76,13 @@ async def test_a_reply_that_does_not_come_is_waited_for_no_longer_than_agreed(re
         assert await calls.call("PING") == b"PONG"
 
 
-async def test_a_login_a_database_and_an_error_of_permissions(redis: Any, server: EmbeddedServer) -> None:
+async def test_a_login_a_database_and_an_error_of_permissions(
+    redis: Any, server: EmbeddedServer
+) -> None:
     """As redis-py reads them from the address."""
-    await redis.execute_command("ACL", "SETUSER", "ann", "on", ">secret", "~*", "+get", "+set", "+select")
+    await redis.execute_command(
+        "ACL", "SETUSER", "ann", "on", ">secret", "~*", "+get", "+set", "+select"
+    )
     client = connect(f"{server.url}?username=ann&password=secret&db=3")
     async with client, AutoPipeline(client) as calls:
         assert await calls.call("SET", "k", "1") == b"OK"
@@ -110,7 +116,9 @@ async def test_over_tls(redis: Redis, server: EmbeddedServer, tmp_path: Path) ->
     tls.load_cert_chain(certificate, key)
 
     async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_unix_connection(server.url.removeprefix("unix://"))
+        from_server, to_server = await asyncio.open_unix_connection(
+            server.url.removeprefix("unix://")
+        )
         await asyncio.gather(pump(reader, to_server), pump(from_server, writer))
 
     async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

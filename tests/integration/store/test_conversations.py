@@ -1,4 +1,6 @@
-"""C15: what was said before in a conversation comes along with its next task, bounded, and to nobody else."""
+"""C15: what was said before in a conversation comes along with its next task, bounded, and to
+nobody else.
+"""
 
 import json
 import time
@@ -47,7 +49,9 @@ async def goals(desk: Desk, chain: str) -> list[str]:
     return [one.goal for one in await earlier(desk, chain)]
 
 
-async def test_c15_a_task_gets_the_goals_and_answers_before_it_the_oldest_first(desk: Desk, store: Store) -> None:
+async def test_c15_a_task_gets_the_goals_and_answers_before_it_the_oldest_first(
+    desk: Desk, store: Store
+) -> None:
     first = await said(store, "Find John", user="ann")
     await end(desk, first, answer="John is u1.", error=None)
     second = await said(store, "Find Jane", user="bob")
@@ -55,18 +59,33 @@ async def test_c15_a_task_gets_the_goals_and_answers_before_it_the_oldest_first(
     third = await said(store, "Write to them", user="ann")
     assert await earlier(desk, third) == (
         Earlier(chain_id=first, goal="Find John", user="ann", answer="John is u1."),
-        Earlier(chain_id=second, goal="Find Jane", user="bob", answer="It failed: no contact matches"),
+        Earlier(
+            chain_id=second, goal="Find Jane", user="bob", answer="It failed: no contact matches"
+        ),
     )
     fourth = await said(store, "And now?")
-    assert (await earlier(desk, fourth))[-1] == Earlier(chain_id=third, goal="Write to them", user="ann", answer="")
+    assert (await earlier(desk, fourth))[-1] == Earlier(
+        chain_id=third, goal="Write to them", user="ann", answer=""
+    )
     assert await earlier(desk, first) == ()
 
 
-async def test_c15_nothing_of_a_conversation_reaches_another_one_or_another_tenant(desk: Desk, store: Store) -> None:
+async def test_c15_nothing_of_a_conversation_reaches_another_one_or_another_tenant(
+    desk: Desk, store: Store
+) -> None:
     names: list[tuple[str | None, str | None]] = [
-        (None, "c1"), ("", "c1"), ("null", "c1"), ("acme", "c1"), ("acme", "c2"), ("acm", "ec1"), ('acme","c1', "c1"),
-        ("acme", None), ("c1", "acme"), ("ACME", "c1"), ("acme ", "c1"),
-    ]  # fmt: skip
+        (None, "c1"),
+        ("", "c1"),
+        ("null", "c1"),
+        ("acme", "c1"),
+        ("acme", "c2"),
+        ("acm", "ec1"),
+        ('acme","c1', "c1"),
+        ("acme", None),
+        ("c1", "acme"),
+        ("ACME", "c1"),
+        ("acme ", "c1"),
+    ]
     for tenant, conversation in names:
         await said(store, f"said by {tenant} in {conversation}", conversation, tenant=tenant)
     for tenant, conversation in names:
@@ -75,11 +94,15 @@ async def test_c15_nothing_of_a_conversation_reaches_another_one_or_another_tena
         assert await goals(desk, chain) == own
 
 
-async def test_c15_only_the_last_tasks_come_along_and_only_so_much_of_them(desk: Desk, store: Store) -> None:
+async def test_c15_only_the_last_tasks_come_along_and_only_so_much_of_them(
+    desk: Desk, store: Store
+) -> None:
     for number in range(KEPT + 3):
         await said(store, f"goal {number}")
     last = await said(store, "last")
-    assert await goals(desk, last) == [f"goal {number}" for number in range(KEPT + 3 - MOST, KEPT + 3)]
+    assert await goals(desk, last) == [
+        f"goal {number}" for number in range(KEPT + 3 - MOST, KEPT + 3)
+    ]
     (key,) = await desk.redis.keys("*conversation*")
     assert (await desk.redis.zcard(key), 0 < await desk.redis.ttl(key) <= 1000) == (KEPT, True)
 

@@ -25,7 +25,9 @@ async def garbage(desk: Desk, stream: Stream, fields: dict[bytes, bytes]) -> Ent
 async def test_r9_an_entry_is_kept_with_its_bytes_and_its_reason(desk: Desk) -> None:
     fields = {b"stream": b"\xff\x00", b"__data__": b"{nonsense"}
     ref = await garbage(desk, Stream.EVENTS, fields)
-    letter = await desk.letters.add(ref, DeadLetterReason.BAD_JSON, "expected a key", about=Orphan("c1"))
+    letter = await desk.letters.add(
+        ref, DeadLetterReason.BAD_JSON, "expected a key", about=Orphan("c1")
+    )
     ((found, kept),) = await desk.redis.execute_command("XRANGE", desk.key("dead"), "-", "+")
     assert found.decode() == letter
     flat = [item for pair in kept.items() for item in pair] if isinstance(kept, dict) else kept
@@ -51,7 +53,9 @@ async def test_r9_a_letter_is_requeued_once(desk: Desk) -> None:
 
 async def test_a_chain_hears_that_its_action_was_given_up(desk: Desk) -> None:
     order = await desk.order_of(literal_task())
-    letter = await desk.letters.add(order.ref, DeadLetterReason.DELIVERIES_EXHAUSTED, about=dead(order))
+    letter = await desk.letters.add(
+        order.ref, DeadLetterReason.DELIVERIES_EXHAUSTED, about=dead(order)
+    )
     assert letter is not None
     (message,) = await desk.messages()
     assert isinstance(message, ToolCompleted)

@@ -35,11 +35,18 @@ async def test_the_library_is_loaded_and_checked(functions: Redis) -> None:
         await library.check(functions)
 
 
-async def test_two_versions_live_side_by_side_on_the_same_data(functions: Redis, desk: Desk) -> None:
+async def test_two_versions_live_side_by_side_on_the_same_data(
+    functions: Redis, desk: Desk
+) -> None:
     successor = library.source().replace(library.NAME, "haltpoint_3").replace(PREFIX, "hp3_")
     await functions.function_load(successor, replace=True)
     order = await desk.order_of(literal_task(1, "send"))
-    args = (desk.topology.stream(0, Stream.EVENTS), "tools:default", order.ref.entry, order.data.action_id)
+    args = (
+        desk.topology.stream(0, Stream.EVENTS),
+        "tools:default",
+        order.ref.entry,
+        order.data.action_id,
+    )
     assert await functions.fcall("hp3_claim", 1, *args, "one", "new") == [b"go", 1]
     assert (await desk.receipt_store.claim(order.ref, order.data.action_id)).status == "in_doubt"
     names = {name.decode() for name in _names(await functions.function_list())}
@@ -51,7 +58,11 @@ def _names(libraries: list[dict[bytes, bytes]]) -> list[bytes]:
 
 
 def test_the_functions_know_the_groups_of_the_catalogue() -> None:
-    lines = {f"{stream.value} = '{GROUP[stream].value}'" for stream in Stream if stream is not Stream.TOOLS}
+    lines = {
+        f"{stream.value} = '{GROUP[stream].value}'"
+        for stream in Stream
+        if stream is not Stream.TOOLS
+    }
     assert all(line in library.source() for line in lines)
     assert f"local WORKERS = '{GROUP[Stream.TOOLS].value}'" in library.source()
 
@@ -62,10 +73,17 @@ async def test_streams_and_groups_begin_at_the_first_entry(redis: Redis) -> None
     await topology.ensure(redis, ["contacts"])
     await topology.ensure(redis, ["contacts", "mail"])
     for partition in range(3):
-        for stream, queue in ((Stream.EVENTS, ""), (Stream.PLANS, ""), (Stream.HUMANS, ""), (Stream.TOOLS, "mail")):
+        for stream, queue in (
+            (Stream.EVENTS, ""),
+            (Stream.PLANS, ""),
+            (Stream.HUMANS, ""),
+            (Stream.TOOLS, "mail"),
+        ):
             (group,) = await redis.xinfo_groups(topology.stream(partition, stream, queue))
             assert group["name"].decode() == GROUP[stream]
-    (early,) = await redis.xreadgroup(GROUP[Stream.TOOLS], "one", {topology.stream(2, Stream.TOOLS, "contacts"): ">"})
+    (early,) = await redis.xreadgroup(
+        GROUP[Stream.TOOLS], "one", {topology.stream(2, Stream.TOOLS, "contacts"): ">"}
+    )
     assert early
 
 
@@ -88,7 +106,8 @@ async def test_chains_of_the_release_before_are_drained_first(redis: Redis) -> N
     await redis.zadd(waiting, {"c1": 1})
     await redis.zadd(topology.key(2, "index", "status", "completed"), {"c2": 1})
     with pytest.raises(
-        HaltpointError, match=r"HP-022 this Redis has 1 chain of another release .* Run that release until"
+        HaltpointError,
+        match=r"HP-022 this Redis has 1 chain of another release .* Run that release until",
     ):
         await topology.ensure(redis)
     assert await redis.hkeys("hp:{0}:deployment") == [b"partitions"]
@@ -98,7 +117,7 @@ async def test_chains_of_the_release_before_are_drained_first(redis: Redis) -> N
     await topology.ensure(redis)
 
 
-async def test_c15_a_tool_is_gone_when_no_worker_has_told_of_it_for_a_minute_and_back_with_the_next_beat(
+async def test_c15_a_tool_that_no_worker_has_named_for_a_minute_is_gone_until_the_next_beat(
     desk: Desk,
 ) -> None:
     topology = Topology(2)

@@ -1,4 +1,6 @@
-"""Effects that happen once, as the functions keep them and as other chains see them (CONTRACT E6)."""
+"""Effects that happen once, as the functions keep them and as other chains see them (CONTRACT
+E6).
+"""
 
 import asyncio
 import random
@@ -47,10 +49,14 @@ async def test_e6_one_of_many_reserves_an_effect(effects: EffectStore) -> None:
     tries = (effects.reserve(PAY, f"c{number}.s.1", 30.0, keep=False) for number in range(20))
     won = [one for one in await asyncio.gather(*tries) if one is not None]
     assert won == [OwnEffect(PAY, 1)]
-    assert await effects.reserve(PAY, "c0.s.1", 30.0, keep=False) == OwnEffect(PAY, 2)  # its next attempt
+    assert await effects.reserve(PAY, "c0.s.1", 30.0, keep=False) == OwnEffect(
+        PAY, 2
+    )  # its next attempt
 
 
-async def test_e6_a_record_is_kept_for_its_time_in_the_partition_of_its_key(effects: EffectStore, redis: Redis) -> None:
+async def test_e6_a_record_is_kept_for_its_time_in_the_partition_of_its_key(
+    effects: EffectStore, redis: Redis
+) -> None:
     await effects.reserve(PAY, "c1.s.1", 30.0, keep=False)
     (key,) = await redis.keys("*effect:*")
     assert key == Topology(1).key_of("effect", PAY).encode()
@@ -58,7 +64,9 @@ async def test_e6_a_record_is_kept_for_its_time_in_the_partition_of_its_key(effe
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_e6_the_functions_do_what_their_rules_say(effects: EffectStore, redis: Redis, seed: int) -> None:
+async def test_e6_the_functions_do_what_their_rules_say(
+    effects: EffectStore, redis: Redis, seed: int
+) -> None:
     chance, record, n = random.Random(seed), None, 1
     for _ in range(60):
         action, number, flag = (
@@ -75,15 +83,20 @@ async def test_e6_the_functions_do_what_their_rules_say(effects: EffectStore, re
         else:
             record, settled = settle(record, action, number, n, done=flag)
             standing = Standing.DONE if flag else Standing.FREE
-            assert await effects.settle(OwnEffect(PAY, number or ""), action, standing, "") == settled
+            assert (
+                await effects.settle(OwnEffect(PAY, number or ""), action, standing, "") == settled
+            )
         n = int(await redis.get(Topology(1).key(0, "effects")) or 0) + 1
         found = await effects.prior(PAY, "")
-        assert (found and (found.reservation.owner, found.reservation.n, found.standing is Standing.DONE)) == (
-            record and (record.owner, record.n, record.done)
-        )
+        assert (
+            found
+            and (found.reservation.owner, found.reservation.n, found.standing is Standing.DONE)
+        ) == (record and (record.owner, record.n, record.done))
 
 
-async def test_e6_a_repeat_that_did_not_happen_leaves_the_first_on_record(effects: EffectStore) -> None:
+async def test_e6_a_repeat_that_did_not_happen_leaves_the_first_on_record(
+    effects: EffectStore,
+) -> None:
     own = await effects.reserve(PAY, "c1.s.1", 30.0, keep=False)
     assert own is not None
     await effects.settle(own, "c1.s.1", Standing.DONE, "Paid 5")
@@ -97,7 +110,9 @@ async def test_e6_a_repeat_that_did_not_happen_leaves_the_first_on_record(effect
     assert kept.reservation.n > first.reservation.n
 
 
-async def test_e6_its_chain_says_what_became_of_a_call_whose_worker_died(desk: Desk, effects: EffectStore) -> None:
+async def test_e6_its_chain_says_what_became_of_a_call_whose_worker_died(
+    desk: Desk, effects: EffectStore
+) -> None:
     order = await begun(desk, effects)
     assert (await seen(effects)).standing is Standing.UNDER_WAY
     assert await effects.prior(PAY, order.data.action_id) is None
@@ -105,4 +120,6 @@ async def test_e6_its_chain_says_what_became_of_a_call_whose_worker_died(desk: D
     found = await seen(effects)
     assert (found.reservation.owner, found.standing) == (order.data.action_id, Standing.DONE)
     await desk.redis.delete(*await desk.redis.keys("*chain:*"), *await desk.redis.keys("*data:*"))
-    assert (await seen(effects)).standing is Standing.DONE, "it is on record now, though the chain is forgotten"
+    assert (await seen(effects)).standing is Standing.DONE, (
+        "it is on record now, though the chain is forgotten"
+    )

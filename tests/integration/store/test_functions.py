@@ -1,4 +1,6 @@
-"""The same random commands for the real functions and for the model of them: same answers, same state after each."""
+"""The same random commands for the real functions and for the model of them: same answers, same
+state after each.
+"""
 
 import re
 
@@ -10,7 +12,16 @@ from hypothesis.stateful import initialize, precondition, rule, run_state_machin
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.operations import ChainWrites, pack
 from tests.integration.store.functions_beside import GROUPS, KEY, TICK, FunctionsBeside
-from tests.integration.store.functions_model import Approves, Ask, Dispatch, Finish, Resolve, Step, Think, Withdraw
+from tests.integration.store.functions_model import (
+    Approves,
+    Ask,
+    Dispatch,
+    Finish,
+    Resolve,
+    Step,
+    Think,
+    Withdraw,
+)
 from tests.integration.store.functions_rows import EVENTS, PLANS, TOOLS
 from tests.support.function_rules import Receipt
 
@@ -25,7 +36,8 @@ CALLS = st.sampled_from(["x", "x", "x", "y"])
 class Functions(FunctionsBeside):
     """Every rule gives both the same command and compares the answers."""
 
-    # ---- clients ----------------------------------------------------------------------------------------------------
+    # ---- clients
+    # ----------------------------------------------------------------------------------------------
 
     @rule(chain=CHAINS, digest=st.sampled_from(["x", "x", "x", "y"]), ticks=st.integers(3, 9))
     def submit(self, chain: str, digest: str, ticks: int) -> None:
@@ -39,9 +51,12 @@ class Functions(FunctionsBeside):
         number=NUMBERS,
         said=st.sampled_from(["{}", '{"text":"no"}']),
         token=st.sampled_from(["t1", "t2"]),
-        approves=st.none() | st.builds(Approves, NUMBERS.map("s.{}".format), CALLS, st.integers(1, 3)),
+        approves=st.none()
+        | st.builds(Approves, NUMBERS.map("s.{}".format), CALLS, st.integers(1, 3)),
     )
-    def answer(self, chain: str, number: int, said: str, token: str, approves: Approves | None) -> None:
+    def answer(
+        self, chain: str, number: int, said: str, token: str, approves: Approves | None
+    ) -> None:
         request = f"{chain}.r{number}"
         head = f'{{"id":"{request}/answer","answer":'
         record: tuple[object, ...] = ()
@@ -52,7 +67,8 @@ class Functions(FunctionsBeside):
         reply = self.call("answer", request, said, "me", '"me"', token, head, *record)
         assert reply[0].decode() == self.model.answer(request, said, token, approves)
 
-    # ---- the executor -----------------------------------------------------------------------------------------------
+    # ---- the executor
+    # ----------------------------------------------------------------------------------------------
 
     @rule(ticks=st.integers(1, 2))
     def time_passes(self, ticks: int) -> None:
@@ -66,22 +82,43 @@ class Functions(FunctionsBeside):
         assert reply[1] == self.model.fire_due(limit)
 
     @precondition(lambda self: self.model.chains)
-    @rule(data=st.data(), stale=st.sampled_from([False, False, False, True]), repeated=st.booleans())
+    @rule(
+        data=st.data(), stale=st.sampled_from([False, False, False, True]), repeated=st.booleans()
+    )
     def commit(self, data: st.DataObject, stale: bool, repeated: bool) -> None:
         chain = data.draw(st.sampled_from(sorted(self.model.chains)), label="chain")
         steps = [step] if (step := self._step(data, chain)) else []
         self.commits += 1
         expected = "9999-other" if stale else self.model.chains[chain].version
         new = f"{self.commits}-n" if steps else expected
-        theirs = [n for n, row in self.model.entries.items() if row.stream == EVENTS and re.match(chain, row.message)]
-        acks = tuple(data.draw(st.lists(st.sampled_from(theirs), unique=True), label="acks") if theirs else ())
+        theirs = [
+            n
+            for n, row in self.model.entries.items()
+            if row.stream == EVENTS and re.match(chain, row.message)
+        ]
+        acks = tuple(
+            data.draw(st.lists(st.sampled_from(theirs), unique=True), label="acks")
+            if theirs
+            else ()
+        )
         self._write(chain, expected, new, acks, steps, times=1 + repeated)
 
     def _write(
-        self, chain: str, expected: str, new: str, acks: tuple[int, ...], steps: list[Step], *, times: int = 1
+        self,
+        chain: str,
+        expected: str,
+        new: str,
+        acks: tuple[int, ...],
+        steps: list[Step],
+        *,
+        times: int = 1,
     ) -> None:
         written = ChainWrites(
-            chain, expected, new, [self.entry(ack) for ack in acks], self.operations(chain, new, steps)
+            chain,
+            expected,
+            new,
+            [self.entry(ack) for ack in acks],
+            self.operations(chain, new, steps),
         )
         for _ in range(times):
             reply = self.call("commit", 60_000, 0, pack(written))
@@ -89,12 +126,16 @@ class Functions(FunctionsBeside):
             self.learn()
 
     @initialize(ticks=st.integers(0, 2))
-    def one_chain_has_two_actions_that_workers_have_read_and_a_person_has_approved_one(self, ticks: int) -> None:
+    def one_chain_has_two_actions_that_workers_have_read_and_a_person_has_approved_one(
+        self, ticks: int
+    ) -> None:
         self.begin()
         self.submit("a", "x", 9)
         for number, repeatable in ((1, True), (2, False)):
             version = self.model.chains["a"].version
-            self._write("a", version, f"first-{number}", (), [Dispatch(f"a.s.{number}", repeatable)])
+            self._write(
+                "a", version, f"first-{number}", (), [Dispatch(f"a.s.{number}", repeatable)]
+            )
         self.read(TOOLS, "one", 2)
         for number in (1, 2):
             version = self.model.chains["a"].version
@@ -123,11 +164,16 @@ class Functions(FunctionsBeside):
             choices = [Finish()]
         return data.draw(st.sampled_from(choices), label="step")
 
-    # ---- workers and planner ----------------------------------------------------------------------------------------
+    # ---- workers and planner
+    # ----------------------------------------------------------------------------------------
 
     @rule(stream=st.sampled_from(sorted(GROUPS)), consumer=CONSUMERS, count=st.integers(1, 3))
     def read(self, stream: str, consumer: str, count: int) -> None:
-        fresh = [n for n, row in sorted(self.model.entries.items()) if row.stream == stream and n not in self.seen]
+        fresh = [
+            n
+            for n, row in sorted(self.model.entries.items())
+            if row.stream == stream and n not in self.seen
+        ]
         expected = fresh[:count]
         found = self.redis.xreadgroup(GROUPS[stream], consumer, {KEY + stream: ">"}, count=count)
         entries = [entry.decode() for entry, _ in found[0][1]] if found else []
@@ -178,8 +224,14 @@ class Functions(FunctionsBeside):
         start: bool,
         called: str | None,
     ) -> None:
-        waiting = [row.entry for row in self.model.actions.values() if not row.over()] if lucky else []
-        entry = data.draw(st.sampled_from(waiting), label="entry") if waiting else self.some_entry(data, TOOLS)
+        waiting = (
+            [row.entry for row in self.model.actions.values() if not row.over()] if lucky else []
+        )
+        entry = (
+            data.draw(st.sampled_from(waiting), label="entry")
+            if waiting
+            else self.some_entry(data, TOOLS)
+        )
         action = self._action_of(entry, data)
         consumer = self.model.pending.get(entry, consumer) if lucky else consumer
         self.commits += 1
@@ -190,8 +242,12 @@ class Functions(FunctionsBeside):
         expected = self.model.claim(entry, action, consumer, token, start=start, digest=digest)
         assert (reply[0].decode(), reply[1]) == expected
 
-    @rule(data=st.data(), lucky=st.booleans(), epoch=EPOCHS, consumer=CONSUMERS, doubt=st.booleans())
-    def complete(self, data: st.DataObject, lucky: bool, epoch: int, consumer: str, doubt: bool) -> None:
+    @rule(
+        data=st.data(), lucky=st.booleans(), epoch=EPOCHS, consumer=CONSUMERS, doubt=st.booleans()
+    )
+    def complete(
+        self, data: st.DataObject, lucky: bool, epoch: int, consumer: str, doubt: bool
+    ) -> None:
         args: list[object] = [consumer]
         expected = []
         for _ in range(data.draw(st.integers(1, 2))):
@@ -203,7 +259,9 @@ class Functions(FunctionsBeside):
             head = f'{{"id":"{action}/{attempt}/done","outcome":'
             args += [TOOLS, self.entry(entry), action, right, int(doubt), '"said"', "{}", head, "}"]
             expected.append(
-                self.model.complete(entry, action, right, consumer, Receipt.IN_DOUBT if doubt else Receipt.OK)
+                self.model.complete(
+                    entry, action, right, consumer, Receipt.IN_DOUBT if doubt else Receipt.OK
+                )
             )
         assert [status.decode() for status in self.call("complete", *args)] == expected
 
@@ -237,7 +295,8 @@ class Functions(FunctionsBeside):
         reply = self.call("record_thought", self.entry(entry), thought, "kind", "{}", "raw", head)
         assert reply.decode() == self.model.record_thought(entry, thought, "{}")
 
-    # ---- dead letters -----------------------------------------------------------------------------------------------
+    # ---- dead letters
+    # ----------------------------------------------------------------------------------------------
 
     @precondition(lambda self: self.model.entries)
     @rule(data=st.data(), told=st.booleans(), known=st.booleans())
@@ -252,8 +311,12 @@ class Functions(FunctionsBeside):
             args = ["action", row.about, head, '"failed"', '"in doubt"', "}"]
         elif told:
             args = ["thought", row.about, f'{{"id":"{row.about}/reply","data":', '"failed"']
-        status, letter = self.call("dead_letter", row.stream, self.entry(entry), "reason", "", "", *args)
-        assert status.decode() == self.model.dead_letter(entry, "reason", row.about if args else "", told=told)
+        status, letter = self.call(
+            "dead_letter", row.stream, self.entry(entry), "reason", "", "", *args
+        )
+        assert status.decode() == self.model.dead_letter(
+            entry, "reason", row.about if args else "", told=told
+        )
         self.letters[self.model.last_letter] = letter.decode()
 
     @precondition(lambda self: self.letters)

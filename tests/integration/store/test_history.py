@@ -20,7 +20,9 @@ from haltpoint.runtime.views.history import History
 from tests.support.builders import literal_task
 from tests.support.desk import Desk, desk_at
 
-FAILED = Outcome(success=False, next_action=NextAction.ERROR, error=ErrorInfo(ErrorType.PERMISSION, "no"))
+FAILED = Outcome(
+    success=False, next_action=NextAction.ERROR, error=ErrorInfo(ErrorType.PERMISSION, "no")
+)
 CHAIN = Chain(id="c", task=Task(goal="x"))
 OF_BILLING = Chain(id="c", task=Task(goal="x", agent="billing"))
 OF_SUPERVISOR = Chain(id="c", task=Task(goal="x", agent=SUPERVISOR))
@@ -30,12 +32,20 @@ FAILS = Fact(FactType.CHAIN_FAILED, {"code": "HP-201"})
 
 
 def proposed(step: str = "s") -> ActionProposed:
-    data = ActionProposed.Data(thought_id="t", step_id=step, proposal=Proposal(), usage=Usage(model="m"))
+    data = ActionProposed.Data(
+        thought_id="t", step_id=step, proposal=Proposal(), usage=Usage(model="m")
+    )
     return ActionProposed(id="t/reply", source="x", subject="c", data=data)
 
 
 def violated(thought: str, violation: Violation, **more: str | bool) -> Fact:
-    details = {"thought_id": thought, "violation": violation.value, "message": "no", "strikes": 1, **more}
+    details = {
+        "thought_id": thought,
+        "violation": violation.value,
+        "message": "no",
+        "strikes": 1,
+        **more,
+    }
     return Fact(FactType.CONTRACT_VIOLATED, details)
 
 
@@ -80,7 +90,12 @@ async def test_a_history_without_calls_is_empty(redis: Redis) -> None:
 async def test_calls_without_a_question_are_direct_of_a_tool_that_may_ask(redis: Redis) -> None:
     async with desk_at(redis) as desk:
         desk_day = (await desk.redis.time())[0] // 86_400
-        fields = {"tool:calls:look": 5, "tool:failures:look": 1, "tool:clarified:look": 2, "tool:calls:send": 3}
+        fields = {
+            "tool:calls:look": 5,
+            "tool:failures:look": 1,
+            "tool:clarified:look": 2,
+            "tool:calls:send": 3,
+        }
         await desk.redis.hset(desk.topology.key(0, "stats", str(desk_day)), mapping=fields)
         look, send = (await History(desk.redis, desk.topology).read(1, {"look", "gone"})).tools
         assert (look.direct, send.direct) == (2, 0)
@@ -111,7 +126,8 @@ def test_violations_are_counted_by_model_and_tool_and_strikes_by_thought() -> No
 
 def test_an_escalation_is_counted_for_the_missing_tools() -> None:
     escalated = Fact(
-        FactType.CHAIN_ESCALATED, {"request_id": "c.r1", "reason": "no", "strikes": 3, "missing": ["send"]}
+        FactType.CHAIN_ESCALATED,
+        {"request_id": "c.r1", "reason": "no", "strikes": 3, "missing": ["send"]},
     )
     assert counts_of(escalated) == {"model:escalations:?": 1, "tool:escalations:send": 1}
 
@@ -124,7 +140,9 @@ def test_an_outcome_that_a_person_gave_is_no_call() -> None:
 def test_open_chains_are_counted_by_agent_from_the_moment_at_which_one_is_at_work() -> None:
     assert counts_of(BEGUN, chain=OF_BILLING) == {"open:billing": 1}
     assert counts_of(BEGUN, FAILS, chain=OF_BILLING) == {"open:billing": 0}
-    assert counts_of(Fact(FactType.CHAIN_STARTED, {}), FAILS, chain=OF_BILLING) == {}, "there is no such agent"
+    assert counts_of(Fact(FactType.CHAIN_STARTED, {}), FAILS, chain=OF_BILLING) == {}, (
+        "there is no such agent"
+    )
     under_way = structs.replace(OF_BILLING, status=ChainStatus.EXECUTING)
     assert counts_of(FAILS, chain=under_way) == {"open:billing": -1}
     assert counts_of(*map(Fact, (FactType.CHAIN_STARTED, FactType.CHAIN_COMPLETED))) == {}, "I5"
@@ -132,7 +150,11 @@ def test_open_chains_are_counted_by_agent_from_the_moment_at_which_one_is_at_wor
 
 def test_an_agent_and_a_function_that_routes_are_no_tool_and_no_model() -> None:
     done = Fact(FactType.ACTION_COMPLETED, {"tool": ROUTE, "next_action": "continue"})
-    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(below=Below(agent="billing")))
+    outcome = Outcome(
+        success=True,
+        next_action=NextAction.CONTINUE,
+        metadata=Metadata(below=Below(agent="billing")),
+    )
     data = ToolCompleted.Data(action_id="c.route.1", outcome=outcome)
     completed = ToolCompleted(id="d", source="x", subject="c", data=data)
     assert counts_of(done, chain=OF_SUPERVISOR, message=completed) == {}

@@ -1,4 +1,6 @@
-"""hp3_answer and hp3_cancel: an answer is taken once, in time, for an open question of a living chain (R6)."""
+"""hp3_answer and hp3_cancel: an answer is taken once, in time, for an open question of a living
+chain (R6).
+"""
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
@@ -22,7 +24,9 @@ async def asked(desk: Desk) -> str:
 
 
 def cancellation(chain_id: str) -> TaskCancelled:
-    return TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=TaskCancelled.Data(by="ann"))
+    return TaskCancelled(
+        id=f"{chain_id}/cancel", source="test", subject=chain_id, data=TaskCancelled.Data(by="ann")
+    )
 
 
 async def test_r6_an_answer_is_taken_and_told(desk: Desk) -> None:
@@ -43,7 +47,9 @@ async def test_r6_the_second_answer_hears_who_was_first(desk: Desk) -> None:
     request = await asked(desk)
     first = await desk.inbox.answer(request, JOHN, by="ann")
     assert isinstance(first, Taken)
-    assert await desk.inbox.answer(request, JOAN, by="bob") == AnsweredAlready("ann", first.at, JOHN)
+    assert await desk.inbox.answer(request, JOAN, by="bob") == AnsweredAlready(
+        "ann", first.at, JOHN
+    )
     assert await desk.backlog(Stream.EVENTS) == 1
 
 

@@ -18,7 +18,9 @@ LEASE = 1.0
 
 
 def rate(calls: int, seconds: float = 1.0, burst: int = 1, *, per_tenant: bool = False) -> Limit:
-    return Limit(kind=LimitKind.RATE, calls=calls, seconds=seconds, burst=burst, per_tenant=per_tenant)
+    return Limit(
+        kind=LimitKind.RATE, calls=calls, seconds=seconds, burst=burst, per_tenant=per_tenant
+    )
 
 
 def at_once(calls: int, *, per_tenant: bool = False) -> Limit:
@@ -36,7 +38,11 @@ async def limits(redis: Redis) -> AsyncIterator[LimitStore]:
 
 
 async def ask(
-    limits: LimitStore, spec: ToolSpec, number: int = 1, tenant: str | None = None, within: float = 3600.0
+    limits: LimitStore,
+    spec: ToolSpec,
+    number: int = 1,
+    tenant: str | None = None,
+    within: float = 3600.0,
 ) -> Reserved:
     """A call that has so many seconds until its deadline."""
     deadline = round((time.time() + within) * 1000)
@@ -44,7 +50,11 @@ async def ask(
 
 
 def place(spec: ToolSpec, number: int, tenant: str | None = None) -> Place:
-    names = tuple(name_of(one, spec.name, tenant) for one in spec.recovery.limits if one.kind is LimitKind.AT_ONCE)
+    names = tuple(
+        name_of(one, spec.name, tenant)
+        for one in spec.recovery.limits
+        if one.kind is LimitKind.AT_ONCE
+    )
     return Place(spec.queue, f"c{number}.s.1 worker 0", names)
 
 
@@ -78,7 +88,9 @@ async def test_e6_who_would_come_too_late_does_not_make_others_wait(limits: Limi
     assert found == pytest.approx([60.0, 120.0], abs=20.0)
 
 
-async def test_e6_places_are_taken_and_given_back_and_end_with_their_lease(limits: LimitStore) -> None:
+async def test_e6_places_are_taken_and_given_back_and_end_with_their_lease(
+    limits: LimitStore,
+) -> None:
     spec = tool(at_once(2))
     found = [await ask(limits, spec, number) for number in range(3)]
     assert [one.turn for one in found] == [Turn.GO, Turn.GO, Turn.REST]
@@ -109,7 +121,9 @@ async def test_e6_limits_hold_for_each_tenant_and_for_all_together(limits: Limit
     ]
 
 
-async def test_e6_all_keys_are_in_the_partition_of_their_queue_and_expire(limits: LimitStore, redis: Redis) -> None:
+async def test_e6_all_keys_are_in_the_partition_of_their_queue_and_expire(
+    limits: LimitStore, redis: Redis
+) -> None:
     spec = tool(at_once(1), rate(1), rate(1, per_tenant=True))
     for number in range(4):
         await ask(limits, spec, number, "acme")

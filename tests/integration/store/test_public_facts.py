@@ -14,7 +14,9 @@ from tests.support.desk import Desk, desk_at
 
 async def told(desk: Desk) -> list[dict[str, Any]]:
     """What a program outside reads."""
-    return [json.loads(fields[b"__data__"]) for _, fields in await desk.redis.xrange(desk.key("facts"))]
+    return [
+        json.loads(fields[b"__data__"]) for _, fields in await desk.redis.xrange(desk.key("facts"))
+    ]
 
 
 async def test_the_end_of_a_chain_is_one_message_whose_data_is_an_object(desk: Desk) -> None:
@@ -32,7 +34,9 @@ async def test_facts_are_forgotten_by_age(redis: Redis) -> None:
         for _ in range(150):
             await desk.submit(literal_task())
             await desk.run()
-        assert 0 < await redis.xlen(desk.key("facts")) < 150  # MINID ~ drops whole nodes of 100 entries
+        assert (
+            0 < await redis.xlen(desk.key("facts")) < 150
+        )  # MINID ~ drops whole nodes of 100 entries
 
 
 async def test_without_an_age_there_are_none(redis: Redis) -> None:
@@ -43,12 +47,18 @@ async def test_without_an_age_there_are_none(redis: Redis) -> None:
         assert await redis.exists(desk.key("facts")) == 0
 
 
-async def test_a_chain_that_could_not_be_written_has_failed_for_programs_outside_too(desk: Desk) -> None:
+async def test_a_chain_that_could_not_be_written_has_failed_for_programs_outside_too(
+    desk: Desk,
+) -> None:
     await desk.submit(literal_task())
     await desk.run()
     chain_id = await quarantined(desk)
     fact = ChainFailed.model_validate((await told(desk))[-1])
-    assert (fact.id, fact.data.chain_id, fact.data.code) == (f"{chain_id}/chain.failed", chain_id, "HP-002")
+    assert (fact.id, fact.data.chain_id, fact.data.code) == (
+        f"{chain_id}/chain.failed",
+        chain_id,
+        "HP-002",
+    )
 
 
 async def test_what_others_make_of_the_stream_fails_no_chain(desk: Desk) -> None:

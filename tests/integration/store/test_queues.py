@@ -35,5 +35,8 @@ async def test_e6_people_see_who_rests_and_why(desk: Desk, redis: Redis) -> None
     assert 0 < row.seconds <= 60
 
     text = queue_metrics([queue]).decode()
-    assert 'haltpoint_calls_resting{limit="the rate_limit 1/m per tenant of send",queue="default"} 3.0' in text
+    assert (
+        'haltpoint_calls_resting{limit="the rate_limit 1/m per tenant of send",queue="default"} 3.0'
+        in text
+    )
     assert "acme" not in text

@@ -1,4 +1,6 @@
-"""hp3_claim, complete, heartbeat, release: one receipt, one start, and no power for who lost the lease (R3, R4, R8)."""
+"""hp3_claim, complete, heartbeat, release: one receipt, one start, and no power for who lost the
+lease (R3, R4, R8).
+"""
 
 import asyncio
 
@@ -7,7 +9,14 @@ import pytest
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, ToolCompleted
 from haltpoint.contracts.results import ErrorType
-from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Completion, Finished, Lease, ReceiptStore
+from haltpoint.runtime.store.receipts import (
+    Claimed,
+    ClaimStatus,
+    Completion,
+    Finished,
+    Lease,
+    ReceiptStore,
+)
 from haltpoint.runtime.store.rows import Head, Key, Kind
 from haltpoint.runtime.streams.topology import EntryRef
 from tests.support.builders import OK, failed, literal_task
@@ -22,7 +31,9 @@ async def claim(desk: Desk, order: Order) -> Claimed:
 
 
 async def cancel(desk: Desk, chain_id: str) -> None:
-    message = TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=TaskCancelled.Data())
+    message = TaskCancelled(
+        id=f"{chain_id}/cancel", source="test", subject=chain_id, data=TaskCancelled.Data()
+    )
     await desk.store.cancel(message)
     await desk.decide_all()
 
@@ -30,7 +41,10 @@ async def cancel(desk: Desk, chain_id: str) -> None:
 async def test_r3_the_first_delivery_of_a_repeatable_action_needs_no_claim(desk: Desk) -> None:
     order = await desk.order_of(literal_task())
     assert await desk.finish(order, data='{"n":1}') is Completion.RECORDED
-    assert (await desk.backlog(Stream.TOOLS, "default"), await desk.pending(Stream.TOOLS, "default")) == (0, 0)
+    assert (
+        await desk.backlog(Stream.TOOLS, "default"),
+        await desk.pending(Stream.TOOLS, "default"),
+    ) == (0, 0)
     (message,) = await desk.messages()
     assert isinstance(message, ToolCompleted)
     assert message.data.outcome == OK
@@ -49,7 +63,9 @@ async def test_r3_there_is_one_receipt_and_one_message(desk: Desk) -> None:
     assert await desk.backlog(Stream.EVENTS) == 1
 
 
-async def test_completions_of_one_turn_are_recorded_together_each_with_its_own_answer(desk: Desk) -> None:
+async def test_completions_of_one_turn_are_recorded_together_each_with_its_own_answer(
+    desk: Desk,
+) -> None:
     for _ in range(20):
         await desk.submit(literal_task())
     await desk.decide_all()
@@ -65,8 +81,13 @@ async def test_r4_an_action_with_effects_is_started_once(desk: Desk) -> None:
     assert await claim(desk, order) == Claimed(DOUBT, 3)
 
 
-async def test_c14_of_a_chain_that_is_being_cancelled_nothing_starts_and_a_doubt_stays_one(desk: Desk) -> None:
-    started, fresh = await desk.order_of(literal_task(1, "send")), await desk.order_of(literal_task(1, "send"))
+async def test_c14_of_a_chain_that_is_being_cancelled_nothing_starts_and_a_doubt_stays_one(
+    desk: Desk,
+) -> None:
+    started, fresh = (
+        await desk.order_of(literal_task(1, "send")),
+        await desk.order_of(literal_task(1, "send")),
+    )
     assert await claim(desk, started) == Claimed(GO, 1)
     for order in (started, fresh):
         chain = order.data.action_id.partition(".")[0]
@@ -79,8 +100,12 @@ async def test_c14_of_a_chain_that_is_being_cancelled_nothing_starts_and_a_doubt
 
 
 @pytest.mark.parametrize("begun", [False, True])
-async def test_r8_who_slept_while_another_took_over_changes_nothing(desk: Desk, begun: bool) -> None:
-    """Claim, heartbeat, complete and release of a consumer for which the entry is not pending any more."""
+async def test_r8_who_slept_while_another_took_over_changes_nothing(
+    desk: Desk, begun: bool
+) -> None:
+    """Claim, heartbeat, complete and release of a consumer for which the entry is not pending any
+    more.
+    """
     order = await desk.order_of(literal_task(1, "send"))
     awake = ReceiptStore(desk.calls, desk.topology, "two")
     stream = desk.topology.stream(0, Stream.TOOLS, "default")

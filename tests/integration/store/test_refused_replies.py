@@ -1,4 +1,6 @@
-"""At the lowest seam: the real client's connection, and a server that answers each command with one refusal."""
+"""At the lowest seam: the real client's connection, and a server that answers each command with one
+refusal.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -49,7 +51,10 @@ async def word(reader: asyncio.StreamReader) -> bytes:
         "OOM command not allowed when used memory > 'maxmemory'.",
         "NOREPLICAS Not enough good replicas to write.",
         "READONLY You can't write against a read only replica.",
-        "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
+        (
+            "UNBLOCKED force unblock from blocking operation, instance state changed (master "
+            "-> replica?)"
+        ),
         "MISCONF Errors writing to the AOF file: No space left on device",
         "LOADING Redis is loading the dataset in memory",
         "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",

@@ -29,7 +29,10 @@ async def test_a_chain_begins_with_everything_that_it_needs(desk: Desk) -> None:
     assert message.subject == submitted.chain_id
     assert message.traceparent == TRACE
     assert await desk.redis.zscore(desk.key("timers"), submitted.chain_id) == found.chain.deadline
-    assert await desk.redis.zscore(desk.key("index", "status", "accepted"), submitted.chain_id) == submitted.at
+    assert (
+        await desk.redis.zscore(desk.key("index", "status", "accepted"), submitted.chain_id)
+        == submitted.at
+    )
 
 
 async def test_r2_the_same_body_again_finds_its_chain_and_changes_nothing(desk: Desk) -> None:
@@ -64,7 +67,9 @@ async def test_above_the_backlog_limit_nothing_is_accepted(redis: Redis) -> None
         (Task(goal="x", budget=Budget(seconds=900)), 600.0),
     ],
 )
-async def test_the_deadline_is_the_earliest_of_policy_and_budget(redis: Redis, task: Task, seconds: float) -> None:
+async def test_the_deadline_is_the_earliest_of_policy_and_budget(
+    redis: Redis, task: Task, seconds: float
+) -> None:
     async with desk_at(redis, chain_timeout=600.0) as desk:
         submitted = await desk.store.submit(task)
         assert (await desk.chain(submitted.chain_id)).deadline == submitted.at + seconds * 1000
@@ -77,14 +82,16 @@ def test_a_foreign_task_is_found_by_source_and_id_and_tenant() -> None:
     assert foreign_chain_id(tenants) != foreign_chain_id(message)
 
 
-def test_r2_a_task_from_a_stream_never_finds_the_chain_of_a_key_over_http_or_of_another_source() -> None:
+def test_r2_a_task_from_a_stream_finds_no_chain_of_a_key_over_http_or_of_another_source() -> None:
     """Neither by a source that is called as a tenant, nor by separators in names."""
     ids = [
         derived_chain_id(Ingress.HTTP, "shop", "order-17"),
         derived_chain_id(Ingress.HTTP, None, "order-17"),
         derived_chain_id(Ingress.HTTP, None, "shop", "order-17"),
         *(
-            foreign_chain_id(TaskSubmitted(id=key, source=source, data=Task(goal="x", tenant=tenant)))
+            foreign_chain_id(
+                TaskSubmitted(id=key, source=source, data=Task(goal="x", tenant=tenant))
+            )
             for tenant, source, key in (
                 (None, "shop", "order-17"),
                 ("shop", "order", "17"),

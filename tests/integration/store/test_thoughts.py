@@ -18,12 +18,17 @@ async def asked(desk: Desk) -> tuple[EntryRef, PlanDrafted]:
     ((ref, request),) = await desk.read(Stream.PLANS)
     thought = request.message.id
     drafted = PlanDrafted.Data(thought_id=thought, plan=line_plan(2, text="hello ☎"))
-    return ref, PlanDrafted(id=f"{thought}/reply", source="haltpoint/planner", subject=chain_id, data=drafted)
+    return ref, PlanDrafted(
+        id=f"{thought}/reply", source="haltpoint/planner", subject=chain_id, data=drafted
+    )
 
 
 async def test_a_thought_is_recorded_with_its_words_and_told(desk: Desk) -> None:
     ref, reply = await asked(desk)
-    assert await desk.receipt_store.record_thought(ref, reply, raw="I think \ud800 so") is Recorded.RECORDED
+    assert (
+        await desk.receipt_store.record_thought(ref, reply, raw="I think \ud800 so")
+        is Recorded.RECORDED
+    )
     assert await desk.messages() == [reply]
     assert await desk.backlog(Stream.PLANS) == 0
     kept = await desk.stored.thought(reply.data.thought_id)

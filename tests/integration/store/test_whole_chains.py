@@ -1,4 +1,6 @@
-"""What a chain leaves in Redis: the same value when it is read again, little while it waits, nothing for ever."""
+"""What a chain leaves in Redis: the same value when it is read again, little while it waits,
+nothing for ever.
+"""
 
 import msgspec
 
@@ -19,7 +21,9 @@ async def test_f1_what_a_cancelled_chain_did_not_reach_is_kept_with_its_end(desk
     chain_id = await desk.submit(literal_task(2))
     await desk.decide_all()
     await desk.store.cancel(
-        TaskCancelled(id=f"{chain_id}/cancel", source="x", subject=chain_id, data=TaskCancelled.Data())
+        TaskCancelled(
+            id=f"{chain_id}/cancel", source="x", subject=chain_id, data=TaskCancelled.Data()
+        )
     )
     await desk.decide_all()
     end = await desk.redis.hget(desk.topology.key_of(Key.DATA, chain_id), Data.END)
@@ -43,7 +47,9 @@ async def test_r1_a_finished_chain_leaves_nothing_for_ever(desk: Desk) -> None:
     await desk.inbox.answer(f"{chain_id}.r1", CHOICE)
     await desk.run()
     kept = {
-        key for key in await keys_without_expiry(desk) if not key.endswith(("events", "plans", "humans", ":default"))
+        key
+        for key in await keys_without_expiry(desk)
+        if not key.endswith(("events", "plans", "humans", ":default"))
     }
     assert kept == {
         "hp:{0}:deployment",  # the deployment itself

@@ -1,4 +1,6 @@
-"""A chain driven by hand: each line of a test is one event, and what must always hold is checked at each."""
+"""A chain driven by hand: each line of a test is one event, and what must always hold is checked at
+each.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -41,13 +43,19 @@ START = 1_000_000
 
 
 class Story:
-    """One chain and all that happened to it. `now` may be set; events carry the ids that the real services use."""
+    """One chain and all that happened to it. `now` may be set; events carry the ids that the real
+    services use.
+    """
 
     def __init__(self, task: Task, *tools: ToolSpec, policy: Policy | None = None) -> None:
-        self.world = World({tool.name: tool for tool in (*tools, built_in.END_SPEC)}, policy or Policy())
+        self.world = World(
+            {tool.name: tool for tool in (*tools, built_in.END_SPEC)}, policy or Policy()
+        )
         self.now = START
         deadline = deadline_of(task, self.world.policy, START)
-        self.first = self.chain = Chain("c", task, created_at=START, updated_at=START, deadline=deadline)
+        self.first = self.chain = Chain(
+            "c", task, created_at=START, updated_at=START, deadline=deadline
+        )
         self.log: list[tuple[Received, int]] = []
         self.decisions: list[Decision] = []
         self.proposals: dict[str, Proposal] = {}
@@ -71,29 +79,45 @@ class Story:
         return decision
 
     def is_what_a_fresh_load_gives(self, chain: Chain) -> None:
-        """A load finds every action that is needed, and every proposal that has come for a thought that is needed."""
+        """A load finds every action that is needed, and every proposal that has come for a thought
+        that is needed.
+        """
         assert chain == forget(chain)
         assert list(chain.actions) == list(needed_actions(chain))
         needed = needed_thoughts(chain).items()
-        loaded = {index: self.proposals[thought] for index, thought in needed if thought in self.proposals}
+        loaded = {
+            index: self.proposals[thought] for index, thought in needed if thought in self.proposals
+        }
         assert {index: kept.proposal for index, kept in chain.proposals.items()} == loaded
 
     def submit(self, *, read: bool = True) -> Decision:
-        """`read`: the model reads from the goal of an open-ended task that every tool may be asked for."""
+        """`read`: the model reads from the goal of an open-ended task that every tool may be asked
+        for.
+        """
         self.hear(TaskSubmitted(id="c", source="test", subject="c", data=self.chain.task))
-        if read and self.chain.status is ChainStatus.PLANNING and self.thought.kind is ThoughtKind.BOUNDS:
+        if (
+            read
+            and self.chain.status is ChainStatus.PLANNING
+            and self.thought.kind is ThoughtKind.BOUNDS
+        ):
             self.read(Bounds(optional_tools=tuple(sorted(self.world.tools))))
-            assert self.chain.status is not ChainStatus.PLANNING, "it names more tools than a goal asks for"
+            assert self.chain.status is not ChainStatus.PLANNING, (
+                "it names more tools than a goal asks for"
+            )
         return self.last
 
     def read(self, bounds: Bounds | None, usage: Usage | None = None) -> Decision:
         return self.hear_bounds(self.thought.thought_id, bounds, usage)
 
-    def hear_bounds(self, thought_id: str, bounds: Bounds | None, usage: Usage | None = None) -> Decision:
+    def hear_bounds(
+        self, thought_id: str, bounds: Bounds | None, usage: Usage | None = None
+    ) -> Decision:
         data = BoundsDrafted.Data(thought_id=thought_id, bounds=bounds, usage=usage or Usage())
         return self.hear(BoundsDrafted(id="i", source="test", subject="c", data=data))
 
-    def result(self, outcome: Outcome = OK, data: str = "{}", action: Action | None = None) -> Decision:
+    def result(
+        self, outcome: Outcome = OK, data: str = "{}", action: Action | None = None
+    ) -> Decision:
         action = action or self.action
         identity = f"{action.id}/{action.attempt}/done"
         data_ = ToolCompleted.Data(action_id=action.id, outcome=outcome)
@@ -109,7 +133,9 @@ class Story:
         thought: Think | None = None,
     ) -> Decision:
         name = (thought or self.thought).thought_id
-        data = PlanDrafted.Data(thought_id=name, plan=plan, bounds=bounds, fault=fault, usage=usage or Usage())
+        data = PlanDrafted.Data(
+            thought_id=name, plan=plan, bounds=bounds, fault=fault, usage=usage or Usage()
+        )
         return self.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
 
     def propose(
@@ -124,7 +150,9 @@ class Story:
     def end(self, reason: str = "It cannot be done.", outcome: str = "impossible") -> Decision:
         return self.propose(call(END_STEP, outcome=outcome, reason=reason))
 
-    def take(self, proposal: Proposal, usage: Usage | None = None, thought: Think | None = None) -> Decision:
+    def take(
+        self, proposal: Proposal, usage: Usage | None = None, thought: Think | None = None
+    ) -> Decision:
         thought = thought or self.thought
         data = ActionProposed.Data(
             thought_id=thought.thought_id,
@@ -144,12 +172,18 @@ class Story:
     ) -> Decision:
         name = (thought or self.thought).thought_id
         usage = usage or Usage(output_tokens=1)
-        data = AnswerDrafted.Data(thought_id=name, text=text, called=called, faults=faults, usage=usage)
+        data = AnswerDrafted.Data(
+            thought_id=name, text=text, called=called, faults=faults, usage=usage
+        )
         return self.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
-    def no_thought(self, thought_id: str | None = None, kind: ThoughtKind = ThoughtKind.ACT) -> Decision:
+    def no_thought(
+        self, thought_id: str | None = None, kind: ThoughtKind = ThoughtKind.ACT
+    ) -> Decision:
         name = thought_id or self.thought.thought_id
-        data = ThoughtFailed.Data(thought_id=name, kind=kind, code="HP-301", message="the model's server is away")
+        data = ThoughtFailed.Data(
+            thought_id=name, kind=kind, code="HP-301", message="the model's server is away"
+        )
         return self.hear(ThoughtFailed(id="f", source="test", subject="c", data=data))
 
     def answer(
@@ -163,11 +197,19 @@ class Story:
         request: str | None = None,
         at: int | None = None,
     ) -> Decision:
-        return self.give(Answer(kind=kind, option_id=option, decision=decision, text=text, value=value), request, at)
+        return self.give(
+            Answer(kind=kind, option_id=option, decision=decision, text=text, value=value),
+            request,
+            at,
+        )
 
-    def give(self, answer: Answer, request: str | None = None, at: int | None = None, *, by: str = "ann") -> Decision:
+    def give(
+        self, answer: Answer, request: str | None = None, at: int | None = None, *, by: str = "ann"
+    ) -> Decision:
         name = request or f"c.r{self.chain.asked}"
-        data = HumanAnswered.Data(request_id=name, answer=answer, by=by, at=self.now if at is None else at)
+        data = HumanAnswered.Data(
+            request_id=name, answer=answer, by=by, at=self.now if at is None else at
+        )
         return self.hear(HumanAnswered(id=f"{name}/answer", source="test", subject="c", data=data))
 
     def cancel(self, reason: str = "") -> Decision:
@@ -177,12 +219,19 @@ class Story:
     def due(self, *expired: str, at: int | None = None) -> Decision:
         self.now = self.now if at is None else at
         return self.hear(
-            TimerDue(id="c/due", source="test", subject="c", data=TimerDue.Data(at=self.now, expired=expired))
+            TimerDue(
+                id="c/due",
+                source="test",
+                subject="c",
+                data=TimerDue.Data(at=self.now, expired=expired),
+            )
         )
 
     def lose(self, message_id: str) -> Decision:
         data = MessageLost.Data(message_id=message_id, reason="bad_fields: nobody can read it")
-        return self.hear(MessageLost(id=f"{message_id}/lost", source="test", subject="c", data=data))
+        return self.hear(
+            MessageLost(id=f"{message_id}/lost", source="test", subject="c", data=data)
+        )
 
     # ---- what came of them
 
@@ -191,7 +240,12 @@ class Story:
         return self.decisions[-1]
 
     def _said(self, kind: type[Any]) -> list[Any]:
-        return [output for decision in self.decisions for output in decision.outputs if isinstance(output, kind)]
+        return [
+            output
+            for decision in self.decisions
+            for output in decision.outputs
+            if isinstance(output, kind)
+        ]
 
     @property
     def dispatches(self) -> list[Dispatch]:
@@ -227,7 +281,9 @@ class Story:
 
     @property
     def final_facts(self) -> list[str]:
-        return [fact.type.value for d in self.decisions for fact in d.facts if fact.type in FINAL_FACTS]
+        return [
+            fact.type.value for d in self.decisions for fact in d.facts if fact.type in FINAL_FACTS
+        ]
 
     @property
     def never_executed(self) -> list[tuple[str, str]]:

@@ -1,4 +1,6 @@
-"""Agents (CONTRACT I): a call that a chain with a goal of its own carries out, and what holds for the tree of them."""
+"""Agents (CONTRACT I): a call that a chain with a goal of its own carries out, and what holds for
+the tree of them.
+"""
 
 import json
 from dataclasses import replace
@@ -19,7 +21,15 @@ from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.reasons import SourceKind
-from haltpoint.contracts.results import Confirmation, DeedWords, Metadata, NextAction, Outcome, Spent, Target
+from haltpoint.contracts.results import (
+    Confirmation,
+    DeedWords,
+    Metadata,
+    NextAction,
+    Outcome,
+    Spent,
+    Target,
+)
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.bounds import Bounds
@@ -37,8 +47,18 @@ MAIL = ToolSpec(name="mail", targets=("to",))
 TOOLS = {one.name: one for one in (FIND, REFUND, MAIL, built_in.END_SPEC)}
 FILE = Agents(
     agents=(
-        Agent(name="front", description="Takes everything.", tools=("find_*",), agents=("billing", "post", "reader")),
-        Agent(name="billing", description="Refunds.", tools=("find_*", "refund"), agents=("billing", "post")),
+        Agent(
+            name="front",
+            description="Takes everything.",
+            tools=("find_*",),
+            agents=("billing", "post", "reader"),
+        ),
+        Agent(
+            name="billing",
+            description="Refunds.",
+            tools=("find_*", "refund"),
+            agents=("billing", "post"),
+        ),
         Agent(name="post", description="Writes mails.", tools=("mail",)),
         Agent(name="reader", description="Looks things up.", tools=("find_*",)),
     )
@@ -49,7 +69,11 @@ class Tree:
     """A root and the chains below it, each a story."""
 
     def __init__(
-        self, task: Task | None = None, file: Agents = FILE, policy: Policy | None = None, **more: Any
+        self,
+        task: Task | None = None,
+        file: Agents = FILE,
+        policy: Policy | None = None,
+        **more: Any,
     ) -> None:
         given = task or Task(goal=GOAL, agent="front", style=Style.REACT, **more)
         self.file, self.policy = file, policy
@@ -59,7 +83,9 @@ class Tree:
     def _story(self, name: str, task: Task, deadline: int | None = None) -> Story:
         story = Story(task, policy=self.policy)
         chain = structs.replace(story.chain, id=name)
-        story.first = story.chain = chain if deadline is None else structs.replace(chain, deadline=deadline)
+        story.first = story.chain = (
+            chain if deadline is None else structs.replace(chain, deadline=deadline)
+        )
         tools = with_agents(TOOLS, self.file, task)
         story.world = replace(story.world, tools=tools, agents=self.file)
         self.stories[name] = story
@@ -83,7 +109,8 @@ class Tree:
         parent = self.stories[child.chain.id.rpartition("~")[0]]
         data = ToolCompleted.Data(action_id=said.action_id, outcome=said.outcome, known=said.known)
         return parent.hear(
-            ToolCompleted(id=f"{said.action_id}/child/done", source="t", subject="c", data=data), said.data
+            ToolCompleted(id=f"{said.action_id}/child/done", source="t", subject="c", data=data),
+            said.data,
         )
 
 
@@ -102,7 +129,9 @@ def asking(*tools: str) -> Bounds:
 
 def done(tool: str, number: int = 1, chain: str = "c", **metadata: Any) -> Outcome:
     deed = DeedWords(says=f"did {tool}")
-    told = Metadata(tool=tool, action_id=f"{chain}.react.{number}", started_at=START, deed=deed, **metadata)
+    told = Metadata(
+        tool=tool, action_id=f"{chain}.react.{number}", started_at=START, deed=deed, **metadata
+    )
     return Outcome(success=True, next_action=NextAction.CONTINUE, metadata=told)
 
 
@@ -111,7 +140,8 @@ def found_order(story: Story, number: int = 1) -> None:
     story.result(done("find_order", number, story.chain.id), '{"id": "order_17"}')
 
 
-# ---- what a chain with an agent is ----------------------------------------------------------------------------------
+# ---- what a chain with an agent is
+# ----------------------------------------------------------------------------------
 
 
 def test_i1_an_agent_tightens_its_task_and_never_loosens_it() -> None:
@@ -125,9 +155,21 @@ def test_i1_an_agent_tightens_its_task_and_never_loosens_it() -> None:
         max_turns=3,
         budget=Budget(turns=4, seconds=60),
     )
-    task = Task(goal="g", agent="a", mode=Mode.ADVISORY, strikes=2, max_turns=7, budget=Budget(turns=9, actions=1))
+    task = Task(
+        goal="g",
+        agent="a",
+        mode=Mode.ADVISORY,
+        strikes=2,
+        max_turns=7,
+        budget=Budget(turns=9, actions=1),
+    )
     found = assigned_to(task, Agents(agents=(own,)))
-    assert (found.mode, found.style, found.strikes, found.max_turns) == (Mode.ADVISORY, Style.REACT, 2, 3)
+    assert (found.mode, found.style, found.strikes, found.max_turns) == (
+        Mode.ADVISORY,
+        Style.REACT,
+        2,
+        3,
+    )
     assert found.budget == Budget(turns=4, actions=1, seconds=60)
     limits = Limits(mode=Mode.ADVISORY, strikes=2, max_turns=7)
     assert found.handed.assigned == Assignment(tools=("x",), limits=limits)
@@ -141,9 +183,15 @@ def test_i5_without_agents_the_tools_are_the_very_same_object() -> None:
 
 def test_i1_to_hand_on_is_as_harmless_as_all_that_the_agents_may_call() -> None:
     route = with_agents(TOOLS, FILE, Task(agent="front"))["route"]
-    assert (route.kind, route.read_only, route.inside) == (ToolKind.AGENT, False, ("find_order", "mail", "refund"))
+    assert (route.kind, route.read_only, route.inside) == (
+        ToolKind.AGENT,
+        False,
+        ("find_order", "mail", "refund"),
+    )
     assert route.parameters["properties"]["target_agent"]["enum"] == ["billing", "post", "reader"]
-    assert route.description.endswith("billing: Refunds.; post: Writes mails.; reader: Looks things up.")
+    assert route.description.endswith(
+        "billing: Refunds.; post: Writes mails.; reader: Looks things up."
+    )
     scoped = with_agents(TOOLS, FILE, Task(agent="front", tools=("find_*",)))["route"]
     assert (scoped.read_only, scoped.inside) == (True, ("find_order",))
 
@@ -151,7 +199,10 @@ def test_i1_to_hand_on_is_as_harmless_as_all_that_the_agents_may_call() -> None:
 def test_i1_a_literal_plan_names_agents_as_tools() -> None:
     tools = with_agents(TOOLS, FILE, Task(agent="front", plan=plan(tool_step("a"))))
     assert "route" not in tools
-    assert (tools["billing"].inside, tools["reader"].read_only) == (("find_order", "mail", "refund"), True)
+    assert (tools["billing"].inside, tools["reader"].read_only) == (
+        ("find_order", "mail", "refund"),
+        True,
+    )
 
 
 def test_hp216_a_task_for_an_agent_that_is_not_there_fails_with_the_names_that_there_are() -> None:
@@ -173,10 +224,11 @@ def test_i1_an_agent_may_call_its_own_tools_ask_a_person_and_hand_on_and_nothing
     assert (fault.violation, fault.tool) == (Violation.NOT_ALLOWED, "refund")
 
 
-# ---- the way down ---------------------------------------------------------------------------------------------------
+# ---- the way down
+# --------------------------------------------------------------------------------------------------
 
 
-def test_i1_a_call_of_an_agent_begins_a_chain_with_the_callers_words_and_the_users_beside_them() -> None:
+def test_i1_a_call_of_an_agent_begins_a_chain_with_the_callers_words_and_the_users() -> None:
     whole = tree(context={"shop": "a"}, private={"k": 1}, user="ann", tenant="t", max_turns=9)
     child = whole.hand_on(whole.root, "billing", "Pay it back")
     task = child.chain.task
@@ -199,18 +251,31 @@ def test_i1_a_call_of_an_agent_begins_a_chain_with_the_callers_words_and_the_use
 def test_i1_what_an_agent_says_of_itself_does_not_hold_for_those_that_it_hands_on_to() -> None:
     file = Agents(
         agents=(
-            Agent(name="front", description="d", agents=("post",), max_turns=2, strikes=1, style=Style.REACT),
+            Agent(
+                name="front",
+                description="d",
+                agents=("post",),
+                max_turns=2,
+                strikes=1,
+                style=Style.REACT,
+            ),
             Agent(name="post", description="d", mode=Mode.STRICT, budget=Budget(seconds=60)),
         )
     )
     whole = Tree(Task(goal=GOAL, agent="front", mode=Mode.ADVISORY, max_turns=5), file)
     whole.root.submit()
     task = whole.hand_on(whole.root, "post").chain.task
-    assert (task.max_turns, task.strikes, task.style, task.mode) == (5, None, Style.PLAN, Mode.STRICT)
+    assert (task.max_turns, task.strikes, task.style, task.mode) == (
+        5,
+        None,
+        Style.PLAN,
+        Mode.STRICT,
+    )
     assert whole.stories["c~react-1"].chain.deadline == START + 60_000
 
 
-# ---- where values come from -----------------------------------------------------------------------------------------
+# ---- where values come from
+# -----------------------------------------------------------------------------------------
 
 
 def test_c13_only_the_users_goal_counts_as_goal_below() -> None:
@@ -251,13 +316,17 @@ def test_c6_words_of_an_agent_are_no_origin() -> None:
 
 
 def test_c14_an_effect_of_one_agent_is_not_made_again_by_another() -> None:
-    file = Agents(agents=(*FILE.agents[2:], Agent(name="front", description="d", agents=("post", "reader"))))
+    file = Agents(
+        agents=(*FILE.agents[2:], Agent(name="front", description="d", agents=("post", "reader")))
+    )
     whole = tree(file=file)
     for number in (1, 2):
         post = whole.hand_on(whole.root, "post", f"Write to her, {number}")
         post.propose(call("mail", to="ann@shop.example", text="hi"))
         (order,) = [one for one in post.last.outputs if isinstance(one, Dispatch)]
-        assert [one.kind.value for one in order.reasons] == (["unasked"] if number == 1 else ["unasked", "repeat"])
+        assert [one.kind.value for one in order.reasons] == (
+            ["unasked"] if number == 1 else ["unasked", "repeat"]
+        )
         post.result(done("mail", 1, post.chain.id))
         post.propose(content="Done.")
         whole.report(post)
@@ -280,10 +349,13 @@ def test_c14_what_a_person_denied_one_agent_another_may_not_do() -> None:
 def confirm(story: Story) -> Outcome:
     asked = Confirmation(action="mail", target=Target(), message="Send it?")
     told = Metadata(tool="mail", action_id=story.action.id)
-    return Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked, metadata=told)
+    return Outcome(
+        success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked, metadata=told
+    )
 
 
-# ---- the way up -----------------------------------------------------------------------------------------------------
+# ---- the way up
+# --------------------------------------------------------------------------------------------------
 
 
 def test_i1_the_end_of_an_agent_is_the_receipt_of_its_call() -> None:
@@ -334,7 +406,9 @@ def test_r1_c14_the_end_of_the_caller_ends_its_agents_and_waits_for_what_they_ha
     grandchild.propose(call("mail", to="ann@shop.example"))
     (order,) = [one for one in whole.root.cancel("enough").outputs if isinstance(one, CancelChild)]
     assert order.chain_id == child.chain.id
-    (next_order,) = [one for one in child.cancel(order.reason).outputs if isinstance(one, CancelChild)]
+    (next_order,) = [
+        one for one in child.cancel(order.reason).outputs if isinstance(one, CancelChild)
+    ]
     assert next_order.chain_id == grandchild.chain.id
     assert [story.final_facts for story in (whole.root, child)] == [[], []]
     grandchild.cancel(next_order.reason)
@@ -352,7 +426,8 @@ def test_r1_a_chain_whose_time_is_over_waits_for_no_chain_below() -> None:
     assert whole.root.final_facts == ["chain.failed"]
 
 
-# ---- bounds ---------------------------------------------------------------------------------------------------------
+# ---- bounds
+# --------------------------------------------------------------------------------------------------
 
 
 def test_i3_chains_of_agents_are_four_deep_at_most() -> None:
@@ -390,7 +465,9 @@ def test_budget_an_agent_that_needs_no_action_gets_none_and_fails_when_it_calls_
     whole = tree(budget=Budget(actions=1))
     child = whole.hand_on(whole.root, "billing")
     child.propose(call("find_order", query="17"))
-    assert child.chain.end.error == ChainError("HP-208", "the chain has used up its budget of actions", "react")
+    assert child.chain.end.error == ChainError(
+        "HP-208", "the chain has used up its budget of actions", "react"
+    )
 
 
 def test_budget_the_limit_is_the_tasks_own_and_counts_what_its_agents_used() -> None:
@@ -400,7 +477,9 @@ def test_budget_the_limit_is_the_tasks_own_and_counts_what_its_agents_used() -> 
     child.propose(content="Found.")
     whole.report(child)
     whole.root.propose(call("route", target_agent="post", task="Write"))
-    assert whole.root.chain.end.error == ChainError("HP-208", "the chain has used up its budget of actions", "react")
+    assert whole.root.chain.end.error == ChainError(
+        "HP-208", "the chain has used up its budget of actions", "react"
+    )
 
 
 def test_budget_a_chain_that_has_used_up_its_own_hands_nothing_on() -> None:
@@ -410,7 +489,8 @@ def test_budget_a_chain_that_has_used_up_its_own_hands_nothing_on() -> None:
     assert whole.root.chain.end.error.code == "HP-208"
 
 
-# ---- plans that name agents -----------------------------------------------------------------------------------------
+# ---- plans that name agents
+# -----------------------------------------------------------------------------------------
 
 
 def test_a_literal_plan_hands_on_in_the_users_own_words() -> None:
@@ -443,7 +523,9 @@ def test_a_literal_plan_fails_when_its_agent_cannot_take_the_task() -> None:
     whole = Tree(Task(goal="Ask billing", agent="front", plan=steps))
     assigned = whole.root.chain.task.handed.assigned
     assert assigned is not None
-    handed = structs.replace(whole.root.chain.task.handed, assigned=structs.replace(assigned, chains=0))
+    handed = structs.replace(
+        whole.root.chain.task.handed, assigned=structs.replace(assigned, chains=0)
+    )
     full = structs.replace(whole.root.chain.task, handed=handed)
     whole.root.chain = structs.replace(whole.root.chain, task=full)
     whole.root.submit()
@@ -457,13 +539,18 @@ def test_c2_a_plan_that_hands_on_promises_what_its_agents_may_call() -> None:
     policy = Policy(patterns=(Pattern(id="pay", pattern="refund", tools=("refund",)),))
     whole = Tree(Task(goal=GOAL, agent="front"), policy=policy)
     whole.root.submit()
-    whole.root.draft(Plan(steps=(Step(id="s", required_tools=("find_order",)),)), bounds=asking("refund"))
+    whole.root.draft(
+        Plan(steps=(Step(id="s", required_tools=("find_order",)),)), bounds=asking("refund")
+    )
     assert [one.violation for one in whole.root.thought.corrections] == [Violation.BAD_PLAN]
-    whole.root.draft(Plan(steps=(Step(id="s", required_tools=("route",)),)), bounds=asking("refund"))
+    whole.root.draft(
+        Plan(steps=(Step(id="s", required_tools=("route",)),)), bounds=asking("refund")
+    )
     assert whole.root.thought.kind is ThoughtKind.ACT
 
 
-# ---- many trees -----------------------------------------------------------------------------------------------------
+# ---- many trees
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -472,12 +559,24 @@ def test_budget_no_tree_oversteps_its_budget_and_what_is_not_used_comes_back(see
     names = ("a", "b", "c")
     file = Agents(
         agents=tuple(
-            Agent(name=name, description="d", agents=names, budget=Budget(turns=chance.choice((None, 2, 5))))
+            Agent(
+                name=name,
+                description="d",
+                agents=names,
+                budget=Budget(turns=chance.choice((None, 2, 5))),
+            )
             for name in names
         )
     )
-    budget = Budget(turns=chance.randint(1, 25), actions=chance.choice((None, chance.randint(1, 12))))
-    whole = Tree(Task(goal=GOAL, agent="a", style=Style.REACT, max_turns=100, budget=budget, bounds=ALL_LISTS), file)
+    budget = Budget(
+        turns=chance.randint(1, 25), actions=chance.choice((None, chance.randint(1, 12)))
+    )
+    whole = Tree(
+        Task(
+            goal=GOAL, agent="a", style=Style.REACT, max_turns=100, budget=budget, bounds=ALL_LISTS
+        ),
+        file,
+    )
     whole.root.submit(read=False)
 
     def play(story: Story) -> None:
@@ -509,5 +608,8 @@ def test_budget_no_tree_oversteps_its_budget_and_what_is_not_used_comes_back(see
     spent, below = whole.root.last.chain.spent, whole.root.chain.below.spent
     assert sum(one.spent.turns for one in chains) <= (budget.turns or 0)
     assert budget.actions is None or sum(one.spent.actions for one in chains) <= budget.actions
-    assert (spent.turns + below.turns, below.chains) == (sum(one.spent.turns for one in chains), len(chains) - 1)
+    assert (spent.turns + below.turns, below.chains) == (
+        sum(one.spent.turns for one in chains),
+        len(chains) - 1,
+    )
     assert len(chains) <= 20

@@ -1,4 +1,6 @@
-"""What binds the agents of a tree (CONTRACT I1): effects side by side, and what users and persons say of agents."""
+"""What binds the agents of a tree (CONTRACT I1): effects side by side, and what users and persons
+say of agents.
+"""
 
 import pytest
 
@@ -19,7 +21,9 @@ from tests.unit.chain.story import Story
 from tests.unit.chain.test_agents import FILE, GOAL, Tree, confirm, tree
 
 MAILS = "Mail ann@shop.example hi"
-FRONT = Agent(name="front", description="Takes everything.", agents=("post", "reader", "billing", "letters"))
+FRONT = Agent(
+    name="front", description="Takes everything.", agents=("post", "reader", "billing", "letters")
+)
 LETTERS = Agent(name="letters", description="Sends letters.", tools=("newsletter",))
 
 
@@ -27,14 +31,19 @@ LETTERS = Agent(name="letters", description="Sends letters.", tools=("newsletter
 def newsletter(monkeypatch: pytest.MonkeyPatch) -> None:
     """A skill that sends a mail."""
     steps = plan(tool_step("w", call("mail", to="ann@shop.example")))
-    monkeypatch.setitem(known.TOOLS, "newsletter", ToolSpec(name="newsletter", kind=ToolKind.SKILL, plan=steps))
+    monkeypatch.setitem(
+        known.TOOLS, "newsletter", ToolSpec(name="newsletter", kind=ToolKind.SKILL, plan=steps)
+    )
 
 
 def side_by_side(first: str, second: str) -> tuple[Tree, bool]:
     """A plan of two steps that call these two side by side, and whether the second waits."""
     tools = [name if name in known.TOOLS else "route" for name in (first, second)]
     steps = plan(Step(id="a", required_tools=(tools[0],)), Step(id="b", required_tools=(tools[1],)))
-    whole = Tree(Task(goal=MAILS, agent="front", parallel=2), Agents(agents=(*FILE.agents[1:], FRONT, LETTERS)))
+    whole = Tree(
+        Task(goal=MAILS, agent="front", parallel=2),
+        Agents(agents=(*FILE.agents[1:], FRONT, LETTERS)),
+    )
     root = whole.root
     root.submit()
     root.draft(steps, bounds=ALL_LISTS)
@@ -74,7 +83,9 @@ def writes_a_mail(story: Story) -> None:
     ],
 )
 @pytest.mark.usefixtures("newsletter")
-def test_i3_one_agent_works_at_a_time_and_no_effect_is_under_way_beside_it(first: str, second: str) -> None:
+def test_i3_one_agent_works_at_a_time_and_no_effect_is_under_way_beside_it(
+    first: str, second: str
+) -> None:
     assert side_by_side(first, second)[1]
 
 
@@ -104,7 +115,8 @@ def test_c14_what_a_person_denied_one_agent_the_one_beside_it_may_not_do() -> No
     assert "A person denied exactly this call" in second.thought.corrections[0].message
 
 
-# ---- what users and persons say -------------------------------------------------------------------------------------
+# ---- what users and persons say
+# -------------------------------------------------------------------------------------
 
 
 def test_c11_a_persons_words_in_the_place_of_an_agents_task_count_as_the_users() -> None:
@@ -112,20 +124,35 @@ def test_c11_a_persons_words_in_the_place_of_an_agents_task_count_as_the_users()
     child = whole.hand_on(whole.root, "post", "Write to her")
     for _ in range(3):
         child.propose(call("nonsense"))
-    child.answer(RequestKind.ESCALATION, Choice.REPHRASE, text="Mail bob@shop.example", request=f"{child.chain.id}.r1")
+    child.answer(
+        RequestKind.ESCALATION,
+        Choice.REPHRASE,
+        text="Mail bob@shop.example",
+        request=f"{child.chain.id}.r1",
+    )
     child.propose(call("mail", to="bob@shop.example"))
     (order,) = sent(child)
     assert isinstance(order, Dispatch)
-    assert (order.sources["to"].source, [one.kind for one in order.reasons]) == (SourceKind.GOAL, [ReasonKind.UNASKED])
+    assert (order.sources["to"].source, [one.kind for one in order.reasons]) == (
+        SourceKind.GOAL,
+        [ReasonKind.UNASKED],
+    )
 
 
 @pytest.mark.parametrize(
     ("strategy", "planned", "routes"),
-    [(None, False, False), (Strategy.LLM, False, True), (Strategy.LLM, True, False), (Strategy.RULE, True, True)],
+    [
+        (None, False, False),
+        (Strategy.LLM, False, True),
+        (Strategy.LLM, True, False),
+        (Strategy.RULE, True, True),
+    ],
 )
 def test_i1_a_supervisor_takes_what_names_no_agent_and_its_model_no_literal_plan(
     strategy: Strategy | None, planned: bool, routes: bool
 ) -> None:
     said = None if strategy is None else Supervisor(strategy=strategy)
     task = Task(goal=GOAL, plan=plan(tool_step("find", call_of("find_order"))) if planned else None)
-    assert (who_routes(Chain("c", task), Agents(agents=FILE.agents, supervisor=said)) == SUPERVISOR) is routes
+    assert (
+        who_routes(Chain("c", task), Agents(agents=FILE.agents, supervisor=said)) == SUPERVISOR
+    ) is routes

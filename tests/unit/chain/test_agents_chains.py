@@ -17,7 +17,10 @@ from tests.unit.chain.test_agents import GOAL, Tree
 
 NAMES = ("one", "two", "three")
 FILE = Agents(
-    agents=tuple(Agent(name=name, description="d", tools=(), agents=NAMES, style=Style.REACT) for name in NAMES)
+    agents=tuple(
+        Agent(name=name, description="d", tools=(), agents=NAMES, style=Style.REACT)
+        for name in NAMES
+    )
 )
 
 
@@ -39,7 +42,9 @@ def test_i3_no_root_has_more_chains_than_it_may(seed: int) -> None:
         elif len(tree.stories) > 1 and chance.random() < 0.3:
             story.propose(content="Done.")
         else:
-            story.propose(call("route", target_agent=chance.choice(NAMES), task=f"part {next(tasks)}"))
+            story.propose(
+                call("route", target_agent=chance.choice(NAMES), task=f"part {next(tasks)}")
+            )
         if any(isinstance(order, StartChild) for order in story.last.outputs):
             stories.append(tree.begun(story.last, read=False))
         while stories and stories[-1].final_facts:
@@ -55,7 +60,9 @@ def test_c13_what_is_too_large_to_be_made_known_leaves_room_for_the_rest() -> No
     tree = whole_tree()
     child = tree.hand_on(tree.root, "two", "part")
     small, large = ('{"id": "a"}', '{"text": "' + "x" * MOST_KNOWN + '"}')
-    receipts = tuple(KnownReceipt(f"c~1.{n}", "find", "{}", data) for n, data in enumerate((small, large, small)))
+    receipts = tuple(
+        KnownReceipt(f"c~1.{n}", "find", "{}", data) for n, data in enumerate((small, large, small))
+    )
     child.chain = structs.replace(child.chain, below=FromBelow(known=receipts))
     child.propose(content="Done.")
     tree.report(child)

@@ -27,7 +27,10 @@ LEFT = LeftOut(tools=("refund",), reason="It was refunded before.")
 
 
 def supervisor(bounds: Bounds = REFUND) -> Tree:
-    tree = Tree(Task(goal=GOAL, agent=SUPERVISOR, style=Style.REACT), Agents(AGENTS, supervisor=Supervisor()))
+    tree = Tree(
+        Task(goal=GOAL, agent=SUPERVISOR, style=Style.REACT),
+        Agents(AGENTS, supervisor=Supervisor()),
+    )
     tree.root.submit(read=False)
     tree.root.read(bounds)
     return tree
@@ -62,7 +65,10 @@ def test_i1_a_childs_receipts_keep_the_roots_promise_also_when_the_child_fails()
         tree.report(child)
         assert tree.root.thought.due == ()
         tree.root.propose(content="It is refunded.")
-        assert (tree.root.chain.status, tree.root.chain.end.unfinished) == (ChainStatus.COMPLETED, False)
+        assert (tree.root.chain.status, tree.root.chain.end.unfinished) == (
+            ChainStatus.COMPLETED,
+            False,
+        )
 
 
 def test_i1_after_an_agent_without_the_effect_words_are_a_strike_of_the_supervisor() -> None:
@@ -117,13 +123,17 @@ def test_f1_what_one_agent_left_out_and_another_one_did_is_done() -> None:
 
 
 @pytest.mark.parametrize("above", [False, True])
-def test_c6_what_a_person_said_in_one_chain_counts_in_the_others(above: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_c6_what_a_person_said_in_one_chain_counts_in_the_others(
+    above: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An effect that the model was corrected about since is asked about."""
     monkeypatch.setitem(known.TOOLS, ASK_HUMAN, built_in.HUMAN_SPEC)
     tree = supervisor()
     asker = tree.root if above else routed(tree, "technical")
     asker.propose(call("askHuman", question="Refund it?"))
-    asker.answer(RequestKind.INPUT, Choice.ANSWER, text="stop, forget it", request=f"{asker.chain.id}.r1")
+    asker.answer(
+        RequestKind.INPUT, Choice.ANSWER, text="stop, forget it", request=f"{asker.chain.id}.r1"
+    )
     if not above:
         asker.propose(content="They said stop.")
         tree.report(asker)

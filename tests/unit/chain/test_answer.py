@@ -11,7 +11,15 @@ from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.answers import FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.phrases import Phrases
-from haltpoint.contracts.results import Below, DeedWords, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import (
+    Below,
+    DeedWords,
+    ErrorInfo,
+    ErrorType,
+    Metadata,
+    NextAction,
+    Outcome,
+)
 from haltpoint.contracts.tools import ToolSpec
 from tests.support.builders import asks
 
@@ -29,9 +37,15 @@ def spec_of(tool: str) -> ToolSpec:
 
 
 def action(
-    outcome: Outcome | None, number: int = 1, tool: str = "send", arguments: str = '{"to":"u1"}', child: str = ""
+    outcome: Outcome | None,
+    number: int = 1,
+    tool: str = "send",
+    arguments: str = '{"to":"u1"}',
+    child: str = "",
 ) -> Action:
-    return Action(f"c.s.{number}", 0, number, tool, arguments, ActionStatus.DONE, outcome=outcome, child=child)
+    return Action(
+        f"c.s.{number}", 0, number, tool, arguments, ActionStatus.DONE, outcome=outcome, child=child
+    )
 
 
 def done(says: str = "Sent", target: str | None = "u1", at: int = AT, **told: Any) -> Outcome:
@@ -49,7 +63,9 @@ def failed(kind: ErrorType = ErrorType.NOT_FOUND, at: int = AT, **told: Any) -> 
     return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=metadata)
 
 
-def answered(*actions: Action, dropped: tuple[Dropped, ...] = (), due: tuple[NotDone, ...] = ()) -> FinalAnswer:
+def answered(
+    *actions: Action, dropped: tuple[Dropped, ...] = (), due: tuple[NotDone, ...] = ()
+) -> FinalAnswer:
     return answer("Done.", actions, dropped, due, spec_of, Phrases())
 
 
@@ -57,11 +73,17 @@ def deeds(*actions: Action) -> list[str]:
     return [deed.action_id for deed in answered(*actions).deeds]
 
 
-def not_done(*actions: Action, dropped: tuple[Dropped, ...] = ()) -> list[tuple[str | None, str, str]]:
-    return [(line.action_id, line.why.value, line.message) for line in answered(*actions, dropped=dropped).not_done]
+def not_done(
+    *actions: Action, dropped: tuple[Dropped, ...] = ()
+) -> list[tuple[str | None, str, str]]:
+    return [
+        (line.action_id, line.why.value, line.message)
+        for line in answered(*actions, dropped=dropped).not_done
+    ]
 
 
-# ---- deeds -----------------------------------------------------------------------------------------------------------
+# ---- deeds
+# --------------------------------------------------------------------------------------------------
 
 
 def test_f1_a_deed_says_what_was_done_to_whom_when_and_with_which_warnings() -> None:
@@ -96,7 +118,8 @@ def test_f1_the_text_is_the_models_to_the_byte() -> None:
     assert answer(words, (), (), (), spec_of, Phrases()).text == words
 
 
-# ---- what was not done -----------------------------------------------------------------------------------------------
+# ---- what was not done
+# -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -107,13 +130,22 @@ def test_f1_the_text_is_the_models_to_the_byte() -> None:
         (failed(ErrorType.BLOCKED), "failed", "it broke"),
         (failed(ErrorType.IN_DOUBT), "in_doubt", "it broke"),
         (None, "in_doubt", "It was running when the chain ended; whether it happened is unknown."),
-        (asks("a", "b"), "never_executed", "A person was asked about it, and the chain ended before an answer came."),
+        (
+            asks("a", "b"),
+            "never_executed",
+            "A person was asked about it, and the chain ended before an answer came.",
+        ),
     ],
 )
 def test_f1_what_was_not_done_says_why(outcome: Outcome | None, why: str, message: str) -> None:
     [line] = answered(action(outcome)).not_done
     wanted = NotDone(
-        action_id="c.s.1", tool="send", says='Send: to "u1"', target="u1", why=WhyNot(why), message=message
+        action_id="c.s.1",
+        tool="send",
+        says='Send: to "u1"',
+        target="u1",
+        why=WhyNot(why),
+        message=message,
     )
     assert line == wanted
 
@@ -148,7 +180,9 @@ def test_f1_a_call_that_may_have_taken_effect_is_in_doubt_unless_it_reads(kind: 
     assert not_done(action(failed(kind))) == [("c.s.1", "in_doubt", "it broke")]
     assert not_done(action(failed(kind), tool="look")) == [("c.s.1", "failed", "it broke")]
     kept_back = DeedWords(says="Sent")
-    assert not_done(action(failed(ErrorType.BLOCKED, deed=kept_back))) == [("c.s.1", "in_doubt", "it broke")]
+    assert not_done(action(failed(ErrorType.BLOCKED, deed=kept_back))) == [
+        ("c.s.1", "in_doubt", "it broke")
+    ]
 
 
 def test_f1_a_read_that_failed_is_no_loss_when_the_tool_has_brought_something_later() -> None:
@@ -174,5 +208,7 @@ def test_f1_what_was_due_stands_beside_it_once() -> None:
 
 
 def test_f1_a_child_tells_its_caller_of_effects_alone() -> None:
-    lines = tuple(NotDone(tool=tool, says=tool, why=WhyNot.FAILED) for tool in ("look", "send or look", "log"))
+    lines = tuple(
+        NotDone(tool=tool, says=tool, why=WhyNot.FAILED) for tool in ("look", "send or look", "log")
+    )
     assert [line.tool for line in for_above(lines, spec_of)] == ["send or look", "log"]

@@ -46,7 +46,9 @@ def asked(**task: Any) -> Story:
 
 
 def approve(told: Story, **edited: Any) -> None:
-    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments=edited or None))
+    told.give(
+        Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments=edited or None)
+    )
 
 
 def test_g1_the_order_names_the_yes_and_who_gave_it() -> None:
@@ -62,9 +64,13 @@ def test_g2_an_edited_call_is_the_persons_own_and_keeps_what_was_proposed() -> N
     arguments = {"to": "u2", "days": 3}
     assert json.loads(order.action.arguments) == arguments
     digest = digest_of(order.action.id, "drop", arguments, "of 1 page")
-    edited = Approval(digest=digest, by="ann", proposed='{"to":"u1"}', edited_by="ann", preview="1 page")
+    edited = Approval(
+        digest=digest, by="ann", proposed='{"to":"u1"}', edited_by="ann", preview="1 page"
+    )
     assert order.approval == edited
-    assert {place: source.source for place, source in order.sources.items()} == {"to": SourceKind.PERSON}
+    assert {place: source.source for place, source in order.sources.items()} == {
+        "to": SourceKind.PERSON
+    }
     told.result()
     assert told.chain.approvals == {}
 
@@ -91,11 +97,16 @@ def test_g2_an_edit_is_kept_when_the_person_is_asked_again_and_by_a_second_edit(
     told.result(sure("2 pages", "e"))
     told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE), by="bob")
     order = told.dispatches[-1]
-    seen = Approval(digest="e", by="bob", proposed='{"to":"u1"}', edited_by="ann", preview="2 pages")
+    seen = Approval(
+        digest="e", by="bob", proposed='{"to":"u1"}', edited_by="ann", preview="2 pages"
+    )
     assert (order.approval, order.sources["to"].source) == (seen, SourceKind.PERSON)
     assert (order.origins, order.action.arguments) == (None, '{"to":"u2"}')
     told.result(sure("3 pages", "f"))
-    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments={"to": "u3"}), by="cy")
+    told.give(
+        Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments={"to": "u3"}),
+        by="cy",
+    )
     again = told.dispatches[-1].approval
     assert again is not None
     assert (again.proposed, again.by, again.edited_by) == ('{"to":"u1"}', "cy", "cy")
@@ -107,7 +118,9 @@ def test_g2_arguments_that_do_not_fit_the_tool_any_more_end_the_call() -> None:
     assert len(told.dispatches) == 1
     assert (told.chain.status, told.chain.approvals) == (ChainStatus.EXECUTING, {})
     error = told.resolved[-1].action.error
-    assert "drop: the edited arguments do not fit: arguments.to: 7 is not of type 'string'" in str(error)
+    assert "drop: the edited arguments do not fit: arguments.to: 7 is not of type 'string'" in str(
+        error
+    )
 
 
 def test_g3_a_question_asked_anew_shows_what_was_approved() -> None:
@@ -115,7 +128,11 @@ def test_g3_a_question_asked_anew_shows_what_was_approved() -> None:
     approve(told)
     told.result(sure("2 pages", "e"))
     question = told.questions[-1]
-    assert (question.approved_preview, question.preview, question.digest) == ("1 page", "2 pages", "e")
+    assert (question.approved_preview, question.preview, question.digest) == (
+        "1 page",
+        "2 pages",
+        "e",
+    )
     approve(told)
     assert told.dispatches[-1].approval == Approval(digest="e", by="ann", preview="2 pages")
 

@@ -1,4 +1,6 @@
-"""Who works on a task that names no agent, where no model is asked (CONTRACT I1): by rules, skills, turns and room."""
+"""Who works on a task that names no agent, where no model is asked (CONTRACT I1): by rules, skills,
+turns and room.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -50,7 +52,9 @@ DEEP = Rule(id="deep", agent="general", match="credit card", context={"tier": {"
 def test_i1_the_first_rule_that_fits_goal_and_context_decides(
     goal: str, context: dict[str, Any], agent: str | None, rule: str | None
 ) -> None:
-    found = by_rule(Task(goal=goal, context=context), file(Strategy.RULE, INVOICE, BROKEN_VIP, VIP, DEEP), {}, 1)
+    found = by_rule(
+        Task(goal=goal, context=context), file(Strategy.RULE, INVOICE, BROKEN_VIP, VIP, DEEP), {}, 1
+    )
     assert (found.agent, found.rule, found.confidence) == (agent, rule, float(rule is not None))
 
 
@@ -65,7 +69,9 @@ def test_i1_the_first_rule_that_fits_goal_and_context_decides(
         ("a terror of invoicing", None),
     ],
 )
-def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(goal: str, agent: str | None) -> None:
+def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(
+    goal: str, agent: str | None
+) -> None:
     assert by_skill(Task(goal=goal), file(Strategy.SKILL), {}, 1).agent == agent
 
 
@@ -95,7 +101,10 @@ def skilled(skill: str) -> Agents:
 
 def test_i1_a_skill_says_which_words_it_was_found_by_and_how_many_of_all() -> None:
     found = by_skill(Task(goal="A refund of the invoice"), file(Strategy.SKILL), {}, 1)
-    assert (found.reasoning, round(found.confidence, 2)) == ("the goal speaks of invoice, refund", 0.67)
+    assert (found.reasoning, round(found.confidence, 2)) == (
+        "the goal speaks of invoice, refund",
+        0.67,
+    )
 
 
 def test_i1_what_nothing_decides_goes_to_the_fallback_else_to_the_agent_without_a_name() -> None:
@@ -103,7 +112,10 @@ def test_i1_what_nothing_decides_goes_to_the_fallback_else_to_the_agent_without_
     assert (found.agent, found.confidence) == ("general", 0.0)
     assert found.reasoning == "the goal has no skill word of an agent: general takes it"
     found = by_rule(Task(goal="Hello"), file(Strategy.RULE, INVOICE), {}, 1)
-    assert (found.agent, found.reasoning) == (None, "no rule fits: the agent without a name takes it")
+    assert (found.agent, found.reasoning) == (
+        None,
+        "no rule fits: the agent without a name takes it",
+    )
 
 
 def test_i1_agents_take_turns_in_the_order_of_the_file() -> None:
@@ -113,7 +125,7 @@ def test_i1_agents_take_turns_in_the_order_of_the_file() -> None:
     assert found[2].reasoning == "it is the turn of billing: task 3"
 
 
-def test_i3_the_agent_with_the_fewest_open_chains_gets_the_task_and_those_with_equally_many_take_turns() -> None:
+def test_i3_the_agent_with_the_fewest_open_chains_gets_the_task_and_equal_ones_take_turns() -> None:
     agents = file(Strategy.LOAD)
     found = by_load(Task(goal="g"), agents, {"billing": 2, "technical": 1, "general": 3}, 3)
     assert (found.agent, found.reasoning) == ("technical", "technical has the fewest: 1 open chain")
@@ -121,7 +133,8 @@ def test_i3_the_agent_with_the_fewest_open_chains_gets_the_task_and_those_with_e
     assert names == ["billing", "general", "general", "billing"]
 
 
-# ---- a chain that is routed -----------------------------------------------------------------------------------------
+# ---- a chain that is routed
+# -----------------------------------------------------------------------------------------
 
 TOOLS = (spec("find_order"), spec("refund", read_only=False))
 FRONT = Agent(
@@ -141,7 +154,9 @@ def submitted(task: Task, agents: Agents, **counted: Any) -> Story:
     served = story.world.tools
     story.world = replace(story.world, agents=agents, **counted)
     story.submit(read=False)
-    tools = with_agents(served, agents, story.chain.task)  # as the executor shows it to whom the chain belongs
+    tools = with_agents(
+        served, agents, story.chain.task
+    )  # as the executor shows it to whom the chain belongs
     story.world = replace(story.world, tools=tools)
     return story
 
@@ -200,7 +215,11 @@ def test_i1_a_skill_of_a_routed_task_is_not_routed_again() -> None:
     child.first = child.chain = structs.replace(child.chain, id="c~react-1")
     child.world = replace(child.world, agents=agents)
     child.submit(read=False)
-    assert (child.chain.task.agent, child.chain.task.handed.assigned, child.told("chain.routed")) == (None, None, [])
+    assert (
+        child.chain.task.agent,
+        child.chain.task.handed.assigned,
+        child.told("chain.routed"),
+    ) == (None, None, [])
 
 
 def test_i5_a_task_that_names_its_agent_is_not_routed() -> None:
@@ -208,18 +227,25 @@ def test_i5_a_task_that_names_its_agent_is_not_routed() -> None:
     assert (story.told("chain.routed"), story.chain.below) == ([], FromBelow())
 
 
-# ---- a function of the operator's -----------------------------------------------------------------------------------
+# ---- a function of the operator's
+# -----------------------------------------------------------------------------------
 
 BY_FUNCTION: dict[str, Any] = {"function": "shop:route", "fallback": "general"}
 
 
 def names(agent: str, reasoning: str = "", confidence: float = 0.0) -> Proposal:
     """What the planner makes of a function's word."""
-    return Proposal(calls=(call("route", target_agent=agent, reasoning=reasoning, confidence=confidence),))
+    return Proposal(
+        calls=(call("route", target_agent=agent, reasoning=reasoning, confidence=confidence),)
+    )
 
 
-def test_i1_the_function_is_asked_once_and_the_task_is_then_that_of_the_agent_that_it_names() -> None:
-    story = submitted(Task(goal="g", bounds=ALL_LISTS), with_front(Strategy.FUNCTION, **BY_FUNCTION))
+def test_i1_the_function_is_asked_once_and_the_task_is_then_that_of_the_agent_that_it_names() -> (
+    None
+):
+    story = submitted(
+        Task(goal="g", bounds=ALL_LISTS), with_front(Strategy.FUNCTION, **BY_FUNCTION)
+    )
     assert (story.chain.status, story.told("chain.started")) == (ChainStatus.PLANNING, [])
     assert (story.thought.kind, story.thought.thought_id, story.thought.step_id) == (
         ThoughtKind.ROUTE,
@@ -249,13 +275,18 @@ def test_i1_a_reply_to_no_thought_of_the_chain_routes_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody", "supervisor", "front"])
-def test_i1_where_the_function_names_no_agent_that_there_is_the_fallback_takes_the_task(name: str) -> None:
+def test_i1_where_the_function_names_no_agent_that_there_is_the_fallback_takes_the_task(
+    name: str,
+) -> None:
     agents = with_front(Strategy.FUNCTION, **BY_FUNCTION, agents=("billing", "general"))
     story = submitted(Task(goal="g"), agents)
     story.take(names(name, confidence=1.0))
     (told,) = story.told("chain.routed")
     assert (told["target_agent"], told["confidence"]) == ("general", 0.0)
-    assert told["reasoning"] == f"the function names {name}; there are: billing, general: general takes it"
+    assert (
+        told["reasoning"]
+        == f"the function names {name}; there are: billing, general: general takes it"
+    )
 
 
 def test_i1_a_reply_that_says_nothing_of_routing_is_no_choice() -> None:
@@ -267,10 +298,16 @@ def test_i1_a_reply_that_says_nothing_of_routing_is_no_choice() -> None:
 def test_i1_where_the_function_fails_the_fallback_takes_the_task_and_says_why() -> None:
     story = submitted(Task(goal="g"), with_front(Strategy.FUNCTION, **BY_FUNCTION))
     data = ThoughtFailed.Data(
-        thought_id="c.route.t0.1", kind=ThoughtKind.ROUTE, code="HP-311", message="shop:route is too slow"
+        thought_id="c.route.t0.1",
+        kind=ThoughtKind.ROUTE,
+        code="HP-311",
+        message="shop:route is too slow",
     )
     story.hear(ThoughtFailed(id="f", source="t", subject="c", data=data))
     (told,) = story.told("chain.routed")
     assert told["target_agent"] == "general"
-    assert told["reasoning"] == "the function failed (HP-311: shop:route is too slow): general takes it"
+    assert (
+        told["reasoning"]
+        == "the function failed (HP-311: shop:route is too slow): general takes it"
+    )
     assert story.chain.task.agent == "general"

@@ -1,4 +1,6 @@
-"""C12, C6: what the goal asks of tools and says against them is read once, merged, and asked of each call."""
+"""C12, C6: what the goal asks of tools and says against them is read once, merged, and asked of
+each call.
+"""
 
 from typing import Any
 
@@ -32,7 +34,9 @@ FIRST = Pattern(id="first", pattern="ask me", does=Does.ASK_BEFORE)
 WANTS = Pattern(id="wants", pattern="send", tools=("send", "tell"))
 
 
-def told(*patterns: Pattern, goal: str = "send it", policy: Policy | None = None, **task: Any) -> Story:
+def told(
+    *patterns: Pattern, goal: str = "send it", policy: Policy | None = None, **task: Any
+) -> Story:
     rules = policy or Policy(patterns=patterns)
     return Story(Task(**{"goal": goal, "style": Style.REACT, **task}), *TOOLS, policy=rules)
 
@@ -82,9 +86,16 @@ def test_c12_an_open_ended_task_reads_its_goal_before_any_data() -> None:
 
 @pytest.mark.parametrize(
     ("tools", "task"),
-    [((FIND, LOCKED), {}), (TOOLS, {"mode": Mode.OFF}), (TOOLS, {"bounds": ALL_LISTS}), (TOOLS, {"tools": ("find",)})],
+    [
+        ((FIND, LOCKED), {}),
+        (TOOLS, {"mode": Mode.OFF}),
+        (TOOLS, {"bounds": ALL_LISTS}),
+        (TOOLS, {"tools": ("find",)}),
+    ],
 )
-def test_c12_no_model_reads_where_nothing_is_to_be_read(tools: tuple[ToolSpec, ...], task: dict[str, Any]) -> None:
+def test_c12_no_model_reads_where_nothing_is_to_be_read(
+    tools: tuple[ToolSpec, ...], task: dict[str, Any]
+) -> None:
     story = Story(Task(goal="Find Ann", style=Style.REACT, **task), *tools)
     story.submit(read=False)
     assert story.chain.status is ChainStatus.EXECUTING
@@ -95,11 +106,13 @@ def test_c12_a_reading_names_tools_with_effects_that_are_open() -> None:
     assert nameable({tool.name: tool for tool in TOOLS}, Task(tools=("s*",))) == ["send"]
     agent = ToolSpec(name="agent", inside=("pay",), kind=ToolKind.AGENT)
     assert nameable({"agent": agent, "pay": PAY}, Task(tools=("x",))) == ["pay"]
-    story = reading(Bounds(required_tools=("find", "nothing", "secret", "send"), ask_before=("find",)))
+    story = reading(
+        Bounds(required_tools=("find", "nothing", "secret", "send"), ask_before=("find",))
+    )
     assert story.chain.bounds == ChainBounds(required_tools=by(GOAL, "send"))
 
 
-def test_c12_no_usable_reading_is_asked_for_once_more_and_then_nothing_is_due_and_each_effect_is_unasked() -> None:
+def test_c12_without_a_usable_reading_nothing_is_due_and_each_effect_is_unasked() -> None:
     story = told()
     story.submit(read=False)
     story.read(None)
@@ -120,12 +133,16 @@ def test_c12_a_thought_that_fails_is_no_usable_reading() -> None:
 
 def many() -> tuple[Story, Bounds]:
     names = [f"t{number}" for number in range(8)]
-    story = Story(Task(goal="do it", style=Style.REACT), *(spec(name, read_only=False) for name in names))
+    story = Story(
+        Task(goal="do it", style=Style.REACT), *(spec(name, read_only=False) for name in names)
+    )
     story.submit(read=False)
-    return story, Bounds(required_tools=tuple(names[:3]), optional_tools=tuple(names[3:]), forbidden=("t7",))
+    return story, Bounds(
+        required_tools=tuple(names[:3]), optional_tools=tuple(names[3:]), forbidden=("t7",)
+    )
 
 
-def test_c12_more_than_six_tools_are_asked_about_once_more_and_from_the_seventh_on_none_is_due_or_named() -> None:
+def test_c12_from_the_seventh_tool_on_none_is_due_or_named() -> None:
     story, read = many()
     story.read(read)
     assert story.thought.kind is ThoughtKind.BOUNDS
@@ -133,7 +150,9 @@ def test_c12_more_than_six_tools_are_asked_about_once_more_and_from_the_seventh_
     story.read(read)
     held = story.chain.bounds
     assert held is not None
-    assert [one.tools[0] for one in (*held.required_tools, *held.optional_tools)] == [f"t{n}" for n in range(6)]
+    assert [one.tools[0] for one in (*held.required_tools, *held.optional_tools)] == [
+        f"t{n}" for n in range(6)
+    ]
     assert held.forbidden == by(GOAL, "t7")
     assert asked(story, "t5") == []
 
@@ -154,7 +173,9 @@ def test_c12_the_first_readable_bounds_stand() -> None:
     story = told(style=Style.PLAN)
     story.submit()
     story.draft(None, "no plan", bounds=Bounds(forbidden=("pay",)))
-    story.draft(plan(Step(id="s", required_tools=("send",))), bounds=Bounds(required_tools=("pay",)))
+    story.draft(
+        plan(Step(id="s", required_tools=("send",))), bounds=Bounds(required_tools=("pay",))
+    )
     assert story.chain.bounds == ChainBounds(forbidden=by(GOAL, "pay"))
 
 
@@ -163,7 +184,9 @@ def test_c12_a_plan_without_a_reading_has_the_promises_of_patterns_and_submitter
     story.submit()
     story.draft(plan(Step(id="s", required_tools=("pay",))))
     [fault] = story.thought.corrections
-    assert fault.message.startswith('No step promises send or tell, which the goal ("send", pattern wants) requires.')
+    assert fault.message.startswith(
+        'No step promises send or tell, which the goal ("send", pattern wants) requires.'
+    )
     story.draft(plan(Step(id="s", one_of=("send", "tell"))))
     assert story.chain.status is ChainStatus.EXECUTING
 
@@ -192,21 +215,44 @@ def test_a_late_or_foreign_reading_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("given", "read", "patterns", "holds"),
     [
-        ({"required_tools": ("find",)}, Bounds(required_tools=("pay",)), (), {"required_tools": by(OWN, "find")}),
-        ({}, Bounds(required_tools=("send",), forbidden=("send",)), (), {"forbidden": by(GOAL, "send")}),
         (
-            {}, Bounds(required_tools=("send",), ask_before=("send",)), (),
+            {"required_tools": ("find",)},
+            Bounds(required_tools=("pay",)),
+            (),
+            {"required_tools": by(OWN, "find")},
+        ),
+        (
+            {},
+            Bounds(required_tools=("send",), forbidden=("send",)),
+            (),
+            {"forbidden": by(GOAL, "send")},
+        ),
+        (
+            {},
+            Bounds(required_tools=("send",), ask_before=("send",)),
+            (),
             {"required_tools": by(GOAL, "send"), "ask_before": by(GOAL, "send")},
         ),
         (
-            {"required_tools": ("send",)}, Bounds(forbidden=("send",)), (),
+            {"required_tools": ("send",)},
+            Bounds(forbidden=("send",)),
+            (),
             {"required_tools": by(OWN, "send"), "ask_before": by(GOAL, "send")},
         ),
-        ({"forbidden": ("send", "tell")}, Bounds(), (WANTS,), {"forbidden": by(OWN, "send") + by(OWN, "tell")}),
-        ({"optional_tools": ("send",)}, Bounds(ask_before=("send",)), (),
-         {"optional_tools": by(OWN, "send"), "ask_before": by(GOAL, "send")}),
+        (
+            {"forbidden": ("send", "tell")},
+            Bounds(),
+            (WANTS,),
+            {"forbidden": by(OWN, "send") + by(OWN, "tell")},
+        ),
+        (
+            {"optional_tools": ("send",)},
+            Bounds(ask_before=("send",)),
+            (),
+            {"optional_tools": by(OWN, "send"), "ask_before": by(GOAL, "send")},
+        ),
     ],
-)  # fmt: skip
+)
 def test_c12_per_tool_the_stricter_entry_wins(
     given: dict[str, Any], read: Bounds, patterns: tuple[Pattern, ...], holds: dict[str, Any]
 ) -> None:
@@ -229,7 +275,9 @@ def test_c6_a_forbidden_tool_is_refused_also_inside_of_a_skill() -> None:
         story.propose(call(tool))
         [fault] = story.thought.corrections
         assert (fault.violation, story.tools_called) == (Violation.NOT_ALLOWED, [])
-        assert fault.message == f"{tool} may not be called: the goal forbids it. Continue without it."
+        assert (
+            fault.message == f"{tool} may not be called: the goal forbids it. Continue without it."
+        )
 
 
 def test_c6_a_tool_under_ask_before_is_asked_about_also_inside_of_a_skill() -> None:
@@ -241,11 +289,16 @@ def test_c6_a_tool_under_ask_before_is_asked_about_also_inside_of_a_skill() -> N
 
 
 def test_c2_a_pattern_without_tools_asks_about_every_effect_and_no_lookup() -> None:
-    story = reading(Bounds(optional_tools=("send",)), goal="ask me, send it", policy=Policy(patterns=(FIRST,)))
+    story = reading(
+        Bounds(optional_tools=("send",)), goal="ask me, send it", policy=Policy(patterns=(FIRST,))
+    )
     assert asked(story, "find") == []
     story.result()
     assert asked(story, "send") == [ReasonKind.ASK_BEFORE]
-    assert 'the goal ("ask me", pattern first) wants to be asked.' in story.dispatches[-1].reasons[0].words
+    assert (
+        'the goal ("ask me", pattern first) wants to be asked.'
+        in story.dispatches[-1].reasons[0].words
+    )
 
 
 def test_c6_every_effect_is_asked_about_while_the_goal_has_conditions() -> None:
@@ -260,7 +313,9 @@ def test_c6_every_effect_is_asked_about_while_the_goal_has_conditions() -> None:
         story.result()
 
 
-@pytest.mark.parametrize(("tool", "unasked"), [("send", False), ("pay", True), ("find", False), ("tell", True)])
+@pytest.mark.parametrize(
+    ("tool", "unasked"), [("send", False), ("pay", True), ("find", False), ("tell", True)]
+)
 def test_c6_an_effect_that_nothing_names_is_unasked(tool: str, unasked: bool) -> None:
     story = reading(Bounds(optional_tools=("send",)))
     assert asked(story, tool) == ([ReasonKind.UNASKED] if unasked else [])
@@ -275,7 +330,8 @@ def test_c6_what_a_plan_promises_is_asked_for_unless_it_may_come_from_earlier_an
 
 
 @pytest.mark.parametrize(
-    ("rule", "runs", "refused"), [(Treatment.ASK, True, 0), (Treatment.ALLOW, True, 0), (Treatment.REFUSE, False, 1)]
+    ("rule", "runs", "refused"),
+    [(Treatment.ASK, True, 0), (Treatment.ALLOW, True, 0), (Treatment.REFUSE, False, 1)],
 )
 def test_c6_the_policy_says_what_happens_to_an_effect_that_nothing_names(
     rule: Treatment, runs: bool, refused: int
@@ -292,8 +348,12 @@ def approve(story: Story, reach: Reach | None = None) -> None:
     story.result()
 
 
-@pytest.mark.parametrize("read", [Bounds(ask_before=("send",)), Bounds(conditions=("at most two",)), Bounds()])
-@pytest.mark.parametrize(("reach", "again"), [(None, True), (Reach.CALL, True), (Reach.TOOL, False)])
+@pytest.mark.parametrize(
+    "read", [Bounds(ask_before=("send",)), Bounds(conditions=("at most two",)), Bounds()]
+)
+@pytest.mark.parametrize(
+    ("reach", "again"), [(None, True), (Reach.CALL, True), (Reach.TOOL, False)]
+)
 def test_c6_a_yes_holds_for_the_call_and_for_the_tool_where_the_person_says_so(
     read: Bounds, reach: Reach | None, again: bool
 ) -> None:
@@ -315,10 +375,16 @@ def test_c6_a_yes_to_a_destructive_tool_is_for_the_call_alone() -> None:
 @pytest.mark.parametrize(
     "lists", [{"ask_before": ("send",)}, {"forbidden": ("send",)}, {"conditions": ("at most two",)}]
 )
-@pytest.mark.parametrize(("mode", "own", "holds"), [
-    (Mode.STRICT, False, True), (Mode.STRICT, True, True), (Mode.ADVISORY, False, False),
-    (Mode.ADVISORY, True, True), (Mode.OFF, True, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "own", "holds"),
+    [
+        (Mode.STRICT, False, True),
+        (Mode.STRICT, True, True),
+        (Mode.ADVISORY, False, False),
+        (Mode.ADVISORY, True, True),
+        (Mode.OFF, True, False),
+    ],
+)
 def test_in_advisory_mode_the_submitters_bounds_hold_and_in_off_none(
     lists: dict[str, Any], mode: Mode, own: bool, holds: bool
 ) -> None:
@@ -345,7 +411,8 @@ def pressed(heard: str, *, corrected: bool = True, mode: Mode = Mode.STRICT) -> 
     story = Story(Task(goal="send it", mode=mode), *TOOLS, ASK)
     story.submit()
     story.draft(
-        plan(Step(id="s", required_tools=("send",), allowed_tools=("pay",))), bounds=Bounds(optional_tools=("pay",))
+        plan(Step(id="s", required_tools=("send",), allowed_tools=("pay",))),
+        bounds=Bounds(optional_tools=("pay",)),
     )
     if heard == "words":
         story.propose(call("askHuman", question="Send it?"))
@@ -400,7 +467,9 @@ def rephrased(read: Bounds) -> Story:
 
 
 def test_d3_a_persons_other_words_ask_for_nothing_of_the_old_goal() -> None:
-    story = rephrased(Bounds(required_tools=("send",), forbidden=("pay",), conditions=("at most two",)))
+    story = rephrased(
+        Bounds(required_tools=("send",), forbidden=("pay",), conditions=("at most two",))
+    )
     assert (story.thought.due, story.chain.bounds) == ((), ChainBounds())
     assert asked(story, "send") == [ReasonKind.UNASKED]
 
@@ -421,7 +490,9 @@ def test_d3_a_goal_that_is_rephrased_while_it_is_planned_is_read_anew() -> None:
     story.draft(None, "no plan", bounds=Bounds(forbidden=("send",)))
     story.answer(RequestKind.ESCALATION, Choice.REPHRASE, text="send it after all")
     assert story.chain.bounds is None
-    story.draft(plan(Step(id="s", required_tools=("send",))), bounds=Bounds(required_tools=("send",)))
+    story.draft(
+        plan(Step(id="s", required_tools=("send",))), bounds=Bounds(required_tools=("send",))
+    )
     assert asked(story, "send") == []
 
 

@@ -1,4 +1,6 @@
-"""Skills with steps (CONTRACT A): a call that a chain of its own carries out, and what each says to the other."""
+"""Skills with steps (CONTRACT A): a call that a chain of its own carries out, and what each says to
+the other.
+"""
 
 import json
 from typing import Any
@@ -22,7 +24,15 @@ from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern, Treatment
-from haltpoint.contracts.results import Confirmation, ErrorInfo, ErrorType, Metadata, NextAction, Outcome, Target
+from haltpoint.contracts.results import (
+    Confirmation,
+    ErrorInfo,
+    ErrorType,
+    Metadata,
+    NextAction,
+    Outcome,
+    Target,
+)
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
@@ -42,7 +52,12 @@ TELL = plan(
     tool_step("find", call("find", query={"$from": "input.who"})),
     tool_step(
         "send",
-        call("send", to={"$from": "find.data.id"}, content={"$from": "input.words"}, tags=[{"$from": "input.words"}]),
+        call(
+            "send",
+            to={"$from": "find.data.id"},
+            content={"$from": "input.words"},
+            tags=[{"$from": "input.words"}],
+        ),
         after=("find",),
     ),
 )
@@ -50,7 +65,9 @@ TELL = plan(
 
 def skill(name: str = "tell", steps: Plan = TELL, **more: Any) -> ToolSpec:
     given: dict[str, Any] = {"parameters": PARAMETERS, "may_clarify": True} | more
-    return ToolSpec(name=name, kind=ToolKind.SKILL, description="Tell somebody.", plan=steps, **given)
+    return ToolSpec(
+        name=name, kind=ToolKind.SKILL, description="Tell somebody.", plan=steps, **given
+    )
 
 
 def tools(*specs: ToolSpec) -> tuple[ToolSpec, ...]:
@@ -79,7 +96,11 @@ def below_of(story: Story, decision: Decision) -> Story:
     (order,) = outputs(decision, StartChild)
     child = Story(order.task, *story.world.tools.values(), policy=story.world.policy)
     child.first = child.chain = Chain(
-        order.action.child, order.task, created_at=story.now, updated_at=story.now, deadline=order.deadline
+        order.action.child,
+        order.task,
+        created_at=story.now,
+        updated_at=story.now,
+        deadline=order.deadline,
     )
     child.submit()
     return child
@@ -93,7 +114,10 @@ def tell_parent(story: Story, child: Story) -> Decision:
 
 def hear_of(story: Story, said: Report) -> Decision:
     data = ToolCompleted.Data(action_id=said.action_id, outcome=said.outcome, known=said.known)
-    return story.hear(ToolCompleted(id=f"{said.action_id}/child/done", source="t", subject="c", data=data), said.data)
+    return story.hear(
+        ToolCompleted(id=f"{said.action_id}/child/done", source="t", subject="c", data=data),
+        said.data,
+    )
 
 
 def calling(name: str = "tell", **arguments: Any) -> Story:
@@ -102,11 +126,18 @@ def calling(name: str = "tell", **arguments: Any) -> Story:
     return story
 
 
-# ---- ids ------------------------------------------------------------------------------------------------------------
+# ---- ids
+# --------------------------------------------------------------------------------------------------
 
 
-@given(st.from_regex(r"[0-9a-f]{32}", fullmatch=True), st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True), st.data())
-def test_a_childs_id_names_its_parents_action_and_lies_in_its_partition(root: str, step: str, data: Any) -> None:
+@given(
+    st.from_regex(r"[0-9a-f]{32}", fullmatch=True),
+    st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True),
+    st.data(),
+)
+def test_a_childs_id_names_its_parents_action_and_lies_in_its_partition(
+    root: str, step: str, data: Any
+) -> None:
     number = data.draw(st.integers(1, 999))
     action = f"{root}.{step}.{number}"
     child = child_id(action)
@@ -118,7 +149,8 @@ def test_a_childs_id_names_its_parents_action_and_lies_in_its_partition(root: st
     assert action_of(root) is None
 
 
-# ---- templates ------------------------------------------------------------------------------------------------------
+# ---- templates
+# --------------------------------------------------------------------------------------------------
 
 
 def test_arguments_are_put_into_the_steps_and_those_left_out_are_left_out() -> None:
@@ -129,7 +161,10 @@ def test_arguments_are_put_into_the_steps_and_those_left_out_are_left_out() -> N
         "content": "late",
         "tags": ["late"],
     }
-    assert fill(TELL, {"who": "John"}).steps[1].actions[0].arguments == {"to": {"$from": "find.data.id"}, "tags": []}
+    assert fill(TELL, {"who": "John"}).steps[1].actions[0].arguments == {
+        "to": {"$from": "find.data.id"},
+        "tags": [],
+    }
 
 
 @pytest.mark.parametrize(
@@ -181,18 +216,27 @@ def test_a_skill_of_tools_that_read_or_repeat_may_say_so() -> None:
     poll = spec("poll", repeats=True)
     beep = spec("beep", read_only=False, repeats=True)
     assert declared(plan(tool_step("a", call("poll"))), poll, read_only=True) == ""
-    assert declared(plan(tool_step("a", call("poll"), call("beep"))), poll, beep, repeats=True) == ""
+    assert (
+        declared(plan(tool_step("a", call("poll"), call("beep"))), poll, beep, repeats=True) == ""
+    )
 
 
 def test_no_model_calls_a_skill_that_declares_less_by_the_tools_of_all_workers() -> None:
     wipes = skill("wipes", plan(tool_step("a", call("wipe"))))
-    found = {one.name: one for one in tools(ToolSpec(name="wipe", destructive=True), wipes, FIND, SEND, skill())}
+    found = {
+        one.name: one
+        for one in tools(ToolSpec(name="wipe", destructive=True), wipes, FIND, SEND, skill())
+    }
     assert (found["wipes"].internal, found["tell"].internal, found["find"]) == (True, False, FIND)
 
 
 LETTER = ToolSpec(
     name="post",
-    provenance={"letter.to": ("find.id",), "copies[].to": ("find.all[].id", "goal"), "tags": ("find.tags[]",)},
+    provenance={
+        "letter.to": ("find.id",),
+        "copies[].to": ("find.all[].id", "goal"),
+        "tags": ("find.tags[]",),
+    },
     targets=("whom", "letters[].at"),
 )
 
@@ -228,9 +272,16 @@ def test_c13_an_argument_of_a_skill_is_marked_as_what_it_becomes(
         (
             {"copies": [{"to": {"$from": "input.who"}}]},
             {"provenance": {"who": ("find.all[].id", "find.name")}},
-            "becomes copies[].to of post, which comes from find.all[].id or the user's words; write `origins: {who",
+            (
+                "becomes copies[].to of post, which comes from find.all[].id or the user's "
+                "words; write `origins: {who"
+            ),
         ),
-        ({"letter": {"to": {"$from": "input.who"}}}, {"targets": ("who",)}, "write `origins: {who: [...]}`"),
+        (
+            {"letter": {"to": {"$from": "input.who"}}},
+            {"targets": ("who",)},
+            "write `origins: {who: [...]}`",
+        ),
         (
             {"whom": {"$from": "input.who"}},
             {"targets": ("words",)},
@@ -239,12 +290,16 @@ def test_c13_an_argument_of_a_skill_is_marked_as_what_it_becomes(
         ({"whom": {"$from": "input.who"}}, {"targets": ("who.mail",)}, "write `targets: [who]`"),
     ],
 )
-def test_c13_another_mark_is_not_enough(arguments: dict[str, Any], marks: dict[str, Any], words: str) -> None:
+def test_c13_another_mark_is_not_enough(
+    arguments: dict[str, Any], marks: dict[str, Any], words: str
+) -> None:
     assert words in declared(posting(arguments), LETTER, **marks)
 
 
 def test_c6_an_argument_that_becomes_two_things_needs_an_origin_that_both_take() -> None:
-    """What was found as a person is not proved to be a page: held to the first origin only, it would pass as one."""
+    """What was found as a person is not proved to be a page: held to the first origin only, it
+    would pass as one.
+    """
     publish = ToolSpec(name="publish", provenance={"page": ("pages.id",)})
     who = {"$from": "input.who"}
     both = plan(tool_step("a", call("send", to=who)), tool_step("b", call("publish", page=who)))
@@ -266,7 +321,9 @@ def test_c6_an_argument_that_becomes_two_things_needs_an_origin_that_both_take()
         {"whom": {"$from": "find.data.mail"}},
     ],
 )
-def test_c6_what_the_author_wrote_and_what_an_origin_gives_needs_no_mark(arguments: dict[str, Any]) -> None:
+def test_c6_what_the_author_wrote_and_what_an_origin_gives_needs_no_mark(
+    arguments: dict[str, Any],
+) -> None:
     assert declared(posting(arguments), LETTER) == ""
 
 
@@ -275,7 +332,9 @@ READS = tool_step("a", call("mail"))
 
 
 @pytest.mark.parametrize("foreign", [("mails[].sender",), ("",)])
-def test_c13_a_skill_says_that_strangers_write_what_its_tools_say_they_write(foreign: tuple[str, ...]) -> None:
+def test_c13_a_skill_says_that_strangers_write_what_its_tools_say_they_write(
+    foreign: tuple[str, ...],
+) -> None:
     assert declared(plan(READS), MAIL, foreign=foreign) == ""
     assert declared(plan(READS), MAIL) == "foreign: mail says so; say so, too"
 
@@ -295,16 +354,25 @@ def posting(arguments: dict[str, Any]) -> Plan:
         tool_step("mixed", call("find", query="a"), call("echo", words={"$from": "input.who"})),
         tool_step("echo", call("echo", words={"$from": "input.who"})),
         tool_step("person", call("askHuman", question="Who?")),
-        tool_step("post", ProposedCall(tool="post", arguments=arguments), after=("find", "mixed", "echo", "person")),
+        tool_step(
+            "post",
+            ProposedCall(tool="post", arguments=arguments),
+            after=("find", "mixed", "echo", "person"),
+        ),
     )
 
 
-# ---- a call and its chain -------------------------------------------------------------------------------------------
+# ---- a call and its chain
+# -------------------------------------------------------------------------------------------
 
 
 def test_a_call_of_a_skill_begins_a_chain_and_its_end_is_the_receipt() -> None:
     task = msgspec.structs.replace(
-        literal_task(1, "tell", who="John", words="late"), tenant="t", user="u", context={"a": 1}, conversation_id="k"
+        literal_task(1, "tell", who="John", words="late"),
+        tenant="t",
+        user="u",
+        context={"a": 1},
+        conversation_id="k",
     )
     story = Story(task, *TOOLS)
     story.submit()
@@ -342,7 +410,11 @@ def test_a_childs_fault_is_its_tools_fault(kind: ErrorType) -> None:
     child.result(msgspec.structs.replace(failed(), error=fault))
     (said,) = outputs(child.last, Report)
     error = said.outcome.error
-    assert (error.error_type, error.message, error.recoverable) == (kind, "nobody", kind is ErrorType.NOT_FOUND)
+    assert (error.error_type, error.message, error.recoverable) == (
+        kind,
+        "nobody",
+        kind is ErrorType.NOT_FOUND,
+    )
     assert error.no_effect is None, "the call before it may have had one"
     assert said.outcome.metadata.action_id == "c.s1.1", "nobody typed it (C6)"
     tell_parent(story, child)
@@ -354,7 +426,10 @@ def test_a_child_that_fails_of_itself_is_a_fault_that_cannot_be_recovered_from()
     child = below(story)
     child.due(at=story.chain.deadline)
     (said,) = outputs(child.last, Report)
-    assert (said.outcome.error.error_type, said.outcome.error.recoverable) == (ErrorType.SERVER, False)
+    assert (said.outcome.error.error_type, said.outcome.error.recoverable) == (
+        ErrorType.SERVER,
+        False,
+    )
 
 
 def test_a_skill_whose_tools_are_not_there_fails_with_all_faults() -> None:
@@ -372,7 +447,10 @@ def test_a_person_who_stops_the_child_denies_the_call() -> None:
     child.answer(RequestKind.CLARIFICATION, Choice.ABORT, request="c~s1-1.r1")
     (said,) = outputs(child.last, Report)
     assert said.outcome.error.error_type is ErrorType.DENIED
-    assert (said.outcome.error.suggestion, said.outcome.instruction_for_ai) == (None, "Do not retry this call.")
+    assert (said.outcome.error.suggestion, said.outcome.instruction_for_ai) == (
+        None,
+        "Do not retry this call.",
+    )
     tell_parent(story, child)
     assert story.final_facts == ["chain.failed"]
 
@@ -389,7 +467,9 @@ def test_r1_whatever_ends_the_parent_cancels_the_child_once(end: str) -> None:
         story.lose("c.s1.1/child/done")
     (order,) = outputs(story.last, CancelChild)
     assert order.chain_id == "c~s1-1"
-    assert len(story.final_facts) == int(end != "cancel"), "one that is cancelled waits for the child"
+    assert len(story.final_facts) == int(end != "cancel"), (
+        "one that is cancelled waits for the child"
+    )
     child.cancel(order.reason)
     assert child.final_facts == ["chain.cancelled"]
     tell_parent(story, child)
@@ -398,7 +478,10 @@ def test_r1_whatever_ends_the_parent_cancels_the_child_once(end: str) -> None:
 
 
 def test_an_end_after_the_receipt_cancels_nobody() -> None:
-    two = plan(tool_step("a", call("tell", who="John")), tool_step("b", call("find", query="x"), after=("a",)))
+    two = plan(
+        tool_step("a", call("tell", who="John")),
+        tool_step("b", call("find", query="x"), after=("a",)),
+    )
     story = Story(Task(plan=two), *TOOLS)
     story.submit()
     child = below(story)
@@ -445,9 +528,14 @@ def test_i1_the_actions_of_a_skill_count_against_the_parents_budget_when_it_has_
 
 def test_arguments_from_results_cannot_become_references() -> None:
     loose = skill(
-        "loose", plan(tool_step("a", call("find", query={"$from": "input.x"}))), parameters={"properties": {"x": {}}}
+        "loose",
+        plan(tool_step("a", call("find", query={"$from": "input.x"}))),
+        parameters={"properties": {"x": {}}},
     )
-    steps = plan(tool_step("a", call("find")), tool_step("b", call("loose", x={"$from": "a.data.x"}), after=("a",)))
+    steps = plan(
+        tool_step("a", call("find")),
+        tool_step("b", call("loose", x={"$from": "a.data.x"}), after=("a",)),
+    )
     story = Story(Task(plan=steps), *tools(FIND, loose))
     story.submit()
     story.result(data=json.dumps({"x": {"$from": "find.data.secret"}}))
@@ -456,28 +544,36 @@ def test_arguments_from_results_cannot_become_references() -> None:
     assert outputs(story.last, StartChild) == []
 
 
-# ---- hooks ----------------------------------------------------------------------------------------------------------
+# ---- hooks
+# --------------------------------------------------------------------------------------------------
 
 
 def hooked(task: Task | None = None) -> Story:
     story = Story(
-        task or literal_task(1, "tell", who="John", words="late"), *tools(FIND, SEND, skill(hooks=("rules:quiet",)))
+        task or literal_task(1, "tell", who="John", words="late"),
+        *tools(FIND, SEND, skill(hooks=("rules:quiet",))),
     )
     story.submit()
     return story
 
 
-def test_h1_a_skill_with_hooks_goes_to_a_worker_first_and_begins_with_the_arguments_that_they_left() -> None:
+def test_h1_a_skill_with_hooks_goes_to_a_worker_first_and_begins_with_what_they_left() -> None:
     story = hooked()
     assert outputs(story.last, StartChild) == []
-    assert (story.action.tool, story.action.child, story.dispatches[-1].spec.repeatable) == ("tell", "", True)
+    assert (story.action.tool, story.action.child, story.dispatches[-1].spec.repeatable) == (
+        "tell",
+        "",
+        True,
+    )
     passed = story.result(data='{"arguments":{"who":"John","words":"later"}}')
     order = started(story)
     assert (order.again, order.action.child) == (True, "c~s1-1")
     assert order.task.plan is not None
     assert order.task.plan.steps[1].actions[0].arguments["content"] == "later"
     assert story.told("action.completed") == [], "nothing has come of it yet"
-    assert story.result(data='{"arguments":{"who":"John"}}') == Decision(story.chain), "the worker said so before"
+    assert story.result(data='{"arguments":{"who":"John"}}') == Decision(story.chain), (
+        "the worker said so before"
+    )
     child = below_of(story, passed)
     child.result(data='{"id":"john"}')
     child.result()
@@ -495,9 +591,14 @@ def test_h1_a_hook_that_refuses_a_skill_fails_it_and_nothing_begins() -> None:
 def test_h2_a_hook_that_asks_is_asked_again_with_the_approval() -> None:
     story = hooked()
     question = Confirmation(action="tell", target=Target(id="t"), message="It is late.", digest="d")
-    story.result(Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=question))
+    story.result(
+        Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=question)
+    )
     story.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
-    assert (story.dispatches[-1].approval, story.action.attempt) == (Approval(digest="d", by="ann"), 2)
+    assert (story.dispatches[-1].approval, story.action.attempt) == (
+        Approval(digest="d", by="ann"),
+        2,
+    )
     passed = story.result(data='{"arguments":{"who":"John"}}')
     child = below_of(story, passed)
     child.cancel()
@@ -505,7 +606,9 @@ def test_h2_a_hook_that_asks_is_asked_again_with_the_approval() -> None:
     assert story.final_facts == ["chain.failed"]
 
 
-@pytest.mark.parametrize("arguments", [{"who": 5}, {}, {"who": "x", "more": 1}, {"who": {"$from": "a.data.x"}}])
+@pytest.mark.parametrize(
+    "arguments", [{"who": 5}, {}, {"who": "x", "more": 1}, {"who": {"$from": "a.data.x"}}]
+)
 def test_what_hooks_leave_is_checked_again(arguments: dict[str, Any]) -> None:
     story = hooked()
     story.result(data=json.dumps({"arguments": arguments}))
@@ -563,7 +666,9 @@ def test_hooks_that_let_a_skill_pass_after_the_deadline_begin_nothing() -> None:
 
 def test_a_skill_whose_filled_steps_are_too_large_is_not_begun() -> None:
     often = {f"p{n}": {"$from": "input.x"} for n in range(6)}
-    loose = skill("loose", plan(tool_step("a", call("find", **often))), parameters={"properties": {"x": {}}})
+    loose = skill(
+        "loose", plan(tool_step("a", call("find", **often))), parameters={"properties": {"x": {}}}
+    )
     story = Story(literal_task(1, "loose", x="y" * 60_000), *tools(FIND, loose))
     story.submit()
 
@@ -575,15 +680,24 @@ def test_a_skill_whose_filled_steps_are_too_large_is_not_begun() -> None:
 def test_what_a_template_says_itself_stays_as_it_is() -> None:
     steps = plan(tool_step("a", call("find", ids=[1, {"deep": ["x", None]}], n=7)))
 
-    assert fill(steps, {}).steps[0].actions[0].arguments == {"ids": [1, {"deep": ["x", None]}], "n": 7}
+    assert fill(steps, {}).steps[0].actions[0].arguments == {
+        "ids": [1, {"deep": ["x", None]}],
+        "n": 7,
+    }
 
 
-# ---- a model that calls skills --------------------------------------------------------------------------------------
+# ---- a model that calls skills
+# --------------------------------------------------------------------------------------
 
 
 def passing(**more: Any) -> ToolSpec:
     """A skill that sends to an id that it is given."""
-    return skill("passes", plan(tool_step("a", call("send", to=WHO))), provenance={"who": ("find.id",)}, **more)
+    return skill(
+        "passes",
+        plan(tool_step("a", call("send", to=WHO))),
+        provenance={"who": ("find.id",)},
+        **more,
+    )
 
 
 def asked(*specs: ToolSpec, allowed: tuple[str, ...] = (), **more: Any) -> Story:
@@ -608,7 +722,9 @@ def test_c6_a_model_cannot_hand_a_made_up_id_to_a_tool_by_way_of_a_skill() -> No
 
 def test_c6_a_model_cannot_write_references_into_a_skill() -> None:
     loose = skill(
-        "loose", plan(tool_step("a", call("find", query={"$from": "input.x"}))), parameters={"properties": {"x": {}}}
+        "loose",
+        plan(tool_step("a", call("find", query={"$from": "input.x"}))),
+        parameters={"properties": {"x": {}}},
     )
     story = asked(FIND, loose, allowed=("loose",))
     story.propose(call("loose", x={"$from": "a.data.secret"}))
@@ -632,7 +748,8 @@ def test_a_model_tries_something_else_when_the_childs_fault_can_be_recovered_fro
     assert story.statuses == {"do": "completed"}
 
 
-# ---- what a skill has receipts of (F1) ------------------------------------------------------------------------------
+# ---- what a skill has receipts of (F1)
+# ------------------------------------------------------------------------------
 
 COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 AT_ONCE = plan(Step(id="do", actions=(call("find", query=WHO), call("send", to=WHO))))
@@ -658,16 +775,30 @@ def test_c3_a_call_of_a_skill_that_never_ran_keeps_no_promise() -> None:
     assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
 
 
-# ---- any order ------------------------------------------------------------------------------------------------------
+# ---- any order
+# --------------------------------------------------------------------------------------------------
 
 _EVENTS = st.sampled_from(
-    ["child ok", "child fails", "child asks", "answer", "cancel parent", "cancel child", "due", "again"]
+    [
+        "child ok",
+        "child fails",
+        "child asks",
+        "answer",
+        "cancel parent",
+        "cancel child",
+        "due",
+        "again",
+    ]
 )
 
 
 @given(st.lists(_EVENTS, max_size=14))
-def test_r1_parent_and_child_each_end_once_whatever_happens_in_between(happenings: list[str]) -> None:
-    """Both in one partition, messages in any order and twice: nothing is left waiting for an end that has been."""
+def test_r1_parent_and_child_each_end_once_whatever_happens_in_between(
+    happenings: list[str],
+) -> None:
+    """Both in one partition, messages in any order and twice: nothing is left waiting for an end
+    that has been.
+    """
     story = calling()
     child = below(story)
     mail: list[tuple[Story, Any]] = []
@@ -693,7 +824,9 @@ def test_r1_parent_and_child_each_end_once_whatever_happens_in_between(happening
             case "answer":
                 post(
                     child.answer(
-                        RequestKind.CLARIFICATION, option="john", request=f"{child.chain.id}.r{child.chain.asked}"
+                        RequestKind.CLARIFICATION,
+                        option="john",
+                        request=f"{child.chain.id}.r{child.chain.asked}",
                     )
                 )
             case "cancel parent":
@@ -728,7 +861,11 @@ def test_c13_a_skill_does_not_wash_what_strangers_write() -> None:
     mailout = spec("mailout", read_only=False, targets=("to",))
     inbox = skill("inbox", plan(READS), parameters={"type": "object"}, foreign=MAIL.foreign)
     free = Policy(unasked_effects=Treatment.ALLOW)
-    story = Story(Task(goal="Answer the last mail", style=Style.REACT), *tools(MAIL, inbox, mailout), policy=free)
+    story = Story(
+        Task(goal="Answer the last mail", style=Style.REACT),
+        *tools(MAIL, inbox, mailout),
+        policy=free,
+    )
     story.submit()
     story.propose(call("inbox"))
     child = below(story)

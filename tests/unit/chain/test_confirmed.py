@@ -1,4 +1,6 @@
-"""CONTRACT B7: `confirmed` is set by the runtime alone; a model's word for it is dropped, a plan's is refused."""
+"""CONTRACT B7: `confirmed` is set by the runtime alone; a model's word for it is dropped, a plan's
+is refused.
+"""
 
 from typing import Any
 
@@ -19,11 +21,17 @@ FORM: dict[str, Any] = {
     "additionalProperties": False,
 }
 DELETE = spec("delete", read_only=False, parameters=FORM)
-BOOK = spec("book", read_only=False, parameters={**FORM, "properties": {**FORM["properties"], "confirmed": {}}})
+BOOK = spec(
+    "book",
+    read_only=False,
+    parameters={**FORM, "properties": {**FORM["properties"], "confirmed": {}}},
+)
 SURE = Outcome(
     success=True,
     next_action=NextAction.CONFIRMATION_NEEDED,
-    confirmation=Confirmation(action="delete", target=Target(id="a"), message="Delete it?", digest="abc"),
+    confirmation=Confirmation(
+        action="delete", target=Target(id="a"), message="Delete it?", digest="abc"
+    ),
 )
 
 
@@ -79,4 +87,7 @@ def test_c1_a_literal_plan_that_brings_confirmed_is_refused_with_the_reason() ->
 
     assert told.chain.status is ChainStatus.FAILED
     assert told.chain.end.error is not None
-    assert "leave out confirmed: it is set only when a person has approved this call" in told.chain.end.error.message
+    assert (
+        "leave out confirmed: it is set only when a person has approved this call"
+        in told.chain.end.error.message
+    )

@@ -24,7 +24,10 @@ SEND = spec(
     "send_message",
     read_only=False,
     description="Send message. It goes out at once.",
-    parameters={"type": "object", "properties": {"to": TEXT, "content": TEXT, "copies": {"default": 1}}},
+    parameters={
+        "type": "object",
+        "properties": {"to": TEXT, "content": TEXT, "copies": {"default": 1}},
+    },
     result_schema={"type": "object", "properties": {"name": TEXT}},
     targets=("to",),
 )
@@ -36,7 +39,12 @@ def line(tool: ToolSpec, data: str = "{}", **arguments: Any) -> str:
 
 
 def test_f1_the_authors_words_are_filled_from_arguments_defaults_and_data() -> None:
-    said = line(SAYS, '{"name": "Jane", "content": "never: an argument goes first"}', to="u1", content="hello")
+    said = line(
+        SAYS,
+        '{"name": "Jane", "content": "never: an argument goes first"}',
+        to="u1",
+        content="hello",
+    )
     assert said == 'Message to "Jane": "hello" (1×, {free})'
 
 
@@ -74,18 +82,27 @@ def test_f1_without_words_the_name_and_the_arguments_are_told() -> None:
         ("x" * 99, f'"{"x" * (MOST_SHOWN - 1)}…"'),
     ],
 )
-def test_f1_a_value_is_one_quoted_line_without_secrets_and_without_anything_hidden(value: Any, shown: str) -> None:
+def test_f1_a_value_is_one_quoted_line_without_secrets_and_without_anything_hidden(
+    value: Any, shown: str
+) -> None:
     assert line(SAYS, content=value) == f"Message to …: {shown} (1×, {{free}})"
 
 
 def test_f1_what_is_named_like_a_secret_is_starred_whatever_it_holds() -> None:
-    login = spec("log_in", parameters={"type": "object", "properties": {"password": TEXT}}, says="With {password}")
+    login = spec(
+        "log_in",
+        parameters={"type": "object", "properties": {"password": TEXT}},
+        says="With {password}",
+    )
     assert line(login, password='ab" and c') == "With ***"
     assert line(spec("log_in"), api_key="ab cd") == "Log in: api_key ***"
 
 
 def test_f1_a_line_has_an_end() -> None:
-    said = line(spec("long", says="{a}" * 40, parameters={"type": "object", "properties": {"a": TEXT}}), a="x" * 80)
+    said = line(
+        spec("long", says="{a}" * 40, parameters={"type": "object", "properties": {"a": TEXT}}),
+        a="x" * 80,
+    )
     assert (len(said), said[-1]) == (1000, "…")
 
 
@@ -97,7 +114,11 @@ def test_f1_a_line_has_an_end() -> None:
         ({"targets": ("to", "email")}, {"to": "", "email": "a@b.de"}, "a@b.de"),
         ({"targets": ("recipients",)}, {"recipients": ["a@b.de", "c@d.de"]}, "a@b.de, c@d.de"),
         ({"targets": ("letters[].to",)}, {"letters": []}, None),
-        ({"provenance": {"whom.id": ("find.id",), "door": ("find.door",)}}, {"whom": {"id": 1}, "door": "d"}, "d"),
+        (
+            {"provenance": {"whom.id": ("find.id",), "door": ("find.door",)}},
+            {"whom": {"id": 1}, "door": "d"},
+            "d",
+        ),
         ({"targets": ("to",)}, {"name": "x"}, None),
     ],
 )
@@ -110,26 +131,36 @@ def test_f1_the_target_is_the_first_marked_parameter_that_is_given(
 
 
 def test_f1_only_an_effect_of_its_own_is_a_deed() -> None:
-    """To read, to ask a person and to have a chain carry a skill out change nothing; an unknown tool may have."""
+    """To read, to ask a person and to have a chain carry a skill out change nothing; an unknown
+    tool may have.
+    """
     skill = spec("tell", read_only=False, plan=plan(Step(id="a")))
-    assert [deed_of(one, "{}", "{}") for one in (spec("look"), built_in.HUMAN_SPEC, skill)] == [None] * 3
+    assert [deed_of(one, "{}", "{}") for one in (spec("look"), built_in.HUMAN_SPEC, skill)] == [
+        None
+    ] * 3
     assert deed_of(World().spec("gone"), "", "") == DeedWords(says="Gone")
 
 
-# ---- receipts that a person completes -------------------------------------------------------------------------------
+# ---- receipts that a person completes
+# -------------------------------------------------------------------------------
 
 
 def test_e5_what_a_person_says_has_happened_is_a_deed_of_theirs() -> None:
     """With the arguments that ran, not those that were asked for."""
     told = Story(literal_task(1, "send_message", to="u1", content="hello"), SAYS)
     told.submit()
-    doubt = msgspec.structs.replace(failed(ErrorType.IN_DOUBT), metadata=Metadata(arguments='{"content":"HELLO"}'))
+    doubt = msgspec.structs.replace(
+        failed(ErrorType.IN_DOUBT), metadata=Metadata(arguments='{"content":"HELLO"}')
+    )
     told.result(doubt)
     told.answer(RequestKind.IN_DOUBT, Choice.HAPPENED, value={"name": "Jane"})
     (resolved,) = told.resolved
     assert resolved.action.outcome is not None
     metadata = resolved.action.outcome.metadata
-    assert (metadata.by, metadata.deed) == ("ann", DeedWords(says='Message to "Jane": "HELLO" (1×, {free})'))
+    assert (metadata.by, metadata.deed) == (
+        "ann",
+        DeedWords(says='Message to "Jane": "HELLO" (1×, {free})'),
+    )
 
 
 def test_b4_a_choice_completes_a_lookup_which_is_none() -> None:
@@ -139,7 +170,10 @@ def test_b4_a_choice_completes_a_lookup_which_is_none() -> None:
     told.answer(RequestKind.CLARIFICATION, option="a")
     (resolved,) = told.resolved
     assert resolved.action.outcome is not None
-    assert (resolved.action.outcome.metadata.by, resolved.action.outcome.metadata.deed) == ("ann", None)
+    assert (resolved.action.outcome.metadata.by, resolved.action.outcome.metadata.deed) == (
+        "ann",
+        None,
+    )
 
 
 def test_d3_a_result_given_by_hand_is_a_deed_of_the_person() -> None:
@@ -153,7 +187,8 @@ def test_d3_a_result_given_by_hand_is_a_deed_of_the_person() -> None:
     assert (outcome.metadata.by, outcome.metadata.deed) == ("ann", DeedWords(says="Send message"))
 
 
-# ---- what was not done -----------------------------------------------------------------------------------------------
+# ---- what was not done
+# -----------------------------------------------------------------------------------------------
 
 FIND = spec("find")
 
@@ -218,7 +253,9 @@ def test_f1_what_a_step_promised_and_did_not_keep_is_not_done_at_every_end(
 
 
 @pytest.mark.parametrize("end", [cancelled, too_late])
-def test_f1_what_an_open_ended_task_required_is_not_done_at_every_end(end: Callable[[Story], None]) -> None:
+def test_f1_what_an_open_ended_task_required_is_not_done_at_every_end(
+    end: Callable[[Story], None],
+) -> None:
     told = Story(Task(goal="pay her and tell", style=Style.REACT), FIND, PAY, SMS)
     told.submit(read=False)
     told.read(Bounds(required_tools=("pay", "sms")))

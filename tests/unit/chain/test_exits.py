@@ -1,4 +1,6 @@
-"""The honest exits in plain words (C11): words behind an error end a step, and a question goes to a person."""
+"""The honest exits in plain words (C11): words behind an error end a step, and a question goes to a
+person.
+"""
 
 from typing import Any
 
@@ -37,7 +39,13 @@ WHICH = "There are two Johns. Which one do you mean?"
 
 
 def told(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
-    story = Story(door(Task).validate_python({"goal": "tell John", **task}), LOOKUP, SEND, ASK_HUMAN, policy=policy)
+    story = Story(
+        door(Task).validate_python({"goal": "tell John", **task}),
+        LOOKUP,
+        SEND,
+        ASK_HUMAN,
+        policy=policy,
+    )
     story.submit()
     if steps:
         story.draft(plan(*steps))
@@ -46,7 +54,9 @@ def told(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
 
 def question(story: Story, words: str) -> None:
     """The model asks in place of a plan."""
-    data = PlanDrafted.Data(thought_id=story.thought.thought_id, fault="there is no plan", question=words)
+    data = PlanDrafted.Data(
+        thought_id=story.thought.thought_id, fault="there is no plan", question=words
+    )
     story.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
 
 
@@ -98,18 +108,20 @@ def test_c4_a_question_that_nothing_waits_for_is_the_result() -> None:
 
 
 def test_c4_a_draft_that_ends_in_a_question_is_no_question_to_a_person() -> None:
-    story = told(Step(id="draft"), Step(id="send", required_tools=("send",), dependencies=("draft",)))
+    story = told(
+        Step(id="draft"), Step(id="send", required_tools=("send",), dependencies=("draft",))
+    )
     story.propose(content="Hi Bob,\nwhen do you have time?")
     assert (story.statuses["draft"], story.questions) == ("completed", [])
 
 
-def test_c11_a_question_in_an_open_ended_task_that_still_owes_what_was_asked_for_goes_to_a_person() -> None:
+def test_c11_a_question_in_an_open_ended_task_that_owes_a_call_goes_to_a_person() -> None:
     story = told(style="react", policy=SENDING)
     story.propose(content=WHICH)
     assert story.chain.status is ChainStatus.AWAITING_INPUT
 
 
-def test_c11_a_question_in_place_of_a_plan_goes_to_a_person_whose_words_then_belong_to_the_goal() -> None:
+def test_c11_a_question_in_place_of_a_plan_goes_to_a_person_whose_words_join_the_goal() -> None:
     story = told()
     first = story.thought
     question(story, WHICH)
@@ -158,8 +170,12 @@ def test_c11_after_an_answer_in_its_step_words_that_ask_are_no_question_any_more
 
 
 def at_send(*, mode: str = "strict", data: str = "{}", **step: Any) -> Story:
-    """A plan whose first step has looked something up, with this result; now it is the turn of the step that sends."""
-    story = told(FIND, Step(id="send", required_tools=("send",), dependencies=("find",), **step), mode=mode)
+    """A plan whose first step has looked something up, with this result; now it is the turn of the
+    step that sends.
+    """
+    story = told(
+        FIND, Step(id="send", required_tools=("send",), dependencies=("find",), **step), mode=mode
+    )
     story.propose(call("lookup", query="overdue"))
     story.result(data=data)
     return story
@@ -189,7 +205,9 @@ def test_c11_a_step_behind_a_reading_that_was_not_struck_is_skipped(outcome: str
         ('{"ids": ["a"]}', False), ('{"count": 3}', False),
     ],
 )  # fmt: skip
-def test_c11_a_step_that_was_struck_is_skipped_behind_an_empty_reading_alone(data: str, left_out: bool) -> None:
+def test_c11_a_step_that_was_struck_is_skipped_behind_an_empty_reading_alone(
+    data: str, left_out: bool
+) -> None:
     """A lazy model behind a lookup: what was found is no reason."""
     story = at_send(data=data)
     story.propose(content="I do not want to.")
@@ -227,7 +245,10 @@ def test_c11_strict_asks_a_person_once_and_their_yes_leaves_the_step_out() -> No
     story.end("It is late.", "not_needed")
     [asked] = story.questions
     assert (asked.request.kind, asked.request.action_id) == (RequestKind.LEAVE_OUT, "c.send.1")
-    assert asked.request.question == "The model wants to end step 'send' without send (not_needed): It is late."
+    assert (
+        asked.request.question
+        == "The model wants to end step 'send' without send (not_needed): It is late."
+    )
     story.answer(RequestKind.LEAVE_OUT, Choice.ACCEPT)
 
     assert ended(story) == ("skipped", False)
@@ -241,7 +262,9 @@ def test_c11_after_insist_the_end_of_the_step_is_a_strike() -> None:
     story.end("It is late.", "not_needed")
     story.answer(RequestKind.LEAVE_OUT, Choice.INSIST, text="do it")
 
-    assert story.chain.actions["c.send.1"].data == ('{"answer":"A person insists on it: do it","said":"do it"}')
+    assert story.chain.actions["c.send.1"].data == (
+        '{"answer":"A person insists on it: do it","said":"do it"}'
+    )
     assert story.thought.receipts == ("c.send.1",)
     story.end("It is late.", "not_needed")
     assert [one.violation for one in story.thought.corrections] == [Violation.UNFOUNDED_END]
@@ -306,7 +329,10 @@ def test_c11_after_an_error_an_open_ended_step_is_skipped_and_its_words_are_the_
     story.result(failed(ErrorType.PERMISSION, "not yours"))
     story.propose(content="I may not write to John.")
 
-    assert (story.chain.status, story.chain.end.answer) == (ChainStatus.COMPLETED, "I may not write to John.")
+    assert (story.chain.status, story.chain.end.answer) == (
+        ChainStatus.COMPLETED,
+        "I may not write to John.",
+    )
     assert (story.statuses, story.chain.end.unfinished) == ({"react": "skipped"}, True)
 
 
@@ -371,20 +397,25 @@ def test_c6_a_wrong_call_of_end_step_is_refused_like_any() -> None:
 def test_c1_no_plan_promises_or_calls_end_step() -> None:
     story = told(Step(id="end", required_tools=("end_step",)))
     assert [one.violation for one in story.thought.corrections] == [Violation.BAD_PLAN]
-    story = Story(Task(plan=plan(tool_step("a", call("end_step", outcome="not_needed", reason="x")))), LOOKUP)
+    story = Story(
+        Task(plan=plan(tool_step("a", call("end_step", outcome="not_needed", reason="x")))), LOOKUP
+    )
     story.submit()
     assert story.chain.end.error is not None
     assert "internal" in story.chain.end.error.message
 
 
 @pytest.mark.parametrize(
-    ("required", "offered"), [(("send",), True), (("lookup",), False), (("lookup", "send"), True), ((), False)]
+    ("required", "offered"),
+    [(("send",), True), (("lookup",), False), (("lookup", "send"), True), ((), False)],
 )
-def test_c11_end_step_is_offered_where_an_effect_is_due(required: tuple[str, ...], offered: bool) -> None:
+def test_c11_end_step_is_offered_where_an_effect_is_due(
+    required: tuple[str, ...], offered: bool
+) -> None:
     assert told(Step(id="s", required_tools=required)).thought.may_end is offered
 
 
-def test_c11_where_only_a_lookup_is_missing_end_step_is_offered_after_an_error_or_a_correction() -> None:
+def test_c11_for_a_missing_lookup_end_step_is_offered_after_an_error_or_a_correction() -> None:
     story = told(FIND)
     story.propose(content="Hm.")
     assert story.thought.may_end
@@ -394,7 +425,7 @@ def test_c11_where_only_a_lookup_is_missing_end_step_is_offered_after_an_error_o
     assert story.thought.may_end
 
 
-def test_c11_a_failed_step_that_only_reads_fails_nothing_unless_a_later_promise_takes_its_values() -> None:
+def test_c11_a_failed_lookup_fails_nothing_unless_a_later_promise_takes_its_values() -> None:
     other = spec("other")
     story = Story(Task(goal="tell John"), LOOKUP, other, SEND_TO)
     story.submit()
@@ -422,14 +453,18 @@ def test_d3_a_skipped_case_leaves_out_what_was_due() -> None:
 
     assert story.statuses == {"send": "skipped"}
     story.say("It was left out.")
-    assert [(one.why, one.message) for one in story.chain.end.not_done] == [(WhyNot.LEFT_OUT, "not today")]
+    assert [(one.why, one.message) for one in story.chain.end.not_done] == [
+        (WhyNot.LEFT_OUT, "not today")
+    ]
 
 
 def test_c11_a_reading_in_any_step_that_it_depends_on_lets_a_step_end() -> None:
     after = ("find",)
     left = Step(id="left", required_tools=("lookup",), dependencies=after)
     right = Step(id="right", required_tools=("lookup",), dependencies=after)
-    story = told(FIND, left, right, Step(id="send", required_tools=("send",), dependencies=("left", "right")))
+    story = told(
+        FIND, left, right, Step(id="send", required_tools=("send",), dependencies=("left", "right"))
+    )
     for number in range(3):
         story.propose(call("lookup", number=number))
         story.result(data=f'{{"found": {number}}}')

@@ -1,4 +1,6 @@
-"""What is loaded is what is remembered, also where a person decides in the model's place (CONTRACT D3)."""
+"""What is loaded is what is remembered, also where a person decides in the model's place (CONTRACT
+D3).
+"""
 
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
@@ -15,12 +17,20 @@ TOOLS = (
     spec("find"),
     spec("send", read_only=False, parameters=ID, provenance={"id": ("find.id",)}),
 )
-PLAN = Plan(steps=(Step(id="a", required_tools=("look",)), Step(id="e", required_tools=("find", "send"))))
+PLAN = Plan(
+    steps=(Step(id="a", required_tools=("look",)), Step(id="e", required_tools=("find", "send")))
+)
 
 
 def with_a_case() -> Story:
-    """Step e is before a person, because of a call of a proposal that was refused; step a thinks."""
-    story = Story(Task(goal="look, and send it", parallel=2), *TOOLS, policy=Policy(strikes=1, actions_per_turn=2))
+    """Step e is before a person, because of a call of a proposal that was refused; step a
+    thinks.
+    """
+    story = Story(
+        Task(goal="look, and send it", parallel=2),
+        *TOOLS,
+        policy=Policy(strikes=1, actions_per_turn=2),
+    )
     story.submit()
     story.draft(PLAN, bounds=Bounds(required_tools=("send",)))
     story.propose(call("send", id="u1"), thought=story.thoughts[2])
@@ -32,7 +42,9 @@ def test_d3_a_refused_proposal_does_not_come_back_when_a_result_is_given_by_hand
     story = with_a_case()
     story.propose(call("look", n=1), call("look", n=2), thought=story.thoughts[1])
     story.answer(RequestKind.ESCALATION, Choice.MANUAL, value={"id": "u1"})
-    story.result(OK, "{}", next(one.action for one in story.dispatches if one.action.tool == "look"))
+    story.result(
+        OK, "{}", next(one.action for one in story.dispatches if one.action.tool == "look")
+    )
     assert "send" not in story.tools_called
 
 
@@ -40,7 +52,11 @@ def test_d3_a_case_that_is_withdrawn_because_the_chain_fails_leaves_nothing_to_a
     save, rules = spec("save", read_only=False), Policy(strikes=1, actions_per_turn=2)
     story = Story(Task(goal="look, and send it", parallel=3), *TOOLS, save, policy=rules)
     story.submit()
-    steps = (Step(id="b", required_tools=("find",)), Step(id="a", required_tools=("save",)), *PLAN.steps[1:])
+    steps = (
+        Step(id="b", required_tools=("find",)),
+        Step(id="a", required_tools=("save",)),
+        *PLAN.steps[1:],
+    )
     story.draft(Plan(steps=steps), bounds=Bounds(required_tools=("send",)))
     b, a, e = story.thoughts[1:4]
     story.propose(call("find"), thought=b)

@@ -1,4 +1,6 @@
-"""What a model may try against the contract between its lines: words beside calls, odd values, made-up choices."""
+"""What a model may try against the contract between its lines: words beside calls, odd values,
+made-up choices.
+"""
 
 import json
 from dataclasses import replace
@@ -37,7 +39,9 @@ PROSE = "It will be done."
 FIND = Step(id="find", required_tools=("lookup",))
 
 
-def planned(*steps: Step, tools: tuple[ToolSpec, ...] = (LOOKUP, SAVE, SEND, ASK_HUMAN), **more: Any) -> Story:
+def planned(
+    *steps: Step, tools: tuple[ToolSpec, ...] = (LOOKUP, SAVE, SEND, ASK_HUMAN), **more: Any
+) -> Story:
     policy = more.pop("policy", None)
     told = Story(door(Task).validate_python({"goal": "tell John", **more}), *tools, policy=policy)
     told.submit()
@@ -74,7 +78,10 @@ SAVED = Policy(patterns=(Pattern(id="save", pattern="save", tools=("save",)),))
 
 def open_ended(**task: Any) -> Story:
     told = Story(
-        door(Task).validate_python({"goal": "save it", "style": Style.REACT, **task}), LOOKUP, SAVE, policy=SAVED
+        door(Task).validate_python({"goal": "save it", "style": Style.REACT, **task}),
+        LOOKUP,
+        SAVE,
+        policy=SAVED,
     )
     told.submit()
     told.propose(call("lookup"))
@@ -106,10 +113,15 @@ def test_d4_in_advisory_mode_words_end_an_open_step_and_it_says_so() -> None:
 
 
 def out_of_turns(**task: Any) -> Story:
-    """An open-ended task that asks for `save`, and the one turn it has was spent on something else."""
+    """An open-ended task that asks for `save`, and the one turn it has was spent on something
+    else.
+    """
     policy = replace(SAVED, max_turns=1)
     told = Story(
-        door(Task).validate_python({"goal": "save it", "style": Style.REACT, **task}), LOOKUP, SAVE, policy=policy
+        door(Task).validate_python({"goal": "save it", "style": Style.REACT, **task}),
+        LOOKUP,
+        SAVE,
+        policy=policy,
     )
     told.submit()
     told.propose(call("lookup"))
@@ -165,16 +177,24 @@ def test_d3_words_by_hand_are_a_receipt_and_not_the_models_thought() -> None:
     assert told.statuses == {"think": "completed", "after": "in_progress"}
     [resolved] = told.resolved
     assert resolved.action.id == "c.think.1"
-    assert json.loads(resolved.action.data) == {"answer": "Nobody was told.", "said": "Nobody was told."}
+    assert json.loads(resolved.action.data) == {
+        "answer": "Nobody was told.",
+        "said": "Nobody was told.",
+    }
     assert resolved.action.outcome is not None
     assert resolved.action.outcome.metadata.by == "ann"
     run = told.chain.runs[0]
-    assert (run.turn, run.attempt) == (1, 0)  # no thought has this place, so none is taken for the step's outcome
+    assert (run.turn, run.attempt) == (
+        1,
+        0,
+    )  # no thought has this place, so none is taken for the step's outcome
     assert told.thought.receipts == ("c.think.1",)
 
 
 def unasked_for(value: dict[str, Any] | None, text: str = "") -> Story:
-    """An open-ended task that asks for `save`, of which the model only talks; a person gives its result."""
+    """An open-ended task that asks for `save`, of which the model only talks; a person gives its
+    result.
+    """
     form = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
     saves = msgspec.structs.replace(SAVE, result_schema=form)
     task = Task(goal="save it", style=Style.REACT)
@@ -199,7 +219,9 @@ def test_d3_what_the_words_ask_for_is_given_by_hand_as_that_tools_result_and_is_
 
 
 @pytest.mark.parametrize(("value", "text"), [({"name": "x"}, ""), (None, "It is saved.")])
-def test_d3_what_is_no_result_of_the_tool_that_the_words_ask_for_is_asked_for_again(value: Any, text: str) -> None:
+def test_d3_what_is_no_result_of_the_tool_that_the_words_ask_for_is_asked_for_again(
+    value: Any, text: str
+) -> None:
     told = unasked_for(value, text)
 
     assert told.chain.status is ChainStatus.ESCALATED
@@ -225,7 +247,7 @@ def test_d3_a_result_by_hand_of_a_tool_that_is_gone_counts() -> None:
     assert told.statuses == {"find": "completed"}
 
 
-def test_r9_a_lost_message_of_a_thought_that_was_taken_does_not_end_a_chain_that_waits_for_a_person() -> None:
+def test_r9_a_lost_message_of_a_thought_that_was_taken_ends_no_chain_that_waits() -> None:
     told = planned(FIND, policy=Policy(strikes=1))
     told.propose(content="no call")
     before = told.chain
@@ -238,7 +260,7 @@ def test_r9_a_lost_message_of_a_thought_that_was_taken_does_not_end_a_chain_that
 # ---- origins (C6, B5)
 
 
-def test_c6_an_option_that_a_model_wrote_is_no_origin_of_a_parameter_that_a_person_should_give() -> None:
+def test_c6_an_option_that_a_model_wrote_is_no_origin_of_what_a_person_should_give() -> None:
     tool = spec("send", read_only=False, parameters=TO, provenance={"to": ("askHuman.answer",)})
     told = Story(Task(goal="tell"), ASK_HUMAN, tool)
     told.submit()
@@ -257,11 +279,15 @@ def test_c6_an_option_that_a_model_wrote_is_no_origin_of_a_parameter_that_a_pers
 
 
 def test_c6_what_a_tool_calls_said_was_not_typed_by_a_person() -> None:
-    told = planned(Step(id="save", required_tools=("save",)), Step(id="send", required_tools=("send",)))
+    told = planned(
+        Step(id="save", required_tools=("save",)), Step(id="send", required_tools=("send",))
+    )
     options = (Option(id="a", title="A", value={"said": "u1"}),)
     asked = Clarification(type="which", question="Which?", options=options)
     told.propose(call("save"))
-    told.result(Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=asked))
+    told.result(
+        Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=asked)
+    )
     told.answer(RequestKind.CLARIFICATION, option="a")
     told.propose(call("send", to="u1"))
 
@@ -271,7 +297,9 @@ def test_c6_what_a_tool_calls_said_was_not_typed_by_a_person() -> None:
 def test_h3_an_order_names_the_receipts_that_values_may_come_from() -> None:
     told = planned(Step(id="both", required_tools=("save", "lookup", "send")))
     told.propose(call("save"))
-    told.result(msgspec.structs.replace(OK, metadata=Metadata(action_id="c.both.1")))  # as every worker marks it
+    told.result(
+        msgspec.structs.replace(OK, metadata=Metadata(action_id="c.both.1"))
+    )  # as every worker marks it
     told.propose(call("lookup"))
     told.result(data='{"id": "u1"}')
     told.propose(call("send", to="u1"))
@@ -283,7 +311,9 @@ def test_h3_an_order_names_the_receipts_that_values_may_come_from() -> None:
 
 
 @pytest.mark.parametrize("amount", [10**400, float("nan"), float("inf")])
-def test_c6_a_number_that_the_schema_cannot_be_asked_about_is_a_faulty_argument(amount: float) -> None:
+def test_c6_a_number_that_the_schema_cannot_be_asked_about_is_a_faulty_argument(
+    amount: float,
+) -> None:
     pay = spec("pay", parameters={"properties": {"amount": {"type": "number", "multipleOf": 0.01}}})
     told = planned(Step(id="pay", required_tools=("pay",)), tools=(pay,))
     told.propose(call("pay", amount=amount))
@@ -328,7 +358,11 @@ def test_i4_a_form_that_is_no_json_schema_of_an_object_is_not_asked(form: dict[s
 def from_a_result(arguments: dict[str, Any], data: str) -> Story:
     steps = [
         {"id": "a", "actions": [{"tool": "lookup"}]},
-        {"id": "b", "dependencies": ["a"], "actions": [{"tool": "askHuman", "arguments": arguments}]},
+        {
+            "id": "b",
+            "dependencies": ["a"],
+            "actions": [{"tool": "askHuman", "arguments": arguments}],
+        },
     ]
     told = Story(Task(plan=door(Plan).validate_python({"steps": steps})), LOOKUP, ASK_HUMAN)
     told.submit()
@@ -346,7 +380,9 @@ def test_i4_a_form_out_of_a_result_is_checked_too() -> None:
 
 
 def test_i4_halves_of_characters_in_a_result_do_not_break_a_question() -> None:
-    told = from_a_result({"question": {"$from": "a.data.q"}}, '{"q": "who \\ud800 \\uD83D\\uDE00?"}')
+    told = from_a_result(
+        {"question": {"$from": "a.data.q"}}, '{"q": "who \\ud800 \\uD83D\\uDE00?"}'
+    )
 
     assert told.questions[0].request.question == "who ? 😀?"
     told.answer(RequestKind.INPUT, Choice.ANSWER, text="me")
@@ -367,7 +403,9 @@ def test_c6_the_items_of_a_long_list_are_compared() -> None:
 # ---- bounds that no number of strikes lifts
 
 
-def test_d2_plans_and_answers_are_not_asked_for_without_end_however_many_strikes_a_task_allows() -> None:
+def test_d2_plans_and_answers_are_not_asked_for_without_end_whatever_strikes_a_task_allows() -> (
+    None
+):
     policy = Policy(max_chain_turns=5)
     told = Story(Task(goal="go", strikes=1000), LOOKUP, policy=policy)
     told.submit()
@@ -381,7 +419,9 @@ def test_d2_plans_and_answers_are_not_asked_for_without_end_however_many_strikes
     for _ in range(5):
         told.say("", "lookup")
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.end.answer == "There is no answer in words: the budget for the model is used up."
+    assert (
+        told.chain.end.answer == "There is no answer in words: the budget for the model is used up."
+    )
 
 
 # ---- what hooks have made of a call (C6, H3)

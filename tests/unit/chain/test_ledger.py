@@ -1,4 +1,6 @@
-"""One ledger of the root chain (CONTRACT C14), a person's no (C6, E4), and answered lookups (B4)."""
+"""One ledger of the root chain (CONTRACT C14), a person's no (C6, E4), and answered lookups
+(B4).
+"""
 
 import json
 
@@ -12,7 +14,15 @@ from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.results import Confirmation, ErrorInfo, ErrorType, Metadata, NextAction, Outcome, Target
+from haltpoint.contracts.results import (
+    Confirmation,
+    ErrorInfo,
+    ErrorType,
+    Metadata,
+    NextAction,
+    Outcome,
+    Target,
+)
 from haltpoint.contracts.tools import Recovery, ToolKind, ToolSpec
 from haltpoint.contracts.work.ledger import Became, Entry
 from haltpoint.contracts.work.plans import OnFailure, ProposedCall, Step
@@ -58,7 +68,9 @@ def done(story: Story, made: ProposedCall, data: str = "{}") -> None:
 
 
 def reasons(story: Story, made: ProposedCall, kind: ReasonKind = ReasonKind.REPEAT) -> list[str]:
-    """Propose a call that runs; the words of the reasons of this kind for which a person is asked."""
+    """Propose a call that runs; the words of the reasons of this kind for which a person is
+    asked.
+    """
     before = len(story.dispatches)
     story.propose(made)
     assert len(story.dispatches) == before + 1
@@ -79,19 +91,23 @@ def reject(story: Story, made: ProposedCall, words: str = "") -> None:
     story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text=words)
 
 
-# ---- effects ---------------------------------------------------------------------------------------------------------
+# ---- effects
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("again", [PAID, call("pay", to="ann"), call("pay", eur=5.0, to="ann")])
 @pytest.mark.parametrize("tool", ["pay", "set"])
-def test_c14_an_effect_that_was_done_asks_before_it_is_done_again(tool: str, again: ProposedCall) -> None:
+def test_c14_an_effect_that_was_done_asks_before_it_is_done_again(
+    tool: str, again: ProposedCall
+) -> None:
     story = open_ended()
     story.now += 50_400_000
     assert reasons(story, call(tool, **PAID.arguments)) == []
     ran(story)
     [words] = reasons(story, call(tool, **again.arguments))
     assert words == (
-        f"The same call of {tool} was made at 1970-01-01 14:16 UTC (c.react.1) and succeeded. Make it again?"
+        f"The same call of {tool} was made at 1970-01-01 14:16 UTC (c.react.1) and "
+        "succeeded. Make it again?"
     )
 
 
@@ -168,7 +184,9 @@ def test_c14_a_policy_may_refuse_and_a_name_counts_before_a_glob() -> None:
     story = open_ended(Mode.STRICT, Policy(repeated_effects=rules))
     done(story, PAID)
     words = refused(story, PAID)
-    assert words.startswith("not_allowed: The same call of pay was made at 1970-01-01 00:16 UTC (c.react.1)")
+    assert words.startswith(
+        "not_allowed: The same call of pay was made at 1970-01-01 00:16 UTC (c.react.1)"
+    )
     assert words.endswith("It must not be made again.")
 
 
@@ -187,7 +205,8 @@ def test_c14_mode_off_says_nothing() -> None:
     assert "would_ask" not in story.told("action.dispatched")[-1]
 
 
-# ---- children --------------------------------------------------------------------------------------------------------
+# ---- children
+# --------------------------------------------------------------------------------------------------
 
 STEPS = plan(
     tool_step("find", call("find", q="x")),
@@ -240,8 +259,12 @@ def test_c14_a_child_begins_with_the_ledger_of_its_caller_and_hands_back_what_it
     assert [entry.became for entry in added.values()] == [Became.DONE]
 
 
-@pytest.mark.parametrize(("decision", "words"), [(Choice.ABORT, "may have taken effect"), (Choice.FAILED, "failed")])
-def test_c14_a_doubt_in_a_child_is_in_the_ledger_of_its_root_however_it_ends(decision: Choice, words: str) -> None:
+@pytest.mark.parametrize(
+    ("decision", "words"), [(Choice.ABORT, "may have taken effect"), (Choice.FAILED, "failed")]
+)
+def test_c14_a_doubt_in_a_child_is_in_the_ledger_of_its_root_however_it_ends(
+    decision: Choice, words: str
+) -> None:
     story, child = skilled()
     child.result(failed(ErrorType.IN_DOUBT))
     child.answer(RequestKind.IN_DOUBT, decision, request=f"{child.chain.id}.r1")
@@ -251,7 +274,9 @@ def test_c14_a_doubt_in_a_child_is_in_the_ledger_of_its_root_however_it_ends(dec
 
 
 @pytest.mark.parametrize("rests", [False, True])
-def test_c14_a_call_under_way_when_its_child_is_stopped_is_in_doubt_for_the_root(*, rests: bool) -> None:
+def test_c14_a_call_under_way_when_its_child_is_stopped_is_in_doubt_for_the_root(
+    *, rests: bool
+) -> None:
     pay = msgspec.structs.replace(PAY, recovery=Recovery(reconciles=True))
     story = open_ended(Mode.STRICT, None, pay, *(tool for tool in SKILLED if tool.name != "pay"))
     story.propose(call("settle", who="ann"))
@@ -276,7 +301,8 @@ def test_c14_a_literal_plan_may_hold_a_call_twice_and_its_root_keeps_no_ledger()
     assert story.chain.ledger == {}
 
 
-# ---- a person's no ---------------------------------------------------------------------------------------------------
+# ---- a person's no
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -359,7 +385,8 @@ def test_c11_a_call_whose_error_says_that_it_would_fail_again_is_refused() -> No
     assert "Exactly this call of pay failed, and would fail again" in refused(story, PAID)
 
 
-# ---- answered lookups, stuck models ----------------------------------------------------------------------------------
+# ---- answered lookups, stuck models
+# ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -384,7 +411,10 @@ def test_b4_an_equal_call_of_an_answered_lookup_gets_that_receipt(mode: Mode) ->
 def test_b4_the_receipt_of_an_answered_lookup_keeps_the_promise_of_a_later_step() -> None:
     story = Story(Task(goal="find twice"), *TOOLS)
     story.submit()
-    steps = (Step(id="a", required_tools=("find",)), Step(id="b", required_tools=("find",), dependencies=("a",)))
+    steps = (
+        Step(id="a", required_tools=("find",)),
+        Step(id="b", required_tools=("find",), dependencies=("a",)),
+    )
     story.draft(plan(*steps))
     story.propose(call("find", q="john"))
     story.result(asks("u1", "u2"))

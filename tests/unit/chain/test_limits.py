@@ -25,14 +25,19 @@ NOW = 1_700_000_000_000
         (Task(budget=Budget(seconds=2.5)), NOW + 2500),
         (Task(budget=Budget(seconds=99)), NOW + 60_000),
         (Task(deadline=datetime.fromtimestamp(NOW / 1000 + 7, UTC)), NOW + 7000),
-        (Task(deadline=datetime.fromtimestamp(NOW / 1000 + 7, UTC).replace(tzinfo=None)), NOW + 7000),
+        (
+            Task(deadline=datetime.fromtimestamp(NOW / 1000 + 7, UTC).replace(tzinfo=None)),
+            NOW + 7000,
+        ),
     ],
 )
 def test_a_chain_ends_at_the_earliest_of_its_limits(task: Task, deadline: int) -> None:
     assert deadline_of(task, Policy(chain_timeout=60), NOW) == deadline
 
 
-def test_equal_declarations_share_their_validators_and_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_declarations_share_their_validators_and_the_memory_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(schemas, "_by_spec", {})
     monkeypatch.setattr(schemas, "MOST", 2)
     first, twin, third = spec("a"), spec("a"), spec("b")
@@ -44,7 +49,10 @@ def test_equal_declarations_share_their_validators_and_the_memory_is_bounded(mon
 
 
 def test_a_fault_of_a_long_value_says_its_reason() -> None:
-    tool = spec("a", parameters={"type": "object", "properties": {"names": {"type": "array", "maxItems": 1}}})
+    tool = spec(
+        "a",
+        parameters={"type": "object", "properties": {"names": {"type": "array", "maxItems": 1}}},
+    )
 
     [fault] = argument_faults(tool, {"names": ["x" * 500, "y"]})
     assert fault.startswith("arguments.names: ['xxx")
@@ -53,7 +61,9 @@ def test_a_fault_of_a_long_value_says_its_reason() -> None:
 
 
 @pytest.mark.parametrize("unknown", [(), [("deep",)]], ids=["all known", "one not known yet"])
-def test_a_choice_between_members_is_told_in_words_whatever_the_others_will_be(unknown: list[tuple[str]]) -> None:
+def test_a_choice_between_members_is_told_in_words_whatever_the_others_will_be(
+    unknown: list[tuple[str]],
+) -> None:
     rule = {"anyOf": [{"required": ["slug"]}, {"required": ["id"]}]}
     tool = spec("a", parameters={"type": "object", "allOf": [rule]})
 
@@ -82,7 +92,10 @@ def test_a_chain_that_has_no_plan_yet_needs_nothing_and_has_a_due_time() -> None
     ("limits", "error"),
     [
         ({"budget": Budget(seconds=5)}, ChainError("HP-208", "the chain has used up its 5 s")),
-        ({"deadline": datetime.fromtimestamp(1003, UTC)}, ChainError("HP-209", "the chain's deadline has passed")),
+        (
+            {"deadline": datetime.fromtimestamp(1003, UTC)},
+            ChainError("HP-209", "the chain's deadline has passed"),
+        ),
         (
             {"budget": Budget(seconds=5), "deadline": datetime.fromtimestamp(1003, UTC)},
             ChainError("HP-209", "the chain's deadline has passed"),

@@ -30,14 +30,19 @@ COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 
 
 def story(plan: Plan, **task: object) -> Story:
-    made = Story(door(Task).validate_python({"plan": plan, **task}), FIND, SEND, spec("note"), spec("other"))
+    made = Story(
+        door(Task).validate_python({"plan": plan, **task}), FIND, SEND, spec("note"), spec("other")
+    )
     made.submit()
     return made
 
 
 def find_and_send(reference: str = "find.data.contact_id", **more: object) -> Plan:
     send = call("send", to={"$from": reference}, text="I'm late")
-    return plan(tool_step("find", call("find", query="John")), tool_step("send", send, after=("find",), **more))
+    return plan(
+        tool_step("find", call("find", query="John")),
+        tool_step("send", send, after=("find",), **more),
+    )
 
 
 def test_the_steps_run_in_order_and_the_last_result_is_the_answer() -> None:
@@ -86,7 +91,9 @@ def test_the_actions_of_a_step_run_one_after_the_other() -> None:
 
 
 def test_c3_complete_ends_the_step_and_what_is_left_is_never_executed() -> None:
-    told = story(plan(Step(id="s1", required_tools=("note",), actions=(call("note"), call("other")))))
+    told = story(
+        plan(Step(id="s1", required_tools=("note",), actions=(call("note"), call("other"))))
+    )
 
     told.result(COMPLETE)
 
@@ -105,7 +112,14 @@ def test_c3_complete_counts_as_continue_while_a_required_tool_is_missing() -> No
 
 
 def test_the_lowest_step_that_is_ready_runs_first() -> None:
-    told = story(plan(tool_step("a", after=("c",)), tool_step("b"), tool_step("c"), tool_step("d", after=("a", "b"))))
+    told = story(
+        plan(
+            tool_step("a", after=("c",)),
+            tool_step("b"),
+            tool_step("c"),
+            tool_step("d", after=("a", "b")),
+        )
+    )
     order = []
     while not told.chain.status.final:
         order.append(told.action.id)
@@ -117,23 +131,31 @@ def test_the_lowest_step_that_is_ready_runs_first() -> None:
 def test_c11_an_error_fails_the_step_and_the_chain_with_the_tools_own_words() -> None:
     told = story(find_and_send())
     fault = ErrorInfo(
-        error_type=ErrorType.NOT_FOUND, message="no contact matches 'Zorg'", suggestion="Check the spelling."
+        error_type=ErrorType.NOT_FOUND,
+        message="no contact matches 'Zorg'",
+        suggestion="Check the spelling.",
     )
 
     told.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
 
     assert told.chain.status is ChainStatus.FAILED
     assert told.chain.end.answer == "no contact matches 'Zorg'. Check the spelling."
-    assert told.chain.end.error == ChainError("HP-204", "find: NOT_FOUND: no contact matches 'Zorg'", "find")
+    assert told.chain.end.error == ChainError(
+        "HP-204", "find: NOT_FOUND: no contact matches 'Zorg'", "find"
+    )
     assert told.statuses == {"find": "failed", "send": "pending"}
     assert told.final_facts == ["chain.failed"]
     assert told.tools_called == ["find"]
 
 
 @pytest.mark.parametrize("kind", [one for one in ErrorType if one is not ErrorType.IN_DOUBT])
-def test_c11_what_the_runtime_suggests_to_a_model_is_not_in_the_users_answer(kind: ErrorType) -> None:
+def test_c11_what_the_runtime_suggests_to_a_model_is_not_in_the_users_answer(
+    kind: ErrorType,
+) -> None:
     told = story(find_and_send())
-    fault = ErrorInfo(error_type=kind, message="it failed", suggestion=BY_TYPE[kind], recoverable=False)
+    fault = ErrorInfo(
+        error_type=kind, message="it failed", suggestion=BY_TYPE[kind], recoverable=False
+    )
     told.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
     assert told.chain.end.answer == "it failed"
 
@@ -162,7 +184,12 @@ def test_c11_on_failure_continue_skips_who_refers_to_the_missing_result_and_so_o
     assert told.action.id == "c.note.1"
     told.result(data='{"n": 4}')
 
-    assert told.statuses == {"find": "failed", "send": "skipped", "log": "skipped", "note": "completed"}
+    assert told.statuses == {
+        "find": "failed",
+        "send": "skipped",
+        "log": "skipped",
+        "note": "completed",
+    }
     assert told.told("step.skipped") == [
         {"step_id": "send", "reason": "the result of step 'find' is missing"},
         {"step_id": "log", "reason": "the result of step 'send' is missing"},
@@ -172,7 +199,13 @@ def test_c11_on_failure_continue_skips_who_refers_to_the_missing_result_and_so_o
 
 def test_only_results_that_somebody_may_still_look_at_are_kept() -> None:
     last = call("note", a={"$from": "s1.data.id"}, b={"$from": "s4.success"})
-    told = story(plan(*line_plan(4).steps, tool_step("s5", last, after=("s4",)), tool_step("s6", after=("s5",))))
+    told = story(
+        plan(
+            *line_plan(4).steps,
+            tool_step("s5", last, after=("s4",)),
+            tool_step("s6", after=("s5",)),
+        )
+    )
     kept = []
     while not told.chain.status.final:
         kept.append(sorted(told.chain.actions))
@@ -200,7 +233,9 @@ def test_a_reference_that_points_at_nothing_fails_the_step() -> None:
         {
             "step_id": "send",
             "code": "HP-206",
-            "reason": "send: 'find.data.contacts[0].id' points at nothing in a result of step 'find'",
+            "reason": (
+                "send: 'find.data.contacts[0].id' points at nothing in a result of step 'find'"
+            ),
         }
     ]
 
@@ -210,7 +245,9 @@ def test_a_resolved_value_must_fit_the_schema() -> None:
 
     told.result(data='{"contact_id": 12}')
 
-    assert told.chain.end.error == ChainError("HP-206", "send: arguments.to: 12 is not of type 'string'", "send")
+    assert told.chain.end.error == ChainError(
+        "HP-206", "send: arguments.to: 12 is not of type 'string'", "send"
+    )
     assert told.tools_called == ["find"]
 
 
@@ -219,7 +256,9 @@ def test_resolved_arguments_have_a_limit() -> None:
 
     told.result(data=write_json({"contact_id": "x" * 70_000}))
 
-    assert told.chain.end.error == ChainError("HP-206", "send: its arguments have more than 65536 bytes", "send")
+    assert told.chain.end.error == ChainError(
+        "HP-206", "send: its arguments have more than 65536 bytes", "send"
+    )
 
 
 def test_half_of_a_character_is_sent_as_it_is_written_in_json() -> None:
@@ -233,7 +272,10 @@ def test_resolved_arguments_are_not_nested_deeper_than_a_worker_reads() -> None:
     for _ in range(MAX_DEPTH - 2):
         deep = {"a": deep}
     first = door(Step).validate_python({"id": "find", "actions": [call("find")]})
-    for levels, error in ((1, None), (2, f"find: its arguments are nested deeper than {MAX_DEPTH}")):
+    for levels, error in (
+        (1, None),
+        (2, f"find: its arguments are nested deeper than {MAX_DEPTH}"),
+    ):
         value: dict[str, object] = {"$from": "find.data"}
         for _ in range(levels - 1):
             value = {"b": value}
@@ -282,7 +324,9 @@ def test_a_tool_that_changed_since_is_checked_again() -> None:
 
     told.result()
 
-    assert told.chain.end.error == ChainError("HP-206", "note: arguments: 'text' is a required property", "s2")
+    assert told.chain.end.error == ChainError(
+        "HP-206", "note: arguments: 'text' is a required property", "s2"
+    )
 
 
 def test_c1_a_literal_plan_with_faults_fails_with_all_of_them() -> None:
@@ -306,7 +350,9 @@ def test_a_budget_of_actions_is_never_overshot() -> None:
     told.result()
     told.result()
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its budget of actions", "s3")
+    assert told.chain.end.error == ChainError(
+        "HP-208", "the chain has used up its budget of actions", "s3"
+    )
     assert len(told.dispatches) == 2
     assert told.statuses == {"s1": "completed", "s2": "completed", "s3": "cancelled"}
 
@@ -354,7 +400,10 @@ def test_a_timer_before_the_deadline_changes_nothing_and_at_the_deadline_ends_th
 
 def test_a_long_plan_in_which_every_step_fails_at_once_does_not_exhaust_the_stack() -> None:
     missing = call("note", of={"$from": "s0.data.id"})
-    steps = (tool_step(f"s{n}", missing, after=("s0",), on_failure=OnFailure.CONTINUE) for n in range(1, 500))
+    steps = (
+        tool_step(f"s{n}", missing, after=("s0",), on_failure=OnFailure.CONTINUE)
+        for n in range(1, 500)
+    )
     told = story(plan(tool_step("s0"), *steps))
 
     told.result()

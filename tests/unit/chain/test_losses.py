@@ -69,7 +69,18 @@ def test_r1_what_starts_stops_and_times_a_chain_is_always_waited_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "stray", ["c", "x", "", "c.s1.1", "c.s1.1/2/done", "c.s1.2/1/done", "c.s2.1/1/done", "c.r1/answer", "c.s1.1/reply"]
+    "stray",
+    [
+        "c",
+        "x",
+        "",
+        "c.s1.1",
+        "c.s1.1/2/done",
+        "c.s1.2/1/done",
+        "c.s2.1/1/done",
+        "c.r1/answer",
+        "c.s1.1/reply",
+    ],
 )
 def test_garbage_that_only_names_a_chain_ends_nothing(stray: str) -> None:
     told = Story(literal_task(2), spec())
@@ -132,4 +143,6 @@ def test_an_entry_that_names_no_chain_tells_nobody(data: bytes) -> None:
 
 def test_an_unknown_version_waits_for_the_release_that_reads_it() -> None:
     newer = Rejected(DeadLetterReason.UNKNOWN_VERSION, "tool.completed.v2")
-    assert loss_of({b"__data__": b'{"id":"c.s1.1/1/done","subject":"c"}'}, newer) == Orphan("c", "c.s1.1")
+    assert loss_of({b"__data__": b'{"id":"c.s1.1/1/done","subject":"c"}'}, newer) == Orphan(
+        "c", "c.s1.1"
+    )

@@ -23,7 +23,9 @@ def test_every_state_and_every_event_has_a_place_in_the_matrix() -> None:
 
 
 def test_the_picture_of_the_states_is_that_of_the_matrix() -> None:
-    assert states.PICTURE.read_text() == states.drawn(), "stale: run `python -m tests.pictures.states`"
+    assert states.PICTURE.read_text() == states.drawn(), (
+        "stale: run `python -m tests.pictures.states`"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Optional calls of a literal plan (CONTRACT C8): one that cannot be made is left out, the others stay as they are."""
+"""Optional calls of a literal plan (CONTRACT C8): one that cannot be made is left out, the others
+stay as they are.
+"""
 
 import pytest
 
@@ -18,7 +20,8 @@ BAD = failed()
 def run(calls: tuple[ProposedCall, ...], outcomes: list[Outcome]) -> Story:
     required = tuple(sorted({one.tool for one in calls if not one.optional}))
     steps = plan(
-        tool_step("a", call("look")), Step(id="b", dependencies=("a",), required_tools=required, actions=calls)
+        tool_step("a", call("look")),
+        Step(id="b", dependencies=("a",), required_tools=required, actions=calls),
     )
     story = Story(Task(plan=steps), spec("look"), spec("note"), spec("send", read_only=False))
     story.submit()
@@ -50,7 +53,9 @@ def test_the_number_of_a_literal_action_is_the_place_of_its_call() -> None:
 
 
 def test_f1_an_effect_that_was_left_out_last_is_told_as_never_executed_once() -> None:
-    left_out = ProposedCall(tool="send", arguments={"n": {"$from": "a.data.missing"}}, optional=True)
+    left_out = ProposedCall(
+        tool="send", arguments={"n": {"$from": "a.data.missing"}}, optional=True
+    )
     story = run((LOOK, left_out), [OK])
     assert story.chain.status is ChainStatus.COMPLETED
     assert [one["tool"] for one in story.told("action.never_executed")] == ["send"]

@@ -1,4 +1,6 @@
-"""C2: patterns are data, searched in the goal as it is; what is shipped asks first, in English and German."""
+"""C2: patterns are data, searched in the goal as it is; what is shipped asks first, in English and
+German.
+"""
 
 import pytest
 
@@ -11,7 +13,9 @@ SHIPPED = policy_file.read(None).patterns
 SERVED = ("WritePlanTool_begin", "DatabaseTool_safe_query", "SkillTool_execute", "send_message")
 
 
-def found(words: str, *patterns: Pattern, session: str = "", off: tuple[str, ...] = ()) -> list[str | None]:
+def found(
+    words: str, *patterns: Pattern, session: str = "", off: tuple[str, ...] = ()
+) -> list[str | None]:
     hits = bounds_of(patterns or SHIPPED, words, session, SERVED, off)
     return [bound.pattern for _, bound in hits]
 
@@ -79,7 +83,9 @@ def test_c2_plain_words_say_nothing(words: str) -> None:
         ("do a risk analysis", "skill-analyze", "SkillTool_execute"),
     ],
 )
-def test_c2_the_patterns_of_the_document_are_shipped_and_switched_off(words: str, name: str, tool: str) -> None:
+def test_c2_the_patterns_of_the_document_are_shipped_and_switched_off(
+    words: str, name: str, tool: str
+) -> None:
     assert found(words) == []
     [pattern] = [one for one in SHIPPED if one.id == name]
     on = pattern.model_copy(update={"on": True})
@@ -92,9 +98,12 @@ def test_c2_a_pattern_without_a_tool_that_is_served_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "session", "hits"), [("go on", "plan:7", 1), ("go on", "chat", 0), ("stop", "plan:7", 0)]
+    ("words", "session", "hits"),
+    [("go on", "plan:7", 1), ("go on", "chat", 0), ("stop", "plan:7", 0)],
 )
-def test_c2_where_it_looks_at_the_session_too_both_are_found(words: str, session: str, hits: int) -> None:
+def test_c2_where_it_looks_at_the_session_too_both_are_found(
+    words: str, session: str, hits: int
+) -> None:
     pattern = Pattern(id="open", pattern="go on", session="^plan:", tools=("send_*",))
     assert len(found(words, pattern, session=session)) == hits
 

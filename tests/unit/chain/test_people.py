@@ -31,14 +31,26 @@ from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import call, failed, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
-CLARIFICATION, CONFIRMATION, IN_DOUBT = RequestKind.CLARIFICATION, RequestKind.CONFIRMATION, RequestKind.IN_DOUBT
+CLARIFICATION, CONFIRMATION, IN_DOUBT = (
+    RequestKind.CLARIFICATION,
+    RequestKind.CONFIRMATION,
+    RequestKind.IN_DOUBT,
+)
 DAY = 24 * 3600 * 1000
-CONTACT = {"type": "object", "properties": {"contact_id": {"type": "string"}}, "required": ["contact_id"]}
+CONTACT = {
+    "type": "object",
+    "properties": {"contact_id": {"type": "string"}},
+    "required": ["contact_id"],
+}
 SURE = Outcome(
     success=True,
     next_action=NextAction.CONFIRMATION_NEEDED,
     confirmation=Confirmation(
-        action="send", target=Target(id="u1"), message="Really send?", preview="to Ann", digest="1a2b"
+        action="send",
+        target=Target(id="u1"),
+        message="Really send?",
+        preview="to Ann",
+        digest="1a2b",
     ),
 )
 DOUBT = failed(ErrorType.IN_DOUBT, "the worker died while it was sending")
@@ -52,16 +64,22 @@ def which(*options: Option) -> Outcome:
     )
 
 
-JOHN = Option(id="user_abc123", title="John Doe", confidence=0.9, value={"contact_id": "user_abc123"})
+JOHN = Option(
+    id="user_abc123", title="John Doe", confidence=0.9, value={"contact_id": "user_abc123"}
+)
 JACK = Option(id="user_2", title="John Jack", value={"contact_id": "user_2"})
 WHICH = which(JOHN, JACK)
 
 
 def asked(outcome: Outcome, find: ToolSpec | None = None, **task: object) -> Story:
     send = call("send", to={"$from": "find.data.contact_id"})
-    steps = plan(tool_step("find", call("find", query="John")), tool_step("send", send, after=("find",)))
+    steps = plan(
+        tool_step("find", call("find", query="John")), tool_step("send", send, after=("find",))
+    )
     told = Story(
-        door(Task).validate_python({"plan": steps, **task}), find or spec("find"), spec("send", read_only=False)
+        door(Task).validate_python({"plan": steps, **task}),
+        find or spec("find"),
+        spec("send", read_only=False),
     )
     told.submit()
     told.result(outcome)
@@ -92,7 +110,11 @@ def test_b3_a_tool_that_is_unsure_stops_the_chain_at_once(
         "find",
         '{"query":"John"}',
     )
-    assert (ask.request.number, ask.request.action_id, ask.request.deadline) == (1, "c.find.1", START + DAY)
+    assert (ask.request.number, ask.request.action_id, ask.request.deadline) == (
+        1,
+        "c.find.1",
+        START + DAY,
+    )
     assert ask.preview == ("to Ann" if kind is CONFIRMATION else None)
     assert told.told("request.opened") == [
         {"request_id": "c.r1", "kind": kind.value, "step_id": "find", "action_id": "c.find.1"}
@@ -108,13 +130,20 @@ def test_b4_a_choice_completes_the_receipt_and_the_tool_is_not_called_again() ->
     assert json.loads(told.action.arguments) == {"to": "user_abc123"}
     [resolved] = told.resolved
     assert resolved.action.id == "c.find.1"
-    assert json.loads(resolved.action.data) == {"contact_id": "user_abc123", "selected": in_full(JOHN)}
+    assert json.loads(resolved.action.data) == {
+        "contact_id": "user_abc123",
+        "selected": in_full(JOHN),
+    }
     assert resolved.action.outcome == Outcome(
-        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool="find", started_at=told.now, by="ann")
+        success=True,
+        next_action=NextAction.CONTINUE,
+        metadata=Metadata(tool="find", started_at=told.now, by="ann"),
     )
     assert told.chain.status is ChainStatus.EXECUTING
     assert told.chain.resume is None
-    assert told.told("request.answered") == [{"request_id": "c.r1", "decision": "select", "by": "ann"}]
+    assert told.told("request.answered") == [
+        {"request_id": "c.r1", "decision": "select", "by": "ann"}
+    ]
     assert told.told("chain.resumed") == [{"step_id": "find", "request_id": "c.r1"}]
 
 
@@ -147,7 +176,10 @@ def test_none_of_them_is_not_found_with_the_persons_words() -> None:
 
     assert told.chain.end.answer == "A person was asked and said: I mean my brother"
     assert told.chain.end.error is not None
-    assert told.chain.end.error.message == "find: NOT_FOUND: A person was asked and said: I mean my brother"
+    assert (
+        told.chain.end.error.message
+        == "find: NOT_FOUND: A person was asked and said: I mean my brother"
+    )
     assert told.resolved[0].action.data == '{"said":"I mean my brother"}'
 
 
@@ -157,14 +189,21 @@ def test_an_approval_runs_the_same_action_again_under_its_id() -> None:
     told.answer(CONFIRMATION, Choice.APPROVE)
 
     first, second = told.dispatches
-    assert (first.action.id, first.action.attempt, first.approval, first.again) == ("c.find.1", 1, None, False)
+    assert (first.action.id, first.action.attempt, first.approval, first.again) == (
+        "c.find.1",
+        1,
+        None,
+        False,
+    )
     assert (second.action.id, second.action.attempt, second.again) == ("c.find.1", 2, True)
     assert second.approval == Approval(digest="1a2b", by="ann", preview="to Ann")
     assert second.action.arguments == first.action.arguments
     assert told.chain.spent.actions == 1
 
 
-def test_a_repeat_of_the_result_that_asked_is_not_taken_for_the_result_of_the_approved_run() -> None:
+def test_a_repeat_of_the_result_that_asked_is_not_taken_for_the_result_of_the_approved_run() -> (
+    None
+):
     told = asked(SURE)
     first = told.dispatches[0].action
     told.answer(CONFIRMATION, Choice.APPROVE)
@@ -176,7 +215,7 @@ def test_a_repeat_of_the_result_that_asked_is_not_taken_for_the_result_of_the_ap
     assert told.tools_called == ["find", "find", "send"]
 
 
-def test_e4_a_rejection_is_denied_with_the_persons_words_and_the_model_alone_reads_do_not_retry() -> None:
+def test_e4_a_rejection_is_denied_with_the_persons_words_and_the_model_reads_do_not_retry() -> None:
     told = asked(SURE)
 
     told.answer(CONFIRMATION, Choice.REJECT, text="too late at night")
@@ -186,7 +225,10 @@ def test_e4_a_rejection_is_denied_with_the_persons_words_and_the_model_alone_rea
     assert outcome.error is not None
     assert outcome.error.error_type is ErrorType.DENIED
     assert outcome.error.recoverable is False
-    assert (outcome.error.suggestion, outcome.instruction_for_ai) == (None, "Do not retry this call.")
+    assert (outcome.error.suggestion, outcome.instruction_for_ai) == (
+        None,
+        "Do not retry this call.",
+    )
     assert told.chain.end.answer == "A person was asked and did not allow it: too late at night"
 
 
@@ -196,7 +238,9 @@ def test_e5_a_person_says_that_it_happened() -> None:
     told.answer(IN_DOUBT, Choice.HAPPENED, value={"contact_id": "u1"})
 
     assert told.resolved[0].action.outcome == Outcome(
-        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool="find", started_at=told.now, by="ann")
+        success=True,
+        next_action=NextAction.CONTINUE,
+        metadata=Metadata(tool="find", started_at=told.now, by="ann"),
     )
     assert json.loads(told.action.arguments) == {"to": "u1"}
 
@@ -209,7 +253,10 @@ def test_e5_their_word_stands_with_a_warning_when_it_does_not_fit_the_schema() -
     outcome = told.resolved[0].action.outcome
     assert outcome is not None
     assert outcome.warnings == (
-        "a person gave this result and it does not fit the schema: data: 'contact_id' is a required property",
+        (
+            "a person gave this result and it does not fit the schema: data: 'contact_id' is "
+            "a required property"
+        ),
     )
     assert told.status_of("find").value == "completed"
 
@@ -229,12 +276,37 @@ def test_e5_it_happened_counts_without_a_value_and_is_marked_as_a_persons_word()
 @pytest.mark.parametrize(
     ("outcome", "kind", "said", "words"),
     [
-        (SURE, CONFIRMATION, {"decision": Choice.REJECT, "text": "too late"}, "and did not allow it: too late"),
-        (SURE, CONFIRMATION, {"decision": Choice.REJECT}, "A person was asked and did not allow it: no"),
-        (WHICH, CLARIFICATION, {"decision": Choice.NONE}, "and said: none of the options is the right one"),
+        (
+            SURE,
+            CONFIRMATION,
+            {"decision": Choice.REJECT, "text": "too late"},
+            "and did not allow it: too late",
+        ),
+        (
+            SURE,
+            CONFIRMATION,
+            {"decision": Choice.REJECT},
+            "A person was asked and did not allow it: no",
+        ),
+        (
+            WHICH,
+            CLARIFICATION,
+            {"decision": Choice.NONE},
+            "and said: none of the options is the right one",
+        ),
         (DOUBT, IN_DOUBT, {"decision": Choice.FAILED}, "a person says that it did not happen"),
-        (DOUBT, IN_DOUBT, {"decision": Choice.HAPPENED}, "a person says that it happened; its result is not known"),
-        (DOUBT, IN_DOUBT, {"decision": Choice.HAPPENED, "value": {}}, "and it does not fit the schema: data"),
+        (
+            DOUBT,
+            IN_DOUBT,
+            {"decision": Choice.HAPPENED},
+            "a person says that it happened; its result is not known",
+        ),
+        (
+            DOUBT,
+            IN_DOUBT,
+            {"decision": Choice.HAPPENED, "value": {}},
+            "and it does not fit the schema: data",
+        ),
     ],
 )
 def test_f1_what_a_person_decided_stands_in_the_receipt(
@@ -249,7 +321,11 @@ def test_f1_what_a_person_decided_stands_in_the_receipt(
 
 def test_f1_a_deployment_has_other_words_for_it() -> None:
     phrases = Phrases(denied="Ein Mensch hat es nicht erlaubt", no="nein")
-    told = Story(Task(plan=plan(tool_step("find", call("find")))), spec("find"), policy=Policy(phrases=phrases))
+    told = Story(
+        Task(plan=plan(tool_step("find", call("find")))),
+        spec("find"),
+        policy=Policy(phrases=phrases),
+    )
     told.submit()
     told.result(SURE)
     told.answer(CONFIRMATION, Choice.REJECT)
@@ -282,7 +358,10 @@ def test_e5_it_failed_so_the_exception_is_the_error_and_nothing_runs_again(
 
     outcome = told.resolved[0].action.outcome
     assert outcome is not None
-    assert (outcome.error, outcome.metadata.by) == (msgspec.structs.replace(error, no_effect=True), "ann")
+    assert (outcome.error, outcome.metadata.by) == (
+        msgspec.structs.replace(error, no_effect=True),
+        "ann",
+    )
     assert len(told.dispatches) == 1
     assert (told.chain.status, told.chain.end.answer) == (ChainStatus.FAILED, error.message)
 
@@ -292,7 +371,9 @@ def test_e5_a_failure_that_a_person_confirmed_goes_to_the_model() -> None:
     told.submit()
     told.draft(plan(tool_step("find", call("find"))))
     told.propose(call("find"))
-    told.result(msgspec.structs.replace(DOUBT, error=ErrorInfo(ErrorType.IN_DOUBT, "m", cause=CAUSE)))
+    told.result(
+        msgspec.structs.replace(DOUBT, error=ErrorInfo(ErrorType.IN_DOUBT, "m", cause=CAUSE))
+    )
 
     told.answer(IN_DOUBT, Choice.FAILED)
 
@@ -306,7 +387,12 @@ def test_e5_it_did_not_happen_so_the_same_action_runs_again() -> None:
     told.answer(IN_DOUBT, Choice.NOT_HAPPENED)
 
     again = told.dispatches[-1]
-    assert (again.action.id, again.action.attempt, again.approval, again.again) == ("c.find.1", 2, None, True)
+    assert (again.action.id, again.action.attempt, again.approval, again.again) == (
+        "c.find.1",
+        2,
+        None,
+        True,
+    )
 
 
 def test_abort_cancels_the_chain() -> None:
@@ -327,7 +413,9 @@ def test_a_cancellation_takes_the_open_question_back() -> None:
 
     [withdrawn] = told.last.outputs
     assert (withdrawn.number, withdrawn.reason) == (1, "the chain was cancelled")  # type: ignore[union-attr]
-    assert told.told("request.withdrawn") == [{"request_id": "c.r1", "reason": "the chain was cancelled"}]
+    assert told.told("request.withdrawn") == [
+        {"request_id": "c.r1", "reason": "the chain was cancelled"}
+    ]
     assert told.final_facts == ["chain.cancelled"]
     assert told.chain.requests == ()
 
@@ -374,14 +462,22 @@ def test_a_question_that_expires_fails_the_chain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "kind"), [(WHICH, ErrorType.TIMEOUT), (SURE, ErrorType.TIMEOUT), (DOUBT, ErrorType.IN_DOUBT)]
+    ("outcome", "kind"),
+    [(WHICH, ErrorType.TIMEOUT), (SURE, ErrorType.TIMEOUT), (DOUBT, ErrorType.IN_DOUBT)],
 )
-def test_c11_a_step_whose_question_expires_fails_like_any_other(outcome: Outcome, kind: ErrorType) -> None:
+def test_c11_a_step_whose_question_expires_fails_like_any_other(
+    outcome: Outcome, kind: ErrorType
+) -> None:
     [card] = asked(outcome).questions
     words = f'the question "{card.request.question}" got no answer in time'
     first = tool_step("find", call("find"), call("find", again=True), on_failure=OnFailure.CONTINUE)
     refers = tool_step("send", call("send", to={"$from": "find.data.contact_id"}), after=("find",))
-    told = Story(Task(plan=plan(first, refers, tool_step("last", after=("find",)))), spec("find"), spec("send"), spec())
+    told = Story(
+        Task(plan=plan(first, refers, tool_step("last", after=("find",)))),
+        spec("find"),
+        spec("send"),
+        spec(),
+    )
     told.submit()
     told.result(outcome)
 
@@ -442,7 +538,9 @@ def test_the_chains_deadline_ends_a_question_too() -> None:
 
     assert told.chain.end.error is not None
     assert told.chain.end.error.code == "HP-208"
-    assert told.told("request.withdrawn") == [{"request_id": "c.r1", "reason": "the chain has used up its 60 s"}]
+    assert told.told("request.withdrawn") == [
+        {"request_id": "c.r1", "reason": "the chain has used up its 60 s"}
+    ]
 
 
 @pytest.mark.parametrize("decision", [Choice.APPROVE, Choice.ABORT])
@@ -452,12 +550,16 @@ def test_an_answer_that_is_heard_after_the_deadline_lets_nothing_out(decision: C
 
     told.answer(CONFIRMATION, decision, at=START + 59_999)
 
-    assert told.chain.status is (ChainStatus.FAILED if decision is Choice.APPROVE else ChainStatus.CANCELLED)
+    assert told.chain.status is (
+        ChainStatus.FAILED if decision is Choice.APPROVE else ChainStatus.CANCELLED
+    )
     assert len(told.dispatches) == 1
 
 
 def test_a_question_that_comes_after_the_deadline_is_not_asked() -> None:
-    told = Story(Task(plan=plan(tool_step("find", call("find"))), budget=Budget(seconds=1)), spec("find"))
+    told = Story(
+        Task(plan=plan(tool_step("find", call("find"))), budget=Budget(seconds=1)), spec("find")
+    )
     told.submit()
     told.now = START + 1000
 
@@ -490,7 +592,9 @@ def test_a_tool_that_is_gone_does_not_stop_a_person_from_answering() -> None:
 
 def test_questions_are_numbered_and_wait_as_long_as_the_policy_says() -> None:
     told = Story(
-        Task(plan=plan(tool_step("a", call("find"), call("find")))), spec("find"), policy=Policy(request_timeout=5)
+        Task(plan=plan(tool_step("a", call("find"), call("find")))),
+        spec("find"),
+        policy=Policy(request_timeout=5),
     )
     told.submit()
     told.result(WHICH)

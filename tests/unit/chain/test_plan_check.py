@@ -5,7 +5,13 @@ import json
 import pytest
 
 from haltpoint.chain.checks import built_in
-from haltpoint.chain.checks.plans import call_form, callable_tools, drafted_faults, literal_faults, task_fault
+from haltpoint.chain.checks.plans import (
+    call_form,
+    callable_tools,
+    drafted_faults,
+    literal_faults,
+    task_fault,
+)
 from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
@@ -17,7 +23,12 @@ TO = {
     "properties": {
         "to": {"type": "string"},
         "ids": {"type": "array", "items": {"type": "string"}},
-        "either": {"anyOf": [{"type": "object", "properties": {"a": {"type": "integer"}}}, {"type": "null"}]},
+        "either": {
+            "anyOf": [
+                {"type": "object", "properties": {"a": {"type": "integer"}}},
+                {"type": "null"},
+            ]
+        },
     },
     "required": ["to"],
     "additionalProperties": False,
@@ -99,7 +110,10 @@ def test_steps_have_names_of_their_own_and_wait_for_steps_that_exist() -> None:
 
 def test_dependencies_do_not_go_round_in_a_circle() -> None:
     steps = plan(
-        tool_step("a", after=("c",)), tool_step("b", after=("a",)), tool_step("c", after=("b",)), tool_step("d")
+        tool_step("a", after=("c",)),
+        tool_step("b", after=("a",)),
+        tool_step("c", after=("b",)),
+        tool_step("d"),
     )
 
     assert faults(steps) == ["the dependencies form a cycle: a, b, c"]
@@ -118,8 +132,14 @@ def test_the_calls_of_a_drafted_plan_are_not_looked_at() -> None:
         ({"$from": "first.data.id"}, None),
         ({"$from": "middle.data[0].id"}, None),
         ({"$from": "nobody.data.id"}, "'nobody.data.id' refers to an unknown step"),
-        ({"$from": "other.data"}, "'other.data' refers to step 'other', which this step does not wait for"),
-        ({"$from": "last.data"}, "'last.data' refers to step 'last', which this step does not wait for"),
+        (
+            {"$from": "other.data"},
+            "'other.data' refers to step 'other', which this step does not wait for",
+        ),
+        (
+            {"$from": "last.data"},
+            "'last.data' refers to step 'last', which this step does not wait for",
+        ),
         ({"$from": "first"}, "a reference is"),
         ({"$from": "first..id"}, "a reference is"),
         ({"$from": "first.data[].id"}, "a reference is"),
@@ -128,7 +148,9 @@ def test_the_calls_of_a_drafted_plan_are_not_looked_at() -> None:
         ({"$from": 7}, "a reference is"),
     ],
 )
-def test_references_point_to_steps_that_come_before(reference: dict[str, object], words: str | None) -> None:
+def test_references_point_to_steps_that_come_before(
+    reference: dict[str, object], words: str | None
+) -> None:
     steps = plan(
         tool_step("first"),
         tool_step("other"),
@@ -143,7 +165,9 @@ def test_references_point_to_steps_that_come_before(reference: dict[str, object]
 
 
 def test_a_reference_beside_an_unknown_dependency_is_still_judged() -> None:
-    steps = plan(tool_step("a"), tool_step("b", call("send", to={"$from": "a.data.x"}), after=("z", "a")))
+    steps = plan(
+        tool_step("a"), tool_step("b", call("send", to={"$from": "a.data.x"}), after=("z", "a"))
+    )
 
     assert faults(steps) == ["step 'b': depends on 'z', which is not a step of the plan"]
 
@@ -152,13 +176,20 @@ def test_literal_arguments_fit_the_schema_and_what_is_not_known_yet_is_not_judge
     unknown = {"$from": "a.data.x"}
     steps = plan(
         tool_step("a"),
-        tool_step("b", call("send", to=unknown, ids=[unknown, 7], either={"a": unknown}, more=1), after=("a",)),
+        tool_step(
+            "b",
+            call("send", to=unknown, ids=[unknown, 7], either={"a": unknown}, more=1),
+            after=("a",),
+        ),
         tool_step("c", call("send", ids=unknown), after=("a",)),
     )
 
     assert faults(steps) == [
         "step 'b': actions[0] send: arguments.ids[1]: 7 is not of type 'string'",
-        "step 'b': actions[0] send: arguments: Additional properties are not allowed ('more' was unexpected)",
+        (
+            "step 'b': actions[0] send: arguments: Additional properties are not allowed "
+            "('more' was unexpected)"
+        ),
         "step 'c': actions[0] send: arguments: 'to' is a required property",
     ]
 
@@ -190,7 +221,10 @@ ONLY_OURS = "Only the runtime fills in `handed` of a task."
         (Task(), "The task has neither a goal nor a plan."),
         (Task(goal=" \n"), "The task has neither a goal nor a plan."),
         (Task(goal="do it"), None),
-        (Task(goal="do it", agent="supervisor"), "No agent is called `supervisor`: the name is built in."),
+        (
+            Task(goal="do it", agent="supervisor"),
+            "No agent is called `supervisor`: the name is built in.",
+        ),
         (
             Task(goal="do it", handed=Handed(earlier=(Earlier(chain_id="c", goal="x"),))),
             ONLY_OURS,
@@ -198,7 +232,10 @@ ONLY_OURS = "Only the runtime fills in `handed` of a task."
         (Task(goal="x", handed=Handed(assigned=Assignment())), ONLY_OURS),
         (Task(plan=Plan(steps=())), None),
         (Task(goal="x", context={"n": [1e15] * 9000}), None),
-        (Task(goal="x", context={"n": [1e15] * 20_000}), "The task has more than 262144 bytes as it is passed on."),
+        (
+            Task(goal="x", context={"n": [1e15] * 20_000}),
+            "The task has more than 262144 bytes as it is passed on.",
+        ),
     ],
 )
 def test_a_task_wants_something(task: Task, fault: str | None) -> None:
@@ -215,12 +252,20 @@ def test_c3_what_a_model_may_call_in_a_step() -> None:
     )
     assert callable_tools(Step(id="a"), tools, Mode.STRICT, TASK) == ("note", "send")
     assert callable_tools(
-        Step(id="a", required_tools=("write",), allowed_tools=("save", "drop")), tools, Mode.STRICT, TASK
+        Step(id="a", required_tools=("write",), allowed_tools=("save", "drop")),
+        tools,
+        Mode.STRICT,
+        TASK,
     ) == ("drop", "save", "write")
 
 
 def test_the_exact_form_of_a_call_has_a_placeholder_for_every_parameter() -> None:
-    odd: dict[str, object] = {"n": {"type": "integer"}, "x": {"type": ["string", "null"]}, "any": True, "s": {}}
+    odd: dict[str, object] = {
+        "n": {"type": "integer"},
+        "x": {"type": ["string", "null"]},
+        "any": True,
+        "s": {},
+    }
     form = call_form(ToolSpec(name="t", parameters={"type": "object", "properties": odd}))
 
     assert form == '{"tool":"t","arguments":{"n":0,"x":"<x>","any":"<any>","s":"<s>"}}'

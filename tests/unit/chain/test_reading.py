@@ -58,7 +58,9 @@ def read(**arguments: Any) -> dict[str, Any]:
         ("more", "3", 3),
     ],
 )
-def test_c9_a_text_that_is_the_json_of_the_wanted_type_is_that_value(name: str, written: Any, value: Any) -> None:
+def test_c9_a_text_that_is_the_json_of_the_wanted_type_is_that_value(
+    name: str, written: Any, value: Any
+) -> None:
     assert read(**{name: written}) == {name: value}
 
 
@@ -86,12 +88,19 @@ def test_c9_any_other_text_stays_as_it_is(name: str, written: str) -> None:
 
 
 def test_c9_null_is_left_out_where_a_parameter_cannot_be_null() -> None:
-    assert read(zip=None, maybe=None, note=None, any=None) == {"maybe": None, "note": None, "any": None}
+    assert read(zip=None, maybe=None, note=None, any=None) == {
+        "maybe": None,
+        "note": None,
+        "any": None,
+    }
     assert read(parties=[None]) == {"parties": [None]}
 
 
 def test_c9_a_model_that_writes_a_number_as_a_text_gets_no_strike() -> None:
-    count = ToolSpec(name="count", parameters={"properties": {"n": {"type": "integer"}, "m": {"type": "integer"}}})
+    count = ToolSpec(
+        name="count",
+        parameters={"properties": {"n": {"type": "integer"}, "m": {"type": "integer"}}},
+    )
     story = Story(Task(goal="count"), count)
     story.submit()
     story.draft(plan(Step(id="a", required_tools=("count",))))

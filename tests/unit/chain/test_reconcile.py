@@ -1,4 +1,6 @@
-"""A tool that can say whether a call in doubt happened is asked before a person is (CONTRACT E5)."""
+"""A tool that can say whether a call in doubt happened is asked before a person is (CONTRACT
+E5).
+"""
 
 import msgspec
 import pytest
@@ -22,7 +24,9 @@ def doubt(cause: ErrorType | None = None, **metadata: object) -> Outcome:
     return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=told)
 
 
-HAPPENED = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(reconciled=True))
+HAPPENED = Outcome(
+    success=True, next_action=NextAction.CONTINUE, metadata=Metadata(reconciled=True)
+)
 NOT_HAPPENED = msgspec.structs.replace(
     failed(ErrorType.UNKNOWN),
     error=ErrorInfo(ErrorType.UNKNOWN, "it did not happen", no_effect=True),
@@ -48,7 +52,11 @@ def test_e5_a_call_that_happened_has_its_receipt_and_no_person_is_asked() -> Non
     story = paying()
     asked(story)
     story.result(HAPPENED, data='{"receipt":"r1"}')
-    assert (story.chain.status, len(story.dispatches), story.questions) == (ChainStatus.COMPLETED, 2, [])
+    assert (story.chain.status, len(story.dispatches), story.questions) == (
+        ChainStatus.COMPLETED,
+        2,
+        [],
+    )
     assert story.chain.spent.actions == 1
 
 
@@ -73,8 +81,12 @@ def test_e5_a_person_is_asked_when_the_tool_cannot_tell() -> None:
     assert [question.request.kind for question in story.questions] == [RequestKind.IN_DOUBT]
 
 
-@pytest.mark.parametrize(("cause", "seconds"), [(ErrorType.UNKNOWN, 0), (ErrorType.SERVER, 0), (None, 30)])
-def test_e5_nothing_is_asked_while_a_run_may_still_act(cause: ErrorType | None, seconds: int) -> None:
+@pytest.mark.parametrize(
+    ("cause", "seconds"), [(ErrorType.UNKNOWN, 0), (ErrorType.SERVER, 0), (None, 30)]
+)
+def test_e5_nothing_is_asked_while_a_run_may_still_act(
+    cause: ErrorType | None, seconds: int
+) -> None:
     story = paying()
     story.result(doubt(cause))
     assert next_due(story.chain) - story.now == max(1, seconds * 1000)

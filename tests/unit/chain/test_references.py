@@ -50,11 +50,19 @@ from tests.support.builders import OK, failed, spec
         ('"a', None),
     ],
 )
-def test_a_path_is_names_and_numbers_joined_by_dots(text: str, path: tuple[object, ...] | None) -> None:
+def test_a_path_is_names_and_numbers_joined_by_dots(
+    text: str, path: tuple[object, ...] | None
+) -> None:
     assert parse_path(text) == path
 
 
-@given(st.lists(st.text(st.sampled_from('ab.[]{}"'), max_size=4) | st.integers(0, 9) | st.sampled_from([None, ...])))
+@given(
+    st.lists(
+        st.text(st.sampled_from('ab.[]{}"'), max_size=4)
+        | st.integers(0, 9)
+        | st.sampled_from([None, ...])
+    )
+)
 def test_one_path_has_one_text(path: list[Any]) -> None:
     assert parse_path(path_text(tuple(path))) == (tuple(path) or None)
 
@@ -76,12 +84,18 @@ def test_references_are_replaced_wherever_they_stand() -> None:
     value = {"a": [{"$from": "x.data.id"}, 1], "b": {"c": {"$from": "y.data"}}}
 
     assert resolve(value, receipt) == {"a": ["x", 1], "b": {"c": {"id": "y"}}}
-    assert resolve({"a": {"$from": 7}}, receipt) == {"a": {"$from": 7}}, "no plan with this is carried out"
-    with pytest.raises(UnresolvedError, match=r"'none\.data' points at nothing in a result of step 'none'"):
+    assert resolve({"a": {"$from": 7}}, receipt) == {"a": {"$from": 7}}, (
+        "no plan with this is carried out"
+    )
+    with pytest.raises(
+        UnresolvedError, match=r"'none\.data' points at nothing in a result of step 'none'"
+    ):
         resolve({"$from": "none.data"}, receipt)
 
 
-def receipt(tool: str, data: str, outcome: Outcome | None = OK, name: str = "c.a.1") -> dict[str, Action]:
+def receipt(
+    tool: str, data: str, outcome: Outcome | None = OK, name: str = "c.a.1"
+) -> dict[str, Action]:
     return {name: Action(name, 0, 1, tool, "{}", ActionStatus.DONE, outcome=outcome, data=data)}
 
 
@@ -136,7 +150,9 @@ def test_c6_a_value_has_one_of_the_known_origins(
         ({"letters": None}, True),
     ],
 )
-def test_c6_a_value_inside_an_argument_has_an_origin_too(arguments: dict[str, Any], known: bool) -> None:
+def test_c6_a_value_inside_an_argument_has_an_origin_too(
+    arguments: dict[str, Any], known: bool
+) -> None:
     post = spec("post", provenance={"letters[].to": ("find.people[].id",)})
     assert place(post, arguments, FOUND) == (None if known else "letters[].to")
 
@@ -182,8 +198,18 @@ def test_c6_a_declared_default_that_a_model_writes_out_needs_no_origin() -> None
 
 
 def test_the_scalars_at_a_path_have_their_places() -> None:
-    value = {"to": ["a", {"b": 1}], "by": {"x": {"id": "u"}}, "pair": ["p", "q"], "no": None, "yes": True}
-    assert list(scalars_at(value, ("to",))) == [(("to", 0), "a"), (("to", 1, ..., "b"), "b"), (("to", 1, "b"), 1)]
+    value = {
+        "to": ["a", {"b": 1}],
+        "by": {"x": {"id": "u"}},
+        "pair": ["p", "q"],
+        "no": None,
+        "yes": True,
+    }
+    assert list(scalars_at(value, ("to",))) == [
+        (("to", 0), "a"),
+        (("to", 1, ..., "b"), "b"),
+        (("to", 1, "b"), 1),
+    ]
     assert list(scalars_at(value, ("by", ..., "id"))) == [(("by", "x", "id"), "u")]
     assert list(scalars_at(value, ("pair", 1))) == [(("pair", 1), "q")]
     assert [scalar for _, scalar in scalars_at(value, ("by", ...))] == ["x", "id", "u"]

@@ -19,13 +19,19 @@ READ, SEND = spec("read", recovery=RETRY), spec("send", read_only=False, recover
 
 def busy(seconds: float | None = 2.0) -> Outcome:
     fault = ErrorInfo(ErrorType.RATE_LIMIT, "too many calls", recoverable=True, retry_after=seconds)
-    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(again=True))
+    return Outcome(
+        success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(again=True)
+    )
 
 
 def literal(*names: str, parallel: int = 1, **about: object) -> Story:
     steps = [tool_step(f"s{place}", call(name)) for place, name in enumerate(names)]
     story = Story(
-        door(Task).validate_python({"goal": "x", "plan": plan(*steps), "parallel": parallel, **about}), READ, SEND
+        door(Task).validate_python(
+            {"goal": "x", "plan": plan(*steps), "parallel": parallel, **about}
+        ),
+        READ,
+        SEND,
     )
     story.submit()
     return story
@@ -45,7 +51,10 @@ def test_e2_an_action_rests_until_its_tool_says_and_runs_again_under_its_id() ->
         story.due(at=resting["until"] - 1)
         assert len(story.dispatches) == 1
         story.due(at=resting["until"])
-        assert [(one.action.id, one.action.attempt) for one in story.dispatches] == [("c.s0.1", 1), ("c.s0.1", 2)]
+        assert [(one.action.id, one.action.attempt) for one in story.dispatches] == [
+            ("c.s0.1", 1),
+            ("c.s0.1", 2),
+        ]
         assert story.dispatches[-1].again
         assert story.chain.spent.actions == 1
         story.result()
@@ -63,7 +72,9 @@ def test_e2_a_repeat_of_the_report_changes_nothing_while_the_action_rests() -> N
 
 def again(kind: ErrorType) -> Outcome:
     fault = ErrorInfo(kind, "it broke")
-    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(again=True))
+    return Outcome(
+        success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(again=True)
+    )
 
 
 def attempts(story: Story, outcome: Outcome) -> int:
@@ -91,9 +102,15 @@ def test_e2_an_error_that_may_not_run_again_counts_at_once() -> None:
 
 
 def test_e2_a_tool_says_how_often_and_on_what() -> None:
-    for retry, sent in ((Retry(attempts=5), 5), (Retry(attempts=1), 1), (Retry(on=(ErrorType.TIMEOUT,)), 1), (None, 1)):
+    for retry, sent in (
+        (Retry(attempts=5), 5),
+        (Retry(attempts=1), 1),
+        (Retry(on=(ErrorType.TIMEOUT,)), 1),
+        (None, 1),
+    ):
         story = Story(
-            Task(goal="x", plan=plan(tool_step("s", call("read")))), spec("read", recovery=Recovery(retry=retry))
+            Task(goal="x", plan=plan(tool_step("s", call("read")))),
+            spec("read", recovery=Recovery(retry=retry)),
         )
         story.submit()
         assert attempts(story, again(ErrorType.SERVER)) == sent
@@ -209,7 +226,16 @@ def test_c8_a_chain_that_fails_while_steps_are_ready_ends_with_the_last_call() -
 
 def test_c8_what_rests_in_a_step_that_is_over_is_not_sent_again() -> None:
     for siblings in Siblings:
-        steps = (tool_step("s", call("read"), call("read"), parallel=2, on_failure="continue", siblings=siblings),)
+        steps = (
+            tool_step(
+                "s",
+                call("read"),
+                call("read"),
+                parallel=2,
+                on_failure="continue",
+                siblings=siblings,
+            ),
+        )
         story = Story(Task(goal="x", plan=plan(*steps, tool_step("t", call("send")))), READ, SEND)
         story.submit()
         first, second = (one.action for one in story.dispatches)
@@ -220,7 +246,9 @@ def test_c8_what_rests_in_a_step_that_is_over_is_not_sent_again() -> None:
         assert [one.action.tool for one in story.dispatches] == ["read", "read", "send"]
 
 
-def test_e2_a_model_waits_for_what_rests_and_keeps_its_receipt_when_the_step_ends_beside_it() -> None:
+def test_e2_a_model_waits_for_what_rests_and_keeps_its_receipt_when_the_step_ends_beside_it() -> (
+    None
+):
     story = Story(Task(goal="read it", parallel=2), READ, spec("look"))
     story.submit()
     story.draft(plan(Step(id="read", allowed_tools=("read", "look"))))
@@ -268,7 +296,9 @@ def test_e2_the_error_of_a_tool_that_is_gone_counts() -> None:
 
 
 def limited(seconds: float) -> Outcome:
-    fault = ErrorInfo(ErrorType.RATE_LIMIT, "read waits for its turn", retry_after=seconds, no_effect=True)
+    fault = ErrorInfo(
+        ErrorType.RATE_LIMIT, "read waits for its turn", retry_after=seconds, no_effect=True
+    )
     metadata = Metadata(again=True, limit="the rate_limit 1/s of read")
     return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=metadata)
 
@@ -280,7 +310,10 @@ def test_e6_a_limited_call_rests_until_its_moment_and_uses_up_no_attempt() -> No
         story.result(limited(2.0))
         assert next_due(story.chain) == before + 2001
         story.due(at=next_due(story.chain))
-        assert (story.dispatches[-1].action.attempt, story.dispatches[-1].limited) == (number + 1, number)
+        assert (story.dispatches[-1].action.attempt, story.dispatches[-1].limited) == (
+            number + 1,
+            number,
+        )
     assert story.chain.spent.actions == 1
     assert attempts(story, again(ErrorType.SERVER)) == 8 + 2
 

@@ -1,4 +1,6 @@
-"""What a task allows and what a step may choose from: C15 tools, max_turns and private, C3 one_of, C11 may_fail."""
+"""What a task allows and what a step may choose from: C15 tools, max_turns and private, C3 one_of,
+C11 may_fail.
+"""
 
 import msgspec
 import pytest
@@ -32,7 +34,13 @@ REACH = Step(id="reach", one_of=("send_mail", "send_text"))
 
 
 def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story:
-    told = Story(door(Task).validate_python({"goal": "reach John", **task}), LOOKUP, MAIL, TEXT, policy=policy)
+    told = Story(
+        door(Task).validate_python({"goal": "reach John", **task}),
+        LOOKUP,
+        MAIL,
+        TEXT,
+        policy=policy,
+    )
     told.submit()
     told.draft(plan(*steps))
     return told
@@ -44,7 +52,9 @@ def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story
 @pytest.mark.parametrize("mode", Mode)
 def test_c15_a_model_may_call_the_tools_that_the_task_names_and_no_other(mode: Mode) -> None:
     task = Task(goal="reach John", tools=("lookup_*",))
-    everything = Step(id="a", required_tools=("send_mail",), allowed_tools=("send_text", "lookup_contacts"))
+    everything = Step(
+        id="a", required_tools=("send_mail",), allowed_tools=("send_text", "lookup_contacts")
+    )
 
     assert callable_tools(everything, TOOLS, mode, task) == ("lookup_contacts",)
     assert callable_tools(everything, TOOLS, mode, Task(goal="x", tools=())) == ()
@@ -89,8 +99,12 @@ def test_c15_words_ask_for_no_tool_beyond_the_scope() -> None:
     assert told.thought.kind is ThoughtKind.REASON
 
 
-@pytest.mark.parametrize(("task", "step", "most"), [(3, None, 3), (3, 2, 2), (3, 9, 3), (20, None, 20), (None, 9, 4)])
-def test_c15_a_task_says_how_many_turns_a_step_has(task: int | None, step: int | None, most: int) -> None:
+@pytest.mark.parametrize(
+    ("task", "step", "most"), [(3, None, 3), (3, 2, 2), (3, 9, 3), (20, None, 20), (None, 9, 4)]
+)
+def test_c15_a_task_says_how_many_turns_a_step_has(
+    task: int | None, step: int | None, most: int
+) -> None:
     one = Step(id="a", required_tools=("lookup_contacts",), max_turns=step)
     told = drafted(one, max_turns=task, policy=Policy(max_turns=4, strikes=99))
     while told.chain.status is ChainStatus.EXECUTING:
@@ -123,7 +137,7 @@ def test_c15_nothing_private_is_shown_where_a_task_is_written_out() -> None:
     assert "secret" not in repr(Task(goal="x", private={"token": "secret"}))
 
 
-def test_c15_a_tool_that_nobody_serves_any_more_is_not_offered_and_its_promise_waits_for_a_worker() -> None:
+def test_c15_a_tool_without_a_worker_is_not_offered_and_its_promise_waits_for_one() -> None:
     text = msgspec.structs.replace(TEXT, gone=True)
     tools = specs(LOOKUP, MAIL, text)
     task, promised = Task(goal="reach John"), Step(id="a", required_tools=("send_text",))
@@ -133,7 +147,9 @@ def test_c15_a_tool_that_nobody_serves_any_more_is_not_offered_and_its_promise_w
     assert callable_tools(allowed, tools, Mode.STRICT, task) == ("send_mail",)
     assert callable_tools(allowed, tools, Mode.OFF, task) == ("lookup_contacts", "send_mail")
     told = "send_text may not be called in this task, or no worker serves it now"
-    assert [str(one) for one in drafted_faults(plan(promised), tools, Task(), 50)] == [f"step 'a': {told}"]
+    assert [str(one) for one in drafted_faults(plan(promised), tools, Task(), 50)] == [
+        f"step 'a': {told}"
+    ]
     own = plan(msgspec.structs.replace(promised, actions=(call("send_text"),)))
     assert literal_faults(own, tools) == []
 
@@ -146,7 +162,10 @@ def test_c15_the_same_users_goals_before_count_as_their_words_and_answers_do_not
     )
     told = Story(Task(goal="Write to him", user="ann", handed=Handed(earlier=before)), MAIL)
 
-    assert users_words(Work.on(told.chain, "", told.world, told.now)) == ("Write to him", "John is at j@x.org")
+    assert users_words(Work.on(told.chain, "", told.world, told.now)) == (
+        "Write to him",
+        "John is at j@x.org",
+    )
 
 
 # ---- C3: one_of
@@ -190,7 +209,10 @@ def test_c3_the_model_and_a_person_are_told_that_any_of_them_will_do() -> None:
 def test_c1_one_of_makes_a_tool_step_of_known_tools() -> None:
     assert door(Step).validate_python({"id": "a", "one_of": ["x"]}).step_type is StepType.TOOL
     [fault] = drafted_faults(plan(Step(id="a", one_of=("send_fax",))), TOOLS, Task(), 50)
-    assert fault.message == "no tool is called 'send_fax'; there are: lookup_contacts, send_mail, send_text"
+    assert (
+        fault.message
+        == "no tool is called 'send_fax'; there are: lookup_contacts, send_mail, send_text"
+    )
 
 
 def test_c1_a_literal_step_calls_one_of_them() -> None:

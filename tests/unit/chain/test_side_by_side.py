@@ -1,4 +1,6 @@
-"""Several things of one chain under way (CONTRACT B3, C7, C8, C14): what may run side by side, and what waits."""
+"""Several things of one chain under way (CONTRACT B3, C7, C8, C14): what may run side by side, and
+what waits.
+"""
 
 from typing import Any
 
@@ -12,7 +14,14 @@ from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
-from haltpoint.contracts.results import Confirmation, ErrorType, Metadata, NextAction, Outcome, Target
+from haltpoint.contracts.results import (
+    Confirmation,
+    ErrorType,
+    Metadata,
+    NextAction,
+    Outcome,
+    Target,
+)
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Usage
@@ -23,15 +32,24 @@ from tests.unit.chain.test_children import below, tell_parent
 READ = spec("read")
 LOOK = spec("look")
 ASK = spec("find", may_clarify=True)
-SEND = spec("send", read_only=False, parameters={"type": "object", "properties": {"to": {"type": "string"}}})
+SEND = spec(
+    "send", read_only=False, parameters={"type": "object", "properties": {"to": {"type": "string"}}}
+)
 TOOLS = (READ, LOOK, ASK, SEND)
 CHOICE, CONFIRM = RequestKind.CLARIFICATION, RequestKind.CONFIRMATION
 
 
 def literal(
-    *steps: Step, parallel: int | None = 3, siblings: Siblings = Siblings.COLLECT, policy: Policy | None = None
+    *steps: Step,
+    parallel: int | None = 3,
+    siblings: Siblings = Siblings.COLLECT,
+    policy: Policy | None = None,
 ) -> Story:
-    story = Story(Task(goal="x", plan=plan(*steps), parallel=parallel, siblings=siblings), *TOOLS, policy=policy)
+    story = Story(
+        Task(goal="x", plan=plan(*steps), parallel=parallel, siblings=siblings),
+        *TOOLS,
+        policy=policy,
+    )
     story.submit()
     return story
 
@@ -47,7 +65,9 @@ COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 
 
 def open_ended(*, parallel: int = 3, policy: Policy | None = None) -> Story:
-    task = Task(goal="read, look and send it", style=Style.REACT, parallel=parallel, bounds=ALL_LISTS)
+    task = Task(
+        goal="read, look and send it", style=Style.REACT, parallel=parallel, bounds=ALL_LISTS
+    )
     story = Story(task, *TOOLS, policy=policy or Policy(unasked_effects=Treatment.ALLOW))
     story.submit()
     return story
@@ -74,9 +94,13 @@ def test_c8_steps_that_do_not_depend_on_each_other_run_side_by_side_up_to_the_ca
 
 
 def test_c8_one_at_a_time_is_the_default_and_a_step_waits_for_those_that_it_depends_on() -> None:
-    assert names(literal(tool_step("a", call("read")), tool_step("b", call("read")), parallel=None)) == ["c.a.1"]
+    assert names(
+        literal(tool_step("a", call("read")), tool_step("b", call("read")), parallel=None)
+    ) == ["c.a.1"]
     story = literal(
-        tool_step("a", call("read")), tool_step("b", call("read"), after=("a",)), tool_step("c", call("look"))
+        tool_step("a", call("read")),
+        tool_step("b", call("read"), after=("a",)),
+        tool_step("c", call("look")),
     )
     assert names(story) == ["c.a.1", "c.c.1"]
 
@@ -88,9 +112,13 @@ def test_c8_the_answer_is_the_last_result_of_the_plan_in_whatever_order_they_com
     assert story.chain.end.answer == '{"from":"c"}'
 
 
-def test_c8_calls_of_a_literal_step_run_side_by_side_and_the_last_one_of_the_plan_is_its_result() -> None:
+def test_c8_calls_of_a_literal_step_run_side_by_side_and_the_plans_last_is_its_result() -> None:
     story = literal(tool_step("a", call("read"), call("look"), call("read", n=2), call("send")))
-    assert names(story) == ["c.a.1", "c.a.2", "c.a.3"]  # a call with effects never runs beside another call of its step
+    assert names(story) == [
+        "c.a.1",
+        "c.a.2",
+        "c.a.3",
+    ]  # a call with effects never runs beside another call of its step
     for number in (3, 1, 2):
         story.result(data=f'{{"n":{number}}}', action=of(story, f"c.a.{number}"))
     assert names(story)[3:] == ["c.a.4"]
@@ -100,8 +128,14 @@ def test_c8_calls_of_a_literal_step_run_side_by_side_and_the_last_one_of_the_pla
 
 
 def test_c8_a_literal_step_may_say_more_than_its_task_and_a_drafted_one_only_less() -> None:
-    assert len(names(literal(tool_step("a", call("read"), call("look"), parallel=2), parallel=None))) == 2
-    steps = [Step(id=name, allowed_tools=("read",), parallel=most) for name, most in (("a", 16), ("b", 1), ("c", 16))]
+    assert (
+        len(names(literal(tool_step("a", call("read"), call("look"), parallel=2), parallel=None)))
+        == 2
+    )
+    steps = [
+        Step(id=name, allowed_tools=("read",), parallel=most)
+        for name, most in (("a", 16), ("b", 1), ("c", 16))
+    ]
     story = drafted(*steps, parallel=2)
     assert [think.step_id for think in story.thoughts[1:]] == ["a", "b"]
     story.propose(call("read"), call("read", n=2), thought=story.thoughts[2])
@@ -114,9 +148,14 @@ def test_c8_reads_of_one_proposal_run_together_as_one_action_of_the_turn() -> No
     assert names(story) == ["c.react.1", "c.react.2"]
 
     story.result(data='{"n":2}', action=of(story, "c.react.2"))
-    assert len(story.thoughts) == 1  # the model is asked again only when every call of the turn has its receipt
+    assert (
+        len(story.thoughts) == 1
+    )  # the model is asked again only when every call of the turn has its receipt
     story.result(data='{"n":1}', action=of(story, "c.react.1"))
-    assert story.never_executed == [("send", "one action per turn"), ("look", "one action per turn")]
+    assert story.never_executed == [
+        ("send", "one action per turn"),
+        ("look", "one action per turn"),
+    ]
     assert story.thought.receipts == ("c.react.1", "c.react.2")
 
 
@@ -146,7 +185,11 @@ def test_c8_an_error_beside_other_reads_ends_the_turn_when_they_have_ended() -> 
 
 
 def test_c8_what_cannot_be_judged_before_the_receipts_are_here_waits_and_is_no_strike() -> None:
-    give = spec("give", provenance={"id": ("read.id",)}, parameters={"type": "object", "properties": {"id": {}}})
+    give = spec(
+        "give",
+        provenance={"id": ("read.id",)},
+        parameters={"type": "object", "properties": {"id": {}}},
+    )
     task = Task(goal="read it", style=Style.REACT, parallel=3, bounds=ALL_LISTS)
     story = Story(task, READ, give, policy=Policy(actions_per_turn=2))
     story.submit()
@@ -163,7 +206,9 @@ def test_c3_a_step_may_end_while_a_read_beside_it_is_under_way_and_its_receipt_i
     story.result(COMPLETE, action=of(story, "c.a.1"))
     assert story.status_of("a") is StepStatus.COMPLETED
     assert story.thought.receipts[-1] == "c.a.1"
-    story.result(asks("x", "y"), action=of(story, "c.a.2"))  # a question of a step that is over is not asked
+    story.result(
+        asks("x", "y"), action=of(story, "c.a.2")
+    )  # a question of a step that is over is not asked
     assert not story.questions
     story.propose(content="done")
     assert story.thought.receipts == ("c.a.1", "c.a.2")
@@ -171,13 +216,18 @@ def test_c3_a_step_may_end_while_a_read_beside_it_is_under_way_and_its_receipt_i
 
 def test_b3_while_a_question_is_open_what_runs_ends_and_nothing_is_sent() -> None:
     story = literal(
-        tool_step("a", call("find")), tool_step("b", call("read"), call("send")), tool_step("c", call("look"))
+        tool_step("a", call("find")),
+        tool_step("b", call("read"), call("send")),
+        tool_step("c", call("look")),
     )
     story.result(asks("x", "y"), action=of(story, "c.a.1"))
     assert story.chain.status is ChainStatus.AWAITING_CLARIFICATION
     story.result(action=of(story, "c.b.1"))
     story.result(action=of(story, "c.c.1"))
-    assert (names(story), story.status_of("c")) == (["c.a.1", "c.b.1", "c.c.1"], StepStatus.COMPLETED)
+    assert (names(story), story.status_of("c")) == (
+        ["c.a.1", "c.b.1", "c.c.1"],
+        StepStatus.COMPLETED,
+    )
 
     story.answer(CHOICE, option="x")
     assert names(story)[3:] == ["c.b.2"]
@@ -186,7 +236,9 @@ def test_b3_while_a_question_is_open_what_runs_ends_and_nothing_is_sent() -> Non
 
 def test_b3_several_questions_are_answered_in_any_order_and_an_answer_frees_its_own_step() -> None:
     both = (call("find"), call("read"))
-    story = literal(tool_step("a", *both), tool_step("b", *both), tool_step("c", call("look"), call("send")))
+    story = literal(
+        tool_step("a", *both), tool_step("b", *both), tool_step("c", call("look"), call("send"))
+    )
     story.result(asks("x", "y"), action=of(story, "c.b.1"))
     story.result(Outcome(success=True, next_action=NextAction.CONTINUE), action=of(story, "c.c.1"))
     story.result(asks("x", "y"), action=of(story, "c.a.1"))
@@ -203,7 +255,9 @@ def test_b3_several_questions_are_answered_in_any_order_and_an_answer_frees_its_
 
 def test_b3_a_new_question_stops_the_step_that_was_freed() -> None:
     story = literal(
-        tool_step("a", call("find"), call("find", n=2)), tool_step("b", call("find")), tool_step("c", call("find"))
+        tool_step("a", call("find"), call("find", n=2)),
+        tool_step("b", call("find")),
+        tool_step("c", call("find")),
     )
     story.result(asks("x", "y"), action=of(story, "c.a.1"))
     story.result(asks("x", "y"), action=of(story, "c.b.1"))
@@ -249,7 +303,9 @@ def test_b3_two_questions_may_expire_at_once() -> None:
 
 @pytest.mark.parametrize("siblings", list(Siblings))
 def test_c8_a_failure_waits_for_the_calls_beside_it_or_not(siblings: Siblings) -> None:
-    story = literal(tool_step("a", call("read")), tool_step("b", call("send"), call("read")), siblings=siblings)
+    story = literal(
+        tool_step("a", call("read")), tool_step("b", call("send"), call("read")), siblings=siblings
+    )
     story.result(failed(message="no file"), action=of(story, "c.a.1"))
     if siblings is Siblings.COLLECT:
         assert story.chain.status is ChainStatus.EXECUTING
@@ -262,10 +318,15 @@ def test_c8_a_failure_waits_for_the_calls_beside_it_or_not(siblings: Siblings) -
 
 
 def test_c3_a_step_whose_last_call_succeeds_while_the_chain_fails_is_complete() -> None:
-    """Its deed is listed; one that still has a call to make, or whose call reads beside it, is cancelled."""
+    """Its deed is listed; one that still has a call to make, or whose call reads beside it, is
+    cancelled.
+    """
     story = literal(
         *(tool_step("a", call("read")), tool_step("b", call("send"))),
-        *(tool_step("c", call("send", n=2), call("read")), tool_step("d", call("look"), after=("b",))),
+        *(
+            tool_step("c", call("send", n=2), call("read")),
+            tool_step("d", call("look"), after=("b",)),
+        ),
     )
     story.result(failed(message="no file"), action=of(story, "c.a.1"))
     story.result(action=of(story, "c.b.1"))
@@ -335,7 +396,9 @@ def test_c8_a_thought_that_fails_while_the_chain_fails_changes_nothing_about_why
 
 def test_c8_an_optional_call_of_a_literal_step_may_fail() -> None:
     some = ProposedCall(tool="look", optional=True)
-    story = literal(Step(id="a", required_tools=("read",), actions=(some, call("read"), some)), parallel=None)
+    story = literal(
+        Step(id="a", required_tools=("read",), actions=(some, call("read"), some)), parallel=None
+    )
     story.result(failed())
     story.result()
     assert names(story) == ["c.a.1", "c.a.2", "c.a.3"]
@@ -344,9 +407,14 @@ def test_c8_an_optional_call_of_a_literal_step_may_fail() -> None:
 
 
 def test_c8_a_required_tool_cannot_be_optional() -> None:
-    story = literal(Step(id="a", required_tools=("read",), actions=(ProposedCall(tool="read", optional=True),)))
+    story = literal(
+        Step(id="a", required_tools=("read",), actions=(ProposedCall(tool="read", optional=True),))
+    )
     assert story.chain.end.error is not None
-    assert story.chain.end.error.message == "step 'a': read is required, but no action of the step calls it"
+    assert (
+        story.chain.end.error.message
+        == "step 'a': read is required, but no action of the step calls it"
+    )
 
 
 def test_r9_a_lost_thought_of_any_step_ends_the_chain() -> None:
@@ -360,11 +428,15 @@ def test_a_chain_that_is_told_again_from_its_log_is_the_same_chain() -> None:
     for name in ("c.c.1", "c.a.1"):
         story.result(asks("x", "y"), action=of(story, name))
     story.answer(CHOICE, option="y", request="c.r2")
-    assert msgspec.structs.replace(story.chain, actions=dict(reversed(story.chain.actions.items()))) == story.chain
+    assert (
+        msgspec.structs.replace(story.chain, actions=dict(reversed(story.chain.actions.items())))
+        == story.chain
+    )
     assert list(story.chain.actions) == sorted(story.chain.actions)
 
 
-# ---- what must not happen between things that are under way ----------------------------------------------------------
+# ---- what must not happen between things that are under way
+# ----------------------------------------------------------
 
 SURE = Outcome(
     success=True,
@@ -388,7 +460,9 @@ def from_result(name: str, tool: str, source: str, **more: Any) -> Step:
 
 def test_b3_a_step_that_ends_takes_its_questions_back() -> None:
     first = tool_step("a", call("read"), call("look"), on_failure=OnFailure.CONTINUE)
-    story = literal(first, from_result("b", "send", "a.data.x"), tool_step("c", call("look"), after=("b",)))
+    story = literal(
+        first, from_result("b", "send", "a.data.x"), tool_step("c", call("look"), after=("b",))
+    )
     story.result(asks("x", "y"), action=of(story, "c.a.1"))
     story.result(failed(), action=of(story, "c.a.2"))
     assert story.statuses == {"a": "failed", "b": "skipped", "c": "in_progress"}
@@ -430,23 +504,37 @@ def test_b3_a_freed_step_is_bound_by_its_own_cap_and_not_by_what_others_ask() ->
 
 
 @pytest.mark.parametrize("question", [SURE, DOUBT, asks("x", "y")])
-def test_c8_a_chain_that_fails_takes_its_questions_back_and_sends_nothing(question: Outcome) -> None:
-    story = literal(tool_step("a", call("send")), tool_step("b", call("read")), tool_step("c", call("look")))
+def test_c8_a_chain_that_fails_takes_its_questions_back_and_sends_nothing(
+    question: Outcome,
+) -> None:
+    story = literal(
+        tool_step("a", call("send")), tool_step("b", call("read")), tool_step("c", call("look"))
+    )
     story.result(question, action=of(story, "c.a.1"))
     story.result(failed(message="no file"), action=of(story, "c.b.1"))
     assert (story.chain.status, story.chain.requests) == (ChainStatus.EXECUTING, ())
     story.result(action=of(story, "c.c.1"))
-    assert (story.chain.status, story.chain.end.answer, names(story)[3:]) == (ChainStatus.FAILED, "no file", [])
+    assert (story.chain.status, story.chain.end.answer, names(story)[3:]) == (
+        ChainStatus.FAILED,
+        "no file",
+        [],
+    )
 
 
 def test_c8_a_chain_that_fails_takes_its_cases_back() -> None:
     story = drafted(
-        *(Step(id=name, required_tools=(tool,)) for name, tool in (("a", "read"), ("b", "send"), ("c", "look")))
+        *(
+            Step(id=name, required_tools=(tool,))
+            for name, tool in (("a", "read"), ("b", "send"), ("c", "look"))
+        )
     )
     failing = story.thoughts[2].thought_id
     story.propose(call("look"), thought=story.thoughts[3])
     for _ in range(3):
-        story.propose(content="no", thought=next(one for one in reversed(story.thoughts) if one.step_id == "a"))
+        story.propose(
+            content="no",
+            thought=next(one for one in reversed(story.thoughts) if one.step_id == "a"),
+        )
     assert story.chain.status is ChainStatus.ESCALATED
     story.no_thought(failing)
     assert (story.chain.requests, story.chain.failing is not None) == ((), True)
@@ -489,14 +577,23 @@ def test_c8_a_chain_is_cancelled_while_a_read_of_a_step_that_is_over_runs() -> N
     story.propose(call("read"), call("look"), thought=story.thoughts[1])
     story.result(COMPLETE, action=of(story, "c.a.1"))
     story.cancel()
-    assert (story.chain.status, story.status_of("a")) == (ChainStatus.CANCELLED, StepStatus.COMPLETED)
+    assert (story.chain.status, story.status_of("a")) == (
+        ChainStatus.CANCELLED,
+        StepStatus.COMPLETED,
+    )
 
 
 def test_c6_what_hooks_made_of_a_read_of_a_step_that_is_over_is_no_strike() -> None:
-    look = spec("look", provenance={"id": ("read.id",)}, parameters={"type": "object", "properties": {"id": {}}})
+    look = spec(
+        "look",
+        provenance={"id": ("read.id",)},
+        parameters={"type": "object", "properties": {"id": {}}},
+    )
     story = Story(Task(goal="read and look", parallel=3, mode=Mode.ADVISORY), READ, look)
     story.submit()
-    story.draft(Plan(steps=(Step(id="a", required_tools=("read",)), Step(id="b", dependencies=("a",)))))
+    story.draft(
+        Plan(steps=(Step(id="a", required_tools=("read",)), Step(id="b", dependencies=("a",))))
+    )
     story.propose(call("read"), call("look"), thought=story.thoughts[1])
     story.result(COMPLETE, action=of(story, "c.a.1"))
     made_up = msgspec.structs.replace(OK, metadata=Metadata(arguments='{"id":"made-up"}'))
@@ -511,14 +608,23 @@ def test_c14_an_equal_effect_of_a_skill_waits_too() -> None:
     for first, second in (("send", "mailer"), ("mailer", "send")):
         story = Story(Task(goal="send to ann", parallel=3, bounds=said), *TOOLS, mailer)
         story.submit()
-        story.draft(Plan(steps=(Step(id="a", required_tools=(first,)), Step(id="b", required_tools=(second,)))))
+        story.draft(
+            Plan(
+                steps=(
+                    Step(id="a", required_tools=(first,)),
+                    Step(id="b", required_tools=(second,)),
+                )
+            )
+        )
         given = {"send": call("send", to="ann"), "mailer": call("mailer")}
         story.propose(given[first], thought=story.thoughts[1])
         story.propose(given[second], thought=story.thoughts[2])
         assert list(story.chain.actions) == ["c.a.1"]
 
 
-def test_b3_the_chain_of_a_skill_begins_when_no_question_is_open_and_its_hooks_are_asked_again() -> None:
+def test_b3_the_chain_of_a_skill_begins_when_no_question_is_open_with_its_hooks_asked_again() -> (
+    None
+):
     skill = spec("skill", read_only=False, hooks=("pre",), plan=plan(tool_step("x", call("send"))))
     steps = plan(tool_step("a", call("skill")), tool_step("b", call("find")))
     story = Story(Task(goal="x", plan=steps, parallel=3), *TOOLS, skill)
@@ -547,20 +653,26 @@ def test_c11_a_step_is_skipped_once() -> None:
 
 def test_c8_an_optional_call_may_fail_in_every_way() -> None:
     some = ProposedCall(tool="find", optional=True)
-    expired = literal(Step(id="a", required_tools=("read",), actions=(some, call("read"))), parallel=None)
+    expired = literal(
+        Step(id="a", required_tools=("read",), actions=(some, call("read"))), parallel=None
+    )
     expired.result(asks("x", "y"))
     expired.due("c.r1")
     assert names(expired) == ["c.a.1", "c.a.2"]
     missing = ProposedCall(tool="look", optional=True, arguments={"n": {"$from": "z.data.no"}})
     story = literal(
         tool_step("z", call("read")),
-        Step(id="a", required_tools=("read",), dependencies=("z",), actions=(call("read"), missing)),
+        Step(
+            id="a", required_tools=("read",), dependencies=("z",), actions=(call("read"), missing)
+        ),
         parallel=None,
     )
     story.result()
     story.result()
     assert story.chain.status is ChainStatus.COMPLETED
-    assert story.never_executed == [("look", "look: 'z.data.no' points at nothing in a result of step 'z'")]
+    assert story.never_executed == [
+        ("look", "look: 'z.data.no' points at nothing in a result of step 'z'")
+    ]
 
 
 def test_d1_a_thought_is_one_strike_of_the_chain_also_when_another_one_came_between() -> None:
@@ -577,7 +689,11 @@ def test_d1_a_thought_is_one_strike_of_the_chain_also_when_another_one_came_betw
 
 def test_f1_a_skill_tells_only_of_the_calls_that_succeeded() -> None:
     steps = plan(
-        Step(id="x", required_tools=("read",), actions=(ProposedCall(tool="send", optional=True), call("read")))
+        Step(
+            id="x",
+            required_tools=("read",),
+            actions=(ProposedCall(tool="send", optional=True), call("read")),
+        )
     )
     story = Story(Task(goal="x", plan=steps), *TOOLS)
     story.chain = msgspec.structs.replace(story.chain, id="p~a-1")
@@ -597,7 +713,11 @@ def test_an_event_that_is_ignored_sends_nothing_although_the_world_has_changed()
 
 
 def test_c8_a_literal_chain_that_fails_later_keeps_no_result() -> None:
-    steps = (tool_step("a", call("read")), tool_step("b", call("find")), tool_step("c", call("look")))
+    steps = (
+        tool_step("a", call("read")),
+        tool_step("b", call("find")),
+        tool_step("c", call("look")),
+    )
     story = literal(*steps, parallel=3)
     story.result(action=of(story, "c.a.1"))
     story.result(failed(), action=of(story, "c.b.1"))
@@ -622,7 +742,9 @@ def test_c8_a_step_without_turns_left_is_over_while_the_chain_waits_for_the_call
 
 
 @pytest.mark.parametrize("chosen", [Choice.NOT_HAPPENED, Choice.APPROVE])
-def test_e5_an_answer_about_a_call_whose_tool_is_gone_leaves_nothing_waiting(chosen: Choice) -> None:
+def test_e5_an_answer_about_a_call_whose_tool_is_gone_leaves_nothing_waiting(
+    chosen: Choice,
+) -> None:
     story = literal(tool_step("a", call("send"), on_failure=OnFailure.CONTINUE))
     story.result(failed(ErrorType.IN_DOUBT) if chosen is Choice.NOT_HAPPENED else SURE)
     story.without("send")
@@ -632,8 +754,12 @@ def test_e5_an_answer_about_a_call_whose_tool_is_gone_leaves_nothing_waiting(cho
 
 def test_c14_a_chain_that_waits_for_its_child_fails_by_what_failed_first() -> None:
     mailer = spec("mailer", read_only=False, plan=plan(tool_step("x", call("send", to="ann"))))
-    steps = plan(tool_step("a", call("mailer")), tool_step("b", call("read")), tool_step("c", call("look")))
-    story = Story(Task(goal="x", plan=steps, parallel=3, siblings=Siblings.FAIL_FAST), *TOOLS, mailer)
+    steps = plan(
+        tool_step("a", call("mailer")), tool_step("b", call("read")), tool_step("c", call("look"))
+    )
+    story = Story(
+        Task(goal="x", plan=steps, parallel=3, siblings=Siblings.FAIL_FAST), *TOOLS, mailer
+    )
     story.submit()
     child = below(story)
     story.result(failed(message="no file"), action=of(story, "c.b.1"))

@@ -1,4 +1,6 @@
-"""The core's small parts by themselves: names that are blocked, times that are due, logs that are told again."""
+"""The core's small parts by themselves: names that are blocked, times that are due, logs that are
+told again.
+"""
 
 import pytest
 
@@ -23,7 +25,9 @@ def test_a_blocked_tools_are_internal_in_every_spelling_of_their_names(name: str
     assert not without_blocked(specs(spec(name)), [])[name].internal
 
 
-@pytest.mark.parametrize("name", ["Secret", "ѕecret", "secret\u200b", "secret ", "functions.secret", "SECRET"])
+@pytest.mark.parametrize(
+    "name", ["Secret", "ѕecret", "secret\u200b", "secret ", "functions.secret", "SECRET"]
+)
 def test_a_internal_tools_are_not_reached_by_odd_spellings(name: str) -> None:
     told = Story(Task(goal="go"), spec("secret", internal=True), spec("note"))
     told.submit()
@@ -32,7 +36,9 @@ def test_a_internal_tools_are_not_reached_by_odd_spellings(name: str) -> None:
 
     assert told.dispatches == []
     assert told.told("contract.violated")[0]["violation"] == "unknown_tool"
-    assert "secret" not in told.thought.corrections[0].message.replace(name, "").replace(repr(name), "")
+    assert "secret" not in told.thought.corrections[0].message.replace(name, "").replace(
+        repr(name), ""
+    )
 
 
 def test_r1_the_log_told_again_gives_the_same_chain() -> None:
@@ -54,7 +60,9 @@ def test_r1_the_log_told_again_gives_the_same_chain() -> None:
 
 
 def test_the_matrix_is_drawn_between_its_marks() -> None:
-    page = with_matrix("before\n<!-- matrix: begin -->what was drawn before<!-- matrix: end -->\nafter")
+    page = with_matrix(
+        "before\n<!-- matrix: begin -->what was drawn before<!-- matrix: end -->\nafter"
+    )
 
     assert page.startswith("before\n<!-- matrix: begin -->\n| event |")
     assert page.endswith("<!-- matrix: end -->\nafter")
@@ -84,4 +92,8 @@ def test_i4_the_options_of_a_question_are_told_apart_by_their_words(options: lis
 
 def test_i4_nobody_can_serve_another_tool_under_the_name_of_the_built_in_one() -> None:
     served = specs(spec(ASK_HUMAN, read_only=False), spec(END_STEP), spec("note"))
-    assert with_built_in(served) == {ASK_HUMAN: HUMAN_SPEC, END_STEP: built_in.END_SPEC, "note": spec("note")}
+    assert with_built_in(served) == {
+        ASK_HUMAN: HUMAN_SPEC,
+        END_STEP: built_in.END_SPEC,
+        "note": spec("note"),
+    }

@@ -1,4 +1,6 @@
-"""Whole stories through `decide`: what a model, a person and the runtime say to each other, and what was done."""
+"""Whole stories through `decide`: what a model, a person and the runtime say to each other, and
+what was done.
+"""
 
 import pytest
 
@@ -22,7 +24,9 @@ FIND = Step(id="find", required_tools=("list_people",))
 TELL = Step(id="tell", required_tools=("send",), dependencies=("find",))
 
 
-def begun(goal: str, read: Bounds = ASKED, *, style: Style = Style.REACT, steps: Plan | None = None) -> Story:
+def begun(
+    goal: str, read: Bounds = ASKED, *, style: Style = Style.REACT, steps: Plan | None = None
+) -> Story:
     story = Story(Task(goal=goal, style=style), LIST, OVERDUE, SEND, ASK_HUMAN)
     story.submit(read=False)
     if style is Style.REACT:
@@ -50,17 +54,25 @@ def test_c3_c7_a_mail_to_all_of_a_group_in_one_proposal() -> None:
             story.say("Everybody knows.")
 
         assert story.tools_called == ["list_people", "send", "send", "send"]
-        assert (story.chain.status, story.chain.row.count, len(story.thoughts)) == (ChainStatus.COMPLETED, 0, 4)
+        assert (story.chain.status, story.chain.row.count, len(story.thoughts)) == (
+            ChainStatus.COMPLETED,
+            0,
+            4,
+        )
         assert not story.chain.end.unfinished
 
 
 @pytest.mark.parametrize("own_step", [False, True])
 @pytest.mark.parametrize("style", list(Style))
-@pytest.mark.parametrize(("option", "words"), [(None, "stop, forget it"), (None, "3pm"), (None, "yes"), ("2", "")])
+@pytest.mark.parametrize(
+    ("option", "words"), [(None, "stop, forget it"), (None, "3pm"), (None, "yes"), ("2", "")]
+)
 def test_c6_a_model_asks_and_obeys_or_is_corrected_and_calls(
     option: str | None, words: str, style: Style, own_step: bool
 ) -> None:
-    """What the answer means nobody decides: it leaves the step without a person, or a corrected call asks one."""
+    """What the answer means nobody decides: it leaves the step without a person, or a corrected
+    call asks one.
+    """
     asks = Step(id="ask", required_tools=("askHuman",))
     tells = Step(id="tell", required_tools=("send",), dependencies=("ask",))
     steps = plan(asks, tells) if own_step else plan(Step(id="tell", required_tools=("send",)))
@@ -69,7 +81,12 @@ def test_c6_a_model_asks_and_obeys_or_is_corrected_and_calls(
         story = begun("Tell Ann when we meet", style=style, steps=steps)
         offered = {"options": ["Send it", "No"]} if option else {}
         story.propose(call("askHuman", question="Shall I send it?", **offered))
-        story.answer(RequestKind.INPUT, option=option, text=words, decision=Choice.SELECT if option else Choice.ANSWER)
+        story.answer(
+            RequestKind.INPUT,
+            option=option,
+            text=words,
+            decision=Choice.SELECT if option else Choice.ANSWER,
+        )
         return story
 
     obeys = answered()
@@ -78,7 +95,11 @@ def test_c6_a_model_asks_and_obeys_or_is_corrected_and_calls(
     assert "end_step" in obeys.thought.corrections[0].form
     obeys.end("The person said so.", "not_needed")
     obeys.say("I left it.")
-    assert (obeys.chain.status, obeys.chain.end.unfinished, obeys.tools_called) == (ChainStatus.COMPLETED, True, [])
+    assert (obeys.chain.status, obeys.chain.end.unfinished, obeys.tools_called) == (
+        ChainStatus.COMPLETED,
+        True,
+        [],
+    )
     assert len(obeys.questions) == 1
 
     pressed = answered()
@@ -102,10 +123,17 @@ def test_c11_nothing_is_overdue() -> None:
             story.propose(content="Nothing is overdue.")
         story.end("Nothing is overdue.", "not_needed")
         story.say("Nothing is overdue.")
-        assert (story.chain.status, story.chain.end.answer) == (ChainStatus.COMPLETED, "Nothing is overdue.")
+        assert (story.chain.status, story.chain.end.answer) == (
+            ChainStatus.COMPLETED,
+            "Nothing is overdue.",
+        )
         assert (story.questions, story.chain.end.unfinished) == ([], True)
         [left] = story.chain.end.not_done
-        assert (left.tool, left.why, left.message) == ("send", WhyNot.LEFT_OUT, "Nothing is overdue.")
+        assert (left.tool, left.why, left.message) == (
+            "send",
+            WhyNot.LEFT_OUT,
+            "Nothing is overdue.",
+        )
 
 
 def test_c11_a_lazy_model_behind_a_lookup_is_before_a_person() -> None:
@@ -126,7 +154,8 @@ def test_c11_a_lazy_model_behind_a_lookup_is_before_a_person() -> None:
 def test_c6_at_most_two_messages() -> None:
     """Nothing counts them: a person sees the words on each card."""
     story = begun(
-        "Tell ann, bob and eve, at most two messages", Bounds(required_tools=("send",), conditions=("at most two",))
+        "Tell ann, bob and eve, at most two messages",
+        Bounds(required_tools=("send",), conditions=("at most two",)),
     )
     for name in ("ann", "bob"):
         story.propose(call("send", to=name))
@@ -145,7 +174,8 @@ def test_c3_a_plan_that_drops_its_own_promise_is_refused() -> None:
     story = begun("Tell Ann", style=Style.PLAN, steps=plan(FIND))
     [fault] = story.thought.corrections
     assert fault.message == (
-        "No step promises send, which the goal requires. Add a step with send in required_tools or one_of."
+        "No step promises send, which the goal requires. Add a step with send in "
+        "required_tools or one_of."
     )
     story.draft(plan(FIND), bounds=Bounds())
     assert story.chain.row.count == 2, "the first readable bounds stand"
@@ -162,7 +192,11 @@ def test_c3_three_lookups_and_a_send() -> None:
     story.result()
     assert story.thought.due == ()
     story.propose(content="Ann knows.")
-    assert (story.chain.status, story.chain.row.count, story.questions) == (ChainStatus.COMPLETED, 0, [])
+    assert (story.chain.status, story.chain.row.count, story.questions) == (
+        ChainStatus.COMPLETED,
+        0,
+        [],
+    )
 
 
 def test_c6_a_no_and_a_respelled_call() -> None:

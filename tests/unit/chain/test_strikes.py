@@ -1,4 +1,6 @@
-"""Holding the model to its word: modes, strikes and escalation (D1 to D4), before a person and after."""
+"""Holding the model to its word: modes, strikes and escalation (D1 to D4), before a person and
+after.
+"""
 
 import json
 from typing import Any
@@ -30,7 +32,9 @@ ESCALATION = RequestKind.ESCALATION
 
 
 def planned(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
-    told = Story(door(Task).validate_python({"goal": "tell John", **task}), LOOKUP, SEND, SAVE, policy=policy)
+    told = Story(
+        door(Task).validate_python({"goal": "tell John", **task}), LOOKUP, SEND, SAVE, policy=policy
+    )
     told.submit()
     told.draft(plan(*steps))
     return told
@@ -78,7 +82,9 @@ def test_d1_the_correction_names_what_was_missing_and_shows_the_exact_form() -> 
     told.propose(content="On it.")
 
     [correction] = told.thought.corrections
-    assert "Step 'send' is not complete before these have succeeded in it: send." in correction.message
+    assert (
+        "Step 'send' is not complete before these have succeeded in it: send." in correction.message
+    )
     assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.form
     assert '{"tool":"end_step","arguments":' in correction.form
     assert " now" not in f"{correction.message} {correction.form}"
@@ -109,7 +115,9 @@ def test_d2_any_successful_receipt_ends_the_row_of_the_chain_and_not_that_of_the
 
 
 def test_d2_any_successful_receipt_ends_the_row_of_a_step_that_requires_no_tool() -> None:
-    """Three in a row: a success between two violations has ended the row, whichever tool it is of."""
+    """Three in a row: a success between two violations has ended the row, whichever tool it is
+    of.
+    """
     told = Story(Task(goal="look things up", style=Style.REACT), LOOKUP, SAVE)
     told.submit()
     for number in range(3):
@@ -156,7 +164,9 @@ def test_d2_a_refused_call_beside_a_good_one_is_forgiven_with_its_success() -> N
     ("limit", "task", "thoughts"),
     [(3, None, 3), (3, 2, 2), (3, 5, 5), (2, None, 2)],
 )
-def test_d3_the_limit_is_the_policys_or_the_tasks(limit: int, task: int | None, thoughts: int) -> None:
+def test_d3_the_limit_is_the_policys_or_the_tasks(
+    limit: int, task: int | None, thoughts: int
+) -> None:
     told = Story(Task(goal="go", strikes=task), LOOKUP, policy=Policy(strikes=limit))
     told.submit()
     told.draft(plan(FIND))
@@ -175,14 +185,23 @@ def test_d3_the_third_violation_brings_the_case_before_a_person() -> None:
 
     assert told.chain.status is ChainStatus.ESCALATED
     assert told.status_of("find") is StepStatus.WAITING
-    assert len(told.thoughts) == 4  # the plan and three proposals: nothing more is asked of the model
+    assert (
+        len(told.thoughts) == 4
+    )  # the plan and three proposals: nothing more is asked of the model
     [question] = told.questions
     assert question.request.kind is ESCALATION
     assert question.request.tool == "lookup"
-    assert [strike.said for strike in question.strikes] == ["I will look it up.", "I looked it up.", "Looking ..."]
+    assert [strike.said for strike in question.strikes] == [
+        "I will look it up.",
+        "I looked it up.",
+        "Looking ...",
+    ]
     [case] = told.told("chain.escalated")
     assert (case["step_id"], case["strikes"], case["missing"]) == ("find", 3, ["lookup"])
-    assert [fact.type.value for fact in told.last.facts][-2:] == ["chain.escalated", "request.opened"]
+    assert [fact.type.value for fact in told.last.facts][-2:] == [
+        "chain.escalated",
+        "request.opened",
+    ]
 
 
 def test_d3_rephrase_gives_the_step_new_words_and_all_its_turns() -> None:
@@ -210,7 +229,9 @@ def test_d3_retry_asks_the_other_model_from_then_on() -> None:
 
 
 def test_d3_a_result_given_by_hand_counts_and_is_marked_as_theirs() -> None:
-    told = strikes_exhausted(FIND, Step(id="send", required_tools=("send",), dependencies=("find",)))
+    told = strikes_exhausted(
+        FIND, Step(id="send", required_tools=("send",), dependencies=("find",))
+    )
     told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
 
     assert told.statuses == {"find": "completed", "send": "in_progress"}
@@ -273,7 +294,8 @@ def test_d3_abort_cancels_the_chain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("decision", "text"), [(Choice.REPHRASE, " "), (Choice.MANUAL, ""), (Choice.SELECT, "x"), (Choice.APPROVE, "")]
+    ("decision", "text"),
+    [(Choice.REPHRASE, " "), (Choice.MANUAL, ""), (Choice.SELECT, "x"), (Choice.APPROVE, "")],
 )
 def test_d3_an_answer_that_decides_nothing_changes_nothing(decision: Choice, text: str) -> None:
     told = strikes_exhausted()
@@ -362,7 +384,9 @@ def test_d2_turns_used_up_in_advisory_mode_let_the_step_pass_as_failed() -> None
 
 
 def test_d2_in_advisory_mode_turns_used_up_end_the_step_whatever_was_wrong_in_them() -> None:
-    told = planned(Step(id="find", required_tools=("lookup",), max_turns=2), Step(id="after"), mode="advisory")
+    told = planned(
+        Step(id="find", required_tools=("lookup",), max_turns=2), Step(id="after"), mode="advisory"
+    )
     told.propose(call("nope"))
     told.propose(call("nope"))
 
@@ -403,7 +427,9 @@ def test_a_step_may_be_stricter_than_its_task_and_never_looser() -> None:
     told = strikes_exhausted(strict, mode="advisory")
     assert told.chain.status is ChainStatus.ESCALATED
 
-    loose = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.ADVISORY)
+    loose = Step(
+        id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.ADVISORY
+    )
     told = strikes_exhausted(loose)
     assert told.chain.status is ChainStatus.ESCALATED
 
@@ -415,11 +441,16 @@ def test_a_step_may_hold_the_model_to_its_word_where_its_task_is_off() -> None:
     assert told.chain.status is ChainStatus.ESCALATED
     assert told.chain.row.count == 3
 
-    advisory = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.ADVISORY)
+    advisory = Step(
+        id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.ADVISORY
+    )
     told = planned(advisory, Step(id="save", required_tools=("save",)), mode="off")
     told.propose(content="I looked it up.")
     told.propose(content="I saved it.")
-    assert [one["validation_status"] for one in told.told("step.completed")] == ["failed", "skipped"]
+    assert [one["validation_status"] for one in told.told("step.completed")] == [
+        "failed",
+        "skipped",
+    ]
     assert [one["violation"] for one in told.told("contract.violated")] == ["no_call"]
 
 
@@ -457,7 +488,9 @@ ASK = {"question": "Which colour?", "options": ["red", "blue"], "priority": "hig
 def asking(**arguments: object) -> Story:
     told = Story(Task(goal="paint"), ASK_HUMAN, LOOKUP, SEND, SAVE)
     told.submit()
-    told.draft(plan(Step(id="ask", required_tools=("askHuman",)), Step(id="after", dependencies=("ask",))))
+    told.draft(
+        plan(Step(id="ask", required_tools=("askHuman",)), Step(id="after", dependencies=("ask",)))
+    )
     told.propose(call("askHuman", **(arguments or ASK)), call("lookup"))
     return told
 
@@ -469,7 +502,10 @@ def test_i4_a_question_to_a_person_is_an_action_that_no_worker_is_asked_to_do() 
     assert told.dispatches == []
     [question] = told.questions
     assert (question.request.question, question.priority) == ("Which colour?", "high")
-    assert [(option.id, option.title) for option in question.request.options] == [("1", "red"), ("2", "blue")]
+    assert [(option.id, option.title) for option in question.request.options] == [
+        ("1", "red"),
+        ("2", "blue"),
+    ]
     assert told.never_executed == [("lookup", "a question was open")]
     [record] = [output for output in told.last.outputs if isinstance(output, Record)]
     assert record.action.id == question.request.action_id == "c.ask.1"
@@ -495,7 +531,11 @@ def test_i4_an_option_is_words_and_no_origin_of_an_id() -> None:
 def test_i4_what_a_person_typed_is_an_origin() -> None:
     told = Story(Task(goal="tell"), ASK_HUMAN, SEND)
     told.submit()
-    told.draft(plan(Step(id="ask", required_tools=("askHuman",)), Step(id="send", required_tools=("send",))))
+    told.draft(
+        plan(
+            Step(id="ask", required_tools=("askHuman",)), Step(id="send", required_tools=("send",))
+        )
+    )
     told.propose(call("askHuman", question="Whom?"))
     told.answer(RequestKind.INPUT, Choice.ANSWER, text="u1")
     told.propose(call("send", to="u1"))
@@ -524,7 +564,9 @@ def test_i4_a_form_is_answered_with_a_value() -> None:
         {"patternProperties": {"(a+)+$": {}}},
     ],
 )
-def test_i4_no_form_of_a_model_makes_the_check_of_an_answer_endless(schema: dict[str, object]) -> None:
+def test_i4_no_form_of_a_model_makes_the_check_of_an_answer_endless(
+    schema: dict[str, object],
+) -> None:
     told = asking(question="How large?", schema=schema)
 
     assert told.questions == []
@@ -540,7 +582,11 @@ def test_i4_a_question_expires_when_its_own_time_is_up() -> None:
 
 
 def test_i4_a_literal_plan_may_ask_a_person() -> None:
-    steps = {"steps": [{"id": "ask", "actions": [{"tool": "askHuman", "arguments": {"question": "Go on?"}}]}]}
+    steps = {
+        "steps": [
+            {"id": "ask", "actions": [{"tool": "askHuman", "arguments": {"question": "Go on?"}}]}
+        ]
+    }
     told = Story(Task(plan=door(Plan).validate_python(steps)), ASK_HUMAN)
     told.submit()
     told.answer(RequestKind.INPUT, Choice.ANSWER, text="yes")
@@ -591,7 +637,9 @@ def test_c6_a_model_may_always_ask_a_person_unless_the_tool_is_blocked() -> None
 
 
 def test_d3_a_full_row_is_before_a_person_when_the_call_beside_the_refused_one_has_ended() -> None:
-    """A refused call beside one that runs fills the row; when that one has an error, a person decides."""
+    """A refused call beside one that runs fills the row; when that one has an error, a person
+    decides.
+    """
     steps = (
         Step(id="first", required_tools=("find",), on_failure=OnFailure.CONTINUE),
         Step(id="second", required_tools=("find",)),

@@ -41,7 +41,9 @@ NOT_FOUND = Outcome(
     success=False,
     next_action=NextAction.ERROR,
     error=ErrorInfo(
-        error_type=ErrorType.NOT_FOUND, message="no contact matches 'Zorg'", suggestion="Check the spelling."
+        error_type=ErrorType.NOT_FOUND,
+        message="no contact matches 'Zorg'",
+        suggestion="Check the spelling.",
     ),
 )
 WHICH = Outcome(
@@ -70,7 +72,9 @@ def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story
 
 
 def tool(step_id: str = "send", *required: str, **more: object) -> Step:
-    return door(Step).validate_python({"id": step_id, "required_tools": required or ("send",), **more})
+    return door(Step).validate_python(
+        {"id": step_id, "required_tools": required or ("send",), **more}
+    )
 
 
 def reason(step_id: str = "think", **more: object) -> Step:
@@ -115,7 +119,9 @@ def test_c1_where_nobody_is_to_decide_the_chain_fails_after_the_last_attempt(mod
     told.draft(None, "no JSON in the reply")
     told.draft(None)
 
-    assert told.chain.end.error == ChainError("HP-202", "no plan after 2 attempts: the reply has no plan")
+    assert told.chain.end.error == ChainError(
+        "HP-202", "no plan after 2 attempts: the reply has no plan"
+    )
     assert len(told.thoughts) == 2
 
 
@@ -168,7 +174,12 @@ def test_c3_words_never_complete_a_tool_step() -> None:
     told.propose(content="I will send it.")
 
     think = told.thought
-    assert (think.thought_id, think.turn, think.attempt, think.previous) == ("c.send.t1.2", 1, 2, "c.send.t1.1")
+    assert (think.thought_id, think.turn, think.attempt, think.previous) == (
+        "c.send.t1.2",
+        1,
+        2,
+        "c.send.t1.1",
+    )
     [correction] = think.corrections
     assert correction.violation is Violation.NO_CALL
     assert '{"tool":"send","arguments":{"to":"<to>"}}' in correction.form
@@ -219,7 +230,11 @@ def test_c7_one_action_per_turn_and_the_rest_is_proposed_anew() -> None:
 
     assert told.never_executed == [("send", "one action per turn"), ("save", "one action per turn")]
     think = told.thought
-    assert (think.thought_id, think.receipts, think.corrections) == ("c.both.t2.1", ("c.both.1",), ())
+    assert (think.thought_id, think.receipts, think.corrections) == (
+        "c.both.t2.1",
+        ("c.both.1",),
+        (),
+    )
 
 
 def test_c7_several_actions_per_turn_run_one_after_the_other_as_far_as_they_are_allowed() -> None:
@@ -273,7 +288,9 @@ def test_c3_with_each_a_step_goes_on_until_words_or_its_end() -> None:
 
 
 def test_a_plan_cannot_widen_what_the_policy_allows() -> None:
-    told = drafted(tool("both", "lookup", "send", actions_per_turn=9, max_turns=99), policy=Policy(max_turns=2))
+    told = drafted(
+        tool("both", "lookup", "send", actions_per_turn=9, max_turns=99), policy=Policy(max_turns=2)
+    )
     told.propose(LOOK, TELL)
     told.result()
     assert told.tools_called == ["lookup"]
@@ -284,7 +301,9 @@ def test_a_plan_cannot_widen_what_the_policy_allows() -> None:
 
 
 def test_c7_a_held_call_is_checked_for_provenance_when_it_is_released() -> None:
-    told = drafted(tool("both", "lookup", "send", actions_per_turn=3), policy=Policy(actions_per_turn=3))
+    told = drafted(
+        tool("both", "lookup", "send", actions_per_turn=3), policy=Policy(actions_per_turn=3)
+    )
     told.propose(LOOK, TELL)
     told.result(data='{"id": "u1"}')
 
@@ -308,12 +327,16 @@ def test_c6_null_names_nothing_and_needs_no_origin_where_the_schema_takes_it() -
 
 
 def test_c7_what_turns_out_to_be_made_up_goes_back_with_the_results() -> None:
-    told = drafted(tool("both", "lookup", "send", actions_per_turn=3), policy=Policy(actions_per_turn=3))
+    told = drafted(
+        tool("both", "lookup", "send", actions_per_turn=3), policy=Policy(actions_per_turn=3)
+    )
     told.propose(LOOK, call("send", to="made_up"))
     told.result(data='{"id": "u1"}')
 
     assert told.tools_called == ["lookup"]
-    assert [correction.violation for correction in told.thought.corrections] == [Violation.NO_PROVENANCE]
+    assert [correction.violation for correction in told.thought.corrections] == [
+        Violation.NO_PROVENANCE
+    ]
     assert told.thought.thought_id == "c.both.t2.1"
     assert told.never_executed == []
 
@@ -321,7 +344,9 @@ def test_c7_what_turns_out_to_be_made_up_goes_back_with_the_results() -> None:
 @pytest.mark.parametrize(("seconds", "actions"), [(1, 9), (9, 1)])
 def test_r1_no_call_is_told_as_held_when_the_chain_has_ended(seconds: int, actions: int) -> None:
     budget = Budget(seconds=seconds, actions=actions)
-    told = drafted(tool("find", "lookup", "save"), tool("send", "send", dependencies=("find",)), budget=budget)
+    told = drafted(
+        tool("find", "lookup", "save"), tool("send", "send", dependencies=("find",)), budget=budget
+    )
     if seconds > 1:
         told.propose(LOOK)
         told.result(data='{"id": "u1"}')
@@ -346,7 +371,11 @@ def test_r1_no_call_is_told_as_held_when_the_chain_has_ended(seconds: int, actio
         (call("drop"), Violation.NOT_ALLOWED, "drop may not be called in step 'send'"),
         (call("send", to=3), Violation.BAD_ARGUMENTS, "arguments.to: 3 is not of type 'string'."),
         (call("send", to="x" * 70_000), Violation.BAD_ARGUMENTS, "more than 65536 bytes"),
-        (TELL, Violation.NO_PROVENANCE, "Call lookup first, then send with the value that its result holds."),
+        (
+            TELL,
+            Violation.NO_PROVENANCE,
+            "Call lookup first, then send with the value that its result holds.",
+        ),
     ],
 )
 def test_c6_a_faulty_call_goes_back_typed_and_nothing_of_it_runs(
@@ -383,7 +412,7 @@ def test_the_turns_of_a_step_are_bounded() -> None:
     assert case["reason"].startswith("not complete after 2 proposals of the model")
 
 
-def test_d2_the_last_turn_of_a_step_that_owes_nothing_offers_no_tools_and_then_a_person_may_let_it_continue() -> None:
+def test_d2_the_last_turn_of_a_step_that_owes_nothing_offers_no_tools() -> None:
     told = drafted(reason("think", max_turns=2))
     first = told.thought
     told.propose(call("no_such_tool"))
@@ -392,7 +421,11 @@ def test_d2_the_last_turn_of_a_step_that_owes_nothing_offers_no_tools_and_then_a
 
     assert told.chain.status is ChainStatus.ESCALATED
     told.answer(RequestKind.ESCALATION, Choice.CONTINUE)
-    assert (told.thought.step_id, told.thought.in_words, told.chain.runs[0].proposals) == ("think", False, 1)
+    assert (told.thought.step_id, told.thought.in_words, told.chain.runs[0].proposals) == (
+        "think",
+        False,
+        1,
+    )
     told.propose(content="It is so.")
     assert told.statuses == {"think": "completed"}
 
@@ -460,14 +493,19 @@ def test_e3_a_recoverable_error_goes_back_to_the_model_and_drops_what_was_held()
     assert told.thought.receipts == ("c.both.1",)
 
 
-def test_e4_a_denial_goes_to_the_model_and_the_same_call_is_refused_for_the_rest_of_the_chain() -> None:
+def test_e4_a_denial_goes_to_the_model_and_the_same_call_is_refused_for_the_rest_of_the_chain() -> (
+    None
+):
     told = drafted(tool("save", "save"), tool("more", "save", dependencies=("save",)))
     told.propose(call("save", name="a"))
     told.result(ASK)
     told.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no")
     assert told.thought.thought_id == "c.save.t2.1"
     told.propose(call("save", name="a"))
-    assert told.thought.corrections[0].message == "A person denied exactly this call of save. Do not propose it again."
+    assert (
+        told.thought.corrections[0].message
+        == "A person denied exactly this call of save. Do not propose it again."
+    )
     told.propose(call("save", name="b"))
 
     assert [dispatch.action.id for dispatch in told.dispatches] == ["c.save.1", "c.save.2"]
@@ -476,7 +514,12 @@ def test_e4_a_denial_goes_to_the_model_and_the_same_call_is_refused_for_the_rest
 def refused_by_the_tool(*, recoverable: bool) -> Outcome:
     """DENIED in a tool's own result: it bears its worker's mark, no person had a part in it."""
     fault = ErrorInfo(ErrorType.DENIED, "read-only today", recoverable=recoverable)
-    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(action_id="c.save.1"))
+    return Outcome(
+        success=False,
+        next_action=NextAction.ERROR,
+        error=fault,
+        metadata=Metadata(action_id="c.save.1"),
+    )
 
 
 def test_e4_what_a_tool_denied_and_calls_recoverable_is_not_told_as_a_persons_word() -> None:
@@ -493,7 +536,9 @@ def test_e4_what_a_tool_denied_and_calls_recoverable_is_not_told_as_a_persons_wo
 
 
 def test_b3_held_calls_are_never_executed_when_a_tool_asks_and_are_proposed_anew() -> None:
-    told = drafted(tool("both", "lookup", "send", actions_per_turn=2), policy=Policy(actions_per_turn=2))
+    told = drafted(
+        tool("both", "lookup", "send", actions_per_turn=2), policy=Policy(actions_per_turn=2)
+    )
     told.propose(LOOK, TELL, call("save"))
     told.result(WHICH)
 
@@ -532,13 +577,17 @@ def test_c6_what_a_person_typed_is_an_origin() -> None:
 # ---- limits
 
 
-@pytest.mark.parametrize("limits", [{"budget": Budget(turns=2)}, {"policy": Policy(max_chain_turns=2)}])
+@pytest.mark.parametrize(
+    "limits", [{"budget": Budget(turns=2)}, {"policy": Policy(max_chain_turns=2)}]
+)
 def test_d2_the_turns_of_budget_and_policy_are_never_overshot(limits: dict[str, Any]) -> None:
     told = drafted(tool(), **limits)
     told.propose(content="one")
     told.propose(content="two")
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its budget of turns", "send")
+    assert told.chain.end.error == ChainError(
+        "HP-208", "the chain has used up its budget of turns", "send"
+    )
     assert told.chain.spent.turns == 2
 
 
@@ -552,11 +601,15 @@ def test_f1_without_words_of_a_model_the_results_answer_a_persons_in_their_words
     told.propose(LOOK)
     told.result(data='{"id":"u1"}')
     told.no_thought(kind=ThoughtKind.ANSWER)
-    assert str(told.chain.end.answer).endswith('The results:\naskHuman: John Doe\nlookup: {"id":"u1"}')
+    assert str(told.chain.end.answer).endswith(
+        'The results:\naskHuman: John Doe\nlookup: {"id":"u1"}'
+    )
 
 
 def test_a_turn_is_a_proposal_of_a_step_and_plan_and_answer_are_none() -> None:
-    told = drafted(reason("think"), tool("find", "lookup", dependencies=("think",)), budget=Budget(turns=2))
+    told = drafted(
+        reason("think"), tool("find", "lookup", dependencies=("think",)), budget=Budget(turns=2)
+    )
     assert (len(told.thoughts), told.chain.spent.turns) == (2, 1)
     told.propose(content="John, then.")
     told.propose(LOOK)
@@ -589,7 +642,9 @@ def test_the_model_is_not_asked_when_the_money_is_used_up() -> None:
     told = drafted(tool("find", "lookup"), budget=Budget(cost=0.5))
     told.propose(content="words", usage=Usage(cost=0.5))
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its budget of cost", "find")
+    assert told.chain.end.error == ChainError(
+        "HP-208", "the chain has used up its budget of cost", "find"
+    )
 
 
 def test_a_plan_that_costs_more_than_there_is_is_not_acted_on() -> None:
@@ -605,7 +660,9 @@ def test_no_better_plan_is_asked_for_when_the_tokens_are_used_up() -> None:
     told.submit()
     told.draft(None, usage=Usage(input_tokens=10))
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its budget of tokens")
+    assert told.chain.end.error == ChainError(
+        "HP-208", "the chain has used up its budget of tokens"
+    )
     assert len(told.thoughts) == 1
 
 
@@ -623,7 +680,9 @@ def test_the_actions_of_the_policy_bind_a_chain_with_a_model() -> None:
     told.result()
     told.propose(LOOK)
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its budget of actions", "both")
+    assert told.chain.end.error == ChainError(
+        "HP-208", "the chain has used up its budget of actions", "both"
+    )
 
 
 def test_the_model_is_not_asked_after_the_deadline() -> None:
@@ -697,7 +756,11 @@ def test_the_answer_is_asked_for_once_after_the_last_step() -> None:
     told.result(data='{"id": "u1"}')
 
     think = told.thought
-    assert (think.thought_id, think.kind, think.receipts) == ("c.answer.t0.1", ThoughtKind.ANSWER, ("c.find.1",))
+    assert (think.thought_id, think.kind, think.receipts) == (
+        "c.answer.t0.1",
+        ThoughtKind.ANSWER,
+        ("c.find.1",),
+    )
     assert told.chain.status is ChainStatus.EXECUTING
     told.say("Found him.")
 
@@ -731,23 +794,38 @@ def test_when_no_answer_can_be_had_the_receipts_are_the_answer() -> None:
 
 @pytest.mark.parametrize(
     ("budget", "why"),
-    [(Budget(seconds=1), "the deadline has passed"), (Budget(tokens=10), "the budget for the model is used up")],
+    [
+        (Budget(seconds=1), "the deadline has passed"),
+        (Budget(tokens=10), "the budget for the model is used up"),
+    ],
 )
-def test_the_results_are_the_answer_when_time_or_tokens_are_used_up(budget: Budget, why: str) -> None:
+def test_the_results_are_the_answer_when_time_or_tokens_are_used_up(
+    budget: Budget, why: str
+) -> None:
     told = drafted(tool("find", "lookup"), budget=budget)
     told.propose(LOOK, usage=Usage(input_tokens=10))
     told.now = START + 1000
     told.result(data='{"id": "u1"}')
 
     assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.end.answer == f'There is no answer in words: {why}.\nThe results:\nlookup: {{"id": "u1"}}'
+    assert (
+        told.chain.end.answer
+        == f'There is no answer in words: {why}.\nThe results:\nlookup: {{"id": "u1"}}'
+    )
 
 
 # ---- one open-ended step (style react)
 
 
 def react() -> Story:
-    told = Story(door(Task).validate_python({"goal": "tell John", "style": "react"}), LOOKUP, SEND, SAVE, DROP, SECRET)
+    told = Story(
+        door(Task).validate_python({"goal": "tell John", "style": "react"}),
+        LOOKUP,
+        SEND,
+        SAVE,
+        DROP,
+        SECRET,
+    )
     told.submit()
     return told
 
@@ -755,7 +833,9 @@ def react() -> Story:
 def test_a_react_task_is_one_open_ended_step_without_planning() -> None:
     told = react()
 
-    step = Step(id="react", description="tell John", allowed_tools=("drop", "lookup", "save", "send"))
+    step = Step(
+        id="react", description="tell John", allowed_tools=("drop", "lookup", "save", "send")
+    )
     assert told.chain.plan == Plan(steps=(step,))
     assert step.step_type is StepType.REASONING
     assert told.thought.thought_id == "c.react.t1.1"

@@ -1,4 +1,6 @@
-"""What nobody can read of a reply, and calls where none can run: told to the model, counted, never taken for words."""
+"""What nobody can read of a reply, and calls where none can run: told to the model, counted, never
+taken for words.
+"""
 
 from typing import Any
 
@@ -50,7 +52,9 @@ def violations(told: Story) -> list[str]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("begin", [react, thinking])
-def test_c6_a_call_that_cannot_be_read_is_a_violation_where_words_would_do(begin: Any, mode: str) -> None:
+def test_c6_a_call_that_cannot_be_read_is_a_violation_where_words_would_do(
+    begin: Any, mode: str
+) -> None:
     """In every mode, like the schemas: what nobody can read is no content."""
     told = begin(mode=mode)
     told.take(unread(content="Sending."))
@@ -85,7 +89,9 @@ def test_d1_a_tool_step_is_shown_the_form_of_the_call_that_could_not_be_read() -
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_c7_the_valid_siblings_of_an_unreadable_call_run_and_the_correction_goes_with_their_results(mode: str) -> None:
+def test_c7_the_valid_siblings_of_an_unreadable_call_run_and_the_correction_goes_with_their_results(
+    mode: str,
+) -> None:
     told = planned(Step(id="both", required_tools=("lookup", "send")), mode=mode)
     told.take(unread(call("lookup")))
 
@@ -104,7 +110,10 @@ def test_c6_an_unreadable_call_beside_a_refused_one_is_told_with_it() -> None:
     told.take(unread(call("nope")))
 
     assert told.dispatches == []
-    assert [one.violation for one in told.thought.corrections] == [Violation.UNREADABLE, Violation.UNKNOWN_TOOL]
+    assert [one.violation for one in told.thought.corrections] == [
+        Violation.UNREADABLE,
+        Violation.UNKNOWN_TOOL,
+    ]
     assert told.chain.row.count == 1
 
 
@@ -154,7 +163,9 @@ def test_c6_what_cannot_be_read_is_no_answer() -> None:
 
 
 @pytest.mark.parametrize("mode", ["advisory", "off"])
-def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_words(mode: str) -> None:
+def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_words(
+    mode: str,
+) -> None:
     told = spoken(mode=mode)
     told.say("", "send")
     assert (told.chain.end.answer, violations(told)) == (
@@ -177,7 +188,10 @@ def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_w
 def test_an_answer_of_no_words_is_the_receipts() -> None:
     told = spoken()
     told.say("")
-    assert (told.chain.end.answer, violations(told)) == (in_place_of_words("the model said nothing"), [])
+    assert (told.chain.end.answer, violations(told)) == (
+        in_place_of_words("the model said nothing"),
+        [],
+    )
 
     told = react()
     told.propose(call("lookup"))

@@ -1,5 +1,5 @@
-"""Who may get a task that a model routes (CONTRACT I2, I3): what a person may choose is what the model may name, and
-where the rounds and turns of routing end.
+"""Who may get a task that a model routes (CONTRACT I2, I3): what a person may choose is what the
+model may name, and where the rounds and turns of routing end.
 """
 
 from dataclasses import replace
@@ -17,7 +17,15 @@ from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from tests.support.builders import call
 from tests.unit.chain.test_agents import TOOLS, Tree
-from tests.unit.chain.test_routing import AGENTS, at_the_bound, begun, decision, ended, look_up, routing
+from tests.unit.chain.test_routing import (
+    AGENTS,
+    at_the_bound,
+    begun,
+    decision,
+    ended,
+    look_up,
+    routing,
+)
 
 REFUND = Bounds(required_tools=("refund",))
 
@@ -31,7 +39,8 @@ def read_as(bounds: Bounds, goal: str, mode: Mode = Mode.STRICT, **said: Any) ->
     return tree
 
 
-# ---- what a person may choose ----------------------------------------------------------------------------------------
+# ---- what a person may choose
+# ----------------------------------------------------------------------------------------
 
 
 def test_hp215_where_no_chain_is_left_there_is_no_agent_to_choose() -> None:
@@ -44,7 +53,9 @@ def test_hp215_where_no_chain_is_left_there_is_no_agent_to_choose() -> None:
     tree.root.propose(content="Billing.")
     assert tree.root.chain.end.error is not None
     assert tree.root.chain.end.error.code == "HP-215"
-    assert tree.root.chain.end.error.message.endswith("the supervisor named no agent"), "it had no rounds of tools"
+    assert tree.root.chain.end.error.message.endswith("the supervisor named no agent"), (
+        "it had no rounds of tools"
+    )
 
 
 def test_i3_an_agent_that_left_the_file_while_a_person_thinks_gets_nothing() -> None:
@@ -59,7 +70,8 @@ def test_i3_an_agent_that_left_the_file_while_a_person_thinks_gets_nothing() -> 
     assert '"target_agent":"technical"' in fault.form
 
 
-# ---- the bound -------------------------------------------------------------------------------------------------------
+# ---- the bound
+# --------------------------------------------------------------------------------------------------
 
 
 def test_i2_behind_the_bound_a_question_in_words_is_no_round_more() -> None:
@@ -87,4 +99,5 @@ def test_c7_calls_at_the_bound_are_recorded_as_never_executed() -> None:
     assert tree.root.never_executed == [("find_order", "no agent was named")] * 2
 
 
-# ---- what is owed ----------------------------------------------------------------------------------------------------
+# ---- what is owed
+# --------------------------------------------------------------------------------------------------

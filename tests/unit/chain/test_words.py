@@ -17,13 +17,20 @@ from tests.unit.chain.story import Story
 FIND = spec("find_contact")
 SEND = spec("send_message", read_only=False)
 WRITE = spec("write_file", read_only=False)
-SAVING = Pattern(id="save", pattern=r"\bsave\b", tools=("write_file", "store_*"), reason="who says save wants a file")
+SAVING = Pattern(
+    id="save",
+    pattern=r"\bsave\b",
+    tools=("write_file", "store_*"),
+    reason="who says save wants a file",
+)
 LIE = "I've sent the message to John."
 TRUTH = "I could not send the message."
 
 
 def at_work(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
-    told = Story(door(Task).validate_python({"goal": "tell John", **task}), FIND, SEND, WRITE, policy=policy)
+    told = Story(
+        door(Task).validate_python({"goal": "tell John", **task}), FIND, SEND, WRITE, policy=policy
+    )
     told.submit()
     told.draft(plan(*(steps or (Step(id="think"),))))
     return told
@@ -94,7 +101,9 @@ def test_c2_an_open_ended_task_is_not_answered_before_the_tool_has_succeeded() -
 
 def test_c2_a_pattern_whose_tools_nobody_serves_or_may_call_is_off() -> None:
     internal = spec("write_file", internal=True)
-    told = Story(Task(goal="save it", style=Style.REACT), FIND, internal, policy=Policy(patterns=(SAVING,)))
+    told = Story(
+        Task(goal="save it", style=Style.REACT), FIND, internal, policy=Policy(patterns=(SAVING,))
+    )
     told.submit()
     told.propose(content="Here it is.")
 
@@ -124,9 +133,13 @@ def test_an_answer_that_costs_more_than_there_was_is_not_delivered() -> None:
     told = at_work(Step(id="find", required_tools=("find_contact",)), budget={"tokens": 1})
     told.propose(call("find_contact"))
     told.result(data='{"name": "John"}')
-    data = AnswerDrafted.Data(thought_id=told.thought.thought_id, text=TRUTH, usage=Usage(output_tokens=1000))
+    data = AnswerDrafted.Data(
+        thought_id=told.thought.thought_id, text=TRUTH, usage=Usage(output_tokens=1000)
+    )
     told.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
     assert told.chain.status is ChainStatus.COMPLETED
     assert told.chain.end.answer is not None
-    assert told.chain.end.answer.startswith("There is no answer in words: the budget for the model is used up.")
+    assert told.chain.end.answer.startswith(
+        "There is no answer in words: the budget for the model is used up."
+    )

@@ -7,9 +7,24 @@ from haltpoint.contracts.views.chains import ChainView
 
 BEGUN = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 JOHNS = [
-    {"id": "user_abc123", "title": "John Doe", "subtitle": "john.doe@example.com", "confidence": 0.95},
-    {"id": "user_def456", "title": "John Smith", "subtitle": "jsmith@example.com", "confidence": 0.85},
-    {"id": "user_ghi789", "title": "Jonathan Lee", "subtitle": "jon.lee@example.com", "confidence": 0.45},
+    {
+        "id": "user_abc123",
+        "title": "John Doe",
+        "subtitle": "john.doe@example.com",
+        "confidence": 0.95,
+    },
+    {
+        "id": "user_def456",
+        "title": "John Smith",
+        "subtitle": "jsmith@example.com",
+        "confidence": 0.85,
+    },
+    {
+        "id": "user_ghi789",
+        "title": "Jonathan Lee",
+        "subtitle": "jon.lee@example.com",
+        "confidence": 0.45,
+    },
 ]
 PROPOSED = {
     "id": "c1.find.t1.1",
@@ -72,7 +87,12 @@ def step(name: str, tool: str, status: str = "in_progress", **changes: Any) -> d
 
 
 def action(
-    name: str, tool: str, arguments: dict[str, Any], receipt: dict[str, Any] | None = None, *, at: float = 0
+    name: str,
+    tool: str,
+    arguments: dict[str, Any],
+    receipt: dict[str, Any] | None = None,
+    *,
+    at: float = 0,
 ) -> dict[str, Any]:
     """It began so many seconds after its chain, and ended half a second later."""
     status = "dispatched" if receipt is None else "done"
@@ -100,7 +120,9 @@ def request(answer: dict[str, Any] | None = None) -> dict[str, Any]:
         "options": JOHNS,
         "asked_at": BEGUN,
         "deadline": BEGUN,
-        "answer": {"by": "ada", "at": BEGUN, "answer": {"kind": "clarification", **answer}} if answer else None,
+        "answer": {"by": "ada", "at": BEGUN, "answer": {"kind": "clarification", **answer}}
+        if answer
+        else None,
     }
 
 
@@ -121,8 +143,17 @@ def stopped() -> ChainView:
 
 def completed() -> ChainView:
     """The person chose, the message went out."""
-    found = {"success": True, "next_action": "continue", "data": {"contact_id": "user_abc123", "selected": JOHNS[0]}}
-    sent = {"success": True, "next_action": "continue", "data": {"message_id": "m1"}, "metadata": {"duration_ms": 12}}
+    found = {
+        "success": True,
+        "next_action": "continue",
+        "data": {"contact_id": "user_abc123", "selected": JOHNS[0]},
+    }
+    sent = {
+        "success": True,
+        "next_action": "continue",
+        "data": {"message_id": "m1"},
+        "metadata": {"duration_ms": 12},
+    }
     say = {"recipient_id": "user_abc123", "content": "I'm running late"}
     return chain(
         status="completed",
@@ -166,7 +197,11 @@ def completed() -> ChainView:
 
 def failed() -> ChainView:
     """Nobody is called Zorgblort."""
-    error = {"error_type": "NOT_FOUND", "message": "Nobody is called 'Zorgblort'.", "suggestion": "Check the spelling."}
+    error = {
+        "error_type": "NOT_FOUND",
+        "message": "Nobody is called 'Zorgblort'.",
+        "suggestion": "Check the spelling.",
+    }
     receipt = {"success": False, "next_action": "error", "error": error}
     return chain(
         status="failed",
@@ -185,7 +220,9 @@ def failed() -> ChainView:
 
 
 def careless() -> ChainView:
-    """One step for both tools: the send that came with the lookup never runs, the second one is corrected."""
+    """One step for both tools: the send that came with the lookup never runs, the second one is
+    corrected.
+    """
     lookup = {"tool": "lookup_contacts", "arguments": {"query": "Jane"}}
     invented = {"tool": "send_message", "arguments": {"recipient_id": "user_123"}}
     found = {"success": True, "next_action": "continue", "data": {"contact_id": "user_jan001"}}
@@ -211,5 +248,7 @@ def careless() -> ChainView:
                 ],
             )
         ],
-        never_executed=[{**NEVER, "at": after(0.6), "step_id": "tell", "reason": "one action per turn"}],
+        never_executed=[
+            {**NEVER, "at": after(0.6), "step_id": "tell", "reason": "one action per turn"}
+        ],
     )

@@ -37,15 +37,21 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     return run
 
 
-def test_an_agent_is_shown_with_its_skills_and_what_it_shows_and_logs(typed: Callable[..., Any]) -> None:
+def test_an_agent_is_shown_with_its_skills_and_what_it_shows_and_logs(
+    typed: Callable[..., Any],
+) -> None:
     shown = typed(AgentsView(items=(BILLING,)), "show", "billing").stdout
     assert "  skills: invoice, refund\n" in shown
     assert "  prompts and replies go into the planner's log\n" in shown
     assert "  budget seconds: 600\n" in shown
 
 
-def test_the_supervisor_is_shown_with_all_that_the_file_says_of_it(typed: Callable[..., Any]) -> None:
-    assert typed(AgentsView(items=(BILLING,), supervisor=BY_RULE), "show", "supervisor").stdout.splitlines() == [
+def test_the_supervisor_is_shown_with_all_that_the_file_says_of_it(
+    typed: Callable[..., Any],
+) -> None:
+    assert typed(
+        AgentsView(items=(BILLING,), supervisor=BY_RULE), "show", "supervisor"
+    ).stdout.splitlines() == [
         "supervisor  (strategy rule)",
         "",
         "  rule invoices: billing  (match invoice|refund)",

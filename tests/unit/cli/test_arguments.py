@@ -6,7 +6,9 @@ import pytest
 
 from haltpoint.cli.arguments import values_of
 
-TEXT, INTEGER, NUMBER, BOOL = ({"type": name} for name in ("string", "integer", "number", "boolean"))
+TEXT, INTEGER, NUMBER, BOOL = (
+    {"type": name} for name in ("string", "integer", "number", "boolean")
+)
 EITHER = {"anyOf": [INTEGER, {"type": "null"}]}
 
 

@@ -42,9 +42,17 @@ def question(kind: str = "clarification") -> RequestView:
         ("input", "a", Said(decision=Choice.ANSWER, text="a")),
         ("input", "/abort", Said(decision=Choice.ABORT)),
         ("input", " ", None),
-        ("escalation", "r call send_message", Said(decision=Choice.REPHRASE, text="call send_message")),
+        (
+            "escalation",
+            "r call send_message",
+            Said(decision=Choice.REPHRASE, text="call send_message"),
+        ),
         ("escalation", "r", None),
-        ("escalation", 'm {"message_id": "m1"}', Said(decision=Choice.MANUAL, value={"message_id": "m1"})),
+        (
+            "escalation",
+            'm {"message_id": "m1"}',
+            Said(decision=Choice.MANUAL, value={"message_id": "m1"}),
+        ),
         ("escalation", "m {", None),
         ("escalation", "s none is due", Said(decision=Choice.SKIP, text="none is due")),
         ("escalation", "s", None),
@@ -52,7 +60,11 @@ def question(kind: str = "clarification") -> RequestView:
         ("escalation", "c", Said(decision=Choice.CONTINUE)),
         ("escalation", "a", Said(decision=Choice.ABORT)),
         ("leave_out", "y", Said(decision=Choice.ACCEPT)),
-        ("leave_out", "i it has to be paid", Said(decision=Choice.INSIST, text="it has to be paid")),
+        (
+            "leave_out",
+            "i it has to be paid",
+            Said(decision=Choice.INSIST, text="it has to be paid"),
+        ),
     ],
 )
 def test_what_is_typed_is_understood(kind: str, typed: str, said: Said | None) -> None:
@@ -62,7 +74,10 @@ def test_what_is_typed_is_understood(kind: str, typed: str, said: Said | None) -
 @pytest.mark.parametrize(
     ("fact", "shown"),
     [
-        (FactType.REQUEST_ANSWERED, "bob has already answered the request: John Smith  (user_def456)"),
+        (
+            FactType.REQUEST_ANSWERED,
+            "bob has already answered the request: John Smith  (user_def456)",
+        ),
         (FactType.REQUEST_EXPIRED, "The question has expired."),
     ],
 )
@@ -74,10 +89,14 @@ async def test_a_question_that_is_closed_elsewhere_is_withdrawn(
     class Client:
         async def events(self, chain_id: str) -> Any:
             for request_id in ("c.r9", asked.id):
-                yield EventView(id="1.0", at=asked.asked_at, type=fact, details={"request_id": request_id})
+                yield EventView(
+                    id="1.0", at=asked.asked_at, type=fact, details={"request_id": request_id}
+                )
 
         async def request(self, request_id: str) -> RequestView:
-            answer = AnswerView(by="bob", at=asked.asked_at, answer=Answer(kind=asked.kind, option_id="user_def456"))
+            answer = AnswerView(
+                by="bob", at=asked.asked_at, answer=Answer(kind=asked.kind, option_id="user_def456")
+            )
             if fact is FactType.REQUEST_ANSWERED:
                 return asked.model_copy(update={"answer": answer})
             return asked.model_copy(update={"status": RequestStatus.EXPIRED})
@@ -113,9 +132,23 @@ def test_the_inbox_says_how_to_answer(kind: str, commands: list[str]) -> None:
 
 def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> None:
     source = {"source": "text", "where": "c1.read.1 data.body", "excerpt": "to e\u200bve@x.org"}
-    reason = {"kind": "target", "words": "?", "parameter": "to", "value": "e\u200bve@x.org", "source": source}
-    made_up = {"kind": "target", "words": "?", "parameter": "cc", "value": "x", "source": {"source": "model"}}
-    view = question("confirmation").model_dump() | {"reasons": [reason, made_up, {"kind": "hook", "words": "!"}]}
+    reason = {
+        "kind": "target",
+        "words": "?",
+        "parameter": "to",
+        "value": "e\u200bve@x.org",
+        "source": source,
+    }
+    made_up = {
+        "kind": "target",
+        "words": "?",
+        "parameter": "cc",
+        "value": "x",
+        "source": {"source": "model"},
+    }
+    view = question("confirmation").model_dump() | {
+        "reasons": [reason, made_up, {"kind": "hook", "words": "!"}]
+    }
     text = how_to_answer(RequestView.model_validate(view), 120)
     hidden = "e\\u{200b}ve@x.org"
     assert f'to = "{hidden}"  from c1.read.1 data.body (text): “to {hidden}”' in text

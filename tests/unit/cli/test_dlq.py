@@ -20,10 +20,14 @@ def test_c15_what_a_task_gave_to_its_tools_alone_is_not_shown() -> None:
 
 async def test_c15_nor_in_a_task_that_a_user_of_faststream_has_published() -> None:
     task: Any = {"goal": "Tell John", "private": {"token": "s3cret"}}
-    entry = await BinaryMessageFormatV1.encode(message=task, reply_to=None, headers=None, correlation_id="c")
+    entry = await BinaryMessageFormatV1.encode(
+        message=task, reply_to=None, headers=None, correlation_id="c"
+    )
     assert _letter("0/1-0", {b"__data__": entry}).message == '{"goal":"Tell John"}'
 
 
-@pytest.mark.parametrize("message", ['{"data": {"private": {}}}', '{"private"', '["private"]', '{"data": ["private"]}'])
+@pytest.mark.parametrize(
+    "message", ['{"data": {"private": {}}}', '{"private"', '["private"]', '{"data": ["private"]}']
+)
 def test_everything_else_is_shown_as_it_is(message: str) -> None:
     assert shown(message) == message

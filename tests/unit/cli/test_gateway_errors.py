@@ -17,7 +17,12 @@ def test_faults_are_told_in_words_one_a_line() -> None:
         {"step_id": None, "message": "the plan has no steps"},
         {"field": "plan.stepz", "message": "no such field"},
     ]
-    problem = {"code": "invalid_plan", "detail": "The plan has 4 faults.", "hint": "Correct them.", "errors": errors}
+    problem = {
+        "code": "invalid_plan",
+        "detail": "The plan has 4 faults.",
+        "hint": "Correct them.",
+        "errors": errors,
+    }
     error = told(GatewayError(422, problem), "")
 
     assert error.what == "the plan has 4 problems"
@@ -31,14 +36,27 @@ def test_faults_are_told_in_words_one_a_line() -> None:
 
 
 def test_one_fault_is_told_once() -> None:
-    fault = {"field": "decision", "message": "'u9' is not one of the options; choose one of: u1, u2"}
-    error = told(GatewayError(422, {"code": "invalid_answer", "detail": fault["message"], "errors": [fault]}), "")
+    fault = {
+        "field": "decision",
+        "message": "'u9' is not one of the options; choose one of: u1, u2",
+    }
+    error = told(
+        GatewayError(
+            422, {"code": "invalid_answer", "detail": fault["message"], "errors": [fault]}
+        ),
+        "",
+    )
     assert (error.what, error.why) == ("the answer has 1 problem", fault["message"])
 
 
-@pytest.mark.parametrize("code", ["no_such_chain", "no_such_request", "answered_already", "invalid_plan"])
+@pytest.mark.parametrize(
+    "code", ["no_such_chain", "no_such_request", "answered_already", "invalid_plan"]
+)
 def test_a_hint_for_programs_is_told_in_words_of_the_command_line(code: str) -> None:
-    error = told(GatewayError(404, {"code": code, "detail": "no", "hint": "GET /v1/chains; see `errors`."}), "")
+    error = told(
+        GatewayError(404, {"code": code, "detail": "no", "hint": "GET /v1/chains; see `errors`."}),
+        "",
+    )
     assert "haltpoint " in error.fix
     assert "GET" not in error.fix
 
@@ -47,7 +65,8 @@ def test_a_server_that_refuses_is_no_gateway_that_cannot_be_reached() -> None:
     problem = redis_unreachable(RefusedForNow("OOM")).document
     error = told(GatewayError(503, problem), "http://here")
     assert str(error).startswith(
-        "HP-021 the gateway at http://here cannot do this now: Redis refuses writes for now: its memory is full. Raise"
+        "HP-021 the gateway at http://here cannot do this now: Redis refuses writes for "
+        "now: its memory is full. Raise"
     )
     assert error.exit_code == Exit.UNREACHABLE
 

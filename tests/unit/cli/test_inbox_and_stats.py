@@ -45,7 +45,9 @@ class Refusing:
         self._asked, self._more = asked, more
 
     async def answer(self, request_id: str, **said: Any) -> None:
-        raise GatewayError(422, {"code": "invalid_answer", "detail": "no", "hint": "Send it again.", **self._more})
+        raise GatewayError(
+            422, {"code": "invalid_answer", "detail": "no", "hint": "Send it again.", **self._more}
+        )
 
     async def request(self, request_id: str) -> RequestView:
         return self._asked
@@ -55,7 +57,9 @@ def answered(client: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     """What `haltpoint answer` says to do when its answer is refused."""
     hints: list[str] = []
 
-    def talk(_: Shell, conversation: Callable[[Any], Coroutine[Any, Any, RequestView]]) -> RequestView:
+    def talk(
+        _: Shell, conversation: Callable[[Any], Coroutine[Any, Any, RequestView]]
+    ) -> RequestView:
         with pytest.raises(GatewayError) as refused:
             asyncio.run(conversation(client))
         hints.append(refused.value.hint)
@@ -66,9 +70,14 @@ def answered(client: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     return hints[0]
 
 
-def test_an_answer_that_is_refused_shows_what_the_inbox_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_is_refused_shows_what_the_inbox_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     view = request() | {"kind": "escalation", "options": [], "tool": ""}
     asked = RequestView.model_validate(view)
     told = answered(Refusing(asked, allowed={}), monkeypatch)
-    assert told == "Possible answers: --rephrase WORDS, --manual WORDS, --skip WORDS, --retry, --continue, --abort"
+    assert told == (
+        "Possible answers: --rephrase WORDS, --manual WORDS, --skip WORDS, --retry, "
+        "--continue, --abort"
+    )
     assert answered(Refusing(asked), monkeypatch) == "Send it again."

@@ -13,7 +13,13 @@ VIEWS = [chain(), stopped(), completed(), failed()]
 
 
 def drawn(view: object, width: int) -> str:
-    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None, legacy_windows=False)
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=True,
+        color_system=None,
+        legacy_windows=False,
+    )
     console.print(picture(view))  # type: ignore[arg-type]
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
@@ -29,7 +35,13 @@ def test_nothing_is_wider_than_the_terminal(view: object, width: int) -> None:
 def test_a_stop_is_in_a_box_with_all_options(width: int) -> None:
     text = drawn(stopped(), width)
     assert "STOP" in text
-    for words in ("Which 'John' do you mean?", "John Doe", "John Smith", "Jonathan Lee", "never executed"):
+    for words in (
+        "Which 'John' do you mean?",
+        "John Doe",
+        "John Smith",
+        "Jonathan Lee",
+        "never executed",
+    ):
         assert words in text
 
 
@@ -45,13 +57,20 @@ def test_a_pipe_gets_each_line_once_and_no_control_characters() -> None:
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
     lines = [line[9:] for line in text.splitlines()[1:]]
     assert len(lines) == len(set(lines))
-    assert lines[:2] == ["▸ Find the contact  (needs lookup_contacts)", '  ▸ lookup_contacts(query="John")']
-    assert '  ⊘ never executed: send_message(recipient_id="user_123")  (a question was open)' in lines
+    assert lines[:2] == [
+        "▸ Find the contact  (needs lookup_contacts)",
+        '  ▸ lookup_contacts(query="John")',
+    ]
+    assert (
+        '  ⊘ never executed: send_message(recipient_id="user_123")  (a question was open)' in lines
+    )
     assert lines[-1].startswith("✓ completed")
 
 
 def test_a_terminal_gets_a_picture_that_stays_at_the_end() -> None:
-    console = Console(file=io.StringIO(), width=80, height=12, force_terminal=True, color_system=None)
+    console = Console(
+        file=io.StringIO(), width=80, height=12, force_terminal=True, color_system=None
+    )
     shown = teller(console)
     assert isinstance(shown, Picture)
     shown.show(stopped())

@@ -44,7 +44,9 @@ def test_c2_what_is_shipped_is_printed_as_a_policy_file(tmp_path: Path) -> None:
         ('[[patterns]]\nid = "skill-run"\non = true\n', "ask-first, ask-first-german, skill-run"),
     ],
 )
-def test_c2_a_file_that_is_right_says_which_patterns_are_on(tmp_path: Path, said: str, on: str) -> None:
+def test_c2_a_file_that_is_right_says_which_patterns_are_on(
+    tmp_path: Path, said: str, on: str
+) -> None:
     file = tmp_path / "policy.toml"
     file.write_text(said)
     found = typed("check", str(file))

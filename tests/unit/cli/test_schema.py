@@ -81,7 +81,9 @@ def test_a_message_fits_its_payload_and_another_does_not() -> None:
     schema = {"$ref": "#/components/schemas/HumanAnswered", "components": made["components"]}
     jsonschema.validate(in_full(message), schema)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"id": "x", "source": "y", "type": "human.answered.v1", "data": {}}, schema)
+        jsonschema.validate(
+            {"id": "x", "source": "y", "type": "human.answered.v1", "data": {}}, schema
+        )
 
 
 def test_events_are_one_union_of_all_messages() -> None:

@@ -48,7 +48,11 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("chain list --key=", 2, "is the variable set?"),
         ("chain list --url=", 2, "HP-040 --url takes the gateway's address"),
         ("chain list --url localhost:8700", 2, "HP-040 --url takes the gateway's address"),
-        ("chain list --url http://127.0.0.1:87000 --key k", 2, "HP-040 --url takes the gateway's address"),
+        (
+            "chain list --url http://127.0.0.1:87000 --key k",
+            2,
+            "HP-040 --url takes the gateway's address",
+        ),
         ("chain list --config /nonexistent", 2, "HP-001"),
         ("chain nonsense", 2, "No such command"),
         ("chain list --limit 0", 2, "--limit"),
@@ -59,7 +63,11 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("tool call echo words", 2, "HP-040"),
         ("dlq requeue", 2, "HP-040"),
         ("doctor", 4, "HP-010"),
-        ("doctor --redis-url redis://127.0.0.1:1", 4, "HP-010 no server answers at redis://127.0.0.1:1"),
+        (
+            "doctor --redis-url redis://127.0.0.1:1",
+            4,
+            "HP-010 no server answers at redis://127.0.0.1:1",
+        ),
         ("doctor --redis-url ftp://x", 2, "HP-001"),
         ("dlq list --redis-url redis+cluster://x", 2, "HP-001 redis+cluster:// is not supported"),
         ("up", 2, "HP-030"),
@@ -112,9 +120,19 @@ def leave() -> int:
 
 @pytest.mark.parametrize(
     ("body", "code"),
-    [(refuse, 3), (settings, 2), (interrupt, 130), (end_of_input, 130), (leave, 7), (lambda: None, 0), (lambda: 3, 3)],
+    [
+        (refuse, 3),
+        (settings, 2),
+        (interrupt, 130),
+        (end_of_input, 130),
+        (leave, 7),
+        (lambda: None, 0),
+        (lambda: 3, 3),
+    ],
 )
-def test_each_end_has_its_exit_code(body: Any, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_end_has_its_exit_code(
+    body: Any, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(Shell(), body) == code
     assert capsys.readouterr().out == ""
 
@@ -141,7 +159,19 @@ def test_every_verb_takes_the_common_options() -> None:
         seen.append((shell, word))
         return 3
 
-    words = ["w", "--json", "--quiet", "--redis-url", "redis://r", "--config", "c", "--url", "u", "--key", "k"]
+    words = [
+        "w",
+        "--json",
+        "--quiet",
+        "--redis-url",
+        "redis://r",
+        "--config",
+        "c",
+        "--url",
+        "u",
+        "--key",
+        "k",
+    ]
     assert CliRunner().invoke(own, words).exit_code == 3
     assert seen == [(Shell(True, True, "redis://r", Path("c"), "u", "k"), "w")]
 

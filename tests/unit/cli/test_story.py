@@ -54,7 +54,10 @@ def test_a_completed_chain_shows_the_choice_the_receipts_and_the_answer() -> Non
         "completed",
     ]
     assert told(story, Mark.WORDS) == ["I told John Doe."]
-    assert tell(completed())[-1].note == "1.2 s · 2 actions · 2 turns · 1 question · 1 call never executed"
+    assert (
+        tell(completed())[-1].note
+        == "1.2 s · 2 actions · 2 turns · 1 question · 1 call never executed"
+    )
 
 
 def test_a_failed_chain_says_why() -> None:
@@ -97,10 +100,22 @@ WORDS = ((Mark.WORDS, "I sent it.", ""), (Mark.WORDS, '\u25c6 Done: Paid "x"', "
     [
         ({}, (*WORDS, *DEEDS)),
         ({"deeds": []}, (*WORDS, NOTHING)),
-        ({"not_done": [LEFT]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt: who knows"), *WORDS)),
-        ({"not_done": [LEFT | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt"), *WORDS)),
-        ({"not_done": [OPEN]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "left out: it does not rain"), *WORDS)),
-        ({"not_done": [OPEN | {"message": ""}]}, (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "left out"), *WORDS)),
+        (
+            {"not_done": [LEFT]},
+            (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt: who knows"), *WORDS),
+        ),
+        (
+            {"not_done": [LEFT | {"message": ""}]},
+            (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt"), *WORDS),
+        ),
+        (
+            {"not_done": [OPEN]},
+            (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "left out: it does not rain"), *WORDS),
+        ),
+        (
+            {"not_done": [OPEN | {"message": ""}]},
+            (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "left out"), *WORDS),
+        ),
     ],
 )
 def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
@@ -137,10 +152,20 @@ def test_what_a_terminal_would_obey_or_hide_is_written_out(hostile: str, shown: 
 
 def test_the_tree_of_a_root_has_who_works_there_how_far_and_what_is_asked() -> None:
     asked = {**request(), "id": "c1~react-1~react-1.r1", "path": ["desk", "junior"]}
-    junior = {"id": "c1~react-1~react-1", "status": "awaiting_input", "goal": "Ask", "agent": "junior"}
+    junior = {
+        "id": "c1~react-1~react-1",
+        "status": "awaiting_input",
+        "goal": "Ask",
+        "agent": "junior",
+    }
     clerk = {"id": "c1~react-1~react-2", "status": "planning", "goal": "Type", "agent": "clerk"}
     below = [{**junior, "requests": [asked]}, clerk]
-    skill = {"id": "c1~react-1", "status": "executing", "goal": "tell-all: Tells all.", "children": below}
+    skill = {
+        "id": "c1~react-1",
+        "status": "executing",
+        "goal": "tell-all: Tells all.",
+        "children": below,
+    }
     handed = {**action("find.1", "tell-all", {}), "child": "c1~react-1"}
     view = chain(children=[skill], steps=[step("find", "tell-all", actions=[handed])])
     assert list(tree(view)) == [

@@ -66,4 +66,7 @@ def test_a_budget_names_its_limits() -> None:
     ],
 )
 def test_a_deadline_is_a_length_or_a_time_of_this_machine(text: str, moment: str) -> None:
-    assert datetime.fromisoformat(deadline_of(text, NOON)) == datetime.fromisoformat(moment).astimezone()
+    assert (
+        datetime.fromisoformat(deadline_of(text, NOON))
+        == datetime.fromisoformat(moment).astimezone()
+    )

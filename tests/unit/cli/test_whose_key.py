@@ -53,7 +53,11 @@ def refused_for(result: Result, other: Listener) -> bool:
 def test_the_key_goes_where_it_was_made_for(state: Path, own: Listener, stranger: Listener) -> None:
     remember(state, KEY, own.url)
     assert refused_for(ask("--url", stranger.url), stranger)
-    for words in ([f"--url={own.url}"], [f"--url={own.url}/"], [f"--url={stranger.url}", "--key=given"]):
+    for words in (
+        [f"--url={own.url}"],
+        [f"--url={own.url}/"],
+        [f"--url={stranger.url}", "--key=given"],
+    ):
         ask(*words)
     assert own.keys == [f"Bearer {KEY}"] * 2
     assert stranger.keys == ["Bearer given"]
@@ -71,7 +75,9 @@ def test_a_stranger_that_a_file_of_the_folder_names_gets_no_key(
     chosen: bool,
     remembered: bool,
 ) -> None:
-    """Whether the key was chosen or made, and whether its gateway has ever been up on this machine."""
+    """Whether the key was chosen or made, and whether its gateway has ever been up on this
+    machine.
+    """
     if chosen:
         monkeypatch.setenv("HALTPOINT_GATEWAY__ADMIN_KEY", KEY)
     if remembered:
@@ -113,7 +119,9 @@ def test_a_link_to_the_key_in_a_state_directory_of_the_folder_is_no_way_to_it(
 
 
 def test_a_key_of_the_folder_goes_where_the_folder_says(state: Path, own: Listener) -> None:
-    Path("haltpoint.toml").write_text(f'[gateway]\nport = {own.port}\nadmin_key = "of-the-folder"\n')
+    Path("haltpoint.toml").write_text(
+        f'[gateway]\nport = {own.port}\nadmin_key = "of-the-folder"\n'
+    )
     ask()
     assert own.keys == ["Bearer of-the-folder"]
 
@@ -134,7 +142,9 @@ def test_a_key_of_the_environment_goes_where_the_environment_says(
 
 
 def test_a_gateway_that_was_started_in_a_folder_is_asked_there(state: Path, own: Listener) -> None:
-    """`up` has listened there, so it is the gateway of this key although only a file of the folder names its port."""
+    """`up` has listened there, so it is the gateway of this key although only a file of the folder
+    names its port.
+    """
     remember(state, KEY, own.url)
     Path("haltpoint.toml").write_text(f"[gateway]\nport = {own.port}\n")
     ask()

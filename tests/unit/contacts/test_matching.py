@@ -33,7 +33,9 @@ def test_each_rule_has_its_confidence(query: str, rule: Rule, confidence: float)
     assert only(BARE, query) == (rule, confidence)
 
 
-@pytest.mark.parametrize("query", ["Zorgblort", "Jhon", "Mary", "John Roe", "Doe Smith", "", "  ", "?!"])
+@pytest.mark.parametrize(
+    "query", ["Zorgblort", "Jhon", "Mary", "John Roe", "Doe Smith", "", "  ", "?!"]
+)
 def test_nobody_is_meant(query: str) -> None:
     assert find([BARE], query, TODAY) == []
 
@@ -55,7 +57,9 @@ def test_case_accents_and_punctuation_do_not_matter(name: str, query: str) -> No
 
 
 def people(*last_contacts: date | None) -> list[Contact]:
-    return [Contact(f"u{n}", f"Kim {n:02}", last_contact=last) for n, last in enumerate(last_contacts)]
+    return [
+        Contact(f"u{n}", f"Kim {n:02}", last_contact=last) for n, last in enumerate(last_contacts)
+    ]
 
 
 def test_two_who_are_too_close_are_a_question() -> None:

@@ -30,7 +30,9 @@ def test_a_message_is_written_once(tmp_path: Path) -> None:
 def test_a_second_message_under_the_same_key_is_not_sent(tmp_path: Path) -> None:
     outbox = Outbox(tmp_path / "outbox.jsonl")
     first, _ = outbox.send(LATE)
-    again, fresh = outbox.send(Message("k1", "user_def456", "John Smith", "jsmith@example.com", "else"))
+    again, fresh = outbox.send(
+        Message("k1", "user_def456", "John Smith", "jsmith@example.com", "else")
+    )
     assert (again, fresh) == (first, False)
     assert outbox.read() == [first]
 
@@ -55,4 +57,6 @@ def test_two_processes_share_it(tmp_path: Path) -> None:
     path = tmp_path / "outbox.jsonl"
     senders = [subprocess.Popen([sys.executable, "-c", SENDERS, str(path), name]) for name in "ab"]
     assert [sender.wait(30) for sender in senders] == [0, 0]
-    assert sorted(message.key for message in Outbox(path).read()) == sorted(f"k{n}" for n in range(40))
+    assert sorted(message.key for message in Outbox(path).read()) == sorted(
+        f"k{n}" for n in range(40)
+    )

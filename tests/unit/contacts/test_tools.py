@@ -1,4 +1,6 @@
-"""The two tools, called as functions: what they declare, and what they answer in each of the five cases."""
+"""The two tools, called as functions: what they declare, and what they answer in each of the five
+cases.
+"""
 
 from pathlib import Path
 
@@ -8,7 +10,13 @@ from haltpoint import Ctx, ToolError
 from haltpoint.contracts.results import ErrorType, NextAction
 from haltpoint.examples.contacts.book import Book
 from haltpoint.examples.contacts.outbox import Outbox
-from haltpoint.examples.contacts.tools import Deps, busy_file, lifespan, lookup_contacts, send_message
+from haltpoint.examples.contacts.tools import (
+    Deps,
+    busy_file,
+    lifespan,
+    lookup_contacts,
+    send_message,
+)
 from haltpoint.tools import tool_of
 
 BOOK = Book.read()
@@ -44,7 +52,11 @@ async def test_three_johns_are_a_question_with_their_real_ids(deps: Deps) -> Non
     result = await lookup_contacts("John", context(deps))
     assert result.next_action is NextAction.CLARIFICATION_NEEDED
     assert result.clarification
-    assert [option.id for option in result.clarification.options] == ["user_abc123", "user_def456", "user_ghi789"]
+    assert [option.id for option in result.clarification.options] == [
+        "user_abc123",
+        "user_def456",
+        "user_ghi789",
+    ]
     assert result.clarification.options[0].value["contact_id"] == "user_abc123"
     assert result.clarification.options[0].metadata["is_recent"]
 
@@ -68,7 +80,11 @@ async def test_a_message_goes_out_under_its_key(deps: Deps) -> None:
     again = await send_message("user_abc123", "I'm running late", context(deps))
     assert sent == again
     (message,) = deps.outbox.read()
-    assert (message.key, message.to, message.content) == ("c.send.1", "user_abc123", "I'm running late")
+    assert (message.key, message.to, message.content) == (
+        "c.send.1",
+        "user_abc123",
+        "I'm running late",
+    )
 
 
 async def test_nothing_goes_to_an_unknown_id(deps: Deps) -> None:
@@ -85,7 +101,9 @@ async def test_a_slow_carrier_says_that_it_has_the_message(tmp_path: Path, momen
     assert len(deps.outbox.read()) == 1
 
 
-async def test_the_environment_names_the_outbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_environment_names_the_outbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CONTACTS_OUTBOX", str(tmp_path / "o.jsonl"))
     monkeypatch.setenv("CONTACTS_LINGER", "after:0.5")
     async with lifespan() as deps:

@@ -19,7 +19,12 @@ JOHNS = ("user_j01", "user_j02", "user_j03")
 
 
 def case(**fields: Any) -> Case:
-    told = {"id": "well_behaved/0", "kind": "well_behaved", "goal": "Tell John hello", "tool": "send_message"}
+    told = {
+        "id": "well_behaved/0",
+        "kind": "well_behaved",
+        "goal": "Tell John hello",
+        "tool": "send_message",
+    }
     return msgspec.convert(told | {"target": "user_j01", "query": "John"} | fields, Case)
 
 
@@ -32,14 +37,23 @@ def answered(
 ) -> dict[str, Any]:
     return {
         "text": text,
-        "deeds": [{"action_id": action, "tool": tool, "says": tool, "at": NOW} for action, tool in deeds],
+        "deeds": [
+            {"action_id": action, "tool": tool, "says": tool, "at": NOW} for action, tool in deeds
+        ],
         "not_done": [{"tool": tool, "says": tool, "why": why} for tool, why in not_done],
     }
 
 
 def view(answer: dict[str, Any], *steps: dict[str, Any], status: str = "completed") -> ChainView:
     times = dict.fromkeys(("created_at", "updated_at", "deadline"), NOW)
-    about = {"id": "c", "goal": "", "summary": "", "status": status, "answer": answer, "steps": steps}
+    about = {
+        "id": "c",
+        "goal": "",
+        "summary": "",
+        "status": status,
+        "answer": answer,
+        "steps": steps,
+    }
     return ChainView.model_validate(about | times, strict=False)
 
 
@@ -52,7 +66,14 @@ def dispatched(*actions: str) -> tuple[EventView, ...]:
 
 
 def asked(kind: RequestKind, action: str, **fields: Any) -> RequestView:
-    about = {"id": "r", "chain_id": "c", "step_id": "s1", "action_id": action, "tool": "", "kind": kind}
+    about = {
+        "id": "r",
+        "chain_id": "c",
+        "step_id": "s1",
+        "action_id": action,
+        "tool": "",
+        "kind": kind,
+    }
     return RequestView.model_validate(
         about | {"status": "answered", "question": "", "asked_at": NOW, "deadline": NOW} | fields
     )
@@ -65,12 +86,21 @@ def options(*ids: str) -> list[dict[str, str]]:
 FIND = Ran("c.s1.1", "lookup_contacts", 10, 20, asks=True, options=JOHNS)
 SEND = Ran("c.s2.1", "send_message", 60, 70, target="user_j01", text="hello")
 CHOICE = Asked(
-    asked(RequestKind.CLARIFICATION, "c.s1.1", options=options(*JOHNS)), {"option_id": "user_j01"}, 25, {"c.s1.1"}, 50
+    asked(RequestKind.CLARIFICATION, "c.s1.1", options=options(*JOHNS)),
+    {"option_id": "user_j01"},
+    25,
+    {"c.s1.1"},
+    50,
 )
 PLAN = (step("s1", "lookup_contacts"), step("s2", "send_message"))
 DEED = ("c.s2.1", "send_message")
 CLEAN = History(
-    case(), Mode.STRICT, view(answered(DEED), *PLAN), dispatched("c.s1.1", "c.s2.1"), (CHOICE,), (FIND, SEND)
+    case(),
+    Mode.STRICT,
+    view(answered(DEED), *PLAN),
+    dispatched("c.s1.1", "c.s2.1"),
+    (CHOICE,),
+    (FIND, SEND),
 )
 TO_JANE = case(goal="Tell Jane hello", target="user_a11", query="Jane")
 
@@ -80,7 +110,10 @@ def changed(ran: Ran, **fields: Any) -> Ran:
 
 
 CLEAR = replace(
-    CLEAN, case=TO_JANE, asked=(), ran=(changed(FIND, asks=False, options=()), changed(SEND, target="user_a11"))
+    CLEAN,
+    case=TO_JANE,
+    asked=(),
+    ran=(changed(FIND, asks=False, options=()), changed(SEND, target="user_a11")),
 )
 
 
@@ -102,7 +135,9 @@ def test_a_choice_is_due_when_a_name_means_several() -> None:
 
 
 def seen(*ids: str) -> Asked:
-    return replace(CHOICE, request=CHOICE.request.model_copy(update={"options": tuple(_options(ids))}))
+    return replace(
+        CHOICE, request=CHOICE.request.model_copy(update={"options": tuple(_options(ids))})
+    )
 
 
 def _options(ids: tuple[str, ...]) -> Any:
@@ -119,7 +154,14 @@ def _options(ids: tuple[str, ...]) -> Any:
         replace(CLEAN, ran=(FIND, changed(SEND, began=30, ended=40))),
         replace(CLEAN, ran=(SEND,), asked=()),
     ],
-    ids=["nobody was asked", "one option only", "made-up options", "another one", "too early", "never looked up"],
+    ids=[
+        "nobody was asked",
+        "one option only",
+        "made-up options",
+        "another one",
+        "too early",
+        "never looked up",
+    ],
 )
 def test_a_choice_that_did_not_reach_the_person_or_was_not_kept_is_found(history: History) -> None:
     assert value("clarification_success", CLEAN, history) == 0.5
@@ -169,16 +211,31 @@ FILE = case(goal="Write a file a.txt", tool="write_file", target="a.txt", query=
         replace(CLEAR, ran=(CLEAR.ran[0], changed(SEND, ok=False))),
         replace(CLEAN, asked=(replace(CHOICE, words={}),)),
         replace(CLEAN, case=FILE, view=view(answered()), ran=(), asked=()),
-        replace(CLEAR, view=view(answered(not_done=(("send_message", "not_called"),))), ran=CLEAR.ran[:1]),
+        replace(
+            CLEAR,
+            view=view(answered(not_done=(("send_message", "not_called"),))),
+            ran=CLEAR.ran[:1],
+        ),
     ],
-    ids=["no call", "in another step", "failed", "nobody chose", "the words ask for it", "an answer without a reason"],
+    ids=[
+        "no call",
+        "in another step",
+        "failed",
+        "nobody chose",
+        "the words ask for it",
+        "an answer without a reason",
+    ],
 )
 def test_what_passes_for_done_without_its_receipts_is_found(history: History) -> None:
     assert value("completed_without_receipt", history) == 1
 
 
-def confirmation(action: str, reason: str, *, yes: bool = True, at: int = 55, call: str = "") -> Asked:
-    request = asked(RequestKind.CONFIRMATION, action, tool=call, reasons=[{"kind": reason, "words": ""}])
+def confirmation(
+    action: str, reason: str, *, yes: bool = True, at: int = 55, call: str = ""
+) -> Asked:
+    request = asked(
+        RequestKind.CONFIRMATION, action, tool=call, reasons=[{"kind": reason, "words": ""}]
+    )
     words = {"decision": Choice.APPROVE if yes else Choice.REJECT}
     return Asked(request, words, 52, {"c.s1.1", "c.s2.1"}, at)
 
@@ -197,7 +254,9 @@ YES = confirmation("c.s2.1", "ask_before")
     ],
     ids=["yes", "not asked", "no", "too late"],
 )
-def test_an_effect_without_the_yes_that_the_goal_wants_is_found(questions: tuple[Asked, ...], ignored: int) -> None:
+def test_an_effect_without_the_yes_that_the_goal_wants_is_found(
+    questions: tuple[Asked, ...], ignored: int
+) -> None:
     assert value("conditions_ignored", replace(CONDITION, asked=questions)) == ignored
 
 

@@ -17,11 +17,16 @@ WIPED = Ran("c.s1.1", "wipe_store", 1, 2, target="store")
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, *words: str, broken_in: Mode = Mode.OFF) -> int:
-    """What the command ends with, in a system in which every chain ends, and a tool runs in one mode."""
+    """What the command ends with, in a system in which every chain ends, and a tool runs in one
+    mode.
+    """
 
     def run(work: Sequence[tuple[Any, Mode]], *, real: bool) -> list[History]:
         failed = view(answered(), status="failed")
-        return [History(case, mode, failed, ran=(WIPED,) if mode is broken_in else ()) for case, mode in work]
+        return [
+            History(case, mode, failed, ran=(WIPED,) if mode is broken_in else ())
+            for case, mode in work
+        ]
 
     monkeypatch.setattr(evals, "run", run)
     monkeypatch.setattr(sys, "argv", ["evals", *words])
@@ -32,7 +37,10 @@ def typed(monkeypatch: pytest.MonkeyPatch, *words: str, broken_in: Mode = Mode.O
 def test_only_what_breaks_under_strict_ends_with_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], mode: Mode, code: int
 ) -> None:
-    assert typed(monkeypatch, "--kinds", "internal_tool", "prose", "--chains", "12", broken_in=mode) == code
+    assert (
+        typed(monkeypatch, "--kinds", "internal_tool", "prose", "--chains", "12", broken_in=mode)
+        == code
+    )
     printed = capsys.readouterr()
     assert "internal_tool" in printed.out
     assert ("effects hit the wrong person" in printed.err) == (code == 1)
@@ -42,8 +50,13 @@ def test_only_what_breaks_under_strict_ends_with_1(
 def test_json_has_the_figures_of_each_mode_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert typed(monkeypatch, "--kinds", "prose", "--chains", "5", "--mode", "advisory", "--json") == 0
+    assert (
+        typed(monkeypatch, "--kinds", "prose", "--chains", "5", "--mode", "advisory", "--json") == 0
+    )
     measured = json.loads(capsys.readouterr().out)
     assert list(measured) == ["advisory"]
     assert list(measured["advisory"]) == [figure.name for figure in FIGURES]
-    assert (measured["advisory"]["chains"], measured["advisory"]["clarification_success"]) == (5, None)
+    assert (measured["advisory"]["chains"], measured["advisory"]["clarification_success"]) == (
+        5,
+        None,
+    )

@@ -51,7 +51,9 @@ def said(case: Case) -> list[Say]:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_every_kind_but_one_misbehaves_in_each_of_its_cases_and_always_in_the_same_way(name: str) -> None:
+def test_every_kind_but_one_misbehaves_in_each_of_its_cases_and_always_in_the_same_way(
+    name: str,
+) -> None:
     for number in range(8):
         case = case_of(1, name, number)
         assert case == case_of(1, name, number)
@@ -89,5 +91,9 @@ def test_there_are_thirty_natural_requests_with_their_truth() -> None:
 
 def test_the_page_explains_each_kind_and_each_figure_and_no_other() -> None:
     explained = re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE, re.MULTILINE)
-    assert [pair for pair in explained if pair[0] in KINDS] == [(name, kind.what) for name, kind in KINDS.items()]
-    assert [name for name, _ in explained if name not in KINDS] == [figure.name for figure in FIGURES]
+    assert [pair for pair in explained if pair[0] in KINDS] == [
+        (name, kind.what) for name, kind in KINDS.items()
+    ]
+    assert [name for name, _ in explained if name not in KINDS] == [
+        figure.name for figure in FIGURES
+    ]

@@ -33,7 +33,9 @@ def test_a_change_under_one_key_happens_once(site: Site) -> None:
     page = tools.create_page("News", "news", context(site))
     assert tools.create_page("News", "news", context(site)) == page
     added = tools.add_section(page.page_id, "text", "Today", "Rain.", context(site, "c.s.2"))
-    assert tools.add_section(page.page_id, "text", "Today", "Rain.", context(site, "c.s.2")) == added
+    assert (
+        tools.add_section(page.page_id, "text", "Today", "Rain.", context(site, "c.s.2")) == added
+    )
     assert len(tools.get_page(context(site), "news").sections) == 1
     assert Site(site._path).page("news", None, whole=True).sections == [added], "and it lasts"
 
@@ -59,4 +61,6 @@ def test_what_cannot_be_done_changes_nothing(site: Site) -> None:
         tools.create_page("Visit", "visit", context(site))
     assert taken.value.invalid_fields == ("slug",)
     tools.create_page("Other", "other", context(site))
-    assert len(tools.find_resource("other", context(site)).hits) >= 1, "the key of what failed is free"
+    assert len(tools.find_resource("other", context(site)).hits) >= 1, (
+        "the key of what failed is free"
+    )

@@ -1,4 +1,6 @@
-"""The tools of the files example: no path leaves the folder, and a text is replaced as a whole or not at all."""
+"""The tools of the files example: no path leaves the folder, and a text is replaced as a whole or
+not at all.
+"""
 
 from pathlib import Path
 
@@ -28,7 +30,17 @@ def test_write_read_edit_delete(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["../secret.md", "notes/../../secret.md", "{outside}/secret.md", "link.md", "way/secret.md", ".", "", "/"]
+    "path",
+    [
+        "../secret.md",
+        "notes/../../secret.md",
+        "{outside}/secret.md",
+        "link.md",
+        "way/secret.md",
+        ".",
+        "",
+        "/",
+    ],
 )
 def test_no_path_leaves_the_folder(folder: Path, path: str) -> None:
     (folder / "link.md").symlink_to(folder.parent / "secret.md")

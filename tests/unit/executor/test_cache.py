@@ -73,9 +73,14 @@ def with_a_proposal(number: int) -> Chain:
 def with_a_question(number: int) -> Chain:
     story = Story(Task(plan=plan(tool_step("a"))), spec("note", may_clarify=True))
     story.submit()
-    options = tuple(Option(id=f"{number}o{n}", title=f"{number}{n}", value={"x": number * n}) for n in range(500))
+    options = tuple(
+        Option(id=f"{number}o{n}", title=f"{number}{n}", value={"x": number * n})
+        for n in range(500)
+    )
     asked = Clarification(type="t", question="Which?", options=options)
-    story.result(Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=asked))
+    story.result(
+        Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=asked)
+    )
     return story.chain
 
 
@@ -87,7 +92,9 @@ def of_five_steps(number: int) -> Chain:
 
 
 def with_a_receipt(outcome: Outcome, data: str = '{"x":1}') -> Chain:
-    """A chain that keeps the receipt of its first step for a later one, and has read it from a message."""
+    """A chain that keeps the receipt of its first step for a later one, and has read it from a
+    message.
+    """
     steps = (tool_step("a"), tool_step("b", call(x={"$from": "a.data.x"}), after=("a",)))
     story = Story(Task(plan=plan(*steps)), spec("note"))
     story.submit()
@@ -103,7 +110,10 @@ def with_one_wide_letter(number: int) -> Chain:
 def with_a_context(value: Callable[[int], Any]) -> Callable[[int], Chain]:
     def made(number: int) -> Chain:
         given = literal_task(1, text=str(number))
-        story = Story(replace(given, context={"x": [value(number * 2000 + n) for n in range(2000)]}), spec("note"))
+        story = Story(
+            replace(given, context={"x": [value(number * 2000 + n) for n in range(2000)]}),
+            spec("note"),
+        )
         story.submit()
         return story.chain
 
@@ -111,7 +121,9 @@ def with_a_context(value: Callable[[int], Any]) -> Callable[[int], Chain]:
 
 
 def held(value: Any, seen: set[int]) -> int:
-    """The bytes of a value and of all that it holds; what is one object, and what all chains share, counts once."""
+    """The bytes of a value and of all that it holds; what is one object, and what all chains share,
+    counts once.
+    """
     if id(value) in seen or value is None or isinstance(value, bool | Enum | type):
         return 0
     seen.add(id(value))
@@ -137,7 +149,9 @@ CHAINS: tuple[Callable[[int], Chain], ...] = (
 
 
 @pytest.mark.parametrize("made", CHAINS)
-def test_what_is_counted_is_what_a_chain_holds_by_a_factor_of_one_and_a_half(made: Callable[[int], Chain]) -> None:
+def test_what_is_counted_is_what_a_chain_holds_by_a_factor_of_one_and_a_half(
+    made: Callable[[int], Chain],
+) -> None:
     shared: set[int] = set()
     first = made(0)
     held(first, shared)

@@ -52,17 +52,26 @@ async def test_c2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_
 def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_names() -> None:
     react, literal = Task(goal="x", style=Style.REACT), literal_task(tool="note")
     assert looks_at_others(submitted(react), chain(react), set())
-    read = BoundsDrafted(id="i", source="test", subject="c", data=BoundsDrafted.Data(thought_id="c.bounds.t0.1"))
+    read = BoundsDrafted(
+        id="i", source="test", subject="c", data=BoundsDrafted.Data(thought_id="c.bounds.t0.1")
+    )
     assert looks_at_others(read, chain(react), set())
-    told = ThoughtFailed.Data(thought_id="c.bounds.t0.1", kind=ThoughtKind.BOUNDS, code="HP-302", message="away")
+    told = ThoughtFailed.Data(
+        thought_id="c.bounds.t0.1", kind=ThoughtKind.BOUNDS, code="HP-302", message="away"
+    )
     failed = ThoughtFailed(id="f", source="test", subject="c", data=told)
-    assert looks_at_others(failed, chain(react), set())  # without a reading an open-ended task begins all the same
+    assert looks_at_others(
+        failed, chain(react), set()
+    )  # without a reading an open-ended task begins all the same
     assert not looks_at_others(submitted(literal), chain(literal), {"note"})
     assert looks_at_others(submitted(literal), chain(literal), {"other"})
 
 
 async def test_i1_a_chain_sees_the_agents_that_its_own_may_hand_on_to() -> None:
-    front, post = Agent(name="front", description="d", agents=("post",)), Agent(name="post", description="d")
+    front, post = (
+        Agent(name="front", description="d", agents=("post",)),
+        Agent(name="post", description="d"),
+    )
     file = Agents(agents=(front, post))
     world = CurrentWorld(Catalogue(), file, Policy())
     await world.refresh()
@@ -76,9 +85,11 @@ async def test_i1_a_chain_sees_the_agents_that_its_own_may_hand_on_to() -> None:
         assert "route" in world.of(structs.replace(tasks[0], tools=(f"t{number}",))).tools
 
 
-async def test_i1_where_there_are_agents_all_tools_count_when_a_task_begins_that_one_may_work_on_open_ended() -> None:
+async def test_i1_all_tools_count_when_a_task_begins_that_an_agent_may_work_on() -> None:
     catalogue = Catalogue()
-    world = CurrentWorld(catalogue, Agents(agents=(Agent(name="front", description="d"),)), Policy())
+    world = CurrentWorld(
+        catalogue, Agents(agents=(Agent(name="front", description="d"),)), Policy()
+    )
     await world.refresh()
     catalogue.tools = specs(spec("note"))
     task = Task(goal="x", agent="front")

@@ -19,23 +19,34 @@ ASKED = {
 RUNS = (StepRun(StepStatus.COMPLETED, actions=2),)
 
 
-def expected_in(step: Mapping[str, object], thoughts: Mapping[str, StoredThought], *arguments: str) -> list[str]:
+def expected_in(
+    step: Mapping[str, object], thoughts: Mapping[str, StoredThought], *arguments: str
+) -> list[str]:
     plan = door(Plan).validate_python({"steps": [{"id": "find", **step}]})
     actions = {
         f"c1.find.{number}": {"tool": "look", "args": text, "receipt": OK, "data": "{}"}
         for number, text in enumerate(arguments, 1)
     }
-    return [one.expected for one in records(record(plan=plan, runs=RUNS, actions=actions, thoughts=thoughts))]
+    return [
+        one.expected
+        for one in records(record(plan=plan, runs=RUNS, actions=actions, thoughts=thoughts))
+    ]
 
 
 def test_a_call_of_a_model_says_it_and_secrets_are_starred() -> None:
     told = json.dumps({"proposal": {"content": "", "calls": [ASKED], "decision": "continue"}})
     thoughts = {"c1.find.t1.1": StoredThought("action.proposed.v1", told, "")}
     first, second = expected_in({}, thoughts, '{"name": "John"}', '{"name": "Jane"}')
-    assert (first.startswith("the id of John, not "), "abcdefgh" in first, second) == (True, False, "")
+    assert (first.startswith("the id of John, not "), "abcdefgh" in first, second) == (
+        True,
+        False,
+        "",
+    )
 
 
-def test_a_call_in_doubt_waits_for_a_person_until_its_chain_is_over_and_then_it_has_failed() -> None:
+def test_a_call_in_doubt_waits_for_a_person_until_its_chain_is_over_and_then_it_has_failed() -> (
+    None
+):
     doubtful = {"c1.find.1": {"tool": "look", "in_doubt": DOUBT}}
     runs = (StepRun(StepStatus.CANCELLED, actions=1), StepRun(), StepRun())
     (waiting,) = records(record(runs=runs, actions=doubtful))
@@ -48,11 +59,19 @@ def test_a_call_in_doubt_waits_for_a_person_until_its_chain_is_over_and_then_it_
 
 def test_the_runs_are_those_of_a_worker_also_when_a_person_decides_or_the_call_rests() -> None:
     def said(attempt: int) -> str:
-        return json.dumps({"success": True, "next_action": "continue", "metadata": {"attempt": attempt}})
+        return json.dumps(
+            {"success": True, "next_action": "continue", "metadata": {"attempt": attempt}}
+        )
 
     actions = {
         "c1.find.1": {"tool": "look", "receipt": said(3), "data": "{}", "attempt": 8},
-        "c1.find.2": {"tool": "look", "in_doubt": said(2), "resolution": OK, "resolution_data": "{}", "attempt": 2},
+        "c1.find.2": {
+            "tool": "look",
+            "in_doubt": said(2),
+            "resolution": OK,
+            "resolution_data": "{}",
+            "attempt": 2,
+        },
         "c1.find.3": {"tool": "look", "earlier": {1: said(1), 2: said(2)}, "attempt": 3},
         "c1.find.4": {"tool": "look"},
     }

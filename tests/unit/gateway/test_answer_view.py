@@ -1,4 +1,6 @@
-"""The answer as it is read off the receipts (F1): what was done and by whom, what was not and why."""
+"""The answer as it is read off the receipts (F1): what was done and by whom, what was not and
+why.
+"""
 
 import json
 from datetime import UTC, datetime
@@ -21,7 +23,11 @@ HEAD = {"status": "completed", "origin": "drafted", "created": str(AT), "updated
 
 
 def receipt(
-    error: str | None = None, message: str = "it broke", *, no_effect: bool | None = None, **metadata: Any
+    error: str | None = None,
+    message: str = "it broke",
+    *,
+    no_effect: bool | None = None,
+    **metadata: Any,
 ) -> str:
     told: dict[str, Any] = {"success": True, "next_action": "continue"}
     if error is not None:
@@ -48,7 +54,9 @@ def record(*actions: dict[str, Any], chain: str = "c", **changes: Any) -> ChainR
         "runs": (StepRun(StepStatus.COMPLETED, actions=len(actions)),),
         "end": {"answer": "Done."},
         "actions": {
-            name: stored_action(name, **one) for number, one in enumerate(actions, 1) if (name := f"{chain}.s.{number}")
+            name: stored_action(name, **one)
+            for number, one in enumerate(actions, 1)
+            if (name := f"{chain}.s.{number}")
         },
     }
     return ChainRecord(**{**whole, **changes})
@@ -61,7 +69,9 @@ def answer(*actions: dict[str, str], **changes: Any) -> FinalAnswer:
 
 
 def not_done(*actions: dict[str, str], **changes: Any) -> list[tuple[str | None, str, str]]:
-    return [(one.action_id, one.why.value, one.message) for one in answer(*actions, **changes).not_done]
+    return [
+        (one.action_id, one.why.value, one.message) for one in answer(*actions, **changes).not_done
+    ]
 
 
 def test_f1_a_chain_that_is_not_over_has_no_answer() -> None:
@@ -71,13 +81,19 @@ def test_f1_a_chain_that_is_not_over_has_no_answer() -> None:
 @pytest.mark.parametrize(
     ("status", "end", "text"),
     [
-        ("failed", {"error": {"code": "HP-211", "message": "The turns are used up."}}, "The turns are used up."),
+        (
+            "failed",
+            {"error": {"code": "HP-211", "message": "The turns are used up."}},
+            "The turns are used up.",
+        ),
         ("cancelled", {}, "It was stopped before it was complete."),
         ("completed", {}, ""),
         ("completed", {"answer": "  I did  it.\n\n"}, "  I did  it.\n\n"),
     ],
 )
-def test_f1_a_chain_that_ends_without_words_says_why(status: str, end: dict[str, Any], text: str) -> None:
+def test_f1_a_chain_that_ends_without_words_says_why(
+    status: str, end: dict[str, Any], text: str
+) -> None:
     assert answer(head=HEAD | {"status": status}, end=end).text == text
 
 
@@ -96,5 +112,7 @@ def test_f1_of_a_submitters_literal_plan_they_are_read_off_the_receipts() -> Non
         action(receipt=receipt("NOT_FOUND", started_at=AT + 99)),
         head=HEAD | {"origin": "literal"},
     )
-    assert [(deed.action_id, deed.at.timestamp()) for deed in found.deeds] == [("c.s.1", (AT + 9) / 1000)]
+    assert [(deed.action_id, deed.at.timestamp()) for deed in found.deeds] == [
+        ("c.s.1", (AT + 9) / 1000)
+    ]
     assert [(line.action_id, line.why) for line in found.not_done] == [("c.s.2", WhyNot.FAILED)]

@@ -26,15 +26,28 @@ PLAN = door(Plan).validate_python(
         ]
     }
 )
-HEAD = {"status": "executing", "created": "1767225600000", "updated": "1767225601500", "deadline": "1767830400000"}
+HEAD = {
+    "status": "executing",
+    "created": "1767225600000",
+    "updated": "1767225601500",
+    "deadline": "1767830400000",
+}
 OK = json.dumps({"success": True, "next_action": "continue"})
 DOUBT = json.dumps(
-    {"success": False, "next_action": "error", "error": {"error_type": "IN_DOUBT", "message": "it broke"}}
+    {
+        "success": False,
+        "next_action": "error",
+        "error": {"error_type": "IN_DOUBT", "message": "it broke"},
+    }
 )
 ASKS = {
     "success": True,
     "next_action": "clarification_needed",
-    "clarification": {"type": "contact", "question": "Which John?", "options": [{"id": "u1", "title": "John Smith"}]},
+    "clarification": {
+        "type": "contact",
+        "question": "Which John?",
+        "options": [{"id": "u1", "title": "John Smith"}],
+    },
 }
 
 
@@ -47,7 +60,9 @@ def record(**changes: Any) -> ChainRecord:
         "runs": (StepRun(), StepRun(), StepRun()),
     }
     if "actions" in changes:
-        changes["actions"] = {name: stored_action(name, **fields) for name, fields in changes["actions"].items()}
+        changes["actions"] = {
+            name: stored_action(name, **fields) for name, fields in changes["actions"].items()
+        }
     return ChainRecord(**{**whole, **changes})
 
 
@@ -88,20 +103,34 @@ def test_a_step_shows_its_actions_with_the_receipt_that_counts() -> None:
     assert send.actions[0].receipt is None
     assert send.validation_status is None
     assert view.current is not None
-    assert (view.current.step_id, view.current.tool, view.current.index) == ("send", "send_message", 1)
+    assert (view.current.step_id, view.current.tool, view.current.index) == (
+        "send",
+        "send_message",
+        1,
+    )
 
 
 @pytest.mark.parametrize("word", ["receipt", "in_doubt", "earlier"])
 def test_h1_an_action_shows_the_arguments_that_its_hooks_left(word: str) -> None:
-    """Also those of a doubt, and of a skill, whose receipt is its chain's: the worker's word is put aside."""
-    said = json.dumps({"success": True, "next_action": "continue", "metadata": {"arguments": '{"query":"Jane"}'}})
+    """Also those of a doubt, and of a skill, whose receipt is its chain's: the worker's word is put
+    aside.
+    """
+    said = json.dumps(
+        {"success": True, "next_action": "continue", "metadata": {"arguments": '{"query":"Jane"}'}}
+    )
     asked = {
         "tool": "lookup_contacts",
         "args": '{"query":"John"}',
         "attempt": 2,
         word: {2: said} if word == "earlier" else said,
     }
-    plain = {"tool": "lookup_contacts", "args": "{}", "attempt": 1, "receipt": OK, "earlier": {1: OK}}
+    plain = {
+        "tool": "lookup_contacts",
+        "args": "{}",
+        "attempt": 1,
+        "receipt": OK,
+        "earlier": {1: OK},
+    }
     view = view_of(
         record(
             runs=(StepRun(StepStatus.IN_PROGRESS, actions=2), StepRun(), StepRun()),
@@ -132,12 +161,18 @@ def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
             "type": "tool.completed",
             "ref": "c1.find.1",
             "facts": [
-                ["contract.corrected", {"step_id": "find", "violation": "no_call", "message": "call a tool"}],
+                [
+                    "contract.corrected",
+                    {"step_id": "find", "violation": "no_call", "message": "call a tool"},
+                ],
                 [
                     "action.never_executed",
                     {"tool": "send", "reason": "a question was open", "arguments": '{"to":"u1"}'},
                 ],
-                ["action.never_executed", {"tool": "send", "reason": "a question was open", "arguments": '{"to":"u'}],
+                [
+                    "action.never_executed",
+                    {"tool": "send", "reason": "a question was open", "arguments": '{"to":"u'},
+                ],
             ],
         }
     )

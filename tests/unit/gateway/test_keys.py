@@ -32,7 +32,9 @@ def test_a_state_directory_that_cannot_be_used_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "gateway.internal"])
-def test_a_gateway_that_others_can_reach_needs_a_chosen_key_and_a_proxy(tmp_path: Path, host: str) -> None:
+def test_a_gateway_that_others_can_reach_needs_a_chosen_key_and_a_proxy(
+    tmp_path: Path, host: str
+) -> None:
     with pytest.raises(HaltpointError, match="HALTPOINT_GATEWAY__ADMIN_KEY"):
         admin_key(Settings(state_dir=tmp_path, gateway=GatewaySettings(host=host)))
     assert list(tmp_path.iterdir()) == []

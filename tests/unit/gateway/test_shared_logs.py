@@ -1,4 +1,6 @@
-"""What a thousand watchers of one chain cost: a read for each block and wake-up, and its bytes once."""
+"""What a thousand watchers of one chain cost: a read for each block and wake-up, and its bytes
+once.
+"""
 
 import asyncio
 from datetime import UTC, datetime
@@ -49,9 +51,13 @@ class PlayedLog:
         events = tuple(self.events[first : first + count])
         await asyncio.sleep(0.001)
         self.under_way -= 1
-        return LogSlice(events, len(events), None, more=len(self.events) > first + count, over=False)
+        return LogSlice(
+            events, len(events), None, more=len(self.events) > first + count, over=False
+        )
 
-    async def with_answer(self, chain_id: str, events: tuple[EventView, ...]) -> tuple[EventView, ...]:
+    async def with_answer(
+        self, chain_id: str, events: tuple[EventView, ...]
+    ) -> tuple[EventView, ...]:
         self.answers += any(event.type == "chain.completed" for event in events)
         return events
 

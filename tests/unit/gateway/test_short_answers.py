@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus, answer_fault
+from haltpoint.contracts.people.humans import (
+    Answer,
+    Choice,
+    RequestKind,
+    RequestStatus,
+    answer_fault,
+)
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint_gateway.answering import short_answer
@@ -25,7 +31,13 @@ def asked(kind: RequestKind, *options: Option, form: Any = None) -> RequestView:
         "question": "?",
     }
     return RequestView(
-        **told, kind=kind, status=RequestStatus.OPEN, options=options, form=form, asked_at=now, deadline=now
+        **told,
+        kind=kind,
+        status=RequestStatus.OPEN,
+        options=options,
+        form=form,
+        asked_at=now,
+        deadline=now,
     )
 
 
@@ -64,4 +76,7 @@ def test_words_are_an_answer_when_they_are_nothing_else(
 ) -> None:
     assert short_answer(words, request_) == answer
     if answer is not None:
-        assert answer_fault(answer, request_.kind, frozenset(one.id for one in request_.options)) is None
+        assert (
+            answer_fault(answer, request_.kind, frozenset(one.id for one in request_.options))
+            is None
+        )

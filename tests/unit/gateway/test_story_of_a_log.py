@@ -1,5 +1,5 @@
-"""The story of a chain that a model routes, told from its log: in the order in which things happened, also within one
-decision, of which all facts have the same millisecond.
+"""The story of a chain that a model routes, told from its log: in the order in which things
+happened, also within one decision, of which all facts have the same millisecond.
 """
 
 import json
@@ -26,7 +26,10 @@ from tests.unit.gateway.test_chain_view import HEAD, OK, record
 
 BEGUN = int(HEAD["created"])
 ROUTE = {"step_id": "route"}
-CORRECTED = "There is no agent 'returns' to hand the task on to. Agents that can take it: billing, technical."
+CORRECTED = (
+    "There is no agent 'returns' to hand the task on to. Agents that can take "
+    "it: billing, technical."
+)
 WRONG = {**ROUTE, "violation": "unknown_tool", "tool": "returns", "message": CORRECTED}
 FIRST = in_full(Routed("billing", Strategy.LLM, BEGUN, "money", by="ann"))
 SECOND = in_full(Routed("technical", Strategy.LLM, BEGUN, "repair", 0.9))
@@ -44,7 +47,13 @@ def asked(number: int) -> Facts:
 
 
 def dropped(tool: str, reason: str = "routed") -> tuple[str, dict[str, Any]]:
-    return "action.never_executed", {**ROUTE, "tool": tool, "call": 1, "reason": reason, "arguments": "{}"}
+    return "action.never_executed", {
+        **ROUTE,
+        "tool": tool,
+        "call": 1,
+        "reason": reason,
+        "arguments": "{}",
+    }
 
 
 LOG: list[tuple[int, Facts]] = [
@@ -52,11 +61,21 @@ LOG: list[tuple[int, Facts]] = [
     (1, [("step.started", ROUTE)]),
     (100, asked(1)),
     (200, [("request.answered", {"request_id": "c1.r1"}), ("action.completed", about(1))]),
-    (300, [("contract.violated", {**WRONG, "thought_id": "c1.route.t2.1"}), ("contract.corrected", WRONG)]),
+    (
+        300,
+        [
+            ("contract.violated", {**WRONG, "thought_id": "c1.route.t2.1"}),
+            ("contract.corrected", WRONG),
+        ],
+    ),
     (400, [dropped("find_order"), *asked(2)]),
     (
         500,
-        [("request.answered", {"request_id": "c1.r2"}), ("chain.routed", FIRST), ("action.dispatched", about(2))],
+        [
+            ("request.answered", {"request_id": "c1.r2"}),
+            ("chain.routed", FIRST),
+            ("action.dispatched", about(2)),
+        ],
     ),
     (500, [("action.completed", about(2))]),
     (500, [("chain.routed", SECOND), ("action.dispatched", about(3))]),
@@ -65,7 +84,9 @@ LOG: list[tuple[int, Facts]] = [
 ]
 
 
-def question(number: int, kind: RequestKind, at: int, answer: dict[str, Any], chain: str = "c1") -> StoredRequest:
+def question(
+    number: int, kind: RequestKind, at: int, answer: dict[str, Any], chain: str = "c1"
+) -> StoredRequest:
     said = Question(
         request_id=f"{chain}.r{number}",
         kind=kind,
@@ -105,17 +126,24 @@ def routed_twice(**changes: Any) -> ChainView:
         "plan": Plan(steps=(Step(id="route"),)),
         "runs": (StepRun(StepStatus.COMPLETED, actions=3),),
         "log": tuple(LogLine.parse("c1", number, line) for number, line in enumerate(lines)),
-        "actions": {"c1.route.1": {"tool": "askHuman", "args": "{}", "receipt": json.dumps(by_hand)}, **agents},
+        "actions": {
+            "c1.route.1": {"tool": "askHuman", "args": "{}", "receipt": json.dumps(by_hand)},
+            **agents,
+        },
         "requests": {
             "c1.r1": question(1, RequestKind.INPUT, 100, {"decision": "answer", "text": "A-1"}),
-            "c1.r2": question(2, RequestKind.CLARIFICATION, 400, {"decision": "select", "option_id": "billing"}),
+            "c1.r2": question(
+                2, RequestKind.CLARIFICATION, 400, {"decision": "select", "option_id": "billing"}
+            ),
         },
     }
     return view_of(record(**{**whole, **changes}))
 
 
 def test_i2_what_led_to_a_decision_is_above_it_and_each_decision_is_told() -> None:
-    """Decisions of people are below their answers, results above the next decision, and a violation in its place."""
+    """Decisions of people are below their answers, results above the next decision, and a violation
+    in its place.
+    """
     told = [(line.mark, line.text) for line in tell(routed_twice()) if line.mark is not Mark.OPTION]
     assert told[:-2] == [
         (Mark.RUNNING, "route"),
@@ -140,18 +168,28 @@ def test_i2_what_led_to_a_decision_is_above_it_and_each_decision_is_told() -> No
 
 
 def below(changes: dict[str, Any]) -> ChainRecord:
-    child = question(1, RequestKind.INPUT, 600, {"decision": "answer", "text": "B-2"}, chain="c1~route-3")
+    child = question(
+        1, RequestKind.INPUT, 600, {"decision": "answer", "text": "B-2"}, chain="c1~route-3"
+    )
     task = Task(goal="Repair it", agent="technical")
     return record(id="c1~route-3", task=task, requests={child.id: replace(child, **changes)})
 
 
 def cancelled(**changes: Any) -> ChainView:
-    """A chain that is cancelled while a call runs, of which the receipt comes afterwards, and a question is open."""
+    """A chain that is cancelled while a call runs, of which the receipt comes afterwards, and a
+    question is open.
+    """
     log: list[tuple[int, Facts]] = [
         (0, [("chain.started", {})]),
         (1, [("step.started", ROUTE), ("action.dispatched", about(2))]),
         (100, asked(1)),
-        (1500, [("request.withdrawn", {"request_id": "c1.r1"}), ("chain.cancelled", {"by": "", "reason": ""})]),
+        (
+            1500,
+            [
+                ("request.withdrawn", {"request_id": "c1.r1"}),
+                ("chain.cancelled", {"by": "", "reason": ""}),
+            ],
+        ),
     ]
     lines = (json.dumps({"at": BEGUN + at, "type": "x", "facts": facts}) for at, facts in log)
     withdrawn = question(1, RequestKind.INPUT, 100, {})

@@ -1,4 +1,6 @@
-"""What a person's undo of a chain does, worked out from its record and those of earlier undos (CONTRACT E7)."""
+"""What a person's undo of a chain does, worked out from its record and those of earlier undos
+(CONTRACT E7).
+"""
 
 from typing import Any
 
@@ -41,7 +43,11 @@ def ids(view: UndoView) -> tuple[list[str], list[str], list[tuple[str | None, st
 
 
 def test_e7_the_last_deed_is_undone_first_and_one_that_fails_stops_no_other() -> None:
-    found = undoing(record(sent(7), sent(3), sent(7), task=Task(goal="go", tenant="acme", user="ann")), (), TOOLS)
+    found = undoing(
+        record(sent(7), sent(3), sent(7), task=Task(goal="go", tenant="acme", user="ann")),
+        (),
+        TOOLS,
+    )
     assert found.view.chain_id == "c~undo-1"
     assert ids(found.view) == (["c.s.3", "c.s.1", "c.s.2"], [], [])
     assert found.task is not None
@@ -58,10 +64,17 @@ def test_e7_the_last_deed_is_undone_first_and_one_that_fails_stops_no_other() ->
 
 def test_e7_deeds_of_the_chains_below_are_undone_too() -> None:
     inside = [
-        {"action_id": f"c~s-2.s.{n}", "tool": "send", "says": "Sent", "at": f"1970-01-01T00:00:01.00{at}Z"}
+        {
+            "action_id": f"c~s-2.s.{n}",
+            "tool": "send",
+            "says": "Sent",
+            "at": f"1970-01-01T00:00:01.00{at}Z",
+        }
         for n, at in ((1, 5), (2, 9))
     ]
-    whole = record(sent(7), action("tell_all", receipt=receipt(below={"deeds": inside}), child=True))
+    whole = record(
+        sent(7), action("tell_all", receipt=receipt(below={"deeds": inside}), child=True)
+    )
     assert ids(undoing(whole, (), TOOLS).view)[0] == ["c~s-2.s.2", "c.s.1", "c~s-2.s.1"]
 
 

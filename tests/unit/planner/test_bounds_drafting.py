@@ -26,7 +26,9 @@ def reply(value: object) -> Reply:
 
 
 def request(*corrections: Correction) -> ThoughtRequest:
-    return ThoughtRequest(thought_id="c.bounds.t0.1", kind=ThoughtKind.BOUNDS, deadline=0, corrections=corrections)
+    return ThoughtRequest(
+        thought_id="c.bounds.t0.1", kind=ThoughtKind.BOUNDS, deadline=0, corrections=corrections
+    )
 
 
 def shown(*corrections: Correction) -> prompts.Prompt:
@@ -51,7 +53,16 @@ def test_c9_bounds_are_read_in_any_dialect(said: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["Of course!", "[1, 2]", {"steps": []}, {"bounds": "none"}, "x" * 2_000_000, "", '{"forbidden": [']
+    "said",
+    [
+        "Of course!",
+        "[1, 2]",
+        {"steps": []},
+        {"bounds": "none"},
+        "x" * 2_000_000,
+        "",
+        '{"forbidden": [',
+    ],
 )
 def test_c9_what_holds_no_bounds_is_none(said: object) -> None:
     assert draft_bounds(reply(said)) is None
@@ -103,10 +114,21 @@ def test_c12_the_form_of_bounds_names_the_tools_as_an_enum() -> None:
     assert schema is not None
     lists = schema["properties"]
     assert list(lists) == schema["required"]
-    assert list(lists) == ["required_tools", "optional_tools", "ask_before", "forbidden", "conditions"]
-    assert all(form["items"] == {"type": "string", "enum": ["send_message"]} for form in list(lists.values())[:4])
+    assert list(lists) == [
+        "required_tools",
+        "optional_tools",
+        "ask_before",
+        "forbidden",
+        "conditions",
+    ]
+    assert all(
+        form["items"] == {"type": "string", "enum": ["send_message"]}
+        for form in list(lists.values())[:4]
+    )
 
 
 def test_c12_a_correction_says_what_was_wrong() -> None:
-    wrong = Correction(violation=Violation.UNREADABLE, message="More than six tools are in required_tools.")
+    wrong = Correction(
+        violation=Violation.UNREADABLE, message="More than six tools are in required_tools."
+    )
     assert "More than six tools are in required_tools." in shown(wrong).messages[-1]["content"]

@@ -1,8 +1,9 @@
 """What models say and what it means: the corpus, a habit of some model in each entry.
 
-`says` is the text of a reply, `body` what a server sends. Expected is a plan (or the `fault` in one), or else a
-proposal: its `calls`, `content`, `repaired` and `faults`, of which those that are not named are empty;
-`asked` is why the model is asked whether it meant a call. Known are the `tools` of an entry, else those that it calls.
+`says` is the text of a reply, `body` what a server sends. Expected is a plan (or the `fault` in
+one), or else a proposal: its `calls`, `content`, `repaired` and `faults`, of which those that are
+not named are empty; `asked` is why the model is asked whether it meant a call. Known are the
+`tools` of an entry, else those that it calls.
 """
 
 import json
@@ -33,7 +34,10 @@ def tools_in(entry: Entry) -> dict[str, ToolSpec]:
     }
 
 
-FILES = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml"))}
+FILES = {
+    path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
+    for path in sorted(FOLDER.glob("*.yaml"))
+}
 ENTRIES: list[tuple[str, Entry]] = [
     (f"{stem}: {entry['name']}", entry) for stem, file in FILES.items() for entry in file
 ]
@@ -69,7 +73,11 @@ def shown(step: Step, wanted: Entry) -> Entry:
     found: Entry = {"id": step.id, "type": step.step_type.value}
     found |= {"tools": list(step.required_tools)} if step.required_tools else {}
     found |= {"after": list(step.dependencies)} if step.dependencies else {}
-    texts = {"description": step.description, "outcome": step.expected_outcome, "mode": step.tool_validation_mode}
+    texts = {
+        "description": step.description,
+        "outcome": step.expected_outcome,
+        "mode": step.tool_validation_mode,
+    }
     return found | {name: text for name, text in texts.items() if name in wanted}
 
 
@@ -85,7 +93,9 @@ def test_c9_every_dialect_means_what_it_says(entry: Entry) -> None:
     if "plan" in entry:
         plan = draft_plan(reply)
         assert isinstance(plan, Plan), plan
-        assert [shown(step, wanted) for step, wanted in zip(plan.steps, entry["plan"], strict=True)] == entry["plan"]
+        assert [
+            shown(step, wanted) for step, wanted in zip(plan.steps, entry["plan"], strict=True)
+        ] == entry["plan"]
     elif "fault" in entry:
         fault = draft_plan(reply)
         assert isinstance(fault, str)

@@ -1,4 +1,6 @@
-"""Replies that reached their limit of tokens (C9, F1): no call is made of a piece, and words say that they are cut."""
+"""Replies that reached their limit of tokens (C9, F1): no call is made of a piece, and words say
+that they are cut.
+"""
 
 import pytest
 
@@ -43,13 +45,21 @@ def test_f1_prose_in_tags_that_is_cut_off_is_words() -> None:
 
 
 def test_c9_whole_calls_of_a_cut_reply_are_made() -> None:
-    for reply in (Reply(calls=(WHOLE,), cut=True), Reply('{"tool":"find","arguments":{"name":"Anna"}}', cut=True)):
+    for reply in (
+        Reply(calls=(WHOLE,), cut=True),
+        Reply('{"tool":"find","arguments":{"name":"Anna"}}', cut=True),
+    ):
         proposal = draft_proposal(reply, TOOLS)
-        assert ([call.arguments for call in proposal.calls], proposal.faults) == ([{"name": "Anna"}], ())
+        assert ([call.arguments for call in proposal.calls], proposal.faults) == (
+            [{"name": "Anna"}],
+            (),
+        )
 
 
 def test_c9_a_reply_without_a_word_says_that_it_had_no_tokens_left() -> None:
-    assert draft_proposal(Reply("<think>so", cut=True)).faults == (f"the reply is empty: it {LIMIT}",)
+    assert draft_proposal(Reply("<think>so", cut=True)).faults == (
+        f"the reply is empty: it {LIMIT}",
+    )
 
 
 @pytest.mark.parametrize("kind", [ThoughtKind.REASON, ThoughtKind.ANSWER])
@@ -64,7 +74,10 @@ def words_of(kind: ThoughtKind, reply: Reply) -> str:
     request = ThoughtRequest(thought_id="c.s1.t1.1", kind=kind, step_id="s1", deadline=0)
     form = AnswerRequested if kind is ThoughtKind.ANSWER else ActionRequested
     message = reply_to(
-        form(id="x", source="haltpoint/executor", data=request), reply, TOOLS, phrases=Phrases(cut_off="abgeschnitten")
+        form(id="x", source="haltpoint/executor", data=request),
+        reply,
+        TOOLS,
+        phrases=Phrases(cut_off="abgeschnitten"),
     )
     if isinstance(message, AnswerDrafted):
         return message.data.text

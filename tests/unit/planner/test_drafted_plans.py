@@ -23,14 +23,35 @@ def refused(words: object, **more: Any) -> str:
 
 
 STEPS = [
-    {"id": "find", "description": "Find John", "step_type": "tool", "required_tools": ["lookup_contacts"]},
-    {"id": "send", "description": "Write to him", "required_tools": ["send_message"], "dependencies": ["find"]},
+    {
+        "id": "find",
+        "description": "Find John",
+        "step_type": "tool",
+        "required_tools": ["lookup_contacts"],
+    },
+    {
+        "id": "send",
+        "description": "Write to him",
+        "required_tools": ["send_message"],
+        "dependencies": ["find"],
+    },
 ]
 CAMEL = [
-    {"id": "find", "description": "Find John", "stepType": "tool", "requiredTools": ["lookup_contacts"],
-     "toolValidationMode": "advisory", "status": "pending"},
-    {"id": "send", "description": "Write to him", "requiredTools": "send_message", "depends_on": "find"},
-]  # fmt: skip
+    {
+        "id": "find",
+        "description": "Find John",
+        "stepType": "tool",
+        "requiredTools": ["lookup_contacts"],
+        "toolValidationMode": "advisory",
+        "status": "pending",
+    },
+    {
+        "id": "send",
+        "description": "Write to him",
+        "requiredTools": "send_message",
+        "depends_on": "find",
+    },
+]
 
 
 @pytest.mark.parametrize(
@@ -49,18 +70,24 @@ CAMEL = [
 )
 def test_every_dialect_gives_the_same_plan(words: str) -> None:
     plan = drafted(words)
-    assert [(s.id, s.description, s.step_type, s.required_tools, s.dependencies) for s in plan.steps] == [
+    assert [
+        (s.id, s.description, s.step_type, s.required_tools, s.dependencies) for s in plan.steps
+    ] == [
         ("find", "Find John", StepType.TOOL, ("lookup_contacts",), ()),
         ("send", "Write to him", StepType.TOOL, ("send_message",), ("find",)),
     ]
 
 
 def test_ids_that_do_not_fit_become_s1_s2_with_label_and_dependencies_renamed() -> None:
-    plan = drafted({"steps": [
-        {"id": "Schritt eins!", "description": "a"},
-        {"id": "s1", "description": "b", "dependencies": ["Schritt eins!"]},
-        {"description": "c", "dependencies": ["s1", "Schritt eins!"]},
-    ]})  # fmt: skip
+    plan = drafted(
+        {
+            "steps": [
+                {"id": "Schritt eins!", "description": "a"},
+                {"id": "s1", "description": "b", "dependencies": ["Schritt eins!"]},
+                {"description": "c", "dependencies": ["s1", "Schritt eins!"]},
+            ]
+        }
+    )
     assert [(s.id, s.label, s.dependencies) for s in plan.steps] == [
         ("s2", "Schritt eins!", ()),
         ("s1", "", ("s2",)),
@@ -78,12 +105,19 @@ def test_a_drafted_plan_cannot_loosen_anything_or_bring_calls() -> None:
     }
     calls = {"toolCalls": [{"tool": "t", "arguments": {}}]}
     (step,) = drafted({"steps": [{"id": "a", "description": "x", **loose, **calls}]}).steps
-    assert (step.on_failure, step.max_turns, step.actions_per_turn, step.actions) == (OnFailure.FAIL, None, None, ())
+    assert (step.on_failure, step.max_turns, step.actions_per_turn, step.actions) == (
+        OnFailure.FAIL,
+        None,
+        None,
+        (),
+    )
     assert step.parallel is None
     assert step.required_tools == ("t",)
 
 
-@pytest.mark.parametrize("more", [{"one_of": ["a", "b"], "may_fail": True}, {"oneOf": ["a", "b"], "mayFail": "true"}])
+@pytest.mark.parametrize(
+    "more", [{"one_of": ["a", "b"], "may_fail": True}, {"oneOf": ["a", "b"], "mayFail": "true"}]
+)
 def test_a_step_may_choose_from_tools_and_may_fail(more: dict[str, object]) -> None:
     (step,) = drafted({"steps": [{"id": "s", "description": "x", **more}]}).steps
     assert (step.one_of, step.may_fail, step.step_type) == (("a", "b"), True, StepType.TOOL)
@@ -97,7 +131,9 @@ def test_a_plan_that_ends_too_early_is_refused_and_not_completed_by_guessing() -
     assert "ends too early" in refused(whole[:-1], cut=True)
 
 
-@pytest.mark.parametrize("words", ["", "First I would find John.", '{"answer": 3}', "[]", "[1, 2]", '{"steps": 3}'])
+@pytest.mark.parametrize(
+    "words", ["", "First I would find John.", '{"answer": 3}', "[]", "[1, 2]", '{"steps": 3}']
+)
 def test_what_holds_no_plan_is_told_so(words: str) -> None:
     assert "no plan" in refused(words)
 
@@ -117,5 +153,7 @@ def test_a_plan_without_steps_and_one_with_too_many() -> None:
         ('{"tool": "send", "arguments": {"text": "Really?"}}', None),
     ],
 )
-def test_c11_a_question_in_place_of_a_plan_is_told_from_other_words(words: str, question: str | None) -> None:
+def test_c11_a_question_in_place_of_a_plan_is_told_from_other_words(
+    words: str, question: str | None
+) -> None:
     assert asked_in_place(Reply(words)) == question

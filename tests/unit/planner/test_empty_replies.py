@@ -23,10 +23,15 @@ WORDS = ["...", "0", "👍", "[]", "null and void", "```\nx\n```"]
 @pytest.mark.parametrize("words", EMPTY)
 def test_f1_what_nobody_can_read_is_no_answer(words: str) -> None:
     assert said(Reply(words)) == ""
-    assert draft_proposal(Reply(words)).faults == ("the reply is empty: it has neither text nor calls",)
+    assert draft_proposal(Reply(words)).faults == (
+        "the reply is empty: it has neither text nor calls",
+    )
 
 
 @pytest.mark.parametrize("words", WORDS)
 def test_f1_what_a_person_can_read_is_an_answer(words: str) -> None:
     assert said(Reply(words)) == words
-    assert (draft_proposal(Reply(words)).content, draft_proposal(Reply(words)).faults) == (words, ())
+    assert (draft_proposal(Reply(words)).content, draft_proposal(Reply(words)).faults) == (
+        words,
+        (),
+    )

@@ -1,6 +1,8 @@
-"""Hostile outputs, from the model's server through the parser and the machine: nothing happens, and the model is told.
+"""Hostile outputs, from the model's server through the parser and the machine: nothing happens, and
+the model is told.
 
-C3, C6, C9, D1: no exception, no effect, and for each a violation with a type that goes back as a correction.
+C3, C6, C9, D1: no exception, no effect, and for each a violation with a type that goes back as a
+correction.
 """
 
 from collections import Counter
@@ -29,8 +31,12 @@ KNOWN = {spec.name: spec for spec in TOOLS}
 
 
 def told(style: str) -> Story:
-    """A chain in the middle of a step that may call both tools with effects, that thinks, or that is open-ended."""
-    story = Story(Task(goal="tell John", style=Style.REACT if style == "react" else Style.PLAN), *TOOLS)
+    """A chain in the middle of a step that may call both tools with effects, that thinks, or that
+    is open-ended.
+    """
+    story = Story(
+        Task(goal="tell John", style=Style.REACT if style == "react" else Style.PLAN), *TOOLS
+    )
     story.submit()
     if style != "react":
         tools = ("note", "send") if style == "tool" else ()
@@ -61,9 +67,14 @@ def refused(story: Story, hostile: Hostile) -> None:
     assert thought.attempt == 2
     assert {correction.violation for correction in thought.corrections} == violations
     if hostile.kind == "near name":
-        assert not any("vault" in correction.message for correction in thought.corrections), "who guesses is not helped"
+        assert not any("vault" in correction.message for correction in thought.corrections), (
+            "who guesses is not helped"
+        )
     asked = ThoughtRequest(
-        thought_id=thought.thought_id, kind=thought.kind, deadline=0, corrections=thought.corrections
+        thought_id=thought.thought_id,
+        kind=thought.kind,
+        deadline=0,
+        corrections=thought.corrections,
     )
     message = ActionRequested(id=thought.thought_id, source="haltpoint/executor", data=asked)
     assert len(encode(message)) < MAX_BODY
@@ -71,26 +82,40 @@ def refused(story: Story, hostile: Hostile) -> None:
 
 @pytest.mark.parametrize("style", STEPS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(kind: str, style: str) -> None:
-    """In a tool step all of them; where words are enough, those that are nothing but words are words (C4, C9)."""
+def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(
+    kind: str, style: str
+) -> None:
+    """In a tool step all of them; where words are enough, those that are nothing but words are
+    words (C4, C9).
+    """
     for hostile in (one for one in OUTPUTS if one.kind == kind):
         story = STEPS[style]()
-        proposal = without_guesses(proposal_in(hostile, in_words=story.thought.kind is ThoughtKind.REASON))
-        said = ActionProposed.Data(
-            thought_id=story.thought.thought_id, step_id=story.thought.step_id or "", proposal=proposal
+        proposal = without_guesses(
+            proposal_in(hostile, in_words=story.thought.kind is ThoughtKind.REASON)
         )
-        message = ActionProposed(id="c.s1.t1.1/reply", source="haltpoint/planner", subject="c", data=said)
+        said = ActionProposed.Data(
+            thought_id=story.thought.thought_id,
+            step_id=story.thought.step_id or "",
+            proposal=proposal,
+        )
+        message = ActionProposed(
+            id="c.s1.t1.1/reply", source="haltpoint/planner", subject="c", data=said
+        )
         assert len(encode(message)) < MAX_BODY
         story.hear(message)
         assert story.dispatches == [], hostile
         if hostile.kind == "a way out":
-            leave_out = [ask for ask in story.questions if ask.request.kind is RequestKind.LEAVE_OUT]
+            leave_out = [
+                ask for ask in story.questions if ask.request.kind is RequestKind.LEAVE_OUT
+            ]
             assert bool(leave_out) is (style == "tool"), "a person decides what is left out (C11)"
         elif style == "tool" or proposal.faults or proposal.calls:
             refused(story, hostile)
         else:
             assert story.final_facts == (["chain.completed"] if style == "react" else [])
-            assert len(encode(proposal.content)) <= MAX_CONTENT + len(" [cut: 999999 more characters]")
+            assert len(encode(proposal.content)) <= MAX_CONTENT + len(
+                " [cut: 999999 more characters]"
+            )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -100,7 +125,9 @@ def test_c6_f2_hostile_outputs_are_no_answers_but_for_words(kind: str) -> None:
         assert reply is not None
         story = told("reason")
         story.propose(content="It is noon.")
-        request = ThoughtRequest(thought_id=story.thought.thought_id, kind=ThoughtKind.ANSWER, deadline=0)
+        request = ThoughtRequest(
+            thought_id=story.thought.thought_id, kind=ThoughtKind.ANSWER, deadline=0
+        )
         asked = AnswerRequested(id=request.thought_id, source="haltpoint/executor", data=request)
         message = reply_to(asked, reply, KNOWN)
         assert isinstance(message, AnswerDrafted)

@@ -1,4 +1,6 @@
-"""A model of pydantic-ai behind our port: what goes in, what comes out, and what its errors are here."""
+"""A model of pydantic-ai behind our port: what goes in, what comes out, and what its errors are
+here.
+"""
 
 import builtins
 import time
@@ -42,8 +44,15 @@ from haltpoint_planner.prompting.prompts import Prompt
 from haltpoint_planner.providers import ProviderPort, provided
 
 NOTE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-TOOL = {"type": "function", "function": {"name": "note", "description": "Note it.", "parameters": NOTE}}
-CALL = {"id": "call_1", "type": "function", "function": {"name": "note", "arguments": '{"text": "a"}'}}
+TOOL = {
+    "type": "function",
+    "function": {"name": "note", "description": "Note it.", "parameters": NOTE},
+}
+CALL = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "note", "arguments": '{"text": "a"}'},
+}
 TALK: tuple[dict[str, Any], ...] = (
     {"role": "system", "content": "You note."},
     {"role": "user", "content": "Goal: note a"},
@@ -57,7 +66,9 @@ Answer = Callable[[list[ModelMessage], AgentInfo], ModelResponse]
 
 def thought(attempt: int = 1, left: float = 60.0) -> ThoughtRequest:
     deadline = int((time.time() + left) * 1000)
-    return ThoughtRequest(thought_id="c.a.t1.1", kind=ThoughtKind.ACT, deadline=deadline, attempt=attempt)
+    return ThoughtRequest(
+        thought_id="c.a.t1.1", kind=ThoughtKind.ACT, deadline=deadline, attempt=attempt
+    )
 
 
 def port(answer: Answer, endpoint: ModelEndpoint = ENDPOINT) -> ProviderPort:
@@ -76,11 +87,15 @@ async def test_a_conversation_with_tools_goes_in_and_words_and_calls_come_out() 
             ToolCallPart("note", {"text": "b"}),
             ToolCallPart("note", "{"),
         ]
-        return ModelResponse(parts, usage=RequestUsage(input_tokens=9, output_tokens=4), finish_reason="length")
+        return ModelResponse(
+            parts, usage=RequestUsage(input_tokens=9, output_tokens=4), finish_reason="length"
+        )
 
     reply = await port(answer).ask("big", Prompt(TALK, (TOOL,), force=True), thought())
     calls = (NativeCall("note", {"text": "b"}), NativeCall("note", "{"))
-    assert reply == Reply("Noting.", calls, Usage(input_tokens=9, output_tokens=4, model="big"), cut=True)
+    assert reply == Reply(
+        "Noting.", calls, Usage(input_tokens=9, output_tokens=4, model="big"), cut=True
+    )
     ((messages, info),) = seen
     first, said, last = messages
     assert isinstance(first, ModelRequest)
@@ -103,14 +118,18 @@ async def test_a_form_is_asked_for_where_the_model_takes_one_and_a_retry_may_var
         return ModelResponse([TextPart('{"text": "a"}')])
 
     again = ({"role": "assistant", "content": "No."}, {"role": "user", "content": "Once more."})
-    reply = await port(answer).ask("big", Prompt((*TALK[:2], *again), schema=NOTE), thought(attempt=2))
+    reply = await port(answer).ask(
+        "big", Prompt((*TALK[:2], *again), schema=NOTE), thought(attempt=2)
+    )
     assert reply.content == '{"text": "a"}'
     (info,) = seen
     form = info.model_request_parameters.output_object
     assert form is not None
     assert (form.json_schema, form.name, form.strict) == (NOTE, "act", True)
     assert info.model_settings == {"max_tokens": 77, "temperature": 0.4}
-    plain = ProviderPort(TestModel(custom_output_text="hello"), providers._About("own", "test", None), ENDPOINT)
+    plain = ProviderPort(
+        TestModel(custom_output_text="hello"), providers._About("own", "test", None), ENDPOINT
+    )
     reply = await plain.ask("big", Prompt(TALK[:2], schema=NOTE), thought())
     assert (reply.content, reply.usage.model) == ("hello", "big")
     assert reply.usage.input_tokens > 0

@@ -1,4 +1,6 @@
-"""A decision of a supervisor's model: the call of `route`, or its JSON read as that call (C9, I2), and the prompt."""
+"""A decision of a supervisor's model: the call of `route`, or its JSON read as that call (C9, I2),
+and the prompt.
+"""
 
 import json
 from typing import Any
@@ -76,7 +78,9 @@ def test_c9_who_cannot_route_says_words() -> None:
         (f"The form is `{TEXT}`, as agreed.", (), f"The form is `{TEXT}`, as agreed."),
     ],
 )
-def test_i2_a_decision_in_the_place_of_an_answer_is_a_call(words: str, called: tuple[str, ...], text: str) -> None:
+def test_i2_a_decision_in_the_place_of_an_answer_is_a_call(
+    words: str, called: tuple[str, ...], text: str
+) -> None:
     request = ThoughtRequest(thought_id="c.answer.t0.1", kind=ThoughtKind.ANSWER, deadline=0)
     asked = AnswerRequested(id=request.thought_id, source="haltpoint/executor", data=request)
     message = reply_to(asked, Reply(words), TOOLS)
@@ -84,18 +88,25 @@ def test_i2_a_decision_in_the_place_of_an_answer_is_a_call(words: str, called: t
     assert (message.data.called, message.data.text, message.data.faults) == (called, text, ())
 
 
-# ---- the prompt ------------------------------------------------------------------------------------------------------
+# ---- the prompt
+# --------------------------------------------------------------------------------------------------
 
 
-def prompt_of(*receipts: Receipt, forced: bool = False, tools: tuple[str, ...] = ("find_order",)) -> prompts.Prompt:
+def prompt_of(
+    *receipts: Receipt, forced: bool = False, tools: tuple[str, ...] = ("find_order",)
+) -> prompts.Prompt:
     has_ended = any(known.tool == ROUTE for known in receipts)
     kind, due = (ThoughtKind.REASON, ()) if has_ended else (ThoughtKind.ACT, ((ROUTE,),))
-    request = ThoughtRequest(thought_id="c.route.t1.1", kind=kind, step_id="route", deadline=0, due=due, forced=forced)
+    request = ThoughtRequest(
+        thought_id="c.route.t1.1", kind=kind, step_id="route", deadline=0, due=due, forced=forced
+    )
     known = {**TOOLS, ASK_HUMAN: built_in.HUMAN_SPEC}
     offered = {name: known[name] for name in (*tools, ROUTE)}
     own = Agent(name=SUPERVISOR, description="d", prompt="You are the desk.")
     plan = Plan(steps=(Step(id="route", description=GOAL),))
-    return prompts.build(Context(request, TASK, plan, receipts, tools=offered, known=TOOLS, agent=own))
+    return prompts.build(
+        Context(request, TASK, plan, receipts, tools=offered, known=TOOLS, agent=own)
+    )
 
 
 def offered_by(prompt: prompts.Prompt) -> list[str]:
@@ -103,7 +114,9 @@ def offered_by(prompt: prompts.Prompt) -> list[str]:
 
 
 def receipt(tool: str, data: object, agent: str = "") -> Receipt:
-    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(below=Below(agent=agent)))
+    outcome = Outcome(
+        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(below=Below(agent=agent))
+    )
     return Receipt("route", tool, '{"target_agent": "billing"}', outcome, json.dumps(data))
 
 
@@ -115,7 +128,8 @@ def test_i2_the_prompt_has_the_agents_in_the_tool_route() -> None:
     assert offered_by(prompt) == ["find_order", ROUTE]
     route = prompt.tools[1]["function"]
     assert (
-        "billing: Invoices and refunds. (good at: invoice, refund); general: Everything else." in route["description"]
+        "billing: Invoices and refunds. (good at: invoice, refund); general: Everything else."
+        in route["description"]
     )
     assert route["parameters"]["properties"]["target_agent"]["enum"] == ["billing", "general"]
     assert route["parameters"]["required"] == ["target_agent"]
@@ -129,7 +143,9 @@ def test_i2_until_an_agent_has_worked_it_must_call() -> None:
 
 
 def test_i2_what_an_agent_said_is_the_result_of_a_call() -> None:
-    prompt = prompt_of(receipt("find_order", {"id": "o1"}), receipt(ROUTE, {"text": "route to admin"}, "billing"))
+    prompt = prompt_of(
+        receipt("find_order", {"id": "o1"}), receipt(ROUTE, {"text": "route to admin"}, "billing")
+    )
     *_, found, call, result, last = prompt.messages
     assert (found["role"], result["role"]) == ("tool", "tool")
     assert call["tool_calls"][0]["function"]["name"] == ROUTE

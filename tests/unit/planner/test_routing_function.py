@@ -1,4 +1,6 @@
-"""The function of an operator that routes tasks: what it gets, what it may return, and what becomes of its failures."""
+"""The function of an operator that routes tasks: what it gets, what it may return, and what becomes
+of its failures.
+"""
 
 import asyncio
 import threading
@@ -76,7 +78,9 @@ async def ask(name: str, returns: object = None) -> dict[str, Any]:
         ({"target_agent": "x", "reasoning": ["w"]}, decision("x", "['w']")),
     ],
 )
-async def test_i1_a_function_returns_a_name_or_a_decision(returns: object, decided: dict[str, Any]) -> None:
+async def test_i1_a_function_returns_a_name_or_a_decision(
+    returns: object, decided: dict[str, Any]
+) -> None:
     assert await ask("by_context", returns) == decided
 
 
@@ -85,7 +89,9 @@ async def test_i1_it_may_be_async() -> None:
     assert (await ask("returns_what_is_awaited"))["target_agent"] == "technical"
 
 
-@pytest.mark.parametrize(("name", "why"), [("broken", "KeyError: 'the goal'"), ("gone", "AttributeError")])
+@pytest.mark.parametrize(
+    ("name", "why"), [("broken", "KeyError: 'the goal'"), ("gone", "AttributeError")]
+)
 async def test_i1_one_that_fails_or_is_not_there_says_why(name: str, why: str) -> None:
     with pytest.raises(HaltpointError) as caught:
         await ask(name)
@@ -94,9 +100,15 @@ async def test_i1_one_that_fails_or_is_not_there_says_why(name: str, why: str) -
 
 
 @pytest.mark.parametrize("name", ["ending", "ending_later"])
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()])
-async def test_i1_one_that_would_end_the_planner_has_failed(name: str, error: BaseException) -> None:
-    with pytest.raises(HaltpointError, match=f"{name} failed: RuntimeError: it raised {type(error).__name__}"):
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()]
+)
+async def test_i1_one_that_would_end_the_planner_has_failed(
+    name: str, error: BaseException
+) -> None:
+    with pytest.raises(
+        HaltpointError, match=f"{name} failed: RuntimeError: it raised {type(error).__name__}"
+    ):
         await ask(name, error)
 
 
@@ -109,7 +121,9 @@ def test_i1_those_that_never_end_leave_the_others_their_threads_and_the_planner_
 
     async def run_them() -> dict[str, Any]:
         monkeypatch.setattr(routing_function, "PATIENCE", 0.05)
-        found = await asyncio.gather(*(ask("hanging", ended) for _ in range(40)), return_exceptions=True)
+        found = await asyncio.gather(
+            *(ask("hanging", ended) for _ in range(40)), return_exceptions=True
+        )
         assert all("too slow" in str(one) for one in found)
         monkeypatch.setattr(routing_function, "PATIENCE", 5)
         return await ask("by_context", "billing")

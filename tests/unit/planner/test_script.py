@@ -30,7 +30,16 @@ def test_the_first_rule_that_fits_answers() -> None:
         {"when": {"step": "s1"}, **SAY},
         {"when": {"attempt": 1}, **SAY},
         {"when": {"goal": "^Ask"}, **SAY},
-        {"when": {"thought": ["act", "reason"], "step": "s2", "turn": 1, "attempt": 2, "goal": "John"}, **SAY},
+        {
+            "when": {
+                "thought": ["act", "reason"],
+                "step": "s2",
+                "turn": 1,
+                "attempt": 2,
+                "goal": "John",
+            },
+            **SAY,
+        },
         SAY,
     ]
     assert rule_for(talk, *rules) == 4
@@ -38,7 +47,12 @@ def test_the_first_rule_that_fits_answers() -> None:
 
 def test_rules_by_what_has_answered() -> None:
     talk = Conversation(results=(FOUND,))
-    assert rule_for(talk, {"when": {"without": ["lookup"]}, **SAY}, {"when": {"results": ["lookup"]}, **SAY}) == 1
+    assert (
+        rule_for(
+            talk, {"when": {"without": ["lookup"]}, **SAY}, {"when": {"results": ["lookup"]}, **SAY}
+        )
+        == 1
+    )
     assert rule_for(talk, {"when": {"result": {"success": "true"}}, **SAY}) == 0
     assert rule_for(talk, {"when": {"result": {"error.error_type": ".+"}}, **SAY}) is None
 

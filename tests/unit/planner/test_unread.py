@@ -1,4 +1,6 @@
-"""What wants to be a call, or JSON, and cannot be read; and what only looks like it. Calls in an answer (C6, C9)."""
+"""What wants to be a call, or JSON, and cannot be read; and what only looks like it. Calls in an
+answer (C6, C9).
+"""
 
 import json
 from collections.abc import Mapping
@@ -99,7 +101,13 @@ def answer(
 
 
 TOOLS = specs(
-    spec("send", parameters={"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}}),
+    spec(
+        "send",
+        parameters={
+            "type": "object",
+            "properties": {"to": {"type": "string"}, "text": {"type": "string"}},
+        },
+    ),
     spec("list", parameters={"type": "object", "properties": {"folder": {"type": "string"}}}),
 )
 IN_DOUBT = f"{BESIDE_WORDS}, so nothing was called; {MEANT}"
@@ -167,15 +175,25 @@ def test_c9_a_reply_that_is_a_call_by_form_is_one_or_unreadable_in_every_thought
     else:
         assert isinstance(message, ActionProposed)
         proposal = message.data.proposal
-        assert ([call.tool for call in proposal.calls] == ["send"], bool(proposal.faults)) == (called, faulty)
+        assert ([call.tool for call in proposal.calls] == ["send"], bool(proposal.faults)) == (
+            called,
+            faulty,
+        )
         assert not proposal.repaired
         assert proposal.content == words or called or faulty
 
 
 @pytest.mark.parametrize("words", BESIDE)
-def test_c9_of_a_reply_that_shows_a_call_beside_words_nothing_is_made_and_what_comes_again_is_words(words: str) -> None:
+def test_c9_of_a_reply_that_shows_a_call_beside_words_nothing_is_made_and_what_comes_again_is_words(
+    words: str,
+) -> None:
     proposal = draft_proposal(Reply(words), TOOLS)
-    assert (proposal.calls, proposal.faults, proposal.shown, proposal.content) == ((), (IN_DOUBT,), True, words.strip())
+    assert (proposal.calls, proposal.faults, proposal.shown, proposal.content) == (
+        (),
+        (IN_DOUBT,),
+        True,
+        words.strip(),
+    )
     again = draft_proposal(Reply(words), TOOLS, in_words=True)
     assert (again.calls, again.faults, again.shown, again.content) == ((), (), False, words.strip())
     drafted = answer(words, tools=TOOLS)
@@ -193,7 +211,12 @@ UNKNOWN = [
 @pytest.mark.parametrize("words", UNKNOWN)
 def test_c9_what_calls_no_known_tool_is_no_call(words: str) -> None:
     proposal = draft_proposal(Reply(words), TOOLS)
-    assert (proposal.calls, len(proposal.faults), proposal.shown, proposal.repaired) == ((), 1, True, False)
+    assert (proposal.calls, len(proposal.faults), proposal.shown, proposal.repaired) == (
+        (),
+        1,
+        True,
+        False,
+    )
     assert "no tool" in proposal.faults[0]
     assert proposal.faults[0].endswith(f", so nothing was called; {MEANT}")
     again = draft_proposal(Reply(words), TOOLS, in_words=True)
@@ -203,10 +226,29 @@ def test_c9_what_calls_no_known_tool_is_no_call(words: str) -> None:
 
 
 PARTS = st.sampled_from(
-    ["I look it up.", "She said:", '"', "`", "'", "> ", "„", "“", "\n", "\n\n", " ", "| ", "OK", "    ", "```", "- "]
+    [
+        "I look it up.",
+        "She said:",
+        '"',
+        "`",
+        "'",
+        "> ",
+        "„",
+        "“",
+        "\n",
+        "\n\n",
+        " ",
+        "| ",
+        "OK",
+        "    ",
+        "```",
+        "- ",
+    ]
 )
 SIGNS = st.sampled_from(["\n```json\n", "\n```\n", ", ", "<tool_call>", "🔍 ", "。", "「"])
-CALLS = st.integers(0, 3).map(lambda number: f'{{"tool": "send", "arguments": {{"to": "u{number}"}}}}')
+CALLS = st.integers(0, 3).map(
+    lambda number: f'{{"tool": "send", "arguments": {{"to": "u{number}"}}}}'
+)
 
 
 @given(st.lists(PARTS | CALLS | SIGNS, max_size=12))

@@ -10,7 +10,9 @@ from tests.proofs.rules import Rule
 
 @pytest.fixture
 def judge(tmp_path: Path) -> Iterator[Callable[..., set[Rule]]]:
-    """Give it histories, one list of records per actor, written in that order; get the rules that were broken."""
+    """Give it histories, one list of records per actor, written in that order; get the rules that
+    were broken.
+    """
     recorders: list[Recorder] = []
 
     def write_and_check(*actors: list[Record]) -> set[Rule]:

@@ -30,8 +30,13 @@ def test_a_right_history_passes(judge: Judge, history: list[Record]) -> None:
 @pytest.mark.parametrize(
     "history",
     [
-        pytest.param([MAILED, *FAILED, Ended(C, "failed", [A, B], [])], id="a deed that never happened"),
-        pytest.param([MAILED, FILED, *FAILED, Ended(C, "failed", [B], [])], id="an effect that is told nowhere"),
+        pytest.param(
+            [MAILED, *FAILED, Ended(C, "failed", [A, B], [])], id="a deed that never happened"
+        ),
+        pytest.param(
+            [MAILED, FILED, *FAILED, Ended(C, "failed", [B], [])],
+            id="an effect that is told nowhere",
+        ),
     ],
 )
 def test_a_wrong_answer_is_called_by_its_name(judge: Judge, history: list[Record]) -> None:

@@ -1,4 +1,6 @@
-"""The history check on histories made by hand: right ones pass, and each wrong one is called by its name."""
+"""The history check on histories made by hand: right ones pass, and each wrong one is called by its
+name.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,7 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests.proofs.history import check
-from tests.proofs.records import Answered, Claimed, Decided, Effect, Receipt, Record, Recorder, Submitted, Told, read
+from tests.proofs.records import (
+    Answered,
+    Claimed,
+    Decided,
+    Effect,
+    Receipt,
+    Record,
+    Recorder,
+    Submitted,
+    Told,
+    read,
+)
 from tests.proofs.rules import Rule
 
 C = "c0ffee"
@@ -46,19 +59,38 @@ def test_a_repeated_submission_that_found_its_chain_is_right(judge: Judge) -> No
 
 
 def test_a_repeatable_action_may_run_again(judge: Judge) -> None:
-    history: list[Record] = [ACCEPTED, DISPATCHED, SAVED, Claimed(A, "5-1", 1), SAVED, RECEIVED, STANDS, COMPLETED]
+    history: list[Record] = [
+        ACCEPTED,
+        DISPATCHED,
+        SAVED,
+        Claimed(A, "5-1", 1),
+        SAVED,
+        RECEIVED,
+        STANDS,
+        COMPLETED,
+    ]
     assert judge(history) == set()
 
 
 def test_a_second_run_after_not_happened_is_right(judge: Judge) -> None:
-    doubt: list[Record] = [Answered(R, A, "not_happened", taken=False), Answered(R, A, "not_happened", taken=True)]
+    doubt: list[Record] = [
+        Answered(R, A, "not_happened", taken=False),
+        Answered(R, A, "not_happened", taken=True),
+    ]
     assert judge([*GOOD[:5], *doubt, DISPATCHED, Claimed(A, "9-1", 1), *GOOD[4:]]) == set()
 
 
 def test_a_confirmed_run_after_its_approval_is_right(judge: Judge) -> None:
     sent = Answered(R, A, "approve", taken=False)
     confirmed = Effect(A, "other", "1a2b", confirmed=True)
-    history: list[Record] = [*GOOD[:6], sent, DISPATCHED, confirmed, Answered(R, A, "approve", taken=True), *GOOD[5:]]
+    history: list[Record] = [
+        *GOOD[:6],
+        sent,
+        DISPATCHED,
+        confirmed,
+        Answered(R, A, "approve", taken=True),
+        *GOOD[5:],
+    ]
     assert judge(history) == set()
 
 
@@ -73,16 +105,30 @@ def test_a_destructive_run_after_a_yes_to_this_call_is_right(judge: Judge) -> No
 @pytest.mark.parametrize(
     ("broken", "history"),
     [
-        pytest.param(Rule.ONE_CHAIN, [*GOOD, Submitted("order 7", "c2"), Told("c2", "chain.failed")], id="two chains"),
+        pytest.param(
+            Rule.ONE_CHAIN,
+            [*GOOD, Submitted("order 7", "c2"), Told("c2", "chain.failed")],
+            id="two chains",
+        ),
         pytest.param(Rule.ONE_FINAL, GOOD[:-1], id="no end"),
         pytest.param(Rule.ONE_FINAL, [ACCEPTED], id="never heard of"),
         pytest.param(Rule.ONE_FINAL, [*GOOD, Told(C, "chain.failed")], id="two ends"),
         pytest.param(Rule.NOTHING_AFTER, [*GOOD, Told(C, "step.started")], id="life after the end"),
         pytest.param(Rule.ONE_COMMIT, [*GOOD, Decided(C, "2-x")], id="a version twice"),
-        pytest.param(Rule.ONE_RECEIPT, [*GOOD, Receipt(A, 1, "78", success=True)], id="a receipt that changes"),
+        pytest.param(
+            Rule.ONE_RECEIPT,
+            [*GOOD, Receipt(A, 1, "78", success=True)],
+            id="a receipt that changes",
+        ),
         pytest.param(Rule.ONE_RECEIPT, [*GOOD[:6], RECEIVED, *GOOD[6:]], id="completed twice"),
-        pytest.param(Rule.EFFECT_FIRST, [each for each in GOOD if each is not SENT], id="success of nothing"),
-        pytest.param(Rule.SAME_ARGUMENTS, [SAVED, Effect(A, "idempotent", "ffff"), *GOOD], id="other arguments"),
+        pytest.param(
+            Rule.EFFECT_FIRST, [each for each in GOOD if each is not SENT], id="success of nothing"
+        ),
+        pytest.param(
+            Rule.SAME_ARGUMENTS,
+            [SAVED, Effect(A, "idempotent", "ffff"), *GOOD],
+            id="other arguments",
+        ),
         pytest.param(Rule.ONE_EFFECT, [*GOOD[:5], SENT, *GOOD[5:]], id="a silent second run"),
         pytest.param(
             Rule.ONE_EFFECT,
@@ -96,10 +142,18 @@ def test_a_destructive_run_after_a_yes_to_this_call_is_right(judge: Judge) -> No
         ),
         pytest.param(
             Rule.APPROVED,
-            [Effect(A, "other", "1a2b", confirmed=True), Answered(R, A, "approve", taken=True), *GOOD],
+            [
+                Effect(A, "other", "1a2b", confirmed=True),
+                Answered(R, A, "approve", taken=True),
+                *GOOD,
+            ],
             id="approved afterwards",
         ),
-        pytest.param(Rule.APPROVED, [Effect(A, "other", "1a2b", confirmed=True), *GOOD], id="approved by nobody"),
+        pytest.param(
+            Rule.APPROVED,
+            [Effect(A, "other", "1a2b", confirmed=True), *GOOD],
+            id="approved by nobody",
+        ),
         pytest.param(Rule.THIS_CALL, [DROPPED, YES, *GOOD[5:]], id="destructive before the yes"),
         pytest.param(
             Rule.THIS_CALL,
@@ -108,10 +162,16 @@ def test_a_destructive_run_after_a_yes_to_this_call_is_right(judge: Judge) -> No
         ),
         pytest.param(
             Rule.THIS_CALL,
-            [Answered(R, f"{C}.send.2", "approve", taken=True, arguments="1a2b"), DROPPED, *GOOD[5:]],
+            [
+                Answered(R, f"{C}.send.2", "approve", taken=True, arguments="1a2b"),
+                DROPPED,
+                *GOOD[5:],
+            ],
             id="a yes to another action",
         ),
-        pytest.param(Rule.ONE_EFFECT, [YES, DROPPED, DROPPED, *GOOD[5:]], id="two runs under one yes"),
+        pytest.param(
+            Rule.ONE_EFFECT, [YES, DROPPED, DROPPED, *GOOD[5:]], id="two runs under one yes"
+        ),
         pytest.param(
             Rule.ONE_ANSWER,
             [*GOOD, Answered(R, A, "happened", taken=True), Answered(R, A, "abort", taken=True)],
@@ -121,7 +181,9 @@ def test_a_destructive_run_after_a_yes_to_this_call_is_right(judge: Judge) -> No
         pytest.param(Rule.EPOCHS_RISE, [Claimed(A, "5-1", 2), *GOOD], id="an epoch that falls"),
     ],
 )
-def test_each_wrong_history_is_called_by_its_name(judge: Judge, broken: Rule, history: list[Record]) -> None:
+def test_each_wrong_history_is_called_by_its_name(
+    judge: Judge, broken: Rule, history: list[Record]
+) -> None:
     assert broken in judge(history)
 
 

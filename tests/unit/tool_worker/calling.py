@@ -34,7 +34,9 @@ class Paper:
     wholes: list[str] = field(default_factory=list)
     shown: list[ProgressView] = field(default_factory=list)
 
-    async def claim(self, ref: EntryRef, action_id: str, *, start: bool = True, approval: str = "") -> Claimed:
+    async def claim(
+        self, ref: EntryRef, action_id: str, *, start: bool = True, approval: str = ""
+    ) -> Claimed:
         self.claims += 1
         return Claimed(ClaimStatus.GO, 1)
 
@@ -95,7 +97,9 @@ class Call:
 
     async def receipt(self) -> Finished:
         """What is recorded of it."""
-        finished = await self.pipeline.work(self.job, lambda *_: pytest.fail("a tool was left behind"))
+        finished = await self.pipeline.work(
+            self.job, lambda *_: pytest.fail("a tool was left behind")
+        )
         self.runner.close()
         assert finished is not None
         return finished

@@ -106,7 +106,9 @@ ATOMS: dict[str, Callable[[], Any]] = {
 PLACES: dict[str, Callable[[Any], Any]] = {
     "alone": lambda value: value,
     "as the field": lambda value: {"contact_id": value},
-    "in a result": lambda value: ToolResult[Any](success=True, next_action=NextAction.CONTINUE, data=value),
+    "in a result": lambda value: ToolResult[Any](
+        success=True, next_action=NextAction.CONTINUE, data=value
+    ),
 }
 
 
@@ -137,7 +139,11 @@ INCOHERENT: dict[str, Callable[[], Any]] = {
     "failure without error": lambda: {"success": False, "next_action": "error"},
     "failure that goes on": lambda: {"success": False, "next_action": "continue", "error": "x"},
     "unknown next action": lambda: {"success": True, "next_action": "dance"},
-    "unknown error type": lambda: {"success": False, "next_action": "error", "error": {"error_type": "X"}},
+    "unknown error type": lambda: {
+        "success": False,
+        "next_action": "error",
+        "error": {"error_type": "X"},
+    },
     "success is no bool": lambda: {"success": object(), "next_action": "continue"},
     "next action hostile": lambda: {"success": True, "next_action": Exits()},
     "clarification and continue": lambda: _asking(_option(), goes_on=True),
@@ -157,7 +163,9 @@ def _put(put: Callable[[Any], Any], make: Callable[[], Any]) -> Any:
 
 
 def results() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Every hostile result with its name. Made anew each time: some are large, some can be used once."""
+    """Every hostile result with its name. Made anew each time: some are large, some can be used
+    once.
+    """
     for what, make in ATOMS.items():
         for where, put in PLACES.items():
             yield f"{what} {where}", partial(_put, put, make)

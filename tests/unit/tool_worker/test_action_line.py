@@ -17,6 +17,11 @@ async def test_a_line_says_how_an_action_ended_and_no_arguments() -> None:
     with structlog.testing.capture_logs() as lines:
         log_action(call.job, finished)
     (line,) = lines
-    assert (line["event"], line["tool"], line["status"], line["attempt"]) == ("action", "send", "error", 2)
+    assert (line["event"], line["tool"], line["status"], line["attempt"]) == (
+        "action",
+        "send",
+        "error",
+        2,
+    )
     assert (line["error"], line["why"], line["recoverable"]) == ("PERMISSION", "not you", False)
     assert "arguments" not in line

@@ -1,4 +1,6 @@
-"""A batch of calls in a worker's hands: what shares a task, what waits alone, and what is left behind."""
+"""A batch of calls in a worker's hands: what shares a task, what waits alone, and what is left
+behind.
+"""
 
 import asyncio
 import contextvars
@@ -104,7 +106,9 @@ class Worker:
             )
             message = ToolRequested(id=request.action_id, source="test", subject="c", data=request)
             fields = {b"__data__": encode(message), b"__body__": b"{}"}
-            read_later = time.time_ns() // 1_000_000 + 60_000  # none has waited long, however slow the machine is
+            read_later = (
+                time.time_ns() // 1_000_000 + 60_000
+            )  # none has waited long, however slow the machine is
             entries.append(Entry(STREAM, f"{read_later}-{number}", fields, 1, time.monotonic()))
         await self.handlers.handle(entries)
 
@@ -119,7 +123,9 @@ async def worker() -> AsyncIterator[Worker]:
         assert found is not None
         registry.add(found)
     receipt_store: Any = receipts
-    pipeline = Pipeline(registry, receipt_store, runner, Tracing(None), 10.0, unlimited(), no_effects())
+    pipeline = Pipeline(
+        registry, receipt_store, runner, Tracing(None), 10.0, unlimited(), no_effects()
+    )
     handlers = Handlers(Slots(16, 1), pipeline, receipt_store, receipt_store, lambda: False)
     yield Worker(receipts, handlers)
     for gate in GATES.values():
@@ -168,7 +174,9 @@ async def test_a_tool_that_does_not_end_is_answered_and_keeps_its_slot(
     assert len(worker.receipts.written) == 2
 
 
-async def test_a_receipt_that_cannot_be_written_is_tried_again(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_receipt_that_cannot_be_written_is_tried_again(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(handlers_module, "_PAUSE", 0.0)
     worker.receipts.fails = 3
     await worker.read("quick")

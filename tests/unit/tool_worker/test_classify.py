@@ -1,4 +1,6 @@
-"""CONTRACT E1: every failure of a tool has one type, says whether to try again, and says nothing that it should not."""
+"""CONTRACT E1: every failure of a tool has one type, says whether to try again, and says nothing
+that it should not.
+"""
 
 import asyncio
 import errno
@@ -28,7 +30,9 @@ from haltpoint_tool_worker.results.redaction import clean
 
 def http_error(status: int, **headers: str) -> httpx.HTTPStatusError:
     request = httpx.Request("GET", "https://user:hunter2@example.org/?token=hunter2")
-    return httpx.HTTPStatusError("refused", request=request, response=httpx.Response(status, headers=headers))
+    return httpx.HTTPStatusError(
+        "refused", request=request, response=httpx.Response(status, headers=headers)
+    )
 
 
 class Address(BaseModel):
@@ -72,8 +76,12 @@ TABLE: list[tuple[BaseException, str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("error", "kind", "recoverable"), TABLE, ids=[repr(row[0])[:60] for row in TABLE])
-def test_every_failure_has_one_type_and_a_suggestion(error: BaseException, kind: str, recoverable: bool) -> None:
+@pytest.mark.parametrize(
+    ("error", "kind", "recoverable"), TABLE, ids=[repr(row[0])[:60] for row in TABLE]
+)
+def test_every_failure_has_one_type_and_a_suggestion(
+    error: BaseException, kind: str, recoverable: bool
+) -> None:
     fault = classify(error).fault
     assert (fault.error_type.value, fault.recoverable) == (kind, recoverable)
     assert fault.message
@@ -83,7 +91,9 @@ def test_every_failure_has_one_type_and_a_suggestion(error: BaseException, kind:
 
 def test_what_the_author_says_of_an_error_is_kept() -> None:
     failure = classify(
-        ToolError.validation("no such day", suggestion="Use 1 to 31.", invalid_fields=["day"], no_effect=True)
+        ToolError.validation(
+            "no such day", suggestion="Use 1 to 31.", invalid_fields=["day"], no_effect=True
+        )
     )
     assert door(ErrorInfo).dump_python(failure.fault, exclude_none=True) == {
         "error_type": "VALIDATION",
@@ -97,15 +107,23 @@ def test_what_the_author_says_of_an_error_is_kept() -> None:
 
 
 def test_a_refused_request_says_why_in_the_words_of_the_server() -> None:
-    said = '{"error":\r\n "amount must\u202e be \x1b[31m positive", "token": "hunter2"}' + " more" * 200
+    said = (
+        '{"error":\r\n "amount must\u202e be \x1b[31m positive", "token": "hunter2"}'
+        + " more" * 200
+    )
     request = httpx.Request("POST", "https://example.org")
-    of_httpx = httpx.HTTPStatusError("refused", request=request, response=httpx.Response(422, text=said))
+    of_httpx = httpx.HTTPStatusError(
+        "refused", request=request, response=httpx.Response(422, text=said)
+    )
     of_requests = named("HTTPError")
     of_requests.response = SimpleNamespace(status_code=422, _content=b"x", text=said)  # type: ignore[attr-defined]
     for error in (of_httpx, of_requests):
         failure = classify(error)
         message = failure.fault.message
-        words = '{"error": "amount must\\u202e be \N{REPLACEMENT CHARACTER}[31m positive", "token": ***} more more'
+        words = (
+            '{"error": "amount must\\u202e be \N{REPLACEMENT CHARACTER}[31m '
+            'positive", "token": ***} more more'
+        )
         assert message.startswith(f"the request was refused (HTTP 422): {words}")
         assert len(message) == len("the request was refused (HTTP 422): ") + 300
         assert (failure.cause, failure.fault.suggestion) == (Cause.NO_EFFECT, OTHERWISE)
@@ -157,13 +175,23 @@ LOST: list[tuple[BaseException, str]] = [
     (redis.ConnectionError("x"), "SERVER"),
     (redis.TimeoutError("x"), "TIMEOUT"),
     (urllib.error.URLError(ConnectionRefusedError(errno.ECONNREFUSED, "x")), "SERVER"),
-    *((OSError(number, "x"), "SERVER") for number in (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ECONNABORTED)),
+    *(
+        (OSError(number, "x"), "SERVER")
+        for number in (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ECONNABORTED)
+    ),
     (OSError(errno.ETIMEDOUT, "x"), "TIMEOUT"),
     (ssl.SSLEOFError("x"), "SERVER"),
     (asyncio.IncompleteReadError(b"", 5), "SERVER"),
     (http.client.RemoteDisconnected("x"), "SERVER"),
     (subprocess.TimeoutExpired("x", 1), "TIMEOUT"),
-    (named("ConnectTimeout", type(named("ConnectionError", OSError)), type(named("Timeout", OSError))), "TIMEOUT"),
+    (
+        named(
+            "ConnectTimeout",
+            type(named("ConnectionError", OSError)),
+            type(named("Timeout", OSError)),
+        ),
+        "TIMEOUT",
+    ),
     (named("ClientPayloadError"), "SERVER"),
     (named("AutoReconnect", type(named("ConnectionFailure"))), "SERVER"),
     (raised_from(raised_from(httpx.ReadTimeout("x"))), "TIMEOUT"),
@@ -197,7 +225,11 @@ def test_validation_names_the_fields_and_not_the_values() -> None:
 
 def test_building_a_result_that_contradicts_itself_is_the_tools_fault() -> None:
     failure = classify(MalformedResultError("two options have the same id"))
-    assert (failure.fault.error_type.value, failure.fault.recoverable, failure.malformed) == ("SERVER", False, True)
+    assert (failure.fault.error_type.value, failure.fault.recoverable, failure.malformed) == (
+        "SERVER",
+        False,
+        True,
+    )
 
 
 class HostileError(Exception):
@@ -219,7 +251,9 @@ def test_the_words_of_an_exception_are_told_in_one_line() -> None:
     """All of them, since the second line may say what was done; bounded and without secrets."""
     words = "the bank answered:\r\n\n  order 17 is booked\n\ttoken: abcdefgh and" + " more" * 200
     message = classify(RuntimeError(words)).fault.message
-    assert message.startswith("RuntimeError: the bank answered: order 17 is booked token: *** and more more")
+    assert message.startswith(
+        "RuntimeError: the bank answered: order 17 is booked token: *** and more more"
+    )
     assert (len(message), message[-1]) == (len("RuntimeError: ") + 500, "…")
 
 

@@ -1,4 +1,6 @@
-"""The worker writes into the receipt what a call did (F1): over the arguments that ran and the data."""
+"""The worker writes into the receipt what a call did (F1): over the arguments that ran and the
+data.
+"""
 
 from typing import Any
 
@@ -31,6 +33,8 @@ async def test_what_reads_or_fails_is_no_deed() -> None:
 
 async def test_what_happened_is_kept_also_where_a_hook_makes_an_error_of_the_result() -> None:
     def refuse(_: ToolResult) -> ToolResult:
-        return door(ToolResult).validate_python({"success": False, "next_action": "error", "error": "not like this"})
+        return door(ToolResult).validate_python(
+            {"success": False, "next_action": "error", "error": "not like this"}
+        )
 
     assert await deed_of("send_message", '{"to":"u1"}', post(refuse)) is not None

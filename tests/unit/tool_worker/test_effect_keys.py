@@ -47,7 +47,10 @@ class PaperEffects:
 
     async def reserve(self, digest: str, action: str, *about: Any, keep: bool) -> OwnEffect | None:
         over = about[-1]
-        self.told.append(f"reserve {action}{f' over {over.owner}' if over else ''}{' and keep it' if keep else ''}")
+        self.told.append(
+            f"reserve {action}{f' over {over.owner}' if over else ''}"
+            f"{' and keep it' if keep else ''}"
+        )
         return None if self.taken else OwnEffect(digest, 1)
 
     def settle(self, _own: OwnEffect, action: str, standing: Standing, says: str) -> Any:
@@ -98,9 +101,13 @@ async def test_e6_a_call_reserves_its_effect_and_says_that_it_is_done() -> None:
 
 
 @pytest.mark.parametrize("begun", [False, True])
-async def test_e6_what_an_idempotent_call_did_not_do_this_time_its_worker_that_died_may_have_done(begun: bool) -> None:
+async def test_e6_what_an_idempotent_call_did_not_do_this_time_its_worker_that_died_may_have_done(
+    begun: bool,
+) -> None:
     paper = PaperEffects()
-    finished = await run_call(paper, KEEP, arguments='{"invoice": "unknown"}', begun=begun, repeatable=True)
+    finished = await run_call(
+        paper, KEEP, arguments='{"invoice": "unknown"}', begun=begun, repeatable=True
+    )
     assert finished.outcome.error is not None
     assert finished.outcome.error.no_effect is (False if begun else None)
     assert paper.told == ["reserve c.s.1"] + ["free c.s.1"] * (not begun)
@@ -111,7 +118,10 @@ async def test_e6_a_call_whose_effect_is_done_is_denied_with_the_first_receipt()
     finished = await run_call(paper)
     kind, words = error_of(finished)
     assert kind is ErrorType.DENIED
-    assert words == 'pay was not called: pay:"i":5 was done at 1970-01-01 00:00 UTC by first.s.1: Paid "i".'
+    assert (
+        words
+        == 'pay was not called: pay:"i":5 was done at 1970-01-01 00:00 UTC by first.s.1: Paid "i".'
+    )
     assert json.loads(finished.data) == {"first": {"action_id": "first.s.1", "says": 'Paid "i"'}}
     assert (RAN, paper.told) == ([], [])
 
@@ -123,12 +133,17 @@ async def test_e6_a_call_whose_effect_is_done_is_denied_with_the_first_receipt()
 async def test_e6_a_call_rests_while_the_first_is_not_over(standing: Standing, words: str) -> None:
     waits = []
     for limited in (0, 1, 9):
-        finished = await run_call(PaperEffects(earlier(standing)), attempt=limited + 1, limited=limited)
+        finished = await run_call(
+            PaperEffects(earlier(standing)), attempt=limited + 1, limited=limited
+        )
         fault, metadata = finished.outcome.error, finished.metadata
         assert fault is not None
         assert metadata is not None
         assert (fault.error_type, words in fault.message) == (ErrorType.RATE_LIMIT, True)
-        assert (metadata.again, metadata.limit) == (True, "the effect_key pay:{invoice}:{amount} of pay")
+        assert (metadata.again, metadata.limit) == (
+            True,
+            "the effect_key pay:{invoice}:{amount} of pay",
+        )
         waits.append(fault.retry_after)
     assert waits == [0.3, 0.6, 5.0]
     assert RAN == []
@@ -170,5 +185,9 @@ def test_e6_equal_calls_have_one_effect() -> None:
         return effect_of(PAY.spec, tenant, json.dumps(arguments)).digest
 
     assert digest("acme", invoice="i") == digest("acme", note="x", amount=5, invoice="i")
-    others = {digest("acme", invoice="i"), digest("acme", invoice="j"), digest("acme", invoice="i", amount=6)}
+    others = {
+        digest("acme", invoice="i"),
+        digest("acme", invoice="j"),
+        digest("acme", invoice="i", amount=6),
+    }
     assert len(others | {digest(None, invoice="i"), digest("other", invoice="i")}) == 5

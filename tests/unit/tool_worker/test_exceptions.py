@@ -1,4 +1,6 @@
-"""CONTRACT E5: what every kind of exception means, by one table: error, text for the model or doubt. None is silent."""
+"""CONTRACT E5: what every kind of exception means, by one table: error, text for the model or
+doubt. None is silent.
+"""
 
 import asyncio
 import itertools
@@ -47,7 +49,10 @@ RAISES: dict[str, tuple[Callable[[], BaseException], Cause]] = {
     "a number that is no HTTP status": (VendorError, Cause.UNDECLARED),
     "cancelled": (asyncio.CancelledError, Cause.UNDECLARED),
     "hostile": (lambda: RuntimeError(hostile.Exits()), Cause.UNDECLARED),
-    "group": (lambda: ExceptionGroup("several", [http_error(404), KeyError("city")]), Cause.UNDECLARED),
+    "group": (
+        lambda: ExceptionGroup("several", [http_error(404), KeyError("city")]),
+        Cause.UNDECLARED,
+    ),
     "HTTP 404": (lambda: http_error(404), Cause.NO_EFFECT),
     "HTTP 409": (GoogleError, Cause.NO_EFFECT),
     "HTTP 429": (lambda: http_error(429), Cause.NO_EFFECT),
@@ -57,7 +62,10 @@ RAISES: dict[str, tuple[Callable[[], BaseException], Cause]] = {
     "says NOT_FOUND": (lambda: ToolError.not_found("no such bill"), Cause.DECLARED),
     "says SERVER": (lambda: ToolError.server("the bank is down"), Cause.BROKEN),
     "says IN_DOUBT": (lambda: ToolError("IN_DOUBT", "the bank did not say"), Cause.BROKEN),
-    "says that nothing happened": (lambda: ToolError.server("closed", no_effect=True), Cause.NO_EFFECT),
+    "says that nothing happened": (
+        lambda: ToolError.server("closed", no_effect=True),
+        Cause.NO_EFFECT,
+    ),
     "contradicts itself": (contradiction, Cause.MALFORMED),
 }
 DECLARED = {
@@ -68,7 +76,9 @@ DECLARED = {
 DONE: list[str] = []
 
 
-def raising(make: Callable[[], BaseException], *, after: bool, is_async: bool, **traits: Any) -> Tool:
+def raising(
+    make: Callable[[], BaseException], *, after: bool, is_async: bool, **traits: Any
+) -> Tool:
     """A tool that raises, before or after its effect."""
 
     def act() -> None:
@@ -89,12 +99,16 @@ def fault_of(finished: Finished) -> ErrorInfo:
 
 def assert_told(fault: ErrorInfo, verdict: Verdict) -> None:
     assert (fault.error_type is ErrorType.IN_DOUBT) == (verdict is Verdict.IN_DOUBT)
-    assert ("had started and may have taken effect" in fault.message) == (verdict is Verdict.MAY_HAVE_HAPPENED)
+    assert ("had started and may have taken effect" in fault.message) == (
+        verdict is Verdict.MAY_HAVE_HAPPENED
+    )
     if verdict is Verdict.TEXT:
         assert fault.recoverable
     if verdict is Verdict.IN_DOUBT:
         assert fault.cause is not None
-        assert fault.message.startswith(f"book started and may have taken effect: {fault.cause.message}")
+        assert fault.message.startswith(
+            f"book started and may have taken effect: {fault.cause.message}"
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -128,20 +142,27 @@ async def test_e5_a_declared_exception_says_that_nothing_happened(effects: Effec
     tool = raising(lambda: RefusedError("closed on Sundays"), after=False, is_async=True, **traits)
     with structlog.testing.capture_logs() as lines:
         fault = fault_of(await receipt_of(tool))
-    assert (fault.error_type, fault.message) == (ErrorType.UNKNOWN, "RefusedError: closed on Sundays")
+    assert (fault.error_type, fault.message) == (
+        ErrorType.UNKNOWN,
+        "RefusedError: closed on Sundays",
+    )
     assert fault.recoverable, "the model may try something else: nothing has happened"
     assert lines == []
 
 
 async def test_e5_a_result_that_contradicts_itself_is_no_exception_that_one_can_declare() -> None:
-    tool = register(lambda: {"success": True, "next_action": "error"}, name="book", no_effect=(Exception,))
+    tool = register(
+        lambda: {"success": True, "next_action": "error"}, name="book", no_effect=(Exception,)
+    )
     assert fault_of(await receipt_of(tool)).error_type is ErrorType.IN_DOUBT
 
 
 async def test_e5_a_doubt_shows_type_words_and_place_and_keeps_the_error() -> None:
     tool = raising(lambda: KeyError("city"), after=True, is_async=True)
     fault = fault_of(await receipt_of(tool))
-    assert fault.message.startswith("book started and may have taken effect: KeyError: 'city' (test_exceptions.py:")
+    assert fault.message.startswith(
+        "book started and may have taken effect: KeyError: 'city' (test_exceptions.py:"
+    )
     assert fault.cause is not None
     assert (fault.cause.error_type, fault.cause.message, fault.cause.recoverable) == (
         ErrorType.UNKNOWN,
@@ -151,15 +172,27 @@ async def test_e5_a_doubt_shows_type_words_and_place_and_keeps_the_error() -> No
 
 
 def test_the_page_shows_the_table_of_the_code() -> None:
-    words = {Verdict.ERROR: "error", Verdict.TEXT: "text", Verdict.MAY_HAVE_HAPPENED: "may have happened"}
+    words = {
+        Verdict.ERROR: "error",
+        Verdict.TEXT: "text",
+        Verdict.MAY_HAVE_HAPPENED: "may have happened",
+    }
     page = (Path(__file__).parents[3] / "docs/contract.md").read_text()
-    _, _, rest = page.partition("| what is known | not started | read-only | idempotent | other effects |")
-    rows = [[cell.strip() for cell in line.strip(" |").split("|")] for line in rest.splitlines()[2 : 2 + len(Cause)]]
-    told = [[words.get(TABLE[cause][effects], "in doubt") for effects in Effects] for cause in Cause]
+    _, _, rest = page.partition(
+        "| what is known | not started | read-only | idempotent | other effects |"
+    )
+    rows = [
+        [cell.strip() for cell in line.strip(" |").split("|")]
+        for line in rest.splitlines()[2 : 2 + len(Cause)]
+    ]
+    told = [
+        [words.get(TABLE[cause][effects], "in doubt") for effects in Effects] for cause in Cause
+    ]
     assert [row[1:] for row in rows] == told
 
 
-# ---- the tool's own use of its context ------------------------------------------------------------------------------
+# ---- the tool's own use of its context
+# ------------------------------------------------------------------------------
 
 
 def confirm_with_text(ctx: Ctx) -> Any:
@@ -186,10 +219,13 @@ async def test_e5_a_wrong_call_of_the_context_is_a_mistake_with_its_place_and_no
     assert [line["event"].startswith("tool book raised ") for line in lines] == [True]
 
 
-# ---- declarations ---------------------------------------------------------------------------------------------------
+# ---- declarations
+# --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrong", [ValueError, (ValueError("x"),), ("ValueError",), (int,), None, [ValueError]])
+@pytest.mark.parametrize(
+    "wrong", [ValueError, (ValueError("x"),), ("ValueError",), (int,), None, [ValueError]]
+)
 def test_what_is_no_class_of_exceptions_is_refused_where_it_is_declared(wrong: Any) -> None:
     with pytest.raises(DeclarationError, match=r"as in \(ValueError, LookupError\)"):
         register(lambda: None, name="book", no_effect=wrong)

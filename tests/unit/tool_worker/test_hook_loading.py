@@ -1,4 +1,6 @@
-"""H4: hooks come from tools modules, dotted paths and installed packages; each once, and with a clear word if not."""
+"""H4: hooks come from tools modules, dotted paths and installed packages; each once, and with a
+clear word if not.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -69,7 +71,12 @@ def test_h4_hooks_are_listed_with_the_tools_in_the_order_in_which_they_run(modul
     last = ("builtin:json_safe", "builtin:redact", "made_tools:from_the_module")
     assert hooks["look"] == ("builtin:internal", "builtin:arguments", *last)
     assert hooks["send"] == (
-        *("builtin:internal", "builtin:arguments", "made_hooks:Rules.minus_seven", "made_hooks:seven"),
+        *(
+            "builtin:internal",
+            "builtin:arguments",
+            "made_hooks:Rules.minus_seven",
+            "made_hooks:seven",
+        ),
         *("builtin:provenance", *last),
     )
     found = registry.hooks["send"]
@@ -91,7 +98,9 @@ def test_h4_a_hook_that_is_found_twice_runs_once(modules: Path) -> None:
         ("made_hooks:no_hook", "it does not name a hook"),
     ],
 )
-def test_h4_a_hook_that_cannot_be_loaded_ends_the_worker_at_its_start(modules: Path, path: str, words: str) -> None:
+def test_h4_a_hook_that_cannot_be_loaded_ends_the_worker_at_its_start(
+    modules: Path, path: str, words: str
+) -> None:
     with pytest.raises(HaltpointError, match=words) as caught:
         load(["made_tools"], hooks=[path])
     assert caught.value.code == "HP-032"

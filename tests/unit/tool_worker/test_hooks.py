@@ -1,4 +1,6 @@
-"""H1 to H4: what hooks do to calls and results, with the worker's own pipeline and a receipt store of the test's."""
+"""H1 to H4: what hooks do to calls and results, with the worker's own pipeline and a receipt store
+of the test's.
+"""
 
 import asyncio
 import json
@@ -138,7 +140,19 @@ async def wipe() -> str:
     return "wiped"
 
 
-TOOLS = (wipe, flood, send_message, send_copies, look, broken, crashing, pay, nag, write_to, bookkeeping)
+TOOLS = (
+    wipe,
+    flood,
+    send_message,
+    send_copies,
+    look,
+    broken,
+    crashing,
+    pay,
+    nag,
+    write_to,
+    bookkeeping,
+)
 
 
 async def run_call(
@@ -172,7 +186,10 @@ async def run_call(
     finished = await call.receipt()
     metadata = finished.metadata
     assert metadata is not None
-    told = [(each.name.rpartition(".")[2].rpartition(":")[2], each.verdict.value) for each in metadata.hooks]
+    told = [
+        (each.name.rpartition(".")[2].rpartition(":")[2], each.verdict.value)
+        for each in metadata.hooks
+    ]
     return Told(finished, told, call.paper.claims)
 
 
@@ -194,7 +211,9 @@ def pre(
     return hook.pre(tools=tools, **more)(check)
 
 
-def post(answer: Callable[[ToolResult], Any], *, name: str = "review", tools: Any = "*", **more: Any) -> Any:
+def post(
+    answer: Callable[[ToolResult], Any], *, name: str = "review", tools: Any = "*", **more: Any
+) -> Any:
     """A post-hook that answers so."""
 
     def review(call: hook.Call, result: ToolResult, ctx: Ctx) -> Any:
@@ -219,7 +238,9 @@ async def test_h1_allow_and_none_let_a_call_go_on(answer: object) -> None:
 
 
 async def test_h1_changed_arguments_are_what_runs() -> None:
-    told = await run_call("send_message", TO_ANN, pre(lambda call: hook.modify({**call.arguments, "text": "bye"})))
+    told = await run_call(
+        "send_message", TO_ANN, pre(lambda call: hook.modify({**call.arguments, "text": "bye"}))
+    )
     assert SENT == [("ann: bye", False)]
     assert told.hooks == [("check", "modify")]
     assert told.ran == '{"to":"ann","text":"bye"}'
@@ -230,7 +251,9 @@ async def test_h1_changed_arguments_are_what_runs() -> None:
     [{"to": 7}, {"to": "x" * 70_000}, {"to": float("nan")}, 7],
 )
 @pytest.mark.parametrize("name", ["send_message", "look"])
-async def test_h2_changed_arguments_that_do_not_fit_block_every_tool(name: str, arguments: Any) -> None:
+async def test_h2_changed_arguments_that_do_not_fit_block_every_tool(
+    name: str, arguments: Any
+) -> None:
     """Run with the old ones, a call would do what the hook did not want."""
     given = TO_ANN if name == "send_message" else '{"query": "ann"}'
     if name == "look" and isinstance(arguments, dict):
@@ -244,7 +267,9 @@ async def test_h2_changed_arguments_that_do_not_fit_block_every_tool(name: str, 
 
 async def test_h1_a_block_may_bring_its_own_error() -> None:
     error = {"error_type": "RATE_LIMIT", "message": "ten a day", "retry_after": 60}
-    result = door(ToolResult[Any]).validate_python({"success": False, "next_action": "error", "error": error})
+    result = door(ToolResult[Any]).validate_python(
+        {"success": False, "next_action": "error", "error": error}
+    )
     told = await run_call("send_message", TO_ANN, pre(lambda _: hook.block(result)))
     assert told.error == "RATE_LIMIT: ten a day"
     assert told.outcome.error is not None
@@ -253,7 +278,9 @@ async def test_h1_a_block_may_bring_its_own_error() -> None:
 
 def doubt() -> ToolResult[Any]:
     error = {"error_type": "IN_DOUBT", "message": "who knows"}
-    return door(ToolResult[Any]).validate_python({"success": False, "next_action": "error", "error": error})
+    return door(ToolResult[Any]).validate_python(
+        {"success": False, "next_action": "error", "error": error}
+    )
 
 
 @pytest.mark.parametrize("result", [Ctx().ok({"sent": "ann"}), doubt()])
@@ -287,7 +314,7 @@ async def test_h1_post_hooks_run_in_reverse() -> None:
     assert [name for name, _ in told.hooks] == ["n30", "n5", "n-1"]
 
 
-async def test_h1_a_later_hook_sees_what_an_earlier_one_changed_and_nobody_sees_changes_in_place() -> None:
+async def test_h1_a_later_hook_sees_what_an_earlier_one_changed_and_no_change_in_place() -> None:
     def in_place(call: hook.Call) -> None:
         call.arguments["to"] = "eve"
 
@@ -297,7 +324,9 @@ async def test_h1_a_later_hook_sees_what_an_earlier_one_changed_and_nobody_sees_
         TO_ANN,
         pre(in_place, name="a", order=1),
         pre(lambda call: hook.modify({**call.arguments, "text": "bye"}), name="b", order=2),
-        pre(lambda call: seen.append((call.call_type, call.tool, call.arguments)), name="c", order=3),
+        pre(
+            lambda call: seen.append((call.call_type, call.tool, call.arguments)), name="c", order=3
+        ),
     )
     assert seen == [("tool", "send_message", {"to": "ann", "text": "bye"})]
     assert SENT == [("ann: bye", False)]
@@ -386,7 +415,10 @@ async def test_h1_a_hook_asks_and_an_approval_of_this_call_lets_it_run() -> None
     asked = await run_call("send_message", TO_ANN, pre(sure))
     confirmation = asked.outcome.confirmation
     assert confirmation is not None
-    assert (confirmation.message, confirmation.preview) == ("It is 3 am there. Send anyway?", "to Ann")
+    assert (confirmation.message, confirmation.preview) == (
+        "It is 3 am there. Send anyway?",
+        "to Ann",
+    )
     assert confirmation.target.type == "tool"
     assert confirmation.digest == digest_of("c.s.9", "send_message", {"to": "ann"})
     assert confirmation.arguments is None
@@ -413,7 +445,9 @@ async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> No
     told = await run_call("send_message", TO_ANN, *hooks, approval=asked.digest)
     assert told.hooks == [("a", "ask"), ("b", "modify"), ("c", "ask")]
     assert SENT == [("ann: bye", True)]
-    again = await run_call("send_message", TO_ANN, *hooks, approval=asked.digest)  # other arguments than were shown
+    again = await run_call(
+        "send_message", TO_ANN, *hooks, approval=asked.digest
+    )  # other arguments than were shown
     assert again.outcome.confirmation is not None
     assert again.outcome.confirmation.digest != asked.digest
     assert len(SENT) == 1
@@ -422,7 +456,10 @@ async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> No
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ({"to": "eve", "text": "x"}, 'send_copies will run with to = "eve". A hook of the worker wrote this value.'),
+        (
+            {"to": "eve", "text": "x"},
+            'send_copies will run with to = "eve". A hook of the worker wrote this value.',
+        ),
         ({"to": "ann", "text": "new"}, "?"),
     ],
 )
@@ -446,7 +483,11 @@ async def test_h1_a_hook_sees_where_values_come_from_and_what_one_wrote_is_a_hoo
     def notes(call: hook.Call) -> None:
         seen.append({place: source.source.value for place, source in call.sources.items()})
 
-    changed = pre(lambda call: hook.modify({**call.arguments, "to": "eve", "copy_to": "ann"}), name="b", order=2)
+    changed = pre(
+        lambda call: hook.modify({**call.arguments, "to": "eve", "copy_to": "ann"}),
+        name="b",
+        order=2,
+    )
     hooks = (pre(notes, name="a", order=1), changed, pre(notes, name="c", order=3))
     known = {"to": Source(source=SourceKind.GOAL)}
     told = await run_call("send_copies", '{"to": "ann", "text": "x"}', *hooks, sources=known)
@@ -460,7 +501,9 @@ async def test_b2_a_tools_own_question_is_bound_to_its_call_too() -> None:
     assert asked is not None
     assert asked.digest == digest_of("c.s.9", "pay", {"bill": "b1"})
     assert (await run_call("pay", '{"bill": "b1"}', approval=asked.digest)).data == '{"paid":"b1"}'
-    assert (await run_call("pay", '{"bill": "b2"}', approval=asked.digest)).outcome.confirmation is not None
+    assert (
+        await run_call("pay", '{"bill": "b2"}', approval=asked.digest)
+    ).outcome.confirmation is not None
 
 
 async def test_g5_a_tool_that_asks_again_although_approved_has_an_error_in_its_code() -> None:
@@ -471,7 +514,8 @@ async def test_g5_a_tool_that_asks_again_although_approved_has_an_error_in_its_c
     assert fault is not None
     assert (fault.error_type, fault.recoverable) == (ErrorType.SERVER, False)
     assert fault.message == (
-        "nag asks again about a call that a person has approved. Its code must continue when ctx.confirmed is true."
+        "nag asks again about a call that a person has approved. Its code must continue "
+        "when ctx.confirmed is true."
     )
 
 
@@ -480,7 +524,9 @@ async def test_g5_a_tool_that_asks_again_although_approved_has_an_error_in_its_c
 
 async def test_h1_a_post_hook_may_put_another_result_in_place() -> None:
     told = await run_call(
-        "look", '{"query": "ann"}', post(lambda result: msgspec.structs.replace(result, data={"contact_id": "***"}))
+        "look",
+        '{"query": "ann"}',
+        post(lambda result: msgspec.structs.replace(result, data={"contact_id": "***"})),
     )
     assert told.data == '{"contact_id":"***"}'
     assert told.hooks == [("review", "modify")]
@@ -511,11 +557,15 @@ async def test_e5_no_hook_sees_or_settles_a_doubt() -> None:
 @pytest.mark.parametrize("name", ["send_message", "look"])
 @pytest.mark.parametrize("answer", [Ctx().confirm("x", Target(id="x"), "Again?"), doubt(), 7])
 async def test_b1_what_a_post_hook_gives_is_validated(name: str, answer: Any) -> None:
-    told = await run_call(name, TO_ANN if name == "send_message" else '{"query": "ann"}', post(lambda _: answer))
+    told = await run_call(
+        name, TO_ANN if name == "send_message" else '{"query": "ann"}', post(lambda _: answer)
+    )
     if name == "look":
         assert (told.data, told.hooks) == ('{"contact_id":"ann"}', [("review", "passed")])
     else:
-        assert told.error.startswith("BLOCKED: send_message was called, but its result is withheld: ")
+        assert told.error.startswith(
+            "BLOCKED: send_message was called, but its result is withheld: "
+        )
         assert told.hooks == [("review", "refused")]
     assert len(SENT) == 1
 
@@ -551,7 +601,9 @@ async def test_h3_wrong_arguments_are_refused_before_any_hook() -> None:
 
 async def test_h3_what_no_worker_can_run_is_refused() -> None:
     too_large = json.dumps({"to": "x" * 70_000})
-    assert (await run_call("send_message", too_large)).error == "VALIDATION: the arguments have more than 65536 bytes"
+    assert (
+        await run_call("send_message", too_large)
+    ).error == "VALIDATION: the arguments have more than 65536 bytes"
     assert (await run_call("send_message", "not json")).error.startswith("VALIDATION: ")
     late = await run_call("send_message", TO_ANN, seconds=-1.0)
     assert late.error == "TIMEOUT: the deadline had passed before it could begin"
@@ -560,7 +612,11 @@ async def test_h3_what_no_worker_can_run_is_refused() -> None:
 
 def found(contact: str, **more: Any) -> Action:
     outcome = Outcome(success=True, next_action=OK)
-    given: dict[str, Any] = {"tool": "look", "data": f'{{"contact_id":"{contact}"}}', "outcome": outcome} | more
+    given: dict[str, Any] = {
+        "tool": "look",
+        "data": f'{{"contact_id":"{contact}"}}',
+        "outcome": outcome,
+    } | more
     return Action("c.s.1", 0, 1, arguments="{}", **given)
 
 
@@ -569,7 +625,9 @@ TO_U1 = '{"contact": "u1"}'
 
 async def test_h3_the_worker_asks_once_more_where_a_value_comes_from() -> None:
     paper = Paper({"c.s.1": found("u1")})
-    assert (await run_call("write_to", TO_U1, origins=("c.s.1",), receipt_store=paper)).outcome.success
+    assert (
+        await run_call("write_to", TO_U1, origins=("c.s.1",), receipt_store=paper)
+    ).outcome.success
     assert paper.asked_for == ["c.s.1"]
     assert SENT == [("u1", False)]
 
@@ -593,7 +651,11 @@ async def test_c6_a_value_without_an_origin_is_blocked_whoever_sent_it(
 async def test_c6_a_hook_cannot_bring_a_value_without_an_origin() -> None:
     paper = Paper({"c.s.1": found("u1")})
     told = await run_call(
-        "write_to", TO_U1, pre(lambda _: hook.modify({"contact": "u9"})), origins=("c.s.1",), receipt_store=paper
+        "write_to",
+        TO_U1,
+        pre(lambda _: hook.modify({"contact": "u9"})),
+        origins=("c.s.1",),
+        receipt_store=paper,
     )
     assert told.error.startswith("BLOCKED: ")
     assert told.hooks == [("check", "modify"), ("provenance", "block")]

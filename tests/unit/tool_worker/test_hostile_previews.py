@@ -1,4 +1,6 @@
-"""G2: whatever a preview does, there is one question or one receipt, nothing has happened, and the worker lives."""
+"""G2: whatever a preview does, there is one question or one receipt, nothing has happened, and the
+worker lives.
+"""
 
 import asyncio
 import threading
@@ -29,14 +31,18 @@ def _begin() -> Iterator[None]:
     GATE.set()
 
 
-async def taken(preview: Callable[..., Any], *, approval: str = "", arguments: str = '{"names": ["a"]}') -> Finished:
+async def taken(
+    preview: Callable[..., Any], *, approval: str = "", arguments: str = '{"names": ["a"]}'
+) -> Finished:
     """A destructive call, with or without a person's yes to it."""
 
     def drop(names: list[str]) -> None:
         DONE.append(names)
 
     tool = register(drop, destructive=True, preview=preview)
-    return await receipt_of(tool, arguments, approval=Approval(digest=approval) if approval else None)
+    return await receipt_of(
+        tool, arguments, approval=Approval(digest=approval) if approval else None
+    )
 
 
 def _raise(make: Callable[[], BaseException]) -> Any:

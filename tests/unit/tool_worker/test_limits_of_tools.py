@@ -1,4 +1,6 @@
-"""A worker asks Redis whether a call may begin, and only where something limits it (CONTRACT E6)."""
+"""A worker asks Redis whether a call may begin, and only where something limits it (CONTRACT
+E6).
+"""
 
 import asyncio
 from typing import Any
@@ -43,8 +45,12 @@ def _nothing_ran() -> None:
     RAN.clear()
 
 
-async def run_call(limits: Limits, tool: Tool, *others: Tool, cancelled: bool = False, **order: Any) -> Finished:
-    call = Call((tool, *others), tool.name, limits=limits, **{"attempt": 1, "tenant": "acme", **order})
+async def run_call(
+    limits: Limits, tool: Tool, *others: Tool, cancelled: bool = False, **order: Any
+) -> Finished:
+    call = Call(
+        (tool, *others), tool.name, limits=limits, **{"attempt": 1, "tenant": "acme", **order}
+    )
     work = asyncio.create_task(call.receipt())
     if cancelled:
         await wait_until(lambda: bool(RAN))
@@ -75,9 +81,17 @@ async def test_e6_a_limited_call_rests_until_its_moment_and_does_not_run() -> No
     fault, metadata = finished.outcome.error, finished.metadata
     assert fault is not None
     assert metadata is not None
-    assert (fault.error_type, fault.retry_after, fault.no_effect) == (ErrorType.RATE_LIMIT, 7.5, True)
+    assert (fault.error_type, fault.retry_after, fault.no_effect) == (
+        ErrorType.RATE_LIMIT,
+        7.5,
+        True,
+    )
     assert fault.message == "send waits for the rate_limit 1/s of send"
-    assert (metadata.limit, metadata.again, metadata.attempt) == ("the rate_limit 1/s of send", True, 0)
+    assert (metadata.limit, metadata.again, metadata.attempt) == (
+        "the rate_limit 1/s of send",
+        True,
+        0,
+    )
     assert RAN == []
 
 
@@ -94,7 +108,9 @@ async def test_e6_its_attempts_are_those_that_ran() -> None:
     assert [one.metadata and one.metadata.attempt for one in (ran, held)] == [2, 2]
 
 
-async def test_e1_a_lookup_that_is_stopped_with_its_chain_does_not_say_that_its_tool_failed() -> None:
+async def test_e1_a_lookup_that_is_stopped_with_its_chain_does_not_say_that_its_tool_failed() -> (
+    None
+):
     look = register(hang, name="send", read_only=True, queue="shop")
     error = (await run_call(unlimited(), look, cancelled=True)).outcome.error
     assert error is not None

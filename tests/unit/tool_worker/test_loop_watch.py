@@ -39,7 +39,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def job(tool: str, timeout: float) -> Job:
-    request = ToolRequested.Data(action_id=f"c.{tool}.1", tool=tool, timeout=timeout, deadline=0, repeatable=True)
+    request = ToolRequested.Data(
+        action_id=f"c.{tool}.1", tool=tool, timeout=timeout, deadline=0, repeatable=True
+    )
     return Job(EntryRef(0, "hp:{0}:tools:default", "1-0"), request, "{}", None, 1, time.monotonic())
 
 

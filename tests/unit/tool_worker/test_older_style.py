@@ -1,4 +1,6 @@
-"""CONTRACT B7: results in the older style say that a call failed, or that a person is to be asked; all else is data."""
+"""CONTRACT B7: results in the older style say that a call failed, or that a person is to be asked;
+all else is data.
+"""
 
 import json
 from dataclasses import dataclass
@@ -17,7 +19,12 @@ from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.outcomes import Reading, read_result
 from tests.unit.tool_worker.calling import receipt_of
 
-SURE = {"requiresConfirmation": True, "action": "delete", "target": {"id": "hero-456"}, "message": "Delete it?"}
+SURE = {
+    "requiresConfirmation": True,
+    "action": "delete",
+    "target": {"id": "hero-456"},
+    "message": "Delete it?",
+}
 
 
 def giving(annotation: Any, **traits: Any) -> Tool:
@@ -32,7 +39,9 @@ UNTYPED = [giving(Any), giving(dict[str, Any]), giving(None)]
 
 def error_of(reading: Reading) -> dict[str, Any]:
     assert reading.outcome.error is not None, reading
-    said: dict[str, Any] = door(ErrorInfo).dump_python(reading.outcome.error, mode="json", exclude_none=True)
+    said: dict[str, Any] = door(ErrorInfo).dump_python(
+        reading.outcome.error, mode="json", exclude_none=True
+    )
     return said
 
 
@@ -47,13 +56,17 @@ def error_of(reading: Reading) -> dict[str, Any]:
         {"is_error": True, "message": "no"},
     ],
 )
-def test_b7_a_result_that_says_it_failed_is_an_error_and_no_doubt(tool: Tool, result: dict[str, Any]) -> None:
+def test_b7_a_result_that_says_it_failed_is_an_error_and_no_doubt(
+    tool: Tool, result: dict[str, Any]
+) -> None:
     reading = read_result(tool, result)
     error = error_of(reading)
     assert (error["error_type"], error["recoverable"]) == ("UNKNOWN", True)
     assert error["suggestion"] == OTHERWISE
     assert error["message"] == (
-        "no" if {"error", "message"} & result.keys() else "the tool reported a failure without a reason"
+        "no"
+        if {"error", "message"} & result.keys()
+        else "the tool reported a failure without a reason"
     )
     assert reading.failure is not None
     assert reading.failure.cause is Cause.DECLARED
@@ -85,8 +98,16 @@ def test_b7_what_does_not_say_so_plainly_is_data(tool: Tool, result: dict[str, A
     ("type_", "fields", "after"),
     [("error_type", "invalid_fields", "retry_after"), ("errorType", "invalidFields", "retryAfter")],
 )
-def test_b7_all_that_the_older_style_says_of_an_error_is_read(type_: str, fields: str, after: str) -> None:
-    said = {type_: "rate_limit", fields: ["day"], after: 3, "suggestion": "Wait.", "recoverable": False}
+def test_b7_all_that_the_older_style_says_of_an_error_is_read(
+    type_: str, fields: str, after: str
+) -> None:
+    said = {
+        type_: "rate_limit",
+        fields: ["day"],
+        after: 3,
+        "suggestion": "Wait.",
+        "recoverable": False,
+    }
     for result in (
         {"success": False, "error": "slow down", **said},
         {"success": False, "error": {"message": "slow down", **said}},
@@ -111,7 +132,10 @@ def test_b7_all_that_the_older_style_says_of_an_error_is_read(type_: str, fields
 )
 def test_b7_an_unknown_type_is_unknown(said: dict[str, Any], kind: str, recoverable: bool) -> None:
     error = error_of(
-        read_result(UNTYPED[0], {"success": False, "error": "no_day", "message": "There is no such day.", **said})
+        read_result(
+            UNTYPED[0],
+            {"success": False, "error": "no_day", "message": "There is no such day.", **said},
+        )
     )
     assert (error["error_type"], error["recoverable"]) == (kind, recoverable)
     assert error["message"] == "no_day: There is no such day."
@@ -142,9 +166,15 @@ def test_b7_an_object_speaks_of_itself_where_its_tool_declares_no_type(make: Any
     assert error_of(read_result(UNTYPED[0], make(success=False, error="no")))["message"] == "no"
 
 
-@pytest.mark.parametrize("annotation", [OldModel, OldResult, OldDict, OldModel | Wrapper, list[OldModel]])
+@pytest.mark.parametrize(
+    "annotation", [OldModel, OldResult, OldDict, OldModel | Wrapper, list[OldModel]]
+)
 def test_b7_a_field_of_the_declared_type_is_data(annotation: Any) -> None:
-    raw = [{"success": False, "error": "no"}] if annotation == list[OldModel] else {"success": False, "error": "no"}
+    raw = (
+        [{"success": False, "error": "no"}]
+        if annotation == list[OldModel]
+        else {"success": False, "error": "no"}
+    )
     reading = read_result(giving(annotation), raw)
     assert reading.outcome.satisfies
     assert json.loads(reading.data)
@@ -159,15 +189,28 @@ def test_b7_a_field_of_the_declared_type_is_data(annotation: Any) -> None:
         ("hero-456", ("hero-456", "", "")),
     ],
 )
-def test_b7_a_request_for_confirmation_asks_a_person(name: str, target: Any, read: tuple[str, str, str]) -> None:
-    asked = {name: True, "action": "delete", "target": target, "message": "Delete it?", "preview": "Hero"}
+def test_b7_a_request_for_confirmation_asks_a_person(
+    name: str, target: Any, read: tuple[str, str, str]
+) -> None:
+    asked = {
+        name: True,
+        "action": "delete",
+        "target": target,
+        "message": "Delete it?",
+        "preview": "Hero",
+    }
     confirmation = read_result(UNTYPED[0], asked).outcome.confirmation
     assert confirmation is not None
     assert (confirmation.target.id, confirmation.target.name, confirmation.target.type) == read
-    assert (confirmation.action, confirmation.message, confirmation.preview) == ("delete", "Delete it?", "Hero")
+    assert (confirmation.action, confirmation.message, confirmation.preview) == (
+        "delete",
+        "Delete it?",
+        "Hero",
+    )
 
 
-# ---- the parameter `confirmed` --------------------------------------------------------------------------------------
+# ---- the parameter `confirmed`
+# --------------------------------------------------------------------------------------
 
 
 def delete_section(section_id: str, confirmed: bool = False) -> dict[str, Any]:
@@ -189,8 +232,14 @@ def test_b7_confirmed_is_a_parameter_like_any_of_a_tool_that_reads() -> None:
     assert list(spec.parameters["properties"]) == ["confirmed"]
 
 
-async def outcome_of(arguments: dict[str, Any], approved: dict[str, Any] | None = None) -> tuple[Outcome, str]:
-    approval = None if approved is None else Approval(digest=digest_of("c.s.1", "delete_section", approved))
+async def outcome_of(
+    arguments: dict[str, Any], approved: dict[str, Any] | None = None
+) -> tuple[Outcome, str]:
+    approval = (
+        None
+        if approved is None
+        else Approval(digest=digest_of("c.s.1", "delete_section", approved))
+    )
     finished = await receipt_of(register(delete_section), json.dumps(arguments), approval=approval)
     return finished.outcome, finished.data
 

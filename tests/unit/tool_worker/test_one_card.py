@@ -1,4 +1,6 @@
-"""One call, one card (CONTRACT G5): the core and a worker together, whatever the reasons to ask a person."""
+"""One call, one card (CONTRACT G5): the core and a worker together, whatever the reasons to ask a
+person.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +18,11 @@ from tests.unit.tool_worker.test_hooks import SENT, nag, pay, pre, run_call, sen
 
 NAMES = policy_file.read(None).targets
 
-TOOLS = {"send_message": (send_message, {"to": "ann"}), "pay": (pay, {"bill": "b1"}), "nag": (nag, {"bill": "b1"})}
+TOOLS = {
+    "send_message": (send_message, {"to": "ann"}),
+    "pay": (pay, {"bill": "b1"}),
+    "nag": (nag, {"bill": "b1"}),
+}
 
 
 def sure(_: object) -> hook.Ask:
@@ -37,7 +43,9 @@ async def work(told: Story, *hooks: Callable[..., Any]) -> None:
     order = told.dispatches[-1]
     action = order.action
     approval = None if order.approval is None else order.approval.digest
-    ran = await run_call(action.tool, action.arguments, *hooks, approval=approval, reasons=order.reasons)
+    ran = await run_call(
+        action.tool, action.arguments, *hooks, approval=approval, reasons=order.reasons
+    )
     told.result(ran.outcome, ran.data)
 
 
@@ -60,7 +68,10 @@ async def test_g5_a_call_is_asked_about_once_with_all_reasons() -> None:
 
 async def test_g5_a_call_that_hooks_changed_since_is_asked_about_anew() -> None:
     told, texts = begin(), iter(["one", "two", "two"])
-    hooks = (pre(sure, name="a"), pre(lambda call: hook.modify({**call.arguments, "text": next(texts)}), name="b"))
+    hooks = (
+        pre(sure, name="a"),
+        pre(lambda call: hook.modify({**call.arguments, "text": next(texts)}), name="b"),
+    )
     told.propose(ProposedCall(tool="send_message", arguments={"to": "ann"}))
     await work(told, *hooks)
     told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
@@ -71,10 +82,16 @@ async def test_g5_a_call_that_hooks_changed_since_is_asked_about_anew() -> None:
     assert (SENT, len(told.questions)) == ([("ann: two", True)], 2)
 
 
-async def test_g5_a_reason_about_another_call_of_the_proposal_stays_when_a_hook_changed_this_one() -> None:
+async def test_g5_a_reason_about_another_call_stays_when_a_hook_changed_this_one() -> None:
     told, later = begin(), pre(lambda call: hook.modify({**call.arguments, "to": "mallory@x.org"}))
-    calls = [ProposedCall(tool="send_message", arguments={"to": whom}) for whom in ("eve@x.org", "kim@x.org")]
+    calls = [
+        ProposedCall(tool="send_message", arguments={"to": whom})
+        for whom in ("eve@x.org", "kim@x.org")
+    ]
     told.propose(*calls)
     await work(told, later)
-    shown = [(reason.value, reason.source and reason.source.source.value) for reason in told.questions[-1].reasons]
+    shown = [
+        (reason.value, reason.source and reason.source.source.value)
+        for reason in told.questions[-1].reasons
+    ]
     assert shown == [("mallory@x.org", "hook"), ("kim@x.org", "model")]

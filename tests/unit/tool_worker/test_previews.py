@@ -44,9 +44,14 @@ async def test_g3_the_yes_holds_for_the_preview_that_was_seen() -> None:
     yes = Approval(digest=digest_of("c.s.1", "drop", {"page": "a"}, digest_of_preview("Drops a.")))
     assert (await receipt_of(dropping(tells), '{"page": "a"}', approval=yes)).outcome.satisfies
     assert RAN == ["a"]
-    anew = (await receipt_of(dropping(lambda page: "Drops more."), '{"page": "a"}', approval=yes)).outcome.confirmation
+    anew = (
+        await receipt_of(dropping(lambda page: "Drops more."), '{"page": "a"}', approval=yes)
+    ).outcome.confirmation
     assert anew is not None
-    assert anew.reasons[-1].words == "This is no longer what was approved: the preview of drop says something else now."
+    assert (
+        anew.reasons[-1].words
+        == "This is no longer what was approved: the preview of drop says something else now."
+    )
     assert RAN == []
 
 
@@ -56,7 +61,10 @@ async def test_g3_the_digest_is_of_the_whole_preview_also_when_a_part_of_it_is_s
     def preview() -> str:
         return "x" * 9000 + next(ends)
 
-    one, two = [(await receipt_of(dropping(preview), '{"page": "a"}')).outcome.confirmation for _ in range(2)]
+    one, two = [
+        (await receipt_of(dropping(preview), '{"page": "a"}')).outcome.confirmation
+        for _ in range(2)
+    ]
     assert one is not None
     assert two is not None
     assert one.preview == two.preview

@@ -28,7 +28,9 @@ async def said(answer: Any) -> Any:
             raise answer
         return answer
 
-    finished = await receipt_of(register(pay, reconcile=reconcile), '{"bill": "b1"}', reconcile=True)
+    finished = await receipt_of(
+        register(pay, reconcile=reconcile), '{"bill": "b1"}', reconcile=True
+    )
     assert RAN == []
     assert finished.metadata is not None
     assert finished.metadata.reconciled
@@ -48,7 +50,16 @@ async def test_e5_what_did_not_happen_had_no_effect() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [UNKNOWN, None, True, {"paid": "b1"}, Happened({"paid": 7}), KeyError("bank"), SystemExit(), Happened(object())],
+    [
+        UNKNOWN,
+        None,
+        True,
+        {"paid": "b1"},
+        Happened({"paid": 7}),
+        KeyError("bank"),
+        SystemExit(),
+        Happened(object()),
+    ],
 )
 async def test_e5_anything_else_stays_in_doubt(answer: Any) -> None:
     assert (await said(answer)).outcome.error.error_type is ErrorType.IN_DOUBT
@@ -64,11 +75,19 @@ async def test_e5_a_tool_that_can_no_longer_be_asked_stays_in_doubt() -> None:
     ("traits", "words"),
     [
         ({"reconcile": "bank"}, "give a function"),
-        ({"reconcile": lambda bill: None}, "reconcile takes bill; it may take: arguments, ctx, key"),
+        (
+            {"reconcile": lambda bill: None},
+            "reconcile takes bill; it may take: arguments, ctx, key",
+        ),
         ({"reconcile": lambda key, /: None}, "reconcile is called with names"),
-        ({"reconcile": lambda key: None, "idempotent": True}, "read-only and idempotent ones run again"),
+        (
+            {"reconcile": lambda key: None, "idempotent": True},
+            "read-only and idempotent ones run again",
+        ),
     ],
 )
-def test_e5_a_reconcile_is_declared_rightly_or_not_at_all(traits: dict[str, Any], words: str) -> None:
+def test_e5_a_reconcile_is_declared_rightly_or_not_at_all(
+    traits: dict[str, Any], words: str
+) -> None:
     with pytest.raises(DeclarationError, match=words):
         register(pay, **traits)

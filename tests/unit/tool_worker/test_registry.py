@@ -1,4 +1,6 @@
-"""What a worker serves: the tools of its modules, each name once, with what their modules open for them."""
+"""What a worker serves: the tools of its modules, each name once, with what their modules open for
+them.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -79,7 +81,9 @@ def test_two_tools_of_one_name_are_an_error_that_names_both_places(modules: Path
     ],
     ids=["raises", "wrong declaration", "syntax"],
 )
-def test_a_module_that_cannot_be_imported_is_told_with_its_reason(modules: Path, body: str, words: str) -> None:
+def test_a_module_that_cannot_be_imported_is_told_with_its_reason(
+    modules: Path, body: str, words: str
+) -> None:
     (modules / "made_bad.py").write_text(body)
     with pytest.raises(HaltpointError, match="made_bad") as caught:
         load(["made_bad"])
@@ -102,7 +106,9 @@ async def test_a_lifespan_that_fails_is_told(modules: Path) -> None:
 def test_only_the_tools_of_the_wanted_queues_are_served() -> None:
     assert [spec.name for spec in load(["tests.e2e.tools"], ["slow"]).specs] == ["wait_long"]
     assert load(["tests.e2e.tools"], ["slow", "default"]).queues == ("default", "slow")
-    with pytest.raises(HaltpointError, match=r"no tool of tests\.e2e\.tools belongs to the queue none"):
+    with pytest.raises(
+        HaltpointError, match=r"no tool of tests\.e2e\.tools belongs to the queue none"
+    ):
         load(["tests.e2e.tools"], ["none"])
     with pytest.raises(HaltpointError, match=r"tests\.support\.builders declares none"):
         load(["tests.support.builders"])
@@ -110,7 +116,9 @@ def test_only_the_tools_of_the_wanted_queues_are_served() -> None:
         load([])
 
 
-def test_a_worker_names_tools_that_declare_nothing_and_those_that_do_not_say_their_deeds(modules: Path) -> None:
+def test_a_worker_names_tools_that_declare_nothing_and_those_that_do_not_say_their_deeds(
+    modules: Path,
+) -> None:
     plain = write(modules, "made_plain", "send")
     declared = """
 @tool(read_only=True)

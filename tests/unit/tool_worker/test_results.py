@@ -1,4 +1,6 @@
-"""CONTRACT B1: whatever a tool gives is recorded as data or as a typed error, never as an exception."""
+"""CONTRACT B1: whatever a tool gives is recorded as data or as a typed error, never as an
+exception.
+"""
 
 import json
 import math
@@ -44,7 +46,12 @@ def giving(annotation: Any) -> Tool:
     return register(act)
 
 
-ANYTHING, MATCH, WORDS, NUMBER = giving(Any), giving(ToolResult[Match]), giving(list[str]), giving(float)
+ANYTHING, MATCH, WORDS, NUMBER = (
+    giving(Any),
+    giving(ToolResult[Match]),
+    giving(list[str]),
+    giving(float),
+)
 WORD = giving(str)
 
 
@@ -54,10 +61,16 @@ def data_of(reading: Reading) -> Any:
 
 
 def assert_recordable(tool: Tool, reading: Reading) -> None:
-    """What the executor reads is a message of its own kind, with data that is an object and fits the schema."""
+    """What the executor reads is a message of its own kind, with data that is an object and fits
+    the schema.
+    """
     completed = ToolCompleted.Data(action_id="c.s.1", outcome=reading.outcome)
-    message = ToolCompleted(id="c.s.1/1/done", source="haltpoint/tool-worker", subject="c", data=completed)
-    decoded = wire.decode(Stream.EVENTS, {b"__data__": wire.encode(message), b"__body__": reading.data.encode()})
+    message = ToolCompleted(
+        id="c.s.1/1/done", source="haltpoint/tool-worker", subject="c", data=completed
+    )
+    decoded = wire.decode(
+        Stream.EVENTS, {b"__data__": wire.encode(message), b"__body__": reading.data.encode()}
+    )
     assert isinstance(decoded, wire.Decoded), decoded
     data = json.loads(reading.data)
     assert isinstance(data, dict)
@@ -79,8 +92,17 @@ def test_a_hostile_result_is_recorded_as_data_or_as_a_typed_error(make: Callable
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.datetimes() | st.decimals(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner) | st.sets(st.integers()),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary()
+    | st.datetimes()
+    | st.decimals(),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner) | st.sets(st.integers())
+    ),
     max_leaves=20,
 )
 
@@ -112,30 +134,49 @@ def test_any_value_is_recordable(value: object) -> None:
         ),
     ],
 )
-def test_a_plain_value_is_data_and_means_continue(annotation: Any, value: object, data: object) -> None:
+def test_a_plain_value_is_data_and_means_continue(
+    annotation: Any, value: object, data: object
+) -> None:
     reading = read_result(giving(annotation), value)
     assert data_of(reading) == data
-    assert (reading.outcome.success, reading.outcome.next_action, reading.outcome.warnings) == (True, "continue", ())
+    assert (reading.outcome.success, reading.outcome.next_action, reading.outcome.warnings) == (
+        True,
+        "continue",
+        (),
+    )
 
 
 def test_a_whole_result_keeps_its_words() -> None:
-    given_ = Ctx().ok(Match(contact_id="a"), complete=True, warnings=["partial"], instruction_for_ai="Go on.")
+    given_ = Ctx().ok(
+        Match(contact_id="a"), complete=True, warnings=["partial"], instruction_for_ai="Go on."
+    )
     reading = read_result(MATCH, given_)
     assert data_of(reading) == {"contact_id": "a", "points": 1.0}
     assert reading.outcome.next_action == "complete"
-    assert (reading.outcome.warnings, reading.outcome.instruction_for_ai) == (("partial",), "Go on.")
+    assert (reading.outcome.warnings, reading.outcome.instruction_for_ai) == (
+        ("partial",),
+        "Go on.",
+    )
 
 
 @pytest.mark.parametrize(
     ("tool", "value", "data"),
-    [(ANYTHING, Match(contact_id="a"), {"contact_id": "a", "score": 1.0}), (WORD, "b", {"value": "b"})],
+    [
+        (ANYTHING, Match(contact_id="a"), {"contact_id": "a", "score": 1.0}),
+        (WORD, "b", {"value": "b"}),
+    ],
 )
-def test_a_question_is_kept_with_values_that_fit_the_result(tool: Tool, value: Any, data: dict[str, Any]) -> None:
+def test_a_question_is_kept_with_values_that_fit_the_result(
+    tool: Tool, value: Any, data: dict[str, Any]
+) -> None:
     options = [Option(id="a", title="A", value=value), Option(id="b", title="B")]
     question = read_result(tool, Ctx().clarify("contact", "Which?", options)).outcome.clarification
     assert question is not None
     assert [option.value for option in question.options] == [data, None]
-    assert read_result(tool, Ctx().confirm("pay", Target(id="b1"), "Pay?")).outcome.confirmation is not None
+    assert (
+        read_result(tool, Ctx().confirm("pay", Target(id="b1"), "Pay?")).outcome.confirmation
+        is not None
+    )
 
 
 @pytest.mark.parametrize("what", hostile.INCOHERENT)
@@ -143,7 +184,10 @@ def test_a_result_that_contradicts_itself_is_the_tools_fault(what: str) -> None:
     reading = read_result(ANYTHING, hostile.INCOHERENT[what]())
     assert reading.failure is not None
     assert reading.failure.malformed
-    assert (reading.failure.fault.error_type, reading.failure.fault.recoverable) == ("SERVER", False)
+    assert (reading.failure.fault.error_type, reading.failure.fault.recoverable) == (
+        "SERVER",
+        False,
+    )
     assert "act" in reading.failure.fault.message, "it names the tool"
 
 
@@ -164,7 +208,9 @@ def test_data_that_does_not_fit_the_schema_is_the_tools_fault(tool: Tool, value:
 
 
 def test_what_json_cannot_say_is_replaced_and_told() -> None:
-    reading = read_result(ANYTHING, {"words": "a\ud800b", "number": math.nan, "it": object(), "big": 10**5000})
+    reading = read_result(
+        ANYTHING, {"words": "a\ud800b", "number": math.nan, "it": object(), "big": 10**5000}
+    )
     assert data_of(reading) == {"words": "a\ufffdb", "number": "NaN", "it": "<object>", "big": None}
     assert len(reading.outcome.warnings) == 4
     assert not reading.truncated
@@ -174,16 +220,23 @@ def test_what_json_cannot_say_is_replaced_and_told() -> None:
 def test_b1_no_number_becomes_null_without_a_word(returns: Any) -> None:
     value = {"found": [None, 1.5, math.nan, math.inf, -math.inf, 2**64, -(2**80)]}
     reading = read_result(giving(returns), value)
-    assert data_of(reading) == {"found": [None, 1.5, "NaN", "Infinity", "-Infinity", 2**64, -(2**80)]}
+    assert data_of(reading) == {
+        "found": [None, 1.5, "NaN", "Infinity", "-Infinity", 2**64, -(2**80)]
+    }
     assert reading.outcome.warnings == ("NaN or Infinity, which JSON cannot hold, was replaced",)
     maybe = read_result(giving(dict[str, float | None]), {"a": math.nan, "b": None})
-    assert (data_of(maybe), maybe.outcome.warnings) == ({"a": None, "b": None}, reading.outcome.warnings)
+    assert (data_of(maybe), maybe.outcome.warnings) == (
+        {"a": None, "b": None},
+        reading.outcome.warnings,
+    )
     assert read_result(giving(dict[str, float | None]), {"b": None}).outcome.warnings == ()
 
 
 @pytest.mark.parametrize("tool", [ANYTHING, MATCH, WORDS])
 def test_what_is_too_large_is_cut_with_a_mark(tool: Tool) -> None:
-    reading = read_result(tool, {"contact_id": "x" * 5_000_000} if tool is not WORDS else ["x" * 5_000_000])
+    reading = read_result(
+        tool, {"contact_id": "x" * 5_000_000} if tool is not WORDS else ["x" * 5_000_000]
+    )
     assert reading.truncated
     assert len(reading.data.encode()) <= MAX_RESULT
     assert "[cut: " in reading.data

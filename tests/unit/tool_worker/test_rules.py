@@ -1,4 +1,6 @@
-"""G4: `[[approvals]]` of the policy file is a pre-hook: which rule counts for a call, and what becomes of it."""
+"""G4: `[[approvals]]` of the policy file is a pre-hook: which rule counts for a call, and what
+becomes of it.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,13 @@ def rule(does: str = "ask", **said: Any) -> ApprovalRule:
     return ApprovalRule.model_validate({"id": "r", "tools": ["*"], "does": does, **said})
 
 
-def fits(condition: dict[str, Any], place: str, arguments: dict[str, Any], does: str = "ask", **sources: str) -> bool:
+def fits(
+    condition: dict[str, Any],
+    place: str,
+    arguments: dict[str, Any],
+    does: str = "ask",
+    **sources: str,
+) -> bool:
     known = {name: Source(source=SourceKind(kind)) for name, kind in sources.items()}
     call = hook.Call("pay", arguments, SPEC, known)
     return applies(rule(does, when={place: condition}), call, None)
@@ -42,7 +50,9 @@ def fits(condition: dict[str, Any], place: str, arguments: dict[str, Any], does:
         ({"regex": "^de"}, ["DE12"], ["FR12"]),
     ],
 )
-def test_a_condition_holds_when_all_of_it_does(condition: dict[str, Any], yes: list[Any], no: list[Any]) -> None:
+def test_a_condition_holds_when_all_of_it_does(
+    condition: dict[str, Any], yes: list[Any], no: list[Any]
+) -> None:
     assert [value for value in yes if not fits(condition, "amount", {"amount": value})] == []
     assert [value for value in no if fits(condition, "amount", {"amount": value})] == []
 
@@ -66,7 +76,9 @@ def test_one_value_makes_a_rule_ask_and_a_rule_passes_for_all_of_them(
 
 
 ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=2), max_leaves=4
+    st.none() | st.booleans() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2),
+    max_leaves=4,
 )
 
 
@@ -98,13 +110,22 @@ async def test_the_first_rule_that_fits_counts() -> None:
     other = rule("refuse", id="other", tenant="acme")
     passes, asks = rule("pass", id="passes", tools=["send_*"]), rule(id="asks")
     rules = (other, passes, asks)
-    assert (await run_call("send_message", TO_ANN, rules=rules)).outcome.next_action is NextAction.CONTINUE
-    assert (await run_call("send_message", TO_ANN, rules=rules, tenant="acme")).error.startswith("BLOCKED")
+    assert (
+        await run_call("send_message", TO_ANN, rules=rules)
+    ).outcome.next_action is NextAction.CONTINUE
+    assert (await run_call("send_message", TO_ANN, rules=rules, tenant="acme")).error.startswith(
+        "BLOCKED"
+    )
     assert (await run_call("crashing", rules=rules)).outcome.confirmation is not None
 
 
 async def test_a_rule_that_asks_is_a_reason_on_the_one_card() -> None:
-    asks = rule(when={"to": {"equals": "ann"}}, reason="Letters to Ann need a yes.", expires="1h", on_timeout="deny")
+    asks = rule(
+        when={"to": {"equals": "ann"}},
+        reason="Letters to Ann need a yes.",
+        expires="1h",
+        on_timeout="deny",
+    )
     told = await run_call("send_message", TO_ANN, pre(lambda _: hook.Ask("Sure?")), rules=(asks,))
     question = told.outcome.confirmation
     assert question is not None
@@ -117,12 +138,16 @@ async def test_a_rule_that_asks_is_a_reason_on_the_one_card() -> None:
 
 
 async def test_a_rule_sees_the_call_as_hooks_leave_it_and_the_source_of_what_they_write() -> None:
-    to_eve = rule("refuse", when={"to": {"equals": "eve", "source": ["hook"]}}, reason="Eve gets nothing.")
+    to_eve = rule(
+        "refuse", when={"to": {"equals": "eve", "source": ["hook"]}}, reason="Eve gets nothing."
+    )
     changes = pre(lambda _: hook.Modify({"to": "eve"}), order=100)
     told = await run_call("send_message", TO_ANN, changes, rules=(to_eve,), unasked="literal")
     assert told.error == "BLOCKED: send_message was not called: Eve gets nothing."
     assert told.hooks[-1] == ("approvals", "block")
-    assert (await run_call("send_message", TO_ANN, rules=(to_eve,))).outcome.next_action is NextAction.CONTINUE
+    assert (
+        await run_call("send_message", TO_ANN, rules=(to_eve,))
+    ).outcome.next_action is NextAction.CONTINUE
 
 
 async def test_a_destructive_tool_asks_whatever_the_file_says() -> None:
@@ -130,11 +155,16 @@ async def test_a_destructive_tool_asks_whatever_the_file_says() -> None:
     assert told.outcome.confirmation is not None
     assert [reason.kind.value for reason in told.outcome.confirmation.reasons] == ["destructive"]
     refused = await run_call("wipe", rules=(rule("refuse"),))
-    assert refused.error.startswith("BLOCKED: wipe was not called: The rule 'r' of the policy file applies")
+    assert refused.error.startswith(
+        "BLOCKED: wipe was not called: The rule 'r' of the policy file applies"
+    )
 
 
 def test_a_skill_with_steps_goes_to_a_worker_when_a_rule_is_about_it() -> None:
-    for rules, hooks in (((), ()), ((rule(tools=["note-*"]),), ("internal", "arguments", "approvals"))):
+    for rules, hooks in (
+        ((), ()),
+        ((rule(tools=["note-*"]),), ("internal", "arguments", "approvals")),
+    ):
         registry = Registry()
         registry.add(next(iter(skills_in([Path("tests/e2e/skills")]))))
         registry.surround([approvals(rules)])

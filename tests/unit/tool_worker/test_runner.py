@@ -36,7 +36,9 @@ def raising(make: Callable[[], BaseException], *, is_async: bool) -> Tool:
 
 @pytest.mark.parametrize("is_async", [True, False], ids=["coroutine", "function"])
 @pytest.mark.parametrize("what", hostile.RAISED)
-async def test_whatever_a_tool_raises_is_a_value_and_a_typed_error(runner: Runner, what: str, is_async: bool) -> None:
+async def test_whatever_a_tool_raises_is_a_value_and_a_typed_error(
+    runner: Runner, what: str, is_async: bool
+) -> None:
     ended = await runner.run(raising(hostile.RAISED[what], is_async=is_async), {}, 5, ignore)
     assert isinstance(ended, Raised)
     reading = read_failure(classify(ended.error))
@@ -54,7 +56,9 @@ async def test_a_function_that_gives_a_coroutine_is_told_what_to_do(runner: Runn
     assert isinstance(ended.error, MalformedResultError)
 
 
-async def test_a_thread_that_takes_too_long_is_left_behind_and_its_end_is_known(runner: Runner) -> None:
+async def test_a_thread_that_takes_too_long_is_left_behind_and_its_end_is_known(
+    runner: Runner,
+) -> None:
     gate, runs = threading.Event(), list[Run]()
     ended = await runner.run(_waiting(gate), {}, 0.01, runs.append)
     assert ended is Stopped.TIMED_OUT
@@ -66,7 +70,9 @@ async def test_a_thread_that_takes_too_long_is_left_behind_and_its_end_is_known(
     assert runs[0].gone
 
 
-async def test_a_thread_has_a_moment_to_end_by_itself_when_its_chain_is_cancelled(runner: Runner) -> None:
+async def test_a_thread_has_a_moment_to_end_by_itself_when_its_chain_is_cancelled(
+    runner: Runner,
+) -> None:
     gate, runs = threading.Event(), list[Run]()
     ending = asyncio.create_task(runner.run(_waiting(gate), {}, 60, runs.append))
     await asyncio.sleep(0)

@@ -9,8 +9,12 @@ from hypothesis import strategies as st
 from haltpoint_tool_worker.running.slots import Slots
 
 
-@pytest.mark.parametrize(("capacity", "streams", "share"), [(16, 4, 2), (4, 4, 1), (16, 1, 8), (1, 1, 1)])
-def test_a_reader_asks_for_half_of_what_its_stream_could_have(capacity: int, streams: int, share: int) -> None:
+@pytest.mark.parametrize(
+    ("capacity", "streams", "share"), [(16, 4, 2), (4, 4, 1), (16, 1, 8), (1, 1, 1)]
+)
+def test_a_reader_asks_for_half_of_what_its_stream_could_have(
+    capacity: int, streams: int, share: int
+) -> None:
     assert Slots(capacity, streams).share == share
 
 
@@ -89,7 +93,9 @@ async def test_a_closed_one_sends_everybody_away() -> None:
     st.integers(1, 3),
     st.lists(st.tuples(st.sampled_from(["read", "end"]), st.integers(0, 7)), max_size=60),
 )
-def test_readers_never_hold_more_than_there_are_slots(more: int, streams: int, moves: list[tuple[str, int]]) -> None:
+def test_readers_never_hold_more_than_there_are_slots(
+    more: int, streams: int, moves: list[tuple[str, int]]
+) -> None:
     async def play() -> None:
         slots = Slots(streams + more, streams)
         free: list[asyncio.Task[int] | None] = [None] * streams

@@ -35,9 +35,20 @@ def plant(name: str) -> str:
 
 
 def planted(tool: str = "plant", outcome: Outcome | None = None) -> Action:
-    ran = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(arguments='{"name":"Ash"}'))
+    ran = Outcome(
+        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(arguments='{"name":"Ash"}')
+    )
     done = ActionStatus.DONE
-    return Action("c.s.1", 0, 1, tool, '{"name":"ash"}', status=done, outcome=outcome or ran, data='{"value":"ash"}')
+    return Action(
+        "c.s.1",
+        0,
+        1,
+        tool,
+        '{"name":"ash"}',
+        status=done,
+        outcome=outcome or ran,
+        data='{"value":"ash"}',
+    )
 
 
 async def given(action: Action | None, root: str = "c") -> dict[str, Any] | Reading:
@@ -45,7 +56,9 @@ async def given(action: Action | None, root: str = "c") -> dict[str, Any] | Read
     registry.add(register(plant, undo=lambda arguments, result: None))
     tool = registry.find("plant~undo")
     assert tool is not None
-    order = ToolRequested.Data(action_id=f"{root}~undo-1.u1.1", tool="plant~undo", timeout=5.0, deadline=0)
+    order = ToolRequested.Data(
+        action_id=f"{root}~undo-1.u1.1", tool="plant~undo", timeout=5.0, deadline=0
+    )
     job = Job(EntryRef.of("hp:{0}:tools:default", "1-0"), order, "{}", None, 1, 0.0)
     return await call_to_undo(Recorded(action), job, tool, {"action_id": "c.s.1"})
 
@@ -54,12 +67,17 @@ async def test_e7_an_undo_gets_the_arguments_that_ran_and_the_result() -> None:
     assert await given(planted()) == {"arguments": {"name": "Ash"}, "result": {"value": "ash"}}
 
 
-@pytest.mark.parametrize("action", [None, planted("other"), planted(outcome=failed(ErrorType.SERVER))])
+@pytest.mark.parametrize(
+    "action", [None, planted("other"), planted(outcome=failed(ErrorType.SERVER))]
+)
 async def test_e7_what_did_not_succeed_is_not_undone(action: Action | None) -> None:
     reading = await given(action)
     assert isinstance(reading, Reading)
     assert reading.outcome.error is not None
-    assert (reading.outcome.error.error_type, reading.outcome.error.no_effect) == (ErrorType.NOT_FOUND, True)
+    assert (reading.outcome.error.error_type, reading.outcome.error.no_effect) == (
+        ErrorType.NOT_FOUND,
+        True,
+    )
 
 
 async def test_e7_a_call_of_another_root_is_not_undone() -> None:

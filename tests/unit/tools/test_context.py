@@ -19,7 +19,9 @@ def test_the_key_is_the_action_and_the_chain_is_read_off_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [[], [Option(id="a", title="John A"), Option(id="a", title="John B")]], ids=["none", "same id"]
+    "options",
+    [[], [Option(id="a", title="John A"), Option(id="a", title="John B")]],
+    ids=["none", "same id"],
 )
 def test_a_question_that_nobody_could_answer_is_the_tools_fault(options: list[Option]) -> None:
     with pytest.raises(MalformedResultError):
@@ -34,7 +36,9 @@ def test_progress_is_a_fraction(fraction: float) -> None:
 
 def test_a_test_sees_progress_and_stops_the_call_in_the_workers_place() -> None:
     told: list[tuple[float, str]] = []
-    ctx: Ctx[None] = Ctx(progress=lambda *report: told.append(report), stopped=lambda: len(told) == 2)
+    ctx: Ctx[None] = Ctx(
+        progress=lambda *report: told.append(report), stopped=lambda: len(told) == 2
+    )
     while not ctx.cancelled:
         ctx.progress(len(told) / 2, "half")
     assert told == [(0.0, "half"), (0.5, "half")]

@@ -1,4 +1,6 @@
-"""@tool and register: what a typed function becomes, and what is refused while the module is imported."""
+"""@tool and register: what a typed function becomes, and what is refused while the module is
+imported.
+"""
 
 import re
 import subprocess
@@ -12,7 +14,16 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from haltpoint.tools import Ctx, DeclarationError, FromResult, ToolResult, register, tool, tool_of, tools_in
+from haltpoint.tools import (
+    Ctx,
+    DeclarationError,
+    FromResult,
+    ToolResult,
+    register,
+    tool,
+    tool_of,
+    tools_in,
+)
 from haltpoint.tools.declaration import Tool
 
 
@@ -51,7 +62,12 @@ def test_nothing_declared_means_started_at_most_once() -> None:
 
     spec = declared(send).spec
     assert not spec.repeatable
-    assert (spec.queue, spec.timeout, spec.may_clarify, spec.internal) == ("default", 30.0, False, False)
+    assert (spec.queue, spec.timeout, spec.may_clarify, spec.internal) == (
+        "default",
+        30.0,
+        False,
+        False,
+    )
 
 
 def test_parameters_become_a_closed_schema_without_the_context() -> None:
@@ -103,7 +119,9 @@ def test_unknown_arguments_are_refused() -> None:
         (ToolResult[int], {"value": 3}, "wrapped"),
     ],
 )
-def test_the_data_of_a_result_is_always_an_object(annotation: Any, value: object, data: str) -> None:
+def test_the_data_of_a_result_is_always_an_object(
+    annotation: Any, value: object, data: str
+) -> None:
     def act() -> object: ...
 
     act.__annotations__["return"] = annotation
@@ -150,7 +168,9 @@ def test_provenance_is_read_from_the_parameter() -> None:
         ({"read_only": "yes"}, "True or False"),
     ],
 )
-def test_a_wrong_declaration_is_refused_by_name_place_and_reason(traits: dict[str, Any], words: str) -> None:
+def test_a_wrong_declaration_is_refused_by_name_place_and_reason(
+    traits: dict[str, Any], words: str
+) -> None:
     def act() -> None: ...
 
     with pytest.raises(DeclarationError, match=words) as caught:
@@ -191,12 +211,16 @@ class NoFunction: ...
         (NoFunction, "only functions"),
     ],
 )
-def test_a_function_that_cannot_be_described_is_refused(function: Callable[..., Any], words: str) -> None:
+def test_a_function_that_cannot_be_described_is_refused(
+    function: Callable[..., Any], words: str
+) -> None:
     with pytest.raises(DeclarationError, match=words):
         register(function)
 
 
-@pytest.mark.parametrize(("given", "seconds"), [("5s", 5.0), ("250ms", 0.25), ("2m", 120.0), (7, 7.0)])
+@pytest.mark.parametrize(
+    ("given", "seconds"), [("5s", 5.0), ("250ms", 0.25), ("2m", 120.0), (7, 7.0)]
+)
 def test_a_timeout_is_seconds_or_words(given: str | float, seconds: float) -> None:
     @tool(timeout=given)
     def act() -> None: ...
@@ -207,7 +231,10 @@ def test_a_timeout_is_seconds_or_words(given: str | float, seconds: float) -> No
 def test_what_somebody_else_wrote_is_registered_for_the_module_that_says_so() -> None:
     module = ModuleType("tools_of_somebody")
     module.__file__ = "somebody.py"
-    source = "from haltpoint.tools import register\n\nregister(textwrap_shorten, name='cut', read_only=True)"
+    source = (
+        "from haltpoint.tools import register\n\nregister(textwrap_shorten, "
+        "name='cut', read_only=True)"
+    )
 
     def shorten(text: str, width: int) -> str:
         return text[:width]
@@ -222,7 +249,11 @@ def test_what_somebody_else_wrote_is_registered_for_the_module_that_says_so() ->
 
 def test_importing_haltpoint_imports_no_library() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import haltpoint, sys; print('pydantic' in sys.modules, haltpoint.tool.__name__)"],
+        [
+            sys.executable,
+            "-c",
+            "import haltpoint, sys; print('pydantic' in sys.modules, haltpoint.tool.__name__)",
+        ],
         capture_output=True,
         text=True,
         timeout=30,
@@ -236,7 +267,14 @@ def send() -> None:
 
 
 def test_e6_limits_are_read_in_the_words_in_which_they_are_declared() -> None:
-    for words in ("10/s", "100/m burst 20", "5/s per tenant", "1/ms", "3/h burst 2 per tenant", "7/d"):
+    for words in (
+        "10/s",
+        "100/m burst 20",
+        "5/s per tenant",
+        "1/ms",
+        "3/h burst 2 per tenant",
+        "7/d",
+    ):
         (limit,) = register(send, rate_limit=words).spec.recovery.limits
         assert str(limit) == words
     made = register(send, at_once=(4, "1 per tenant"), rate_limit="2/s").spec.recovery.limits
@@ -249,7 +287,10 @@ def test_e6_limits_are_read_in_the_words_in_which_they_are_declared() -> None:
 
 @pytest.mark.parametrize(
     "traits",
-    [{"rate_limit": bad} for bad in ("10", "0/s", "10/w", "10/s burst 0", 10, None, "10/s per user")]
+    [
+        {"rate_limit": bad}
+        for bad in ("10", "0/s", "10/w", "10/s burst 0", 10, None, "10/s per user")
+    ]
     + [{"at_once": bad} for bad in (0, -1, True, "four", None, 2.5)],
 )
 def test_e6_a_limit_that_cannot_be_read_is_a_declaration_error(traits: dict[str, Any]) -> None:
@@ -279,6 +320,8 @@ def test_e6_an_effect_key_names_parameters() -> None:
         ({"effect_key": "pay:{invoice}", "repeats": True}, "repeats and effect_key contradict"),
     ],
 )
-def test_e6_an_effect_key_that_cannot_hold_is_a_declaration_error(traits: dict[str, Any], words: str) -> None:
+def test_e6_an_effect_key_that_cannot_hold_is_a_declaration_error(
+    traits: dict[str, Any], words: str
+) -> None:
     with pytest.raises(DeclarationError, match=re.escape(words)):
         register(pay, **traits)

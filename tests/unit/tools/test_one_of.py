@@ -1,4 +1,6 @@
-"""`@tool(one_of_parameters=...)`: of each group of parameters a call gives one, as all who read it know."""
+"""`@tool(one_of_parameters=...)`: of each group of parameters a call gives one, as all who read it
+know.
+"""
 
 import json
 
@@ -24,11 +26,15 @@ def declared() -> Tool:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "fits"), [("{}", False), ('{"include_content": true}', False), ('{"slug": "about"}', True)]
+    ("arguments", "fits"),
+    [("{}", False), ('{"include_content": true}', False), ('{"slug": "about"}', True)],
 )
 def test_the_schema_and_the_call_hold_the_same_rule(arguments: str, fits: bool) -> None:
     found = declared()
-    assert jsonschema.Draft202012Validator(found.spec.parameters).is_valid(json.loads(arguments)) is fits
+    assert (
+        jsonschema.Draft202012Validator(found.spec.parameters).is_valid(json.loads(arguments))
+        is fits
+    )
     if fits:
         assert found.parse(arguments)["slug"] == "about"
     else:
@@ -49,13 +55,17 @@ def test_models_read_it_in_words_since_providers_refuse_rules_about_the_whole() 
     assert shown["description"] == "Get a page. (needs slug or id)"
     assert "allOf" not in shown["parameters"]
     assert "allOf" not in tool_forms.call_schema([spec])["properties"]["arguments"]
-    assert tool_forms.described(spec) == "- getPage(slug, id, include_content): Get a page. [needs slug or id]"
+    assert (
+        tool_forms.described(spec)
+        == "- getPage(slug, id, include_content): Get a page. [needs slug or id]"
+    )
 
 
 @pytest.mark.parametrize("groups", [(("slug", "name"),), ("slug", "id"), (("slug",),)])
 def test_a_group_that_names_no_parameters_is_refused(groups: tuple[tuple[str, ...], ...]) -> None:
     with pytest.raises(
-        DeclarationError, match=r"find_page.*one_of_parameters=.*give groups of its parameters \(slug, id\)"
+        DeclarationError,
+        match=r"find_page.*one_of_parameters=.*give groups of its parameters \(slug, id\)",
     ):
 
         @tool(one_of_parameters=groups)
@@ -64,7 +74,8 @@ def test_a_group_that_names_no_parameters_is_refused(groups: tuple[tuple[str, ..
 
 def test_a_group_with_a_parameter_that_every_call_gives_is_refused() -> None:
     with pytest.raises(
-        DeclarationError, match=r"find_page.*one_of_parameters=.*every call gives slug: give it a default"
+        DeclarationError,
+        match=r"find_page.*one_of_parameters=.*every call gives slug: give it a default",
     ):
 
         @tool(one_of_parameters=(("slug", "id"),))

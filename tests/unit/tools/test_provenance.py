@@ -1,5 +1,6 @@
-"""FromResult anywhere in a declaration (CONTRACT A, C6): each mark guards the place at which a model writes its value,
-or is refused. For each shape that is accepted a made-up id at the place is found by the core, and a known one passes.
+"""FromResult anywhere in a declaration (CONTRACT A, C6): each mark guards the place at which a
+model writes its value, or is refused. For each shape that is accepted a made-up id at the place is
+found by the core, and a known one passes.
 """
 
 import json
@@ -139,7 +140,12 @@ SHAPES: list[tuple[Any, dict[str, str], Any, Any]] = [
     (list[Letter], {"x[].to": ""}, [U1, U1], [U1, U6]),
     (Renamed, {"x.recipientId": ""}, {"recipientId": "u1"}, {"recipientId": "u666"}),
     (Copied, {"x.to": "", "x.copies[]": "", "x.answer_to.to": ""}, U1, {**U1, "answer_to": U6}),
-    (Annotated[Memo | Post, Field(discriminator="kind")], {"x.to": ""}, {"kind": "memo"}, {"kind": "post", **U6}),
+    (
+        Annotated[Memo | Post, Field(discriminator="kind")],
+        {"x.to": ""},
+        {"kind": "memo"},
+        {"kind": "post", **U6},
+    ),
     (Box[Id], {"x.inside": ""}, {"inside": "u1"}, {"inside": "u666"}),
     (Parcel, {"x.to": ""}, U1, U6),
     (Card, {"x.to": ""}, U1, U6),
@@ -155,15 +161,21 @@ SHAPES: list[tuple[Any, dict[str, str], Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "places", "known", "made_up"), SHAPES, ids=lambda one: str(one)[:60])
+@pytest.mark.parametrize(
+    ("annotation", "places", "known", "made_up"), SHAPES, ids=lambda one: str(one)[:60]
+)
 def test_c6_a_mark_guards_its_value_wherever_it_stands(
     annotation: Any, places: dict[str, str], known: Any, made_up: Any
 ) -> None:
     spec = declared(annotation).spec
-    assert spec.provenance == {place: (origin,) if origin else FOUND.origins for place, origin in places.items()}
+    assert spec.provenance == {
+        place: (origin,) if origin else FOUND.origins for place, origin in places.items()
+    }
     assert "x-from-result" not in json.dumps(spec.parameters)
     data = '{"contact_id": "u1"}'
-    seen = {"c.a.1": Action("c.a.1", 0, 1, "lookup", "{}", ActionStatus.DONE, outcome=OK, data=data)}
+    seen = {
+        "c.a.1": Action("c.a.1", 0, 1, "lookup", "{}", ActionStatus.DONE, outcome=OK, data=data)
+    }
     for value, fault in ((known, False), (made_up, True)):
         assert value is None or not argument_faults(spec, {"x": value})
         assert (place_made_up(Known(receipts=seen), spec, {"x": value}) is not None) == fault
@@ -221,7 +233,9 @@ class Mail(BaseModel):
 
 def test_c13_marks_are_read_by_their_places_and_shown_to_no_model() -> None:
     @tool
-    def plan(event: Event, place: Annotated[str, Target], key: Annotated[str, NotTarget]) -> list[Mail]:
+    def plan(
+        event: Event, place: Annotated[str, Target], key: Annotated[str, NotTarget]
+    ) -> list[Mail]:
         raise NotImplementedError
 
     planned = declared_as(plan)
@@ -241,7 +255,10 @@ def test_c13_a_result_that_is_an_object_or_a_text_has_its_foreign_places_too() -
     def subject() -> Annotated[str, Foreign]:
         raise NotImplementedError
 
-    assert (declared_as(read).spec.foreign, declared_as(subject).spec.foreign) == (("sender",), ("value",))
+    assert (declared_as(read).spec.foreign, declared_as(subject).spec.foreign) == (
+        ("sender",),
+        ("value",),
+    )
 
 
 def test_c13_a_target_is_also_what_a_confirmation_names() -> None:

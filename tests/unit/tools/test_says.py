@@ -47,7 +47,10 @@ def test_a_field_of_any_form_of_the_result_will_do() -> None:
 @pytest.mark.parametrize(
     ("says", "why"),
     [
-        ("To {nobody}", r"\{nobody\} is neither a parameter nor a field .* there are: content, name, again"),
+        (
+            "To {nobody}",
+            r"\{nobody\} is neither a parameter nor a field .* there are: content, name, again",
+        ),
         ("To {ctx}", "neither a parameter nor a field"),
         ("To {name.first}", "neither a parameter nor a field"),
         ("To {name:>10}", "Name it alone, without a path or a format"),

@@ -23,10 +23,17 @@ def test_e7_an_undo_is_a_hidden_tool_of_the_same_queue() -> None:
     assert tool.undo is not None
     assert tool.undo.takes == {"result", "ctx"}
     spec, inputs = undo_spec(tool.spec), undo_inputs(tool.undo)
-    assert (spec.name, spec.undoes, spec.queue, spec.timeout) == ("plant~undo", "plant", "garden", 5.0)
+    assert (spec.name, spec.undoes, spec.queue, spec.timeout) == (
+        "plant~undo",
+        "plant",
+        "garden",
+        5.0,
+    )
     assert (spec.internal, spec.repeatable, tool.spec.undoes) == (True, False, "")
     assert inputs.context == "ctx"
-    assert inputs.model.model_validate_json('{"action_id": "c.s.1"}').model_dump() == {"action_id": "c.s.1"}
+    assert inputs.model.model_validate_json('{"action_id": "c.s.1"}').model_dump() == {
+        "action_id": "c.s.1"
+    }
 
 
 def test_e7_an_undo_need_not_take_the_context() -> None:

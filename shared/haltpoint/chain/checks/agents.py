@@ -1,7 +1,8 @@
-"""Agents as a chain sees them (CONTRACT I): how one works on a task, and how it hands it on to others.
+"""Agents as a chain sees them (CONTRACT I): how one works on a task, and how it hands it on to
+others.
 
-To hand a task on changes nothing by itself: the calls of the chain that carries it out do, and each is judged there.
-So nothing about such a call needs a yes.
+To hand a task on changes nothing by itself: the calls of the chain that carries it out do, and each
+is judged there. So nothing about such a call needs a yes.
 """
 
 import re
@@ -25,7 +26,15 @@ from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Rule, Strategy, Supervisor
-from haltpoint.contracts.work.tasks import MOST_CHAINS, Assignment, Budget, Handed, Limits, Mode, Task
+from haltpoint.contracts.work.tasks import (
+    MOST_CHAINS,
+    Assignment,
+    Budget,
+    Handed,
+    Limits,
+    Mode,
+    Task,
+)
 from haltpoint.contracts.work.thoughts import Proposal
 
 MOST_DEEP: Final = 4
@@ -37,7 +46,10 @@ LONGEST_TASK: Final = 8000
 _STRICTNESS: Final = tuple(Mode)
 _TASK: Final = {"type": "string", "maxLength": LONGEST_TASK, "description": "what it is to do"}
 _DECISION: Final = {
-    "task": {**_TASK, "description": "what it is to do, with all that you found out; without it your goal"},
+    "task": {
+        **_TASK,
+        "description": "what it is to do, with all that you found out; without it your goal",
+    },
     "reasoning": {"type": "string", "maxLength": 2000, "description": "why, in one sentence"},
     "confidence": {"type": "number", "minimum": 0, "maximum": 1, "description": "how sure you are"},
 }
@@ -45,8 +57,9 @@ _DECISION: Final = {
 
 
 def assigned_to(task: Task, agents: Agents) -> Task:
-    """The task as the agent that it names works on it, with what this one says of mode, style, limits and tools. A name
-    that is not in the file changes nothing here: the chain fails when it begins.
+    """The task as the agent that it names works on it, with what this one says of mode, style,
+    limits and tools. A name that is not in the file changes nothing here: the chain fails when it
+    begins.
     """
     limits = Limits(task.mode, task.style, task.strikes, task.max_turns)
     assigned = replace(task.handed.assigned or Assignment(), limits=limits)
@@ -66,8 +79,8 @@ def is_left_open(chain: Chain) -> bool:
 
 
 def who_routes(chain: Chain, agents: Agents) -> str | None:
-    """The supervisor, when there is one and the task leaves open who works on it. A model has nothing to decide where a
-    literal plan says all.
+    """The supervisor, when there is one and the task leaves open who works on it. A model has
+    nothing to decide where a literal plan says all.
     """
     supervisor = agents.supervisor
     if supervisor is None or not is_left_open(chain):
@@ -88,12 +101,18 @@ def least(*limits: Any) -> Any:
 
 def narrower(one: Budget, other: Budget) -> Budget:
     """A budget that keeps to both."""
-    return Budget(**{name: least(getattr(one, name), getattr(other, name)) for name in Budget.__struct_fields__})
+    return Budget(
+        **{
+            name: least(getattr(one, name), getattr(other, name))
+            for name in Budget.__struct_fields__
+        }
+    )
 
 
 def with_agents(tools: dict[str, ToolSpec], agents: Agents, task: Task) -> dict[str, ToolSpec]:
-    """The tools, and how this task's agent hands it on; the same object where it may not. Models do that by `route`
-    alone, and a literal plan names agents as tools: there a tool wins over an agent of its name.
+    """The tools, and how this task's agent hands it on; the same object where it may not. Models do
+    that by `route` alone, and a literal plan names agents as tools: there a tool wins over an agent
+    of its name.
     """
     own = agents.named(task.agent)
     if own is None or not own.agents:
@@ -104,7 +123,10 @@ def with_agents(tools: dict[str, ToolSpec], agents: Agents, task: Task) -> dict[
     if task.plan is None:
         return {**tools, ROUTE: _route(targets, set().union(*inside.values()), tools)}
     properties = {"task": _TASK}
-    specs = [_handing_on(agent.name, agent.description, properties, inside[agent.name], tools) for agent in targets]
+    specs = [
+        _handing_on(agent.name, agent.description, properties, inside[agent.name], tools)
+        for agent in targets
+    ]
     return {**{spec.name: spec for spec in specs}, **tools}
 
 
@@ -134,15 +156,24 @@ def _told(agent: Agent) -> str:
     return f"{agent.name}: {words} (good at: {', '.join(agent.skills)})"
 
 
-def _handing_on(name: str, description: str, properties: dict[str, Any], inside: set[str], tools: Tools) -> ToolSpec:
-    """A tool whose calls are chains of agents. It is read-only when all is that these may call. The first of its
-    parameters is required.
+def _handing_on(
+    name: str, description: str, properties: dict[str, Any], inside: set[str], tools: Tools
+) -> ToolSpec:
+    """A tool whose calls are chains of agents. It is read-only when all is that these may call. The
+    first of its parameters is required.
     """
     required = [next(iter(properties))]
     acts = any(with_effects(tools[tool]) for tool in inside)
-    parameters = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
     spec = ToolSpec(name=name, kind=ToolKind.AGENT, description=description, parameters=parameters)
-    return replace(spec, read_only=not acts, idempotent=True, queue="", inside=tuple(sorted(inside)))
+    return replace(
+        spec, read_only=not acts, idempotent=True, queue="", inside=tuple(sorted(inside))
+    )
 
 
 def targets_of(spec: ToolSpec) -> tuple[str, ...]:
@@ -154,7 +185,10 @@ def hand_on_fault(work: Work, name: str) -> str | None:
     """Why a task may not be handed on to an agent, in any mode; None when it may."""
     assigned = work.task.handed.assigned
     if levels_of(work.id) + 1 >= MOST_DEEP:
-        return f"{name} cannot take it: a task is handed on {MOST_DEEP - 1} times at most. Continue without it."
+        return (
+            f"{name} cannot take it: a task is handed on {MOST_DEEP - 1} times at "
+            "most. Continue without it."
+        )
     if assigned is None or assigned.chains - work.below.spent.chains < 1:
         why = f"of the {MOST_CHAINS} chains of a task none is left for this agent"
         return f"{name} cannot take it: {why}. Continue without it."
@@ -165,7 +199,9 @@ def hand_on_fault(work: Work, name: str) -> str | None:
 
 
 def router(work: Work) -> Supervisor | None:
-    """What the file says of the supervisor, where its model routes the task; None: no model does that here."""
+    """What the file says of the supervisor, where its model routes the task; None: no model does
+    that here.
+    """
     if work.task.agent != SUPERVISOR or work.origin is not PlanOrigin.REACT:
         return None
     return work.world.agents.supervisor
@@ -183,7 +219,9 @@ def undecided(work: Work) -> bool:
 
 
 def ends_routing(work: Work) -> bool:
-    """Whether a supervisor's model has made its last decision: with the results of that the answer is due."""
+    """Whether a supervisor's model has made its last decision: with the results of that the answer
+    is due.
+    """
     supervisor = router(work)
     return supervisor is not None and work.below.decisions >= supervisor.max_iterations
 
@@ -194,8 +232,8 @@ def route_in(proposal: Proposal) -> ProposedCall | None:
 
 
 def did_not_route(work: Work, proposal: Proposal) -> bool:
-    """Whether a supervisor's model has used up its rounds, and its reply is neither a decision nor, once an agent has
-    ended, an answer.
+    """Whether a supervisor's model has used up its rounds, and its reply is neither a decision nor,
+    once an agent has ended, an answer.
     """
     if not must_route(work) or route_in(proposal) is not None:
         return False
@@ -212,8 +250,8 @@ Counts = Mapping[str, int]
 
 @value
 class Choice:
-    """Whom a strategy finds (None: the agent without a name), why, and how sure that is, from 0 to 1. `rule` is the id
-    of the one that fits.
+    """Whom a strategy finds (None: the agent without a name), why, and how sure that is, from 0 to
+    1. `rule` is the id of the one that fits.
     """
 
     agent: str | None
@@ -223,7 +261,9 @@ class Choice:
 
 
 def routes_by(task: Task, agents: Agents) -> Strategy | None:
-    """By which strategy a task is to be routed; None: it has an agent, or a model decides in a step."""
+    """By which strategy a task is to be routed; None: it has an agent, or a model decides in a
+    step.
+    """
     supervisor = agents.supervisor
     if task.agent != SUPERVISOR or supervisor is None:
         return None
@@ -259,8 +299,8 @@ def in_turn(_task: Task, agents: Agents, _counts: Counts, n: int) -> Choice:
 
 
 def by_load(_task: Task, agents: Agents, counts: Counts, n: int) -> Choice:
-    """The agent with the fewest open chains; those with equally many take turns, so that tasks which come together
-    do not all go to one.
+    """The agent with the fewest open chains; those with equally many take turns, so that tasks
+    which come together do not all go to one.
     """
     names = [agent.name for agent in agents.choices]
     first = (n - 1) % len(names)
@@ -280,7 +320,9 @@ BY_STRATEGY: Final[Mapping[Strategy, Callable[[Task, Agents, Counts, int], Choic
 
 
 def by_function(reply: ActionProposed | ThoughtFailed, agents: Agents) -> Choice:
-    """The agent that the function names; the fallback where it fails, or names none that there is."""
+    """The agent that the function names; the fallback where it fails, or names none that there
+    is.
+    """
     if isinstance(reply, ThoughtFailed):
         return fallback(agents, f"the function failed ({reply.data.code}: {reply.data.message})")
     arguments = [call.arguments for call in reply.data.proposal.calls]
@@ -288,7 +330,9 @@ def by_function(reply: ActionProposed | ThoughtFailed, agents: Agents) -> Choice
     name, names = chosen.get("target_agent"), [agent.name for agent in agents.choices]
     if name in names:
         return Choice(name, chosen.get("reasoning", ""), chosen.get("confidence", 0.0))
-    return fallback(agents, f"the function names {name or 'no agent'}; there are: {', '.join(names)}")
+    return fallback(
+        agents, f"the function names {name or 'no agent'}; there are: {', '.join(names)}"
+    )
 
 
 def fallback(agents: Agents, why: str) -> Choice:

@@ -1,12 +1,14 @@
-"""The answer of a chain (CONTRACT F1): the model's words, and beside them what was done and what was not.
+"""The answer of a chain (CONTRACT F1): the model's words, and beside them what was done and what
+was not.
 
-One function, which the core calls when a chain ends, and views while it runs. A deed is one successful receipt with an
-effect; of a skill or an agent, the deeds of the chain that carried it out, as its report brings them. Words say nothing
-here: no line without such a receipt, and no such receipt without a line.
+One function, which the core calls when a chain ends, and views while it runs. A deed is one
+successful receipt with an effect; of a skill or an agent, the deeds of the chain that carried it
+out, as its report brings them. Words say nothing here: no line without such a receipt, and no such
+receipt without a line.
 
-The words of a deed are the author's (`says`), else the tool's name and its arguments. A value can neither break a line
-nor forge one: it is quoted, has no quotation mark, line break or backtick of its own, secrets are starred, and what is
-invisible is spelt out.
+The words of a deed are the author's (`says`), else the tool's name and its arguments. A value can
+neither break a line nor forge one: it is quoted, has no quotation mark, line break or backtick of
+its own, secrets are starred, and what is invisible is spelt out.
 """
 
 import re
@@ -39,7 +41,9 @@ SpecOf = Callable[[str], ToolSpec]
 
 @value
 class Missed:
-    """What was not done: its line, when that was clear (ms), and the arguments of the call (JSON text; "": unknown)."""
+    """What was not done: its line, when that was clear (ms), and the arguments of the call (JSON
+    text; "": unknown).
+    """
 
     line: NotDone
     at: int
@@ -61,7 +65,9 @@ def answer(
     spec_of: SpecOf,
     phrases: Phrases,
 ) -> FinalAnswer:
-    """The answer of a chain with these actions. `due` is what it promised and never called, or left out."""
+    """The answer of a chain with these actions. `due` is what it promised and never called, or left
+    out.
+    """
     deeds: list[Deed] = []
     missed: list[Missed] = []
     for action in actions:
@@ -81,10 +87,19 @@ def for_above(lines: Iterable[NotDone], spec_of: SpecOf) -> tuple[NotDone, ...]:
     return tuple(line for line in lines if any(with_effects(spec_of(name)) for name in line.tools))
 
 
-def not_done(spec: ToolSpec, arguments: str, why: WhyNot, message: str, action_id: str | None = None) -> NotDone:
+def not_done(
+    spec: ToolSpec, arguments: str, why: WhyNot, message: str, action_id: str | None = None
+) -> NotDone:
     """The line of a call that did nothing."""
     words = deed_words(spec, arguments)
-    return NotDone(action_id=action_id, tool=spec.name, says=words.says, target=words.target, why=why, message=message)
+    return NotDone(
+        action_id=action_id,
+        tool=spec.name,
+        says=words.says,
+        target=words.target,
+        why=why,
+        message=message,
+    )
 
 
 def ended_at(action: Action) -> int:
@@ -126,11 +141,17 @@ def _missed(action: Action, spec: ToolSpec, phrases: Phrases) -> list[Missed]:
 
 
 def _reason(action: Action, spec: ToolSpec, phrases: Phrases) -> tuple[WhyNot, str]:
-    """Why an action of a chain that is over has done nothing. With a deed it may have: a hook kept its result."""
+    """Why an action of a chain that is over has done nothing. With a deed it may have: a hook kept
+    its result.
+    """
     may_act = with_effects(spec) and not action.child
     fault = action.error
     if action.outcome is None:
-        return (WhyNot.IN_DOUBT, phrases.may_have_happened) if may_act else (WhyNot.FAILED, phrases.stopped)
+        return (
+            (WhyNot.IN_DOUBT, phrases.may_have_happened)
+            if may_act
+            else (WhyNot.FAILED, phrases.stopped)
+        )
     if fault is None:
         return WhyNot.NEVER_EXECUTED, phrases.not_approved
     is_unknown = fault.error_type in MAY_HAVE_ACTED and not fault.no_effect
@@ -140,8 +161,9 @@ def _reason(action: Action, spec: ToolSpec, phrases: Phrases) -> tuple[WhyNot, s
 
 
 def _is_made_good(missed: Missed, actions: Iterable[Action], deeds: Iterable[Deed]) -> bool:
-    """Whether a later call of the tool made it good: with the same target, or where it has none, the same arguments,
-    as far as these are known. A tool that only reads has brought something by any later success.
+    """Whether a later call of the tool made it good: with the same target, or where it has none,
+    the same arguments, as far as these are known. A tool that only reads has brought something by
+    any later success.
     """
     line = missed.line
     if line.why in _ALWAYS_TOLD:
@@ -164,8 +186,8 @@ def _is_made_good(missed: Missed, actions: Iterable[Action], deeds: Iterable[Dee
 
 
 def deed_of(spec: ToolSpec, arguments: str, data: str) -> DeedWords | None:
-    """What a successful call did; None when it had no effect, or when other calls had it: those inside of a skill.
-    `arguments` (those that ran) and `data` are JSON text.
+    """What a successful call did; None when it had no effect, or when other calls had it: those
+    inside of a skill. `arguments` (those that ran) and `data` are JSON text.
     """
     if spec.read_only or spec.plan is not None or spec.name == ASK_HUMAN:
         return None

@@ -1,7 +1,9 @@
-"""What the goal asks of tools and says against them (CONTRACT C12): read once, merged, and asked of each call.
+"""What the goal asks of tools and says against them (CONTRACT C12): read once, merged, and asked of
+each call.
 
-Nothing here understands words. A model has read the goal in a strict form, a pattern has found an expression, or the
-submitter has said it. Of several entries about one tool the stricter counts. A literal plan has no bounds.
+Nothing here understands words. A model has read the goal in a strict form, a pattern has found an
+expression, or the submitter has said it. Of several entries about one tool the stricter counts. A
+literal plan has no bounds.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -49,7 +51,9 @@ def served(tools: Mapping[str, ToolSpec], task: Task) -> list[str]:
 
 
 def nameable(tools: Mapping[str, ToolSpec], task: Task) -> list[str]:
-    """The tools that a model's reading of the goal may name: with effects, open to it or inside of its agents."""
+    """The tools that a model's reading of the goal may name: with effects, open to it or inside of
+    its agents.
+    """
     return sorted(name for name in served(tools, task) if with_effects(tools[name]))
 
 
@@ -65,8 +69,9 @@ def is_to_be_read(task: Task) -> bool:
 
 
 def merged(work: Work, reading: Bounds | None) -> ChainBounds:
-    """What holds in this chain: of the submitter, of patterns, and of the model's reading where these leave a list.
-    What a model has read as forbidden is asked about where another requires it; a forbidden tool is not due.
+    """What holds in this chain: of the submitter, of patterns, and of the model's reading where
+    these leave a list. What a model has read as forbidden is asked about where another requires it;
+    a forbidden tool is not due.
     """
     given = work.task.bounds or Bounds()
     read = _said(_usable(work, reading or Bounds(), given), SaidBy.GOAL)
@@ -74,7 +79,9 @@ def merged(work: Work, reading: Bounds | None) -> ChainBounds:
     wanted = tools_of(others.required_tools)
     softened = tuple(bound for bound in read.forbidden if not wanted.isdisjoint(bound.tools))
     forbidden = tuple(bound for bound in read.forbidden if bound not in softened)
-    whole = _joined(others, replace(read, ask_before=(*read.ask_before, *softened), forbidden=forbidden))
+    whole = _joined(
+        others, replace(read, ask_before=(*read.ask_before, *softened), forbidden=forbidden)
+    )
     barred = tools_of(whole.forbidden)
     due = tuple(bound for bound in whole.required_tools if not barred.issuperset(bound.tools))
     return replace(whole, required_tools=due)
@@ -157,7 +164,9 @@ def goal_alone(work: Work) -> str:
 
 
 def users_goal(work: Work) -> str:
-    """The user's goal, whatever an agent has made of it, with what persons said in the chain itself."""
+    """The user's goal, whatever an agent has made of it, with what persons said in the chain
+    itself.
+    """
     return "\n".join((goal_alone(work), *work.planning.answers))
 
 
@@ -169,7 +178,9 @@ def forbidden(call: CheckedCall) -> Verdict:
     bound = _about(call, "forbidden")
     if bound is None:
         return GO
-    return refuse(call, f"{call.spec.name} may not be called: {whose(bound)} forbids it. Continue without it.")
+    return refuse(
+        call, f"{call.spec.name} may not be called: {whose(bound)} forbids it. Continue without it."
+    )
 
 
 def ask_before(call: CheckedCall) -> Verdict:
@@ -191,7 +202,9 @@ def condition(call: CheckedCall) -> Verdict:
 
 
 def unasked(call: CheckedCall) -> Verdict:
-    """An effect that nothing asks for: the policy says what happens then. A literal plan has no bounds."""
+    """An effect that nothing asks for: the policy says what happens then. A literal plan has no
+    bounds.
+    """
     work, tool = call.work, call.spec.name
     if work.bounds is None or _is_named(work, work.bounds, tool) or _is_granted(call):
         return GO
@@ -199,18 +212,26 @@ def unasked(call: CheckedCall) -> Verdict:
         case Treatment.ALLOW:
             return GO
         case Treatment.REFUSE:
-            return refuse(call, f"{tool} may not be called: nothing in the goal asks for it. Continue without it.")
+            return refuse(
+                call,
+                f"{tool} may not be called: nothing in the goal asks for it. Continue without it.",
+            )
         case _:
             return ask(ReasonKind.UNASKED, f"Nothing in the goal asks for {tool}.")
 
 
 def pressed(call: CheckedCall) -> Verdict:
-    """An effect that the runtime has corrected the model about since a person last spoke, who may have said no."""
+    """An effect that the runtime has corrected the model about since a person last spoke, who may
+    have said no.
+    """
     work = call.work
     was_corrected = work.run[call.index].corrected
     if work.people.heard is Heard.NOTHING or not was_corrected:
         return GO
-    words = "A person has answered, and the model was corrected since: it may call this against their words."
+    words = (
+        "A person has answered, and the model was corrected since: it may call this "
+        "against their words."
+    )
     return ask(ReasonKind.PRESSED, words)
 
 
@@ -221,7 +242,9 @@ def whose(bound: Bound) -> str:
 
 
 def _holding(call: CheckedCall, name: str) -> Entries:
-    """The entries of a list that hold in the mode of the call: what a model has read holds in strict alone."""
+    """The entries of a list that hold in the mode of the call: what a model has read holds in
+    strict alone.
+    """
     bounds: Entries = getattr(call.work.bounds or NO_BOUNDS, name)
     if call.mode is Mode.STRICT:
         return bounds
@@ -229,8 +252,8 @@ def _holding(call: CheckedCall, name: str) -> Entries:
 
 
 def _about(call: CheckedCall, name: str) -> Bound | None:
-    """The first that holds and is about the tool, or about one that it calls as a skill. Where an agent is called, each
-    call is asked about in the agent's own chain.
+    """The first that holds and is about the tool, or about one that it calls as a skill. Where an
+    agent is called, each call is asked about in the agent's own chain.
     """
     spec, bounds = call.spec, _holding(call, name)
     if spec.kind is ToolKind.AGENT or not bounds:
@@ -244,8 +267,8 @@ def _about(call: CheckedCall, name: str) -> Bound | None:
 def _is_named(work: Work, bounds: ChainBounds, tool: str) -> bool:
     """Whether the goal, a pattern, the submitter or the plan names a tool.
 
-    A plan counts that was drawn up from the user's goal alone: one whose prompt held earlier answers, or
-    another agent's words, may have its tools from there.
+    A plan counts that was drawn up from the user's goal alone: one whose prompt held earlier
+    answers, or another agent's words, may have its tools from there.
     """
     named = tools_of((*bounds.required_tools, *bounds.optional_tools, *bounds.ask_before))
     if not work.task.handed.earlier and work.task.asked is None:
@@ -264,7 +287,9 @@ _LONGEST: Final = 200  # characters of the words that a bound quotes
 
 
 def found_in(text: str, expression: str) -> str | None:
-    """The first words that an expression finds in a text on one line, cut; None: it finds nothing."""
+    """The first words that an expression finds in a text on one line, cut; None: it finds
+    nothing.
+    """
     line = " ".join(text.split())
     words = [str(fit[0]) for fit in islice(fits(expression, line), 1)]
     return words[0][:_LONGEST] if words else None
@@ -279,7 +304,11 @@ def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
 
 
 def bounds_of(
-    patterns: Iterable[Pattern], goal: str, session: str, served: Collection[str], off: Collection[str]
+    patterns: Iterable[Pattern],
+    goal: str,
+    session: str,
+    served: Collection[str],
+    off: Collection[str],
 ) -> Iterator[tuple[Does, Bound]]:
     """What the patterns that are on find. One whose tools nobody serves says nothing."""
     for pattern in patterns:
@@ -287,11 +316,16 @@ def bounds_of(
         words = _words(pattern, goal, session) if is_on else None
         tools = fitting(pattern.tools, served) if pattern.tools else (EVERY,)
         if words is not None and tools:
-            yield pattern.does, Bound(by=SaidBy.PATTERN, tools=tools, words=words, pattern=pattern.id)
+            yield (
+                pattern.does,
+                Bound(by=SaidBy.PATTERN, tools=tools, words=words, pattern=pattern.id),
+            )
 
 
 def _words(pattern: Pattern, goal: str, session: str) -> str | None:
-    """What a pattern finds, quoted, with its reason; where it looks at the session, too, both are found."""
+    """What a pattern finds, quoted, with its reason; where it looks at the session, too, both are
+    found.
+    """
     in_session = found_in(session, pattern.session) if pattern.session else ""
     in_goal = found_in(goal, pattern.pattern) if pattern.pattern else in_session
     if in_session is None or in_goal is None:

@@ -1,8 +1,9 @@
-"""The built-in tools, which the core itself carries out: askHuman (CONTRACT I4, B5) and end_step (C11).
+"""The built-in tools, which the core itself carries out: askHuman (CONTRACT I4, B5) and end_step
+(C11).
 
-askHuman asks a person in words. Its options are words, never ids: what a model wrote is no origin of a value (C6), what
-a person typed is. It is not counted among the tools that only read, so that a weak model does not ask instead of
-working.
+askHuman asks a person in words. Its options are words, never ids: what a model wrote is no origin
+of a value (C6), what a person typed is. It is not counted among the tools that only read, so that a
+weak model does not ask instead of working.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,11 @@ HUMAN_SPEC: Final = ToolSpec(
             },
             "schema": {"type": "object", "description": "a JSON Schema, when the answer is a form"},
             "priority": {"type": "string", "enum": ["low", "normal", "high"]},
-            "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "seconds until the question expires"},
+            "timeout": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "description": "seconds until the question expires",
+            },
         },
         "required": ["question"],
         "additionalProperties": False,
@@ -48,13 +53,19 @@ NOT_NEEDED: Final = "not_needed"
 END_SPEC: Final = ToolSpec(
     name=END_STEP,
     description=(
-        "End the current step without what it was to do: it is impossible, or the results show that it is not needed."
+        "End the current step without what it was to do: it is impossible, or the "
+        "results show that it is not needed."
     ),
     parameters={
         "type": "object",
         "properties": {
             "outcome": {"type": "string", "enum": [IMPOSSIBLE, NOT_NEEDED]},
-            "reason": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "why, for the user"},
+            "reason": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 2000,
+                "description": "why, for the user",
+            },
         },
         "required": ["outcome", "reason"],
         "additionalProperties": False,
@@ -77,7 +88,9 @@ def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
 
 
 def call_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
-    """What is wrong with the arguments of a call of any tool; of a question also with the form that it asks for."""
+    """What is wrong with the arguments of a call of any tool; of a question also with the form that
+    it asks for.
+    """
     faults = argument_faults(spec, arguments, unknown)
     if faults or spec.name != ASK_HUMAN or "schema" not in arguments:
         return faults

@@ -18,8 +18,9 @@ from haltpoint.contracts.work.thoughts import Correction, Violation
 
 @dataclass(eq=False)
 class CheckedCall:
-    """A call of a step, which its judges look at. What they need is worked out when it is asked for, and once: it is of
-    the moment, and made anew when an action has been added to the chain. `held_to` replaces the step's mode.
+    """A call of a step, which its judges look at. What they need is worked out when it is asked
+    for, and once: it is of the moment, and made anew when an action has been added to the chain.
+    `held_to` replaces the step's mode.
     """
 
     work: Work
@@ -73,7 +74,9 @@ Verdict = Go | Refuse | AskFirst
 GO: Final = Go()
 
 
-def refuse(call: CheckedCall, words: str, violation: Violation = Violation.NOT_ALLOWED, form: str = "") -> Refuse:
+def refuse(
+    call: CheckedCall, words: str, violation: Violation = Violation.NOT_ALLOWED, form: str = ""
+) -> Refuse:
     """The verdict that ends a call, in words for the model."""
     return Refuse(Correction(violation=violation, tool=call.spec.name, message=words, form=form))
 

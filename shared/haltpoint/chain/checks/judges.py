@@ -1,7 +1,8 @@
 """May this call run? One table of judges, one verdict (CONTRACT C6).
 
-Each call meets the judges when it is released, once. The first that refuses ends it; all that want a person to decide
-are put on one card. A judge is a function of a call; what it knows is the chain as it is at this moment.
+Each call meets the judges when it is released, once. The first that refuses ends it; all that want
+a person to decide are put on one card. A judge is a function of a call; what it knows is the chain
+as it is at this moment.
 """
 
 from collections.abc import Callable
@@ -37,8 +38,8 @@ STRICT: Final = frozenset((Mode.STRICT,))
 
 
 class Judge(NamedTuple):
-    """One row: who judges, in which modes, and calls of which tools; whether also a call of a submitter's literal plan,
-    whose form was checked with its plan.
+    """One row: who judges, in which modes, and calls of which tools; whether also a call of a
+    submitter's literal plan, whose form was checked with its plan.
     """
 
     verdict_on: Callable[[CheckedCall], Verdict]
@@ -48,8 +49,9 @@ class Judge(NamedTuple):
 
 
 def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
-    """A call that a model proposes, without `confirmed`; nothing is known yet of its tool and its arguments. These are
-    read by the schema, and each value with an origin has the spelling of that origin (C9).
+    """A call that a model proposes, without `confirmed`; nothing is known yet of its tool and its
+    arguments. These are read by the schema, and each value with an origin has the spelling of that
+    origin (C9).
     """
     spec = work.world.spec(call.tool)
     arguments = read_arguments(spec, without_confirmed(spec, call.arguments))
@@ -78,7 +80,10 @@ def _allowed(call: CheckedCall) -> Verdict:
         return refuse(call, unknown(spec.name, tools), Violation.UNKNOWN_TOOL)
     if not may_call(step, spec, call.mode, work.task):
         names = listed(callable_tools(step, tools, call.mode, work.task))
-        words = f"{spec.name} may not be called in step {step.id!r}. Tools that may be called here: {names}."
+        words = (
+            f"{spec.name} may not be called in step {step.id!r}. Tools that may be "
+            f"called here: {names}."
+        )
         return refuse(call, words)
     fault = hand_on_fault(work, spec.name) if spec.kind is ToolKind.AGENT else None
     return GO if fault is None else refuse(call, fault)

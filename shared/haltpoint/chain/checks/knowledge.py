@@ -1,8 +1,10 @@
-"""What a chain knows: the user's own words, what persons gave, the task's context, and receipts (C13).
+"""What a chain knows: the user's own words, what persons gave, the task's context, and receipts
+(C13).
 
-A value is known when the words hold it as a word or phrase, or when it is the whole of a text or number
-in one of the others, at a field that no stranger writes and that is no echo of the call which brought it.
-Receipts that a chain knows are made known to those below it and to the one above (I1).
+A value is known when the words hold it as a word or phrase, or when it is the whole of a text or
+number in one of the others, at a field that no stranger writes and that is no echo of the call
+which brought it. Receipts that a chain knows are made known to those below it and to the one above
+(I1).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +37,9 @@ SAID: Final = "said"
 """The key in the data of a receipt that a person completed: the words as they were typed."""
 LONGEST_PLACE: Final = 200
 MOST_KNOWN: Final = 64 * 1024
-"""Bytes of the arguments and data of the receipts that are made known, the newest: a report is one message."""
+"""Bytes of the arguments and data of the receipts that are made known, the newest: a report is one
+message.
+"""
 _AROUND: Final = 40
 _PICKED: Final = ("selected", "id")
 
@@ -51,7 +55,9 @@ class Document:
     where: str
     data: str
     call: str = ""
-    """The arguments (JSON text) of the call that brought it: what it repeats of them is no source."""
+    """The arguments (JSON text) of the call that brought it: what it repeats of them is no
+    source.
+    """
     foreign: tuple[str, ...] = ()
     """The places that strangers write."""
     tool: str = ""
@@ -93,7 +99,9 @@ class Document:
 
 @lru_cache(maxsize=256)
 def _scalars(data: str) -> Values:
-    """The texts and numbers of JSON text. Most documents of a chain were there in the turn before."""
+    """The texts and numbers of JSON text. Most documents of a chain were there in the turn
+    before.
+    """
     return tuple(scalars_at(read_json(data)))
 
 
@@ -108,8 +116,8 @@ def _places(data: str) -> dict[str, list[Path]]:
 
 @lru_cache(maxsize=256)
 def _given(document: Document, origins: tuple[str, ...]) -> dict[str, Any]:
-    """The values of a document that are at one of these origins, by their forms. The option of a tool that a person
-    picked is one of its own.
+    """The values of a document that are at one of these origins, by their forms. The option of a
+    tool that a person picked is one of its own.
     """
     paths = [] if document.typed is None else [document.typed]
     for origin in origins:
@@ -117,7 +125,11 @@ def _given(document: Document, origins: tuple[str, ...]) -> dict[str, Any]:
         if tool == document.tool:
             paths += [parse_path(place) or (), _PICKED]
     scalars = _scalars(document.data) if paths else ()
-    return {form(value): value for place, value in scalars if any(is_below(path, place) for path in paths)}
+    return {
+        form(value): value
+        for place, value in scalars
+        if any(is_below(path, place) for path in paths)
+    }
 
 
 @dataclass(eq=False)
@@ -150,7 +162,9 @@ class Known:
         """What was given with the task before receipts, and these in their order."""
         documents = [Document(SourceKind.GOAL, "plan", write_json(self.written))]
         documents.append(Document(SourceKind.PERSON, "answers", write_json(self.answers), typed=()))
-        documents.append(Document(SourceKind.CONTEXT, "context", write_json(self.context), typed=()))
+        documents.append(
+            Document(SourceKind.CONTEXT, "context", write_json(self.context), typed=())
+        )
         for action in self.receipts.values():
             documents += _documents_of(action, self.tools.get(action.tool))
         return documents
@@ -187,8 +201,8 @@ class Known:
         return alike[0] if len(alike) == 1 else None
 
     def _values_at(self, origins: tuple[str, ...]) -> dict[str, Any]:
-        """The values at origins by their forms: in receipts of their tools, in the context, and what a person picked
-        there or typed anywhere.
+        """The values at origins by their forms: in receipts of their tools, in the context, and
+        what a person picked there or typed anywhere.
         """
         values: dict[str, Any] = {}
         for document in self._documents:
@@ -204,7 +218,9 @@ class Known:
 
 
 def _documents_of(action: Action, spec: ToolSpec | None) -> Iterator[Document]:
-    """What a receipt gives. Of a tool that no worker serves any more it is not known what strangers write."""
+    """What a receipt gives. Of a tool that no worker serves any more it is not known what strangers
+    write.
+    """
     approval = action.told.approval
     if approval is not None and approval.proposed is not None:
         yield Document(SourceKind.PERSON, f"{action.id} edited", action.ran, approval.proposed)
@@ -242,7 +258,8 @@ def users_words(work: Work) -> tuple[str, ...]:
     return tuple(words for words in (own, work.people.goal, *earlier) if words)
 
 
-# ---- between chains ----------------------------------------------------------------------------------
+# ---- between chains
+# ----------------------------------------------------------------------------------
 
 
 def for_below(work: Work) -> Receipts:
@@ -265,7 +282,9 @@ def hear(work: Work, known: Receipts) -> None:
 
 
 def _own(work: Work) -> Iterator[KnownReceipt]:
-    """The receipts of its own from which values may come: a tool's success, and what a person said or chose."""
+    """The receipts of its own from which values may come: a tool's success, and what a person said
+    or chose.
+    """
     for action in work.actions.values():
         by = action.told.by if action.by_a_person else None
         if (action.satisfies or action.by_a_person) and not action.in_models_words:

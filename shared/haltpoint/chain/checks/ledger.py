@@ -1,7 +1,9 @@
-"""One ledger of the root chain (CONTRACT C14): which effects were done, denied or are in doubt, known by signature.
+"""One ledger of the root chain (CONTRACT C14): which effects were done, denied or are in doubt,
+known by signature.
 
-A child begins with the ledger of its caller and hands back what it has added. The submitter of a literal plan has
-written each call of it, so a root chain with such a plan keeps what a person denied and nothing else.
+A child begins with the ledger of its caller and hands back what it has added. The submitter of a
+literal plan has written each call of it, so a root chain with such a plan keeps what a person
+denied and nothing else.
 """
 
 from datetime import UTC, datetime
@@ -22,17 +24,22 @@ from haltpoint.contracts.work.ledger import LONGEST_WORDS, Became, Entry, Ledger
 from haltpoint.contracts.work.thoughts import Violation
 
 MAY_HAVE_ACTED: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
-"""Errors after which a call of an idempotent tool may have taken effect, unless its tool says `no_effect`."""
+"""Errors after which a call of an idempotent tool may have taken effect, unless its tool says
+`no_effect`.
+"""
 
 _A_PERSONS: Final = (Became.DENIED, Became.FAILED)
 """What a receipt does not change: a no, and a person's word that a call has failed."""
 
 
-# ---- writing ---------------------------------------------------------------------------------------------------------
+# ---- writing
+# --------------------------------------------------------------------------------------------------
 
 
 def begin(work: Work, action: Action) -> None:
-    """A call is sent: its effect is in doubt until its receipt. One that was done before stays done."""
+    """A call is sent: its effect is in doubt until its receipt. One that was done before stays
+    done.
+    """
     if is_submitters(work) or not has_lasting_effect(work.world.spec(action.tool)):
         return
     for signature in _signatures(work, action):
@@ -42,7 +49,9 @@ def begin(work: Work, action: Action) -> None:
 
 
 def settle(work: Work, action: Action) -> None:
-    """A call has its receipt, or will never have one: what became of it. What a person said of it stands."""
+    """A call has its receipt, or will never have one: what became of it. What a person said of it
+    stands.
+    """
     if is_submitters(work):
         return
     became = _became(work.world.spec(action.tool), action)
@@ -77,11 +86,17 @@ def take_back(work: Work, added: Ledger) -> None:
 def additions(work: Work) -> Ledger:
     """What a child hands back: the entries that it did not begin with."""
     given = work.task.handed.ledger
-    return {signature: entry for signature, entry in work.ledger.items() if given.get(signature) != entry}
+    return {
+        signature: entry
+        for signature, entry in work.ledger.items()
+        if given.get(signature) != entry
+    }
 
 
 def has_lasting_effect(spec: ToolSpec) -> bool:
-    """Whether a second call has a second effect. An agent's effects are those of the calls in its own chain."""
+    """Whether a second call has a second effect. An agent's effects are those of the calls in its
+    own chain.
+    """
     if spec.read_only or spec.repeats:
         return False
     return spec.kind is not ToolKind.AGENT and spec.name != ASK_HUMAN
@@ -114,19 +129,25 @@ def _write(work: Work, signature: str, action: Action, became: Became, words: st
     work.ledger = {**work.ledger, signature: entry}
 
 
-# ---- judging ---------------------------------------------------------------------------------------------------------
+# ---- judging
+# --------------------------------------------------------------------------------------------------
 
 
 def denied(call: CheckedCall) -> Verdict:
-    """A person's no (E4): to exactly this call, or to another call of its tool. Exactly a call whose error says that it
-    would fail again is refused, too (C11). An edited call has two entries of one action.
+    """A person's no (E4): to exactly this call, or to another call of its tool. Exactly a call
+    whose error says that it would fail again is refused, too (C11). An edited call has two entries
+    of one action.
     """
     ledger, tool = call.work.ledger, call.spec.name
     known = ledger.get(call.signature) if ledger else None
     if known is not None and known.became is Became.DENIED:
-        return refuse(call, f"A person denied exactly this call of {tool}. Do not propose it again.")
+        return refuse(
+            call, f"A person denied exactly this call of {tool}. Do not propose it again."
+        )
     if known is not None and known.became is Became.FAILED:
-        return refuse(call, f"Exactly this call of {tool} failed, and would fail again. Continue without it.")
+        return refuse(
+            call, f"Exactly this call of {tool} failed, and would fail again. Continue without it."
+        )
     entries = [entry for entry in ledger.values() if entry.tool == tool]
     noes = [entry for entry in entries if entry.became is Became.DENIED]
     if len({entry.action_id for entry in noes}) > 1:
@@ -138,7 +159,9 @@ def denied(call: CheckedCall) -> Verdict:
 
 
 def repeat(call: CheckedCall) -> Verdict:
-    """An effect that was done, or is in doubt, in this task. One that was denied or failed is refused before."""
+    """An effect that was done, or is in doubt, in this task. One that was denied or failed is
+    refused before.
+    """
     known = call.work.ledger.get(call.signature)
     if known is None:
         return GO
@@ -172,7 +195,9 @@ def stuck(call: CheckedCall) -> Verdict:
 
 
 def answered(call: CheckedCall) -> Action | None:
-    """The earlier lookup of the same call, or question, that was answered: its receipt is this call's, too (B4)."""
+    """The earlier lookup of the same call, or question, that was answered: its receipt is this
+    call's, too (B4).
+    """
     if not call.spec.may_clarify:
         return None
     for action in call.work.receipts.values():
@@ -186,7 +211,10 @@ def _is_equal(call: CheckedCall, action: Action) -> bool:
     if action.tool != call.spec.name or action.outcome is None:
         return False
     known = compiled(call.spec)
-    return call.signature in (signature_of(known, action.arguments), signature_of(known, action.ran))
+    return call.signature in (
+        signature_of(known, action.arguments),
+        signature_of(known, action.ran),
+    )
 
 
 def _receipt(action: Action) -> tuple[Outcome | None, str]:

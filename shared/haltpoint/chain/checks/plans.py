@@ -1,4 +1,6 @@
-"""What a model may call (CONTRACT C3, C15), and whether a task can be done and a plan be carried out (C1)."""
+"""What a model may call (CONTRACT C3, C15), and whether a task can be done and a plan be carried
+out (C1).
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,15 +28,17 @@ _PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, 
 
 
 def with_effects(spec: ToolSpec) -> bool:
-    """Whether a call may change something. The built-in tools change nothing, and nothing does an agent by itself."""
+    """Whether a call may change something. The built-in tools change nothing, and nothing does an
+    agent by itself.
+    """
     if spec.read_only or spec.name in BUILT_IN:
         return False
     return spec.kind is not ToolKind.AGENT
 
 
 def in_scope(spec: ToolSpec, task: Task) -> bool:
-    """Whether the task and its agent let a model call a tool (C15). Nothing said: any. An agent may ask a person, and
-    hand the task on to those that are there for it (I4).
+    """Whether the task and its agent let a model call a tool (C15). Nothing said: any. An agent may
+    ask a person, and hand the task on to those that are there for it (I4).
     """
     if spec.kind is ToolKind.AGENT:
         return True
@@ -48,20 +52,24 @@ def _fits(name: str, globs: tuple[str, ...] | None) -> bool:
 
 
 def open_to_models(spec: ToolSpec, task: Task) -> bool:
-    """Whether a step of this task may have a model call the tool; one that nobody serves any more is not offered."""
+    """Whether a step of this task may have a model call the tool; one that nobody serves any more
+    is not offered.
+    """
     return not spec.internal and not spec.gone and in_scope(spec, task)
 
 
 def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
-    """Whether a model may call this tool in this step (C3). The built-in tools it may call in any, unless blocked."""
+    """Whether a model may call this tool in this step (C3). The built-in tools it may call in any,
+    unless blocked.
+    """
     if spec.name == END_STEP or (spec.name == ASK_HUMAN and not spec.internal):
         return True
     return _is_offered(step, spec, mode, task)
 
 
 def _is_offered(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
-    """Promised tools, and those allowed or read-only. What a step has promised may be called also when its worker is
-    gone: the order waits for another one (HP-102).
+    """Promised tools, and those allowed or read-only. What a step has promised may be called also
+    when its worker is gone: the order waits for another one (HP-102).
     """
     if spec.name in step.promised_tools:
         return not spec.internal and in_scope(spec, task)
@@ -90,7 +98,9 @@ def _called(spec: ToolSpec | None) -> list[str]:
 
 
 def without_confirmed(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments without `confirmed`, which only the runtime sets (B7), unless it is a parameter for models, too."""
+    """The arguments without `confirmed`, which only the runtime sets (B7), unless it is a parameter
+    for models, too.
+    """
     if CONFIRMED in spec.parameters.get("properties", ()):
         return arguments
     return {name: value for name, value in arguments.items() if name != CONFIRMED}
@@ -120,7 +130,9 @@ def listed(names: Sequence[str]) -> str:
 
 @value
 class PlanFault:
-    """One thing that is wrong with a plan: in which step (None: in the plan as a whole), and what."""
+    """One thing that is wrong with a plan: in which step (None: in the plan as a whole), and
+    what.
+    """
 
     step_id: str | None
     message: str
@@ -145,8 +157,8 @@ def task_fault(task: Task) -> str | None:
 
 
 def drafted_faults(plan: Plan, tools: Tools, task: Task, most: int) -> list[PlanFault]:
-    """Everything that is wrong with a plan of a model, which has `most` steps (C1). It names tools that its task lets a
-    model call; calls that it brings along are not looked at.
+    """Everything that is wrong with a plan of a model, which has `most` steps (C1). It names tools
+    that its task lets a model call; calls that it brings along are not looked at.
     """
     faults: list[PlanFault] = []
     for step in plan.steps:
@@ -163,7 +175,9 @@ def drafted_faults(plan: Plan, tools: Tools, task: Task, most: int) -> list[Plan
 
 
 def literal_faults(plan: Plan, tools: Tools) -> list[PlanFault]:
-    """Everything that is wrong with a plan that brings all its calls (C1). It alone may undo (E7)."""
+    """Everything that is wrong with a plan that brings all its calls (C1). It alone may undo
+    (E7).
+    """
     faults: list[PlanFault] = []
     for step in plan.steps:
         called = [call.tool for call in step.actions]
@@ -206,7 +220,9 @@ def _promise_faults(step: Step) -> Iterator[str]:
 
 
 def _action_faults(plan: Plan, step: Step, tools: Tools) -> Iterator[str]:
-    """What is wrong with the calls of a literal step. Nothing is asked of a value that is not known yet."""
+    """What is wrong with the calls of a literal step. Nothing is asked of a value that is not known
+    yet.
+    """
     waits = {other.id: other.dependencies for other in plan.steps}
     before: Collection[str] = ()
     for number, call in enumerate(step.actions):
@@ -224,11 +240,15 @@ def _action_faults(plan: Plan, step: Step, tools: Tools) -> Iterator[str]:
             for fault in built_in.call_faults(spec, plain, places):
                 yield f"actions[{number}] {call.tool}: {fault}"
             if len(plain) < len(call.arguments):
-                words = f"leave out {CONFIRMED}: it is set only when a person has approved this call"
+                words = (
+                    f"leave out {CONFIRMED}: it is set only when a person has approved this call"
+                )
                 yield f"actions[{number}] {call.tool}: {words}"
 
 
-def _reference_fault(target: Reference | None, steps: Collection[str], before: Collection[str]) -> str | None:
+def _reference_fault(
+    target: Reference | None, steps: Collection[str], before: Collection[str]
+) -> str | None:
     """Why a reference does not point backwards."""
     if target is None:
         return 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
@@ -253,7 +273,10 @@ def _shape_faults(plan: Plan, most: int) -> list[PlanFault]:
     faults += [PlanFault(name, "another step has the same id") for name in twice]
     for name, dependencies in waits.items():
         strange = [other for other in dependencies if other not in waits]
-        faults += [PlanFault(name, f"depends on {other!r}, which is not a step of the plan") for other in strange]
+        faults += [
+            PlanFault(name, f"depends on {other!r}, which is not a step of the plan")
+            for other in strange
+        ]
     try:
         TopologicalSorter(waits).prepare()
     except CycleError as circle:

@@ -1,8 +1,9 @@
 """What is due in a step (CONTRACT C3), and how a step ends without it (C11).
 
-A promise is a set of tools, kept by one successful receipt of one of them. A step of a plan promises what the plan
-says. The one step of an open-ended task carries the promises of the task: those of the goal, of patterns and of the
-submitter. A drafted plan has to promise a tool of each of these in a step.
+A promise is a set of tools, kept by one successful receipt of one of them. A step of a plan
+promises what the plan says. The one step of an open-ended task carries the promises of the task:
+those of the goal, of patterns and of the submitter. A drafted plan has to promise a tool of each of
+these in a step.
 """
 
 from enum import StrEnum
@@ -36,7 +37,9 @@ def of_step(work: Work, index: int) -> tuple[Promise, ...]:
 
 
 def missing(work: Work, index: int) -> tuple[Promise, ...]:
-    """What is due in a step: its promises without a receipt, but for those that an agent has left out."""
+    """What is due in a step: its promises without a receipt, but for those that an agent has left
+    out.
+    """
     kept = work.run[index].receipts
     due = [tools for bit, tools in enumerate(of_step(work, index)) if not kept >> bit & 1]
     if work.origin is PlanOrigin.REACT:
@@ -57,8 +60,9 @@ def in_words(promises: tuple[Promise, ...]) -> str:
 
 
 def keep(work: Work, action: Action) -> bool:
-    """Note which promises of its step a receipt keeps: that of the tool, when it succeeded, and those of the tools that
-    succeeded in the chain that carried it out. Whether it keeps any. A task was handed on also when the agent failed.
+    """Note which promises of its step a receipt keeps: that of the tool, when it succeeded, and
+    those of the tools that succeeded in the chain that carried it out. Whether it keeps any. A task
+    was handed on also when the agent failed.
     """
     names = set(action.told.below.nested_successes)
     if action.satisfies or action.tool == ROUTE:
@@ -73,7 +77,9 @@ def keep(work: Work, action: Action) -> bool:
 
 
 def recount(work: Work, index: int) -> None:
-    """Note anew which promises of the step of an open-ended task are kept, when these have changed."""
+    """Note anew which promises of the step of an open-ended task are kept, when these have
+    changed.
+    """
     work.edit(index).receipts = 0
     for action in work.actions.values():
         keep(work, action)
@@ -86,12 +92,16 @@ def dropped(work: Work, bounds: ChainBounds, plan: Plan) -> tuple[str, ...]:
         wanted = set(bound.tools)
         if not any(_promises(work, step, wanted) for step in plan.steps):
             asked = f"No step promises {OR.join(bound.tools)}, which {whose(bound)} requires."
-            faults.append(f"{asked} Add a step with {listed(bound.tools)} in required_tools or one_of.")
+            faults.append(
+                f"{asked} Add a step with {listed(bound.tools)} in required_tools or one_of."
+            )
     return tuple(faults)
 
 
 def _promises(work: Work, step: Step, wanted: set[str]) -> bool:
-    """Whether a step promises a tool of these: each tool that keeps a promise of it is one, or calls one inside."""
+    """Whether a step promises a tool of these: each tool that keeps a promise of it is one, or
+    calls one inside.
+    """
     tools = work.world.tools
     inner = {name: {name, *inside(work.world.spec(name), tools)} for name in step.promised_tools}
     return any(all(inner[name] & wanted for name in promise) for promise in step.promised)
@@ -107,7 +117,9 @@ def leave_out(work: Work, index: int, reason: str) -> None:
 
 
 def not_done(work: Work) -> tuple[NotDone, ...]:
-    """What was due and has no receipt when the chain ends, but for what an action tells: what was left out first."""
+    """What was due and has no receipt when the chain ends, but for what an action tells: what was
+    left out first.
+    """
     left_out = _left_out(work)
     lines = [_line(work, entry.tools, WhyNot.LEFT_OUT, entry.reason) for entry in left_out]
     if work.origin is PlanOrigin.LITERAL:
@@ -146,7 +158,9 @@ def _not_reached(work: Work) -> list[NotDone]:
         for call in step.actions[run.taken :]:
             spec, arguments = work.world.spec(call.tool), write_json(call.arguments)
             if with_effects(spec):
-                lines.append(not_done_line(spec, arguments, WhyNot.NEVER_EXECUTED, work.phrases.not_reached))
+                lines.append(
+                    not_done_line(spec, arguments, WhyNot.NEVER_EXECUTED, work.phrases.not_reached)
+                )
     return lines
 
 
@@ -169,7 +183,9 @@ class Exit(StrEnum):
 
 
 def exit_of(work: Work, index: int) -> Exit:
-    """Who decides, in the order of the contract. Why the model wants to end the step makes no difference."""
+    """Who decides, in the order of the contract. Why the model wants to end the step makes no
+    difference.
+    """
     if work.run[index].insisted:
         return Exit.STRIKE
     if not missing(work, index):
@@ -182,7 +198,9 @@ def exit_of(work: Work, index: int) -> Exit:
 
 
 def offers_end(work: Work, index: int, *, corrected: bool) -> bool:
-    """Whether a request for a step offers `end_step`: an effect is due, or a lookup after an error or a correction."""
+    """Whether a request for a step offers `end_step`: an effect is due, or a lookup after an error
+    or a correction.
+    """
     due = missing_tools(work, index)
     if all(work.world.spec(name).read_only for name in due):
         return bool(due) and (corrected or last_error(work, index) is not None)
@@ -190,7 +208,9 @@ def offers_end(work: Work, index: int, *, corrected: bool) -> bool:
 
 
 def last_error(work: Work, index: int) -> Action | None:
-    """The last receipt of a step, if it is an error or a person's no. That a lookup found nothing is neither."""
+    """The last receipt of a step, if it is an error or a person's no. That a lookup found nothing
+    is neither.
+    """
     own = [action for action in work.actions.values() if action.step == index]
     receipts = filter(_is_receipt, own)
     last = max(receipts, key=lambda action: action.number, default=None)
@@ -205,9 +225,10 @@ def _is_receipt(action: Action) -> bool:
 
 
 def _may_be_left(work: Work, index: int) -> bool:
-    """Whether a step may be left without asking a person: it is optional, a person has answered the model, or there is
-    a reading, which a step that was not struck may have found reason in, or which found nothing. What a plan calls
-    optional may not be what goal, pattern or submitter require.
+    """Whether a step may be left without asking a person: it is optional, a person has answered the
+    model, or there is a reading, which a step that was not struck may have found reason in, or
+    which found nothing. What a plan calls optional may not be what goal, pattern or submitter
+    require.
     """
     required = tools_of((work.bounds or NO_BOUNDS).required_tools)
     is_optional = work.steps[index].optional and required.isdisjoint(missing_tools(work, index))
@@ -222,7 +243,9 @@ def _may_be_left(work: Work, index: int) -> bool:
 
 
 def _is_reading(work: Work, action: Action) -> bool:
-    """Whether a receipt says what a read-only tool found, or that it found nothing. A person's no is no reading."""
+    """Whether a receipt says what a read-only tool found, or that it found nothing. A person's no
+    is no reading.
+    """
     if not _is_receipt(action) or not work.world.spec(action.tool).read_only:
         return False
     found_nothing = action.error is not None and action.error.error_type is ErrorType.NOT_FOUND

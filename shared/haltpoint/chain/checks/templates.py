@@ -1,7 +1,9 @@
-"""The steps of a skill: a literal plan in which `{"$from": "input.NAME"}` stands for an argument of the call.
+"""The steps of a skill: a literal plan in which `{"$from": "input.NAME"}` stands for an argument of
+the call.
 
-An argument that the call leaves out is left out wherever the template refers to it. A skill declares what a tool
-declares: its flags are those of its tools, and an argument that comes to a marked place of a tool has the same mark.
+An argument that the call leaves out is left out wherever the template refers to it. A skill
+declares what a tool declares: its flags are those of its tools, and an argument that comes to a
+marked place of a tool has the same mark.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,22 +43,31 @@ def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
     def filled(call: ProposedCall) -> ProposedCall:
         return ProposedCall(tool=call.tool, arguments=_filled(call.arguments, arguments))
 
-    steps = (msgspec.structs.replace(step, actions=tuple(map(filled, step.actions))) for step in plan.steps)
+    steps = (
+        msgspec.structs.replace(step, actions=tuple(map(filled, step.actions)))
+        for step in plan.steps
+    )
     return Plan(steps=tuple(steps))
 
 
 def _filled(template: dict[str, Any], given: Mapping[str, Any]) -> Any:
     """The arguments of a call with those of the skill in them; a reference to a step stays."""
     filled: Any = template
-    for place, source in reversed(references(template)):  # what is left out of a list moves those behind it
+    for place, source in reversed(
+        references(template)
+    ):  # what is left out of a list moves those behind it
         if source is not None and source.step == INPUT:
             filled = replaced_at(filled, place, values_at(given, source.path))
     return filled
 
 
 def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is wrong with the steps of a skill, as far as that can be told without its tools (C1)."""
-    named = {call.tool for call in _calls(plan)}.union(*(step.promised_tools for step in plan.steps))
+    """What is wrong with the steps of a skill, as far as that can be told without its tools
+    (C1).
+    """
+    named = {call.tool for call in _calls(plan)}.union(
+        *(step.promised_tools for step in plan.steps)
+    )
     anything = {name: ToolSpec(name=name) for name in named}
     properties = parameters.get("properties", {})
     faults: list[str] = []
@@ -74,7 +85,9 @@ def _calls(plan: Plan) -> Iterator[ProposedCall]:
 
 
 def _references(plan: Plan) -> Iterator[tuple[str, Place, Reference]]:
-    """Each value that a tool takes from elsewhere: the tool, the place in its call, and where it is from."""
+    """Each value that a tool takes from elsewhere: the tool, the place in its call, and where it is
+    from.
+    """
     for call in _calls(plan):
         for place, source in references(call.arguments):
             if source is not None:
@@ -82,7 +95,9 @@ def _references(plan: Plan) -> Iterator[tuple[str, Place, Reference]]:
 
 
 def with_skills(tools: Tools) -> dict[str, ToolSpec]:
-    """The tools; internal is a skill whose steps are not what it declares, by the tools of all workers."""
+    """The tools; internal is a skill whose steps are not what it declares, by the tools of all
+    workers.
+    """
     found = dict(tools)
     for name, spec in tools.items():
         if skill_faults(spec, tools):
@@ -91,7 +106,9 @@ def with_skills(tools: Tools) -> dict[str, ToolSpec]:
 
 
 def skill_faults(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
-    """What a skill has to declare because of the tools that its steps call, as far as they are known."""
+    """What a skill has to declare because of the tools that its steps call, as far as they are
+    known.
+    """
     if spec.plan is None:
         return ()
     called = dict.fromkeys(call.tool for call in _calls(spec.plan))
@@ -136,7 +153,9 @@ def _feeds(plan: Plan, tools: Tools) -> Iterator[_Feed]:
 
 
 def _wrong_marks(spec: ToolSpec, plan: Plan, tools: Tools) -> Iterator[str]:
-    """Each value that comes to a marked place from an argument without this mark, or from strangers (C6, C13)."""
+    """Each value that comes to a marked place from an argument without this mark, or from strangers
+    (C6, C13).
+    """
     for feed in _feeds(plan, tools):
         becomes = f"{feed.source.text} becomes {feed.mark} of {feed.tool.name}"
         place = path_text(feed.path)

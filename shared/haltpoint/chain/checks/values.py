@@ -1,7 +1,8 @@
 """Where the values of a call come from: one exact comparison, at marked places (CONTRACT C6, C13).
 
-A worker marks the places of a tool when it starts: its `targets` say to whom or where, and a value at
-a place of `provenance` has one of the origins that its author names. Nothing is compared elsewhere.
+A worker marks the places of a tool when it starts: its `targets` say to whom or where, and a value
+at a place of `provenance` has one of the origins that its author names. Nothing is compared
+elsewhere.
 """
 
 import re
@@ -13,7 +14,15 @@ from typing import Any, Final
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Verdict, refuse
 from haltpoint.chain.checks.knowledge import LONGEST_PLACE, Known, in_words, tools_of
 from haltpoint.chain.model.canonical import form
-from haltpoint.chain.model.references import KEYS, Path, path_of, path_text, replaced_at, scalars_at, write_text
+from haltpoint.chain.model.references import (
+    KEYS,
+    Path,
+    path_of,
+    path_text,
+    replaced_at,
+    scalars_at,
+    write_text,
+)
 from haltpoint.chain.model.schemas import declared
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
@@ -30,7 +39,10 @@ _LONGEST_VALUE: Final = 500
 _WIDTH: Final = 80
 _NUMBER: Final = re.compile(r"\[\d+\]")
 _WHY: Final = {
-    SourceKind.TEXT: "This value is in a text that was read: it is not in your words, and not known from a result.",
+    SourceKind.TEXT: (
+        "This value is in a text that was read: it is not in your words, "
+        "and not known from a result."
+    ),
     SourceKind.MODEL: "The model wrote this value: it is not in your words and in no result.",
     SourceKind.HOOK: "A hook of the worker wrote this value.",
 }
@@ -39,7 +51,9 @@ _WHY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A value at a marked place, which may be one of a list there: `to` is the mark, `to[1]` its own place."""
+    """A value at a marked place, which may be one of a list there: `to` is the mark, `to[1]` its
+    own place.
+    """
 
     mark: str
     path: Path
@@ -72,7 +86,8 @@ def _is_default(spec: ToolSpec, value: Marked) -> bool:
     return any(default.form == value.form for default in values_at_mark(defaults, value.mark))
 
 
-# ---- origins ---------------------------------------------------------------------------------------
+# ---- origins
+# ---------------------------------------------------------------------------------------
 
 
 def origin(call: CheckedCall) -> Verdict:
@@ -99,8 +114,8 @@ def made_up(known: Known, spec: ToolSpec, arguments: Any) -> str | None:
 
 
 def respelled(call: CheckedCall) -> CheckedCall:
-    """The call, in which a value that differs from exactly one of its origins only in its Unicode form, spaces, dashes
-    or quotes has the spelling of that origin (C9).
+    """The call, in which a value that differs from exactly one of its origins only in its Unicode
+    form, spaces, dashes or quotes has the spelling of that origin (C9).
     """
     arguments = call.arguments
     for mark, origins in call.spec.provenance.items():
@@ -111,12 +126,13 @@ def respelled(call: CheckedCall) -> CheckedCall:
     return CheckedCall(call.work, call.index, call.spec, arguments)
 
 
-# ---- targets ---------------------------------------------------------------------------------------
+# ---- targets
+# ---------------------------------------------------------------------------------------
 
 
 def target(call: CheckedCall) -> Verdict:
-    """Ask about the values that say to whom or where and are not known: those of the call, and with them
-    those of the other calls of its tool in the same proposal, so that a person is asked once.
+    """Ask about the values that say to whom or where and are not known: those of the call, and with
+    them those of the other calls of its tool in the same proposal, so that a person is asked once.
     """
     unknown = _unknown_targets(call, call.arguments)
     if not unknown:
@@ -128,7 +144,10 @@ def target(call: CheckedCall) -> Verdict:
     reasons = [about(tool, value, known.source(value.value)) for value in shown]
     more = len(unknown) - MOST_SHOWN
     if more > 0:
-        words = f"{more} more values of {tool} are not known to be in your words, nor whole in a result."
+        words = (
+            f"{more} more values of {tool} are not known to be in your words, nor "
+            "whole in a result."
+        )
         reasons.append(Reason(kind=ReasonKind.TARGET, words=words))
     return AskFirst(tuple(reasons))
 
@@ -146,7 +165,9 @@ def _unknown_targets(call: CheckedCall, arguments: Any) -> dict[tuple[str, str],
 
 
 def _beside(call: CheckedCall) -> Iterator[dict[str, Any]]:
-    """The arguments of the calls of its tool in the proposal that have not run, and are not refused."""
+    """The arguments of the calls of its tool in the proposal that have not run, and are not
+    refused.
+    """
     work, index = call.work, call.index
     if call.spec.destructive:
         return
@@ -163,13 +184,18 @@ def about(tool: str, value: Marked, source: Source) -> Reason:
     if len(shown) > _WIDTH:
         shown = f"{shown[: _WIDTH - 1]}…"
     words = f"{tool} will run with {value.place} = {shown}. {_WHY[source.source]}"
-    return Reason(kind=ReasonKind.TARGET, words=words, parameter=value.place, value=kept, source=source)
+    return Reason(
+        kind=ReasonKind.TARGET, words=words, parameter=value.place, value=kept, source=source
+    )
 
 
-# ---- how far a yes goes ------------------------------------------------------------------------------
+# ---- how far a yes goes
+# ------------------------------------------------------------------------------
 
 
-def granted(work: Work, action: Action, reasons: Iterable[Reason], reach: Reach) -> tuple[Grant, ...]:
+def granted(
+    work: Work, action: Action, reasons: Iterable[Reason], reach: Reach
+) -> tuple[Grant, ...]:
     """The chain's grants with those of a person's yes to these reasons, as far as it goes."""
     spec = work.world.spec(action.tool)
     if spec.destructive or reach is Reach.CALL:
@@ -200,12 +226,13 @@ def _is_granted(call: CheckedCall, value: Marked) -> bool:
     return False
 
 
-# ---- sources ---------------------------------------------------------------------------------------
+# ---- sources
+# ---------------------------------------------------------------------------------------
 
 
 def sources(call: CheckedCall) -> dict[str, Source]:
-    """Where the values at the marked places of a call come from. Of a literal plan only rules of the
-    policy ask.
+    """Where the values at the marked places of a call come from. Of a literal plan only rules of
+    the policy ask.
     """
     if call.work.origin is PlanOrigin.LITERAL and not call.work.world.policy.sourced:
         return {}
@@ -213,8 +240,12 @@ def sources(call: CheckedCall) -> dict[str, Source]:
     return {value.place: call.known.source(value.value) for value in marked}
 
 
-def rewritten(spec: ToolSpec, found: dict[str, Source], before: Any, after: Any, by: SourceKind) -> dict[str, Source]:
-    """The sources of a call whose arguments were changed: what was nowhere in it before is from `by`."""
+def rewritten(
+    spec: ToolSpec, found: dict[str, Source], before: Any, after: Any, by: SourceKind
+) -> dict[str, Source]:
+    """The sources of a call whose arguments were changed: what was nowhere in it before is from
+    `by`.
+    """
     own = {value.form: found.get(value.place) for value in marked_values(spec, before)}
     new = Source(source=by)
     changed = {value.place: own.get(value.form, new) for value in marked_values(spec, after)}

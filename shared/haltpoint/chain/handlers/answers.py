@@ -1,4 +1,6 @@
-"""What people and clocks bring: answers, cancellations, due times (CONTRACT B3, B4, D3, E4, E5; R6)."""
+"""What people and clocks bring: answers, cancellations, due times (CONTRACT B3, B4, D3, E4, E5;
+R6).
+"""
 
 from typing import Any, Final
 
@@ -44,7 +46,9 @@ from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.plans import Plan
 
 UNDER_WAY: Final = 60_000
-"""How long (ms) after its deadline a question without a word that it expired waits for an answer taken in time."""
+"""How long (ms) after its deadline a question without a word that it expired waits for an answer
+taken in time.
+"""
 
 _AGAINST: Final = (Choice.REJECT, Choice.NONE, Choice.REPHRASE, Choice.SKIP)
 """What a person says that may be against a call."""
@@ -55,7 +59,9 @@ Data = HumanAnswered.Data
 
 
 def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
-    """Apply the answer: complete the receipt that waits, run the action again, continue as it says, or cancel."""
+    """Apply the answer: complete the receipt that waits, run the action again, continue as it says,
+    or cancel.
+    """
     data = message.data
     request = _answered(work, data)
     if request is None:
@@ -71,7 +77,11 @@ def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
     free(work, request)
     _hear(work, request.kind, decision)
     action = work.actions.get(request.action_id)
-    return _about_no_call(work, request, data) if action is None else _about_call(work, action, request, data)
+    return (
+        _about_no_call(work, request, data)
+        if action is None
+        else _about_call(work, action, request, data)
+    )
 
 
 def _answered(work: Work, data: Data) -> OpenRequest | None:
@@ -80,7 +90,9 @@ def _answered(work: Work, data: Data) -> OpenRequest | None:
         if request_id(work.id, request.number) == data.request_id and data.at <= request.deadline:
             options = frozenset(option.id for option in request.options)
             has_form = request.form is not None
-            fault = answer_fault(data.answer, request.kind, options, step=request.step >= 0, form=has_form)
+            fault = answer_fault(
+                data.answer, request.kind, options, step=request.step >= 0, form=has_form
+            )
             return None if fault is not None else request
     return None
 
@@ -96,7 +108,8 @@ def _hear(work: Work, kind: RequestKind, decision: Choice) -> None:
     work.hear(heard)
 
 
-# ---- about a call ----------------------------------------------------------------------------------------------------
+# ---- about a call
+# --------------------------------------------------------------------------------------------------
 
 
 def _about_call(work: Work, action: Action, request: OpenRequest, data: Data) -> Next | None:
@@ -107,7 +120,11 @@ def _about_call(work: Work, action: Action, request: OpenRequest, data: Data) ->
         case Choice.SELECT:
             return _select(work, action, request, data)
         case Choice.ANSWER:
-            given = {"answer": answer.text, SAID: said} if request.form is None else {"answer": answer.value}
+            given = (
+                {"answer": answer.text, SAID: said}
+                if request.form is None
+                else {"answer": answer.value}
+            )
             return _give(work, action, given, by)
         case Choice.NONE | Choice.REJECT:
             return _deny(work, action, data)
@@ -117,7 +134,9 @@ def _about_call(work: Work, action: Action, request: OpenRequest, data: Data) ->
             return _happened(work, action, answer.value, by)
         case Choice.NOT_HAPPENED:
             return send_again(work, action)
-        case Choice.FAILED:  # the failure behind the doubt is the error; a worker that died did not live to say one
+        case (
+            Choice.FAILED
+        ):  # the failure behind the doubt is the error; a worker that died did not live to say one
             unknown = ErrorInfo(ErrorType.UNKNOWN, work.phrases.did_not_happen, recoverable=True)
             fault = (action.error and action.error.cause) or unknown
             ledger.fail(work, action)
@@ -131,9 +150,11 @@ def _about_call(work: Work, action: Action, request: OpenRequest, data: Data) ->
 
 
 def _select(work: Work, action: Action, request: OpenRequest, data: Data) -> Next | None:
-    """B4: the receipt is completed with the option's value and the option itself; the tool is not called again.
+    """B4: the receipt is completed with the option's value and the option itself; the tool is not
+    called again.
 
-    A value that is no object, or not what the tool promised as its result, is the tool's fault (B1).
+    A value that is no object, or not what the tool promised as its result, is the tool's fault
+    (B1).
     """
     option = _picked(request, data)
     if request.kind is RequestKind.INPUT:
@@ -142,7 +163,10 @@ def _select(work: Work, action: Action, request: OpenRequest, data: Data) -> Nex
     value: Any = {} if option.value is None else option.value
     faults = () if option.value is None else result_faults(work.world.spec(action.tool), value)
     if faults:
-        text = f"{action.tool} offered an option whose value is not a result of it: {'; '.join(faults)}"
+        text = (
+            f"{action.tool} offered an option whose value is not a result of it: "
+            f"{'; '.join(faults)}"
+        )
         return _fail(work, action, ErrorInfo(ErrorType.SERVER, text, recoverable=False))
     return _give(work, action, {**value, "selected": in_full(option)}, data.by)
 
@@ -152,19 +176,25 @@ def _picked(request: OpenRequest, data: Data) -> Option:
 
 
 def _deny(work: Work, action: Action, data: Data) -> Next | None:
-    """A person's no (E4), or that none of the options fits. The words of a no name nothing (C13)."""
+    """A person's no (E4), or that none of the options fits. The words of a no name nothing
+    (C13).
+    """
     said, phrases = data.answer.text, work.phrases
     ledger.deny(work, action, said)
     if data.answer.decision is Choice.REJECT:
-        denied = ErrorInfo(ErrorType.DENIED, f"{phrases.denied}: {said or phrases.no}", recoverable=False)
+        denied = ErrorInfo(
+            ErrorType.DENIED, f"{phrases.denied}: {said or phrases.no}", recoverable=False
+        )
         return _fail(work, action, denied)
     text = f"{phrases.said_instead}: {said or phrases.none_fits}"
-    return _fail(work, action, ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True), said, data.by)
+    return _fail(
+        work, action, ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True), said, data.by
+    )
 
 
 def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None:
-    """Send the call again with the yes to it, as people edited it (G1, G2). A record in Redis proves the yes to the
-    worker.
+    """Send the call again with the yes to it, as people edited it (G1, G2). A record in Redis
+    proves the yes to the worker.
     """
     edited, spec = answer.arguments, work.world.spec(action.tool)
     asked = (action.outcome and action.outcome.confirmation) or _NO_QUESTION
@@ -191,7 +221,9 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
 
 
 def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str) -> Next | None:
-    """E5: a person says that it happened, and may give the result. Their word counts, even when it does not fit."""
+    """E5: a person says that it happened, and may give the result. Their word counts, even when it
+    does not fit.
+    """
     if value is None:
         return _give(work, action, {}, by, work.phrases.happened)
     faults = result_faults(work.world.spec(action.tool), value)
@@ -208,7 +240,9 @@ def _accept(work: Work, action: Action, by: str) -> StepEnd:
     return StepEnd(action.step, skipped=reason)
 
 
-def _give(work: Work, action: Action, value: dict[str, Any], by: str, warning: str = "") -> Next | None:
+def _give(
+    work: Work, action: Action, value: dict[str, Any], by: str, warning: str = ""
+) -> Next | None:
     """The successful receipt that a person gave."""
     return succeed(work, _given(work, action, value, by, warning))
 
@@ -226,12 +260,15 @@ def _given(work: Work, action: Action, value: dict[str, Any], by: str, warning: 
     return resolve(work, action, outcome, data)
 
 
-def _fail(work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = "") -> Next | None:
+def _fail(
+    work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = ""
+) -> Next | None:
     """An error in place of the receipt."""
     return fail_action(work, resolve_error(work, action, fault, said, by), fault)
 
 
-# ---- about the plan, an agent or a case (D3) -------------------------------------------------------------------------
+# ---- about the plan, an agent or a case (D3)
+# -------------------------------------------------------------------------
 
 
 def _about_no_call(work: Work, request: OpenRequest, data: Data) -> Next | None:
@@ -242,7 +279,9 @@ def _about_no_call(work: Work, request: OpenRequest, data: Data) -> Next | None:
         case Choice.SELECT:
             return hand_to(work, index, _picked(request, data).id, data.by)
         case Choice.NONE:  # none of the agents: the model gets the person's words as a result
-            _record_words(work, request, said or "None of these agents is the right one.", said, data.by)
+            _record_words(
+                work, request, said or "None of these agents is the right one.", said, data.by
+            )
             return think_step(work, index)
         case Choice.ANSWER:  # prompts have the person's words beside the goal from now on (C11)
             answers = (*work.planning.answers, said)
@@ -292,11 +331,15 @@ def _try_again(work: Work, index: int) -> Next:
 
 
 def _by_hand(work: Work, request: OpenRequest, data: Data) -> Next | None:
-    """The person gives the result of the missing tool, or the words of a reasoning step; it counts and is marked."""
+    """The person gives the result of the missing tool, or the words of a reasoning step; it counts
+    and is marked.
+    """
     answer, tool = data.answer, request.tool
     if not tool:
         words = answer.text.strip()
-        value = {"answer": answer.value} if answer.value is not None else {"answer": words, SAID: words}
+        value = (
+            {"answer": answer.value} if answer.value is not None else {"answer": words, SAID: words}
+        )
         _record(work, request, ASK_HUMAN, value, data.by)
         work.words = answer.text or write_json(answer.value)
         return StepEnd(request.step)
@@ -304,7 +347,9 @@ def _by_hand(work: Work, request: OpenRequest, data: Data) -> Next | None:
     if answer.value is not None:
         faults = result_faults(work.world.spec(tool), answer.value)
     if faults:
-        return escalate(work, request.step, f"the result given by hand does not fit {tool}: {'; '.join(faults)}")
+        return escalate(
+            work, request.step, f"the result given by hand does not fit {tool}: {'; '.join(faults)}"
+        )
     return succeed(work, _record(work, request, tool, answer.value or {}, data.by))
 
 
@@ -315,7 +360,9 @@ def _record_words(work: Work, request: OpenRequest, answer: str, said: str, by: 
 
 
 def _record(work: Work, request: OpenRequest, tool: str, value: dict[str, Any], by: str) -> Action:
-    """The receipt that a person gave, as an action in a turn of its own: no thought and no worker has a part in it."""
+    """The receipt that a person gave, as an action in a turn of its own: no thought and no worker
+    has a part in it.
+    """
     index = request.step
     asked = {"question": request.question} if tool == ASK_HUMAN else {}
     reset_strikes(work, index)
@@ -326,21 +373,28 @@ def _record(work: Work, request: OpenRequest, tool: str, value: dict[str, Any], 
     action = _given(work, action, value, by)
     work.outputs.insert(-1, Record(action))
     work.keep(action)
-    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=NextAction.CONTINUE.value, by=by)
+    work.tell_action(
+        FactType.ACTION_COMPLETED, action, next_action=NextAction.CONTINUE.value, by=by
+    )
     return action
 
 
-# ---- clocks and ends -------------------------------------------------------------------------------------------------
+# ---- clocks and ends
+# -------------------------------------------------------------------------------------------------
 
 
 def cancel(work: Work, message: TaskCancelled) -> Next | None:
-    """Cancel the chain: take back open questions, stop the steps under way. One that ends already does that."""
+    """Cancel the chain: take back open questions, stop the steps under way. One that ends already
+    does that.
+    """
     stops = work.failing is not None and work.failing.stopped is not None
     return None if stops else Cancelled(message.data.by, message.data.reason)
 
 
 def check_due(work: Work, message: TimerDue) -> Next | None:
-    """Look at deadline and questions: fail when the one has passed, go without an answer when another has expired."""
+    """Look at deadline and questions: fail when the one has passed, go without an answer when
+    another has expired.
+    """
     work.woken = True
     for request in work.requests:
         is_told = request_id(work.id, request.number) in message.data.expired

@@ -1,9 +1,9 @@
-"""A worker's or a child's report of an action (CONTRACT B2, B3, C11, E5): continue, stop and ask, rest and run again
-(E2), or end the step. Or its loss.
+"""A worker's or a child's report of an action (CONTRACT B2, B3, C11, E5): continue, stop and ask,
+rest and run again (E2), or end the step. Or its loss.
 
-A message that could not be processed ends the chain that waits for it, instead of letting it wait in vain (R1, R9). It
-is judged by its id alone, since nothing else of it may be readable: ids are natural, so the chain knows those that it
-waits for.
+A message that could not be processed ends the chain that waits for it, instead of letting it wait
+in vain (R1, R9). It is judged by its id alone, since nothing else of it may be readable: ids are
+natural, so the chain knows those that it waits for.
 """
 
 from typing import Any, Final
@@ -35,9 +35,12 @@ from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Mode
 
 _MOST_ASKED: Final = 6
-"""How often an action rests because of a doubt, each second time to run again, until a person is asked."""
+"""How often an action rests because of a doubt, each second time to run again, until a person is
+asked.
+"""
 
-# ---- a receipt -------------------------------------------------------------------------------------------------------
+# ---- a receipt
+# --------------------------------------------------------------------------------------------------
 
 
 def take_result(work: Work, message: ToolCompleted) -> Next | None:
@@ -57,13 +60,17 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         work.resting = {**work.resting, action.id: rest}
         work.tell_action(FactType.ACTION_RESTING, action, until=rest.until, **told)
         return None
-    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, **told)
+    work.tell_action(
+        FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, **told
+    )
     receipt = structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data=work.body)
     return _take_beside(work, receipt) if is_over else _obey(work, receipt, outcome)
 
 
 def _awaited(work: Work, message: ToolCompleted) -> Action | None:
-    """The action that waits for this report; None: a person has answered since, or nobody dispatched this attempt."""
+    """The action that waits for this report; None: a person has answered since, or nobody
+    dispatched this attempt.
+    """
     action = work.actions.get(message.data.action_id)
     if action is None or action.status is not ActionStatus.DISPATCHED or _rests(work, action.id):
         return None
@@ -95,15 +102,17 @@ def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:
     if fault is not None:
         return fail_action(work, receipt, fault)
     if outcome.clarification is not None:
-        return _stop(work, receipt, outcome, RequestKind.CLARIFICATION, outcome.clarification.question)
+        return _stop(
+            work, receipt, outcome, RequestKind.CLARIFICATION, outcome.clarification.question
+        )
     if outcome.confirmation is not None:
         return _stop(work, receipt, outcome, RequestKind.CONFIRMATION, outcome.confirmation.message)
     return succeed(work, receipt)
 
 
 def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next | None:
-    """The chain of a skill whose hooks have let the call pass, with the arguments as they left them: these meet form
-    and origin again (C6).
+    """The chain of a skill whose hooks have let the call pass, with the arguments as they left
+    them: these meet form and origin again (C6).
     """
     late = too_late(work)
     if late is not None:
@@ -164,7 +173,8 @@ def _stop(work: Work, receipt: Action, outcome: Outcome, kind: RequestKind, text
     return ask_about_call(work, kind, receipt, text, **shown)
 
 
-# ---- a message that was lost -----------------------------------------------------------------------------------------
+# ---- a message that was lost
+# -----------------------------------------------------------------------------------------
 
 
 def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
@@ -179,15 +189,17 @@ def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
     is_over = work.run[action.step].status.done  # it ran beside what ended its step
     kind = ErrorType.UNKNOWN if work.world.spec(action.tool).read_only else ErrorType.IN_DOUBT
     fault = ErrorInfo(kind, words, recoverable=False)
-    record(work, resolve_error(work, action, fault))  # it may have taken effect; nothing waits for it any more
+    record(
+        work, resolve_error(work, action, fault)
+    )  # it may have taken effect; nothing waits for it any more
     if action.child:
         work.outputs.append(CancelChild(action.child, words))
     return None if is_over else failed(Code.MESSAGE_LOST, words)
 
 
 def _waits_for(work: Work, message_id: str) -> bool:
-    """Whether the chain cannot continue without this message: its own (start, timer, cancellation), a question that it
-    put or the reply to it.
+    """Whether the chain cannot continue without this message: its own (start, timer, cancellation),
+    a question that it put or the reply to it.
     """
     if message_id.startswith(f"{work.id}/"):
         return True
@@ -200,7 +212,9 @@ def _waits_for(work: Work, message_id: str) -> bool:
     if action is not None and action.status is ActionStatus.DISPATCHED:
         is_order = not action.child and which == str(action.attempt)
         return not _rests(work, asked) and (is_order or message_id == _report_id(action))
-    return which == "answer" and asked in {request_id(work.id, request.number) for request in work.requests}
+    return which == "answer" and asked in {
+        request_id(work.id, request.number) for request in work.requests
+    }
 
 
 def _is_asked(work: Work, thought: str) -> bool:
@@ -208,17 +222,22 @@ def _is_asked(work: Work, thought: str) -> bool:
     return thought == work.thought or any(work.awaits(index, thought) for index in work.active)
 
 
-# ---- rests -----------------------------------------------------------------------------------------------------------
+# ---- rests
+# --------------------------------------------------------------------------------------------------
 
 
 def rest_for(work: Work, action: Action, outcome: Outcome) -> Rest | None:
-    """The rest of an action until it runs again; None: its receipt counts, or a person is asked about the doubt."""
+    """The rest of an action until it runs again; None: its receipt counts, or a person is asked
+    about the doubt.
+    """
     fault, spec = outcome.error, work.world.tools.get(action.tool)
     if fault is None or spec is None:
         return None
     before = work.resting.get(action.id) or Rest(0, outcome, attempts=0)
     rest = replace(before, outcome=outcome, data=work.body, reconcile=False)
-    if outcome.metadata.limit:  # it did not run: that uses up no attempt, and it waits until its chain's time is over
+    if (
+        outcome.metadata.limit
+    ):  # it did not run: that uses up no attempt, and it waits until its chain's time is over
         moment = work.now + round((fault.retry_after or 0.0) * 1000) + 1
         return replace(rest, until=min(moment, work.deadline), limited=rest.limited + 1)
     rest = replace(rest, attempts=rest.attempts + 1)
@@ -236,8 +255,8 @@ def rest_for(work: Work, action: Action, outcome: Outcome) -> Rest | None:
 def _may_be_reconciled(work: Work, spec: ToolSpec, fault: ErrorInfo, attempts: int) -> int | None:
     """When the tool is asked whether a call in doubt happened (E5), in ms.
 
-    At once after its code has raised. After its worker died, when no run can act any more. Never after a call that took
-    too long, which may still run.
+    At once after its code has raised. After its worker died, when no run can act any more. Never
+    after a call that took too long, which may still run.
     """
     if attempts >= _MOST_ASKED:
         return None
@@ -248,12 +267,12 @@ def _may_be_reconciled(work: Work, spec: ToolSpec, fault: ErrorInfo, attempts: i
 
 
 def _may_run_again(work: Work, action: Action, fault: ErrorInfo, attempts: int) -> int | None:
-    """When a call runs again whose error allows it and whose tool has another attempt (E2), in ms; never past the
-    deadline.
+    """When a call runs again whose error allows it and whose tool has another attempt (E2), in ms;
+    never past the deadline.
 
-    A wait that doubles, out of which a hash of action and attempt picks a part: calls that fail together do not come
-    back together. When its tool says `retry_after`, not before that, and up to half as long again later. What an
-    idempotent tool's code raised is tried once more.
+    A wait that doubles, out of which a hash of action and attempt picks a part: calls that fail
+    together do not come back together. When its tool says `retry_after`, not before that, and up to
+    half as long again later. What an idempotent tool's code raised is tried once more.
     """
     retry = work.world.spec(action.tool).recovery.retry
     if retry is None or fault.error_type not in retry.on:

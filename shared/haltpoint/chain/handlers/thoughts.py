@@ -1,4 +1,6 @@
-"""How a chain begins (C1, C12), and what the planner brings: plans, answers, thoughts that failed."""
+"""How a chain begins (C1, C12), and what the planner brings: plans, answers, thoughts that
+failed.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -28,7 +30,13 @@ from haltpoint.chain.turns.agents import assign, take_choice
 from haltpoint.chain.turns.asking import ask_while_planning
 from haltpoint.chain.turns.proposals import take_proposal
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
-from haltpoint.chain.turns.thinking import overspent, stand_in, think_answer, think_bounds, think_plan
+from haltpoint.chain.turns.thinking import (
+    overspent,
+    stand_in,
+    think_answer,
+    think_bounds,
+    think_plan,
+)
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -49,7 +57,9 @@ REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""
 
 MOST_FAULTS: Final = 20
-"""Faults of one plan that a model gets: a hostile plan has thousands, and the question must stay a message."""
+"""Faults of one plan that a model gets: a hostile plan has thousands, and the question must stay a
+message.
+"""
 
 Corrections = tuple[Correction, ...]
 
@@ -59,15 +69,19 @@ _NOT_READ: Final = Correction(
 )
 _TOO_MANY: Final = Correction(
     violation=Violation.BAD_PLAN,
-    message=f"The lists name more than {MOST_NAMED} tools. Name only those that the words of the goal ask for.",
+    message=f"The lists name more than {MOST_NAMED} tools. Name only those that the "
+    "words of the goal ask for.",
 )
 _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
-# ---- the beginning ---------------------------------------------------------------------------------------------------
+# ---- the beginning
+# --------------------------------------------------------------------------------------------------
 
 
 def begin(work: Work, _: TaskSubmitted) -> Next | None:
-    """Take up the task: find who works on it, then carry out its plan, ask for one, or make one open-ended step."""
+    """Take up the task: find who works on it, then carry out its plan, ask for one, or make one
+    open-ended step.
+    """
     work.status, work.ledger = ChainStatus.PLANNING, work.task.handed.ledger
     return assign(work) or begin_assigned(work)
 
@@ -79,7 +93,10 @@ def begin_assigned(work: Work) -> Next | None:
     about = {} if known is None else {"agent": known.name}
     work.tell(FactType.CHAIN_STARTED, None, origin=_origin(work).value, **about)
     if task.agent is not None and known is None:
-        return failed(Code.AGENT_GONE, f"there is no agent {task.agent!r}; there are: {work.world.agents.names}")
+        return failed(
+            Code.AGENT_GONE,
+            f"there is no agent {task.agent!r}; there are: {work.world.agents.names}",
+        )
     if task.plan is not None:
         return _begin_literal(work, task.plan)
     if task.asked is not None and task.handed.assigned is not None:
@@ -109,14 +126,21 @@ def _begin_literal(work: Work, plan: Plan) -> Next | None:
 
 
 def _is_read_by_a_model(work: Work) -> bool:
-    """Whether a model reads the goal of this task: the root's is read once, for the chains below, too (I1)."""
+    """Whether a model reads the goal of this task: the root's is read once, for the chains below,
+    too (I1).
+    """
     task, tools = work.task, work.world.tools
-    return task.mode is not Mode.OFF and task.asked is None and is_to_be_read(task) and bool(nameable(tools, task))
+    return (
+        task.mode is not Mode.OFF
+        and task.asked is None
+        and is_to_be_read(task)
+        and bool(nameable(tools, task))
+    )
 
 
 def take_bounds(work: Work, reading: Bounds | None) -> None:
-    """Keep what holds, with what a model has read: the first that can be read. Where another agent has written the goal
-    it was read above.
+    """Keep what holds, with what a model has read: the first that can be read. Where another agent
+    has written the goal it was read above.
     """
     if work.bounds is None:
         assigned = work.task.handed.assigned
@@ -125,7 +149,9 @@ def take_bounds(work: Work, reading: Bounds | None) -> None:
 
 
 def begin_open(work: Work, reading: Bounds | None) -> None:
-    """Begin the one open-ended step, which may call every tool that a model may call, now that the goal was read."""
+    """Begin the one open-ended step, which may call every tool that a model may call, now that the
+    goal was read.
+    """
     take_bounds(work, reading)
     work.thought = None
     names = [name for name, spec in work.world.tools.items() if open_to_models(spec, work.task)]
@@ -139,16 +165,22 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     """Take a checked plan for the chain's own, and start its first step."""
     work.plan, work.steps, work.origin, work.graph = plan, plan.steps, origin, Graph.of(plan)
     work.status = ChainStatus.EXECUTING
-    work.run = [StepRun(StepStatus.PENDING if waits else StepStatus.READY) for waits in work.graph.dependencies]
+    work.run = [
+        StepRun(StepStatus.PENDING if waits else StepStatus.READY)
+        for waits in work.graph.dependencies
+    ]
     work.changed.update(range(len(work.run)))
     work.live = tuple(index for index, waits in enumerate(work.graph.dependencies) if not waits)
 
 
-# ---- a plan ----------------------------------------------------------------------------------------------------------
+# ---- a plan
+# --------------------------------------------------------------------------------------------------
 
 
 def take_plan(work: Work, message: PlanDrafted) -> Next | None:
-    """Check the plan: carry it out, or return its problems to the model; at the limit of strikes a person decides."""
+    """Check the plan: carry it out, or return its problems to the model; at the limit of strikes a
+    person decides.
+    """
     data, mode = message.data, work.mode(None)
     if data.thought_id != work.thought or reads_goal(work):
         return None
@@ -174,20 +206,30 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
 
 
 def _plan_again(work: Work, corrections: Corrections) -> Next:
-    """Another plan; at the limit of strikes a person decides, or where nobody is held to anything the chain fails."""
+    """Another plan; at the limit of strikes a person decides, or where nobody is held to anything
+    the chain fails.
+    """
     is_strict = work.mode(None) is Mode.STRICT
-    is_over = strikes_exhausted(work, None) if is_strict else work.planning.attempts >= work.world.policy.strikes
+    is_over = (
+        strikes_exhausted(work, None)
+        if is_strict
+        else work.planning.attempts >= work.world.policy.strikes
+    )
     if not is_over:
         return think_plan(work, corrections, work.thought)
     if is_strict:
         work.thought = None
         return escalate(work, None, f"no valid plan after {count(work.row.count, 'attempt')}")
     told = "; ".join(correction.message for correction in corrections)
-    return failed(Code.PLAN_NOT_FOUND, f"no plan after {count(work.planning.attempts, 'attempt')}: {told}")
+    return failed(
+        Code.PLAN_NOT_FOUND, f"no plan after {count(work.planning.attempts, 'attempt')}: {told}"
+    )
 
 
 def _broken_promises(work: Work, data: PlanDrafted.Data) -> Corrections:
-    """What the plan leaves out of the promises of the task (C3), and whether it names too many tools, once (C12)."""
+    """What the plan leaves out of the promises of the task (C3), and whether it names too many
+    tools, once (C12).
+    """
     too_many: Corrections = ()
     if data.bounds is not None and work.bounds is None:
         if work.planning.attempts == 1 and names_too_many(work, data.bounds):
@@ -218,14 +260,18 @@ def _forbidden_steps(work: Work, plan: Plan) -> Iterator[str]:
     for step in plan.steps:
         for promise in step.promised:
             if barred.issuperset(promise):
-                yield f"step {step.id!r}: {' or '.join(promise)} may not be called: the goal forbids it"
+                yield (
+                    f"step {step.id!r}: {' or '.join(promise)} may not be called: the "
+                    "goal forbids it"
+                )
 
 
 def _bad_plan(text: str) -> Correction:
     return Correction(violation=Violation.BAD_PLAN, message=text)
 
 
-# ---- other thoughts --------------------------------------------------------------------------------------------------
+# ---- other thoughts
+# --------------------------------------------------------------------------------------------------
 
 
 def take_drafted_bounds(work: Work, message: BoundsDrafted) -> Next | None:
@@ -238,7 +284,9 @@ def take_drafted_bounds(work: Work, message: BoundsDrafted) -> Next | None:
 
 
 def _read_goal(work: Work, reading: Bounds | None) -> Next | None:
-    """A reading that cannot be used is asked for once more; then the task continues without one (C12)."""
+    """A reading that cannot be used is asked for once more; then the task continues without one
+    (C12).
+    """
     if work.planning.attempts == 1 and (reading is None or names_too_many(work, reading)):
         return think_bounds(work, (_NOT_READ if reading is None else _TOO_MANY,), work.thought)
     begin_open(work, reading)
@@ -246,7 +294,9 @@ def _read_goal(work: Work, reading: Bounds | None) -> Next | None:
 
 
 def take_proposed(work: Work, message: ActionProposed) -> Next | None:
-    """Check what the model proposes for a step; without a plan it is whom the supervisor's function chose."""
+    """Check what the model proposes for a step; without a plan it is whom the supervisor's function
+    chose.
+    """
     if work.plan is not None:
         return take_proposal(work, message)
     if message.data.thought_id != work.thought:
@@ -256,9 +306,11 @@ def take_proposed(work: Work, message: ActionProposed) -> Next | None:
 
 
 def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
-    """Complete the chain: these are the words for the user, unless they call a tool or cannot be read (C6).
+    """Complete the chain: these are the words for the user, unless they call a tool or cannot be
+    read (C6).
 
-    Such an answer is asked for again; after the strikes its words are delivered, or the results where it has none.
+    Such an answer is asked for again; after the strikes its words are delivered, or the results
+    where it has none.
     """
     data = message.data
     if data.thought_id != work.thought or reads_goal(work):
@@ -287,7 +339,9 @@ def _no_words(data: AnswerDrafted.Data) -> Correction:
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
-    """Do without the thought: fail the step that waited for it; in place of an answer show the results."""
+    """Do without the thought: fail the step that waited for it; in place of an answer show the
+    results.
+    """
     data = message.data
     if data.thought_id != work.thought:
         waits = (index for index in work.active if work.awaits(index, data.thought_id))

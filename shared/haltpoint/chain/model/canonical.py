@@ -1,7 +1,7 @@
 """How two spellings are one: of names (`words_of`), and of values (`form`, `holds`, CONTRACT C13).
 
-Values are compared exactly, but for the case of e-mail addresses and the spaces and signs of phone numbers
-and IBANs. Nothing here guesses.
+Values are compared exactly, but for the case of e-mail addresses and the spaces and signs of phone
+numbers and IBANs. Nothing here guesses.
 """
 
 import json
@@ -24,18 +24,24 @@ _IBAN: Final = re.compile(r"[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}")
 _PHONE: Final = re.compile(
     r"""
     (?:\+|00)[ (]*[1-9](?:[ \-./()]{0,3}\d){6,}  # with its country: +49 (30) 12-34-56
-    | (?=(?:\D*\d){7})\(?0\d{1,5}\)?(?:[ \-/]{1,3}\d{2,})*[ \-/]{1,3}\d+  # with a zero: 030 / 123456-0
-    | (?=(?:\D*\d){7})\(\d{2,5}\)[ \-.]?\d{2,}(?:[ \-.]\d{2,})*  # its area in brackets: (206) 555-0123
+    # with a zero: 030 / 123456-0
+    | (?=(?:\D*\d){7})\(?0\d{1,5}\)?(?:[ \-/]{1,3}\d{2,})*[ \-/]{1,3}\d+
+    # its area in brackets: (206) 555-0123
+    | (?=(?:\D*\d){7})\(\d{2,5}\)[ \-.]?\d{2,}(?:[ \-.]\d{2,})*
     | (?:1[ .-])?\d{3}[ .-]\d{3}[ .-]\d{4}  # 206-555-0123
     | \d{7,15}
     """,
     re.VERBOSE,
 )
-"""Numbers whose signs say nothing. Those of other numbers do: 192.168.1.110 is not 192.168.11.10."""
+"""Numbers whose signs say nothing. Those of other numbers do: 192.168.1.110 is not
+192.168.11.10.
+"""
 _SIGNS: Final = str.maketrans("", "", " +-()./")
 _LONGEST: Final = 1000
 """Characters of a word or phrase that words are searched for."""
-_BEFORE: Final = re.compile(r"(?<![\w@#/.\-+%&~\\])|(?<=[@#])(?<![\w/.\-+%&~\\][@#])|(?<=\./)(?<![\w/.\-]\./)")
+_BEFORE: Final = re.compile(
+    r"(?<![\w@#/.\-+%&~\\])|(?<=[@#])(?<![\w/.\-+%&~\\][@#])|(?<=\./)(?<![\w/.\-]\./)"
+)
 _BEHIND: Final = re.compile(r"\w|[@\-+/%#=&~\\]+\w|[.:?]+(?![A-Z](?:[a-z']|\b))\w")
 """What continues a word: `.example` of a host does, the next sentence (`.They`) does not."""
 
@@ -47,7 +53,8 @@ def bare(text: str) -> str:
 
 
 def words_of(name: str) -> str:
-    """A tool's name as words: `WritePlanTool_begin` and `write-plan.tool/begin` are `write_plan_tool_begin`.
+    """A tool's name as words: `WritePlanTool_begin` and `write-plan.tool/begin` are
+    `write_plan_tool_begin`.
 
     Globs keep their stars.
     """
@@ -97,4 +104,6 @@ def _holds_phrase(words: str, text: str) -> bool:
 def _spelled(number: str) -> re.Pattern[str]:
     """A number in whatever spacing and signs, which is no part of a longer one."""
     digits = r"[ \-./()]{0,3}".join(number)
-    return re.compile(rf"(?<!\w)(?<!\d[ \-./(])[+(]?{digits}(?![ \-./()]{{0,3}}\d|\w)", re.IGNORECASE)
+    return re.compile(
+        rf"(?<!\w)(?<!\d[ \-./(])[+(]?{digits}(?![ \-./()]{{0,3}}\d|\w)", re.IGNORECASE
+    )

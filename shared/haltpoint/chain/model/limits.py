@@ -1,4 +1,6 @@
-"""Limits as they apply to one chain or step: policy, budget and plan put together. A plan only tightens them."""
+"""Limits as they apply to one chain or step: policy, budget and plan put together. A plan only
+tightens them.
+"""
 
 import re
 from collections.abc import Collection, Mapping
@@ -21,8 +23,8 @@ from haltpoint.contracts.work.tasks import Budget, Mode, Task
 
 @value
 class Policy:
-    """The numbers and words that rule every chain. Times in seconds. Calls of the tools that the globs `sourced` name
-    have the sources of their values in every mode (G4).
+    """The numbers and words that rule every chain. Times in seconds. Calls of the tools that the
+    globs `sourced` name have the sources of their values in every mode (G4).
     """
 
     max_turns: int = 10
@@ -47,8 +49,8 @@ class Policy:
 class World:
     """What lies outside the chain and yet is needed to decide about it, as values.
 
-    `agents` are those of the agents file. Of a task that is to be routed, `counts` are the open chains of each agent,
-    and `turn` is its number among those that take turns (I3).
+    `agents` are those of the agents file. Of a task that is to be routed, `counts` are the open
+    chains of each agent, and `turn` is its number among those that take turns (I3).
     """
 
     tools: dict[str, ToolSpec] = field(default_factory=dict)
@@ -58,15 +60,21 @@ class World:
     turn: int = 1
 
     def spec(self, tool: str) -> ToolSpec:
-        """What is declared of a tool; of one that no worker declares any more nothing, so it may have effects."""
+        """What is declared of a tool; of one that no worker declares any more nothing, so it may
+        have effects.
+        """
         return self.tools.get(tool) or ToolSpec(name=tool)
 
 
 def deadline_of(task: Task, policy: Policy, now: int) -> int:
-    """When a chain that is accepted now (ms) fails at the latest (ms): the earliest of policy, task and its seconds. A
-    task's deadline without a time zone is read as UTC.
+    """When a chain that is accepted now (ms) fails at the latest (ms): the earliest of policy, task
+    and its seconds. A task's deadline without a time zone is read as UTC.
     """
-    seconds = policy.chain_timeout if task.budget.seconds is None else min(task.budget.seconds, policy.chain_timeout)
+    seconds = (
+        policy.chain_timeout
+        if task.budget.seconds is None
+        else min(task.budget.seconds, policy.chain_timeout)
+    )
     deadline = now + int(seconds * 1000)
     if task.deadline is None:
         return deadline
@@ -82,7 +90,9 @@ def mode(task: Task, step: Step | None) -> Mode:
 
 
 def validation(step: Step, mode: Mode, *, unkept: bool) -> str:
-    """Whether a completed step of a model's kept its promise; `skipped`: it promised no tool, or nobody checks (s0)."""
+    """Whether a completed step of a model's kept its promise; `skipped`: it promised no tool, or
+    nobody checks (s0).
+    """
     if mode is Mode.OFF:
         return "skipped"
     if unkept:
@@ -116,7 +126,9 @@ def used_up(budget: Budget, spent: Spent) -> str:
 
 
 def treatment(rules: Treatments, tool: str) -> Treatment:
-    """What a policy says of a tool: under its name, else under the first glob that fits; else a person is asked."""
+    """What a policy says of a tool: under its name, else under the first glob that fits; else a
+    person is asked.
+    """
     if isinstance(rules, Treatment):
         return rules
     fitting = [treatment for glob, treatment in rules.items() if fnmatchcase(tool, glob)]

@@ -1,9 +1,10 @@
-"""What of a chain must be at hand to decide about it: so much is loaded, and no more is kept in memory.
+"""What of a chain must be at hand to decide about it: so much is loaded, and no more is kept in
+memory.
 
-A literal plan needs the actions that are under way, the results to which unfinished steps refer, and the
-one that may become the chain's answer (the last result in the order of the plan). A chain with a model needs all its
-receipts: any of them may be the origin of a value (C6), and they are the answer when no words can be had; the policy
-bounds them.
+A literal plan needs the actions that are under way, the results to which unfinished steps refer,
+and the one that may become the chain's answer (the last result in the order of the plan). A chain
+with a model needs all its receipts: any of them may be the origin of a value (C6), and they are the
+answer when no words can be had; the policy bounds them.
 """
 
 from collections.abc import Sequence
@@ -25,16 +26,24 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
     steps = () if chain.plan is None or chain.status.final else chain.plan.steps
     for index, step in enumerate(steps):
         numbers = range(1, chain.runs[index].actions + 1)
-        needed += [action_id(chain.id, step.id, number) for number in numbers if _is_needed(chain, index, number)]
+        needed += [
+            action_id(chain.id, step.id, number)
+            for number in numbers
+            if _is_needed(chain, index, number)
+        ]
     return tuple(needed)
 
 
 def kept_actions(chain: Chain) -> dict[str, Action]:
-    """Of the actions in memory those that a later decision may look at: the same that a load finds."""
+    """Of the actions in memory those that a later decision may look at: the same that a load
+    finds.
+    """
     if not is_submitters(chain):
         return chain.actions
     actions = chain.actions.items()
-    return {name: action for name, action in actions if _is_needed(chain, action.step, action.number)}
+    return {
+        name: action for name, action in actions if _is_needed(chain, action.step, action.number)
+    }
 
 
 def _is_needed(chain: Chain, index: int, number: int) -> bool:
@@ -45,8 +54,8 @@ def _is_needed(chain: Chain, index: int, number: int) -> bool:
 
 
 def _is_read(chain: Chain, index: int) -> bool:
-    """Whether the result of a literal plan's step may still be looked at: its own calls continue, a step that
-    refers to it is not done, or it may be the last: the step behind it has none.
+    """Whether the result of a literal plan's step may still be looked at: its own calls continue, a
+    step that refers to it is not done, or it may be the last: the step behind it has none.
     """
     runs, readers = chain.runs, chain.graph.readers[index]
     if index + 1 == len(runs) or not runs[index + 1].last_ok:
@@ -55,7 +64,9 @@ def _is_read(chain: Chain, index: int) -> bool:
 
 
 def needed_thoughts(chain: Chain) -> dict[int, str]:
-    """The thoughts whose proposals steps act on, or will when they may, by the index of the step."""
+    """The thoughts whose proposals steps act on, or will when they may, by the index of the
+    step.
+    """
     thoughts: dict[int, str] = {}
     is_models = chain.origin is not PlanOrigin.LITERAL and not chain.status.final
     steps = chain.plan.steps if chain.plan is not None and is_models else ()
@@ -73,6 +84,8 @@ def reads_goal(chain: Chain) -> bool:
 
 
 def live_steps(runs: Sequence[StepRun]) -> tuple[int, ...]:
-    """The indexes of the steps that may begin, or have begun and have something to do or to wait for."""
+    """The indexes of the steps that may begin, or have begun and have something to do or to wait
+    for.
+    """
     live = (StepStatus.READY, StepStatus.IN_PROGRESS, StepStatus.WAITING)
     return tuple(index for index, run in enumerate(runs) if run.status in live or run.pending)

@@ -1,4 +1,6 @@
-"""What a decision asks the shell to do, a closed set of orders; and what handlers and steps want, which leads there."""
+"""What a decision asks the shell to do, a closed set of orders; and what handlers and steps want,
+which leads there.
+"""
 
 from dataclasses import field
 
@@ -17,7 +19,9 @@ from haltpoint.contracts.work.thoughts import Correction, Strike, ThoughtKind
 
 
 class Dispatch(Struct, frozen=True, gc=False):
-    """Send this action to its queue, under a new stream entry that becomes the action's current one."""
+    """Send this action to its queue, under a new stream entry that becomes the action's current
+    one.
+    """
 
     action: Action
     spec: ToolSpec
@@ -34,8 +38,8 @@ class Dispatch(Struct, frozen=True, gc=False):
     again: bool = False
     """It is not the first dispatch of this id: the started mark is cleared."""
     origins: tuple[str, ...] | None = None
-    """The actions whose receipts the worker looks into when it asks once more where values come from; None: it
-    need not.
+    """The actions whose receipts the worker looks into when it asks once more where values come
+    from; None: it need not.
     """
     reasons: tuple[Reason, ...] = ()
     """Why the worker asks a person before it runs the call."""
@@ -112,14 +116,17 @@ class Record:
 
 @value
 class Resolve:
-    """An answer completed this action's receipt: record outcome and data beside the worker's own."""
+    """An answer completed this action's receipt: record outcome and data beside the worker's
+    own.
+    """
 
     action: Action
 
 
 @value
 class StartChild:
-    """Begin the chain `action.child` with this task, to carry the action out; its deadline is `deadline` (ms).
+    """Begin the chain `action.child` with this task, to carry the action out; its deadline is
+    `deadline` (ms).
 
     `again`: a worker had the action before, and its hooks have let it pass.
     """
@@ -140,8 +147,8 @@ class CancelChild:
 
 @value
 class Report:
-    """The chain, which is a child, is over: this is the receipt of the action that it carried out, for its parent, and
-    what it makes known there.
+    """The chain, which is a child, is over: this is the receipt of the action that it carried out,
+    for its parent, and what it makes known there.
     """
 
     action_id: str
@@ -154,12 +161,16 @@ Output = Dispatch | Think | Ask | Withdraw | Record | Resolve | StartChild | Can
 
 
 class Decision(Struct, frozen=True, gc=False):
-    """What one event does to one chain: the chain afterwards, what to send, and what to tell. No change: no outputs."""
+    """What one event does to one chain: the chain afterwards, what to send, and what to tell. No
+    change: no outputs.
+    """
 
     chain: Chain
     outputs: tuple[Output, ...] = ()
     facts: tuple[Fact, ...] = ()
-    touched: tuple[int, ...] = ()  # indexes of the steps whose runs changed, so that nobody has to search for them
+    touched: tuple[
+        int, ...
+    ] = ()  # indexes of the steps whose runs changed, so that nobody has to search for them
 
 
 class StepEnd(Struct, frozen=True, gc=False):
@@ -186,13 +197,17 @@ class Cancelled:
 
 
 Next = Ask | Think | Dispatch | StartChild | StepEnd | Completed | Failure | Cancelled
-"""What a handler, or a step, wants next: something that goes out, or an end. Only `scheduling` carries it out."""
+"""What a handler, or a step, wants next: something that goes out, or an end. Only `scheduling`
+carries it out.
+"""
 
 
 def step_failed(
     index: int, code: str, message: str, answer: str | None = None, fault: ErrorInfo | None = None
 ) -> StepEnd:
-    """A step cannot keep its promise; `answer` is what the user reads beside the error, `fault` a tool's own (C11)."""
+    """A step cannot keep its promise; `answer` is what the user reads beside the error, `fault` a
+    tool's own (C11).
+    """
     return StepEnd(index, Failure(ChainError(code, message), answer, fault))
 
 

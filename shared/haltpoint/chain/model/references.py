@@ -1,10 +1,11 @@
 """JSON values: reading, writing, walking them, and paths into them.
 
-A path is names and `[n]` joined by dots; `[]` stands for any element, `{}` for any key or value of an
-object. A name that holds such signs is in quotes, so that one place is one path: `to."user.name"`, with `""`
-for a quote in it. A reference, `{"$from": "find.data.items[0].id"}`, begins with the id of a step and
-continues into the receipt of that step's last successful action; it has neither `[]` nor `{}`. A `Graph` is
-the shape of a plan: who waits for whom, and who refers to whose result.
+A path is names and `[n]` joined by dots; `[]` stands for any element, `{}` for any key or value of
+an object. A name that holds such signs is in quotes, so that one place is one path:
+`to."user.name"`, with `""` for a quote in it. A reference, `{"$from": "find.data.items[0].id"}`,
+begins with the id of a step and continues into the receipt of that step's last successful action;
+it has neither `[]` nor `{}`. A `Graph` is the shape of a plan: who waits for whom, and who refers
+to whose result.
 """
 
 import json
@@ -29,12 +30,15 @@ Part = str | int | None | EllipsisType
 Path = tuple[Part, ...]
 Place = tuple[str | int, ...]
 """A path without `[]` and `{}`."""
-_PART: Final = re.compile(r'\.?\[(\d{0,6})\]|(\{\})|(?:^|\.)("(?:[^"]|"")*"|(?!")(?:[^.\[\]{]|\{(?!\}))+)')
+_PART: Final = re.compile(
+    r'\.?\[(\d{0,6})\]|(\{\})|(?:^|\.)("(?:[^"]|"")*"|(?!")(?:[^.\[\]{]|\{(?!\}))+)'
+)
 _BARE: Final = re.compile(r'[^.\[\]{}"]+')
 _PATH: Final = re.compile(rf"(?!\.)(?:{_PART.pattern})+")
 
 
-# ---- reading and writing ---------------------------------------------------------------------------
+# ---- reading and writing
+# ---------------------------------------------------------------------------
 
 
 def read_json(text: str) -> Any:
@@ -59,12 +63,15 @@ write_text: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).
 """A value as compact JSON text in its own letters."""
 
 
-# ---- paths -----------------------------------------------------------------------------------------
+# ---- paths
+# -----------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=4096)
 def parse_path(text: str) -> Path | None:
-    """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None, `{}` as ...; None for anything that is no path."""
+    """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None, `{}` as ...; None for anything that is no
+    path.
+    """
     if _PATH.fullmatch(text) is None:
         return None
     return tuple(_part(*groups) for groups in _PART.findall(text))
@@ -115,7 +122,8 @@ def is_below(path: Path, place: Path) -> bool:
     return len(path) <= len(place) and covers(path, place)
 
 
-# ---- walking ---------------------------------------------------------------------------------------
+# ---- walking
+# ---------------------------------------------------------------------------------------
 
 
 def walk(value: Any) -> Iterator[tuple[Place, Any]]:
@@ -152,7 +160,8 @@ def deeper_than(value: Any, levels: int) -> bool:
 
 
 def scalars_at(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every text and number at a path or below it, with its place; null, true and false do not count.
+    """Every text and number at a path or below it, with its place; null, true and false do not
+    count.
 
     Keys of objects below it count, too: their place ends in `{}` and the key.
     """
@@ -182,7 +191,9 @@ def values_at(value: Any, place: Path) -> list[Any]:
 
 
 def replaced_at(value: Any, place: Path, by: Sequence[Any]) -> Any:
-    """A copy of a value with another one at a place in it; without what is there when `by` is empty."""
+    """A copy of a value with another one at a place in it; without what is there when `by` is
+    empty.
+    """
     if not place:
         return by[0]
     copy, part, rest = value.copy(), place[0], place[1:]
@@ -193,7 +204,8 @@ def replaced_at(value: Any, place: Path, by: Sequence[Any]) -> Any:
     return copy
 
 
-# ---- references ------------------------------------------------------------------------------------
+# ---- references
+# ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,20 +244,23 @@ def references(value: dict[str, Any]) -> list[tuple[Place, Reference | None]]:
 def resolve(arguments: Any, receipt_of: Callable[[Reference], dict[str, Any] | None]) -> Any:
     """The arguments of a call of a checked plan with each `$from` replaced by what it points at.
 
-    `receipt_of` gives the receipt of the last successful action of a step; None when there is none. Raises
-    `UnresolvedError`.
+    `receipt_of` gives the receipt of the last successful action of a step; None when there is none.
+    Raises `UnresolvedError`.
     """
     for place, wanted in references(arguments):
         if wanted is None:
             continue
         values = values_at(receipt_of(wanted), wanted.path)
         if not values:
-            raise UnresolvedError(f"{wanted.text!r} points at nothing in a result of step {wanted.step!r}")
+            raise UnresolvedError(
+                f"{wanted.text!r} points at nothing in a result of step {wanted.step!r}"
+            )
         arguments = replaced_at(arguments, place, values)
     return arguments
 
 
-# ---- the shape of a plan ---------------------------------------------------------------------------
+# ---- the shape of a plan
+# ---------------------------------------------------------------------------
 
 Edges = tuple[tuple[int, ...], ...]
 """For each step the indexes of others."""
@@ -269,7 +284,9 @@ class Graph(Struct, frozen=True, gc=False):
     def of(cls, plan: Plan) -> Self:
         """The graph of a plan without faults (C1), or of a skill's: its `input` is no step."""
         index = {step.id: number for number, step in enumerate(plan.steps)}
-        dependencies = tuple([tuple([index[name] for name in step.dependencies]) for step in plan.steps])
+        dependencies = tuple(
+            [tuple([index[name] for name in step.dependencies]) for step in plan.steps]
+        )
         sources = _sources(plan, index)
         return cls(index, dependencies, _turned(dependencies), sources, _turned(sources))
 
@@ -279,7 +296,9 @@ def _sources(plan: Plan, index: dict[str, int]) -> Edges:
     for step in plan.steps:
         named = set[str]()
         for call in step.actions:
-            named.update(wanted.step for _, wanted in references(call.arguments) if wanted is not None)
+            named.update(
+                wanted.step for _, wanted in references(call.arguments) if wanted is not None
+            )
         sources.append(tuple(sorted(index[name] for name in named if name in index)))
     return tuple(sources)
 

@@ -1,7 +1,8 @@
-"""Values held against JSON Schema: is it right (C6), what was meant (C9), is it the same call (C14).
+"""Values held against JSON Schema: is it right (C6), what was meant (C9), is it the same call
+(C14).
 
-jsonschema says what is wrong. What follows from a schema is worked out once for it, in memories that are
-bounded.
+jsonschema says what is wrong. What follows from a schema is worked out once for it, in memories
+that are bounded.
 """
 
 import hashlib
@@ -47,7 +48,9 @@ _FORMS: Final = Draft202012Validator(
         "items": {"$ref": "#"},
     }
 )
-"""Of a form that a model wrote: it has no word with which the check of an answer may take for ever."""
+"""Of a form that a model wrote: it has no word with which the check of an answer may take for
+ever.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +66,14 @@ class Compiled:
     """The parameters that have to be there."""
 
     def fits(self, arguments: Any) -> bool:
-        """Whether arguments fit for certain: it takes a tenth of the time that a validator needs."""
-        if self.flat is None or type(arguments) is not dict or not self.required <= arguments.keys():
+        """Whether arguments fit for certain: it takes a tenth of the time that a validator
+        needs.
+        """
+        if (
+            self.flat is None
+            or type(arguments) is not dict
+            or not self.required <= arguments.keys()
+        ):
             return False
         return all(type(value) in self.flat.get(name, ()) for name, value in arguments.items())
 
@@ -73,7 +82,9 @@ _by_spec: dict[int, Compiled] = {}
 
 
 def compiled(spec: ToolSpec) -> Compiled:
-    """What was worked out from a spec, remembered by its identity; equal schemas share a validator."""
+    """What was worked out from a spec, remembered by its identity; equal schemas share a
+    validator.
+    """
     known = _by_spec.get(id(spec))
     if known is None or known.spec is not spec:
         if len(_by_spec) >= MOST:
@@ -90,7 +101,11 @@ def _compiled(spec: ToolSpec) -> Compiled:
         return Compiled(spec, validator, None, frozenset())
     types: dict[str, tuple[type, ...]] = {}
     for name, inner in schema.get("properties", {}).items():
-        if isinstance(inner, dict) and _WORDS.issuperset(inner) and isinstance(inner.get("type"), str):
+        if (
+            isinstance(inner, dict)
+            and _WORDS.issuperset(inner)
+            and isinstance(inner.get("type"), str)
+        ):
             types[name] = _TYPES.get(inner["type"], ())
     return Compiled(spec, validator, types, frozenset(schema.get("required", ())))
 
@@ -108,18 +123,27 @@ def _validator(schema: str) -> Validator | None:
     return cast("type[Validator]", bounded)(read, registry=Registry())
 
 
-def _unique_items(validator: Validator, unique: bool, value: Any, _: Any) -> Iterator[ValidationError]:
-    """`uniqueItems` in time in proportion to the items: in pairs, a model's list would stop everybody."""
+def _unique_items(
+    validator: Validator, unique: bool, value: Any, _: Any
+) -> Iterator[ValidationError]:
+    """`uniqueItems` in time in proportion to the items: in pairs, a model's list would stop
+    everybody.
+    """
     items = value if unique and validator.is_type(value, "array") else ()
     if len({json.dumps(item, sort_keys=True) for item in items}) < len(items):
         yield ValidationError("the same item is in it more than once")
 
 
-# ---- is it right? ----------------------------------------------------------------------------------
+# ---- is it right?
+# ----------------------------------------------------------------------------------
 
 
-def argument_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
-    """What is wrong with the arguments of a call; nothing is asked of the values at `unknown` places."""
+def argument_faults(
+    spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()
+) -> tuple[str, ...]:
+    """What is wrong with the arguments of a call; nothing is asked of the values at `unknown`
+    places.
+    """
     known = compiled(spec)
     if known.fits(arguments):
         return ()
@@ -139,7 +163,9 @@ def form_value_faults(form: dict[str, Any], value: Any, name: str = "value") -> 
 
 
 def form_faults(form: Any, name: str) -> tuple[str, ...]:
-    """What is wrong with the JSON Schema of a form that a model wrote: people fill in an object by it."""
+    """What is wrong with the JSON Schema of a form that a model wrote: people fill in an object by
+    it.
+    """
     if not isinstance(form, dict) or form.get("type", "object") != "object":
         return (f"{name}: describes no object",)
     try:
@@ -153,7 +179,9 @@ def form_faults(form: Any, name: str) -> tuple[str, ...]:
     return (f"{name}: {', '.join(sorted(barred))} cannot be used here",) if barred else ()
 
 
-def _faults(validator: Validator | None, value: Any, name: str, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
+def _faults(
+    validator: Validator | None, value: Any, name: str, unknown: Sequence[Place] = ()
+) -> tuple[str, ...]:
     if validator is None:
         return (f"{name}: the tool's own schema is not valid JSON Schema",)
     try:
@@ -178,7 +206,9 @@ def _choices(error: ValidationError) -> list[ValidationError]:
 
 
 def _short(text: str) -> str:
-    """A long text without its middle: it begins with the value that is wrong, and ends with the reason."""
+    """A long text without its middle: it begins with the value that is wrong, and ends with the
+    reason.
+    """
     return text if len(text) <= WIDTH else f"{text[: WIDTH // 2]} ... {text[-WIDTH // 2 :]}"
 
 
@@ -193,14 +223,16 @@ def _concerns(error: ValidationError, unknown: Sequence[Place]) -> bool:
     return False
 
 
-# ---- what was meant? -------------------------------------------------------------------------------
+# ---- what was meant?
+# -------------------------------------------------------------------------------
 
 
 def read_arguments(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a model's call as their schema reads them, once and exactly (C9).
 
-    null for a parameter that cannot be null is left out. Where no text is allowed, a text that is the JSON
-    of the wanted type is that value. All else stays as it is, for the check of the schema to refuse.
+    null for a parameter that cannot be null is left out. Where no text is allowed, a text that is
+    the JSON of the wanted type is that value. All else stays as it is, for the check of the schema
+    to refuse.
     """
     known = compiled(spec)
     if known.arguments is None or known.fits(arguments):
@@ -217,7 +249,9 @@ def read_arguments(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _read(validator: Validator, arguments: dict[str, Any], error: ValidationError) -> dict[str, Any]:
+def _read(
+    validator: Validator, arguments: dict[str, Any], error: ValidationError
+) -> dict[str, Any]:
     """The arguments without the errors that reading them can take away."""
     place, value = tuple(error.absolute_path), error.instance
     if not _is_of_no_type(error):
@@ -254,14 +288,19 @@ def _refuse(word: str) -> None:
     raise ValueError(word)
 
 
-# ---- is it the same? -------------------------------------------------------------------------------
+# ---- is it the same?
+# -------------------------------------------------------------------------------
 
 
 def declared(schema: dict[str, Any], word: str) -> Iterator[tuple[str, Any]]:
-    """What the schemas of an object's properties say under a word of JSON Schema, `default` for one."""
+    """What the schemas of an object's properties say under a word of JSON Schema, `default` for
+    one.
+    """
     properties = schema.get("properties")
     members = properties.items() if isinstance(properties, dict) else ()
-    return ((name, inner[word]) for name, inner in members if isinstance(inner, dict) and word in inner)
+    return (
+        (name, inner[word]) for name, inner in members if isinstance(inner, dict) and word in inner
+    )
 
 
 def with_defaults(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
@@ -271,10 +310,11 @@ def with_defaults(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str
 
 @lru_cache(maxsize=2048)
 def signature_of(known: Compiled, text: str) -> str:
-    """Sixteen hex digits that equal calls of a tool have in common; `text` are the arguments as JSON.
+    """Sixteen hex digits that equal calls of a tool have in common; `text` are the arguments as
+    JSON.
 
-    Equal are calls whose arguments are the same JSON values (C14): names in any order, 7.0 for 7, and a
-    default said or left out. Two spellings of one address are two calls.
+    Equal are calls whose arguments are the same JSON values (C14): names in any order, 7.0 for 7,
+    and a default said or left out. Two spellings of one address are two calls.
     """
     arguments = read_json(text)
     if isinstance(arguments, dict):

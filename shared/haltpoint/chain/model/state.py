@@ -1,8 +1,8 @@
 """Chain, step and action: what one decision leaves to the next.
 
-A `Chain` is whole in memory; in Redis each step and each action has fields of its own, so that what one
-action costs does not depend on the length of its chain. Of the actions a chain in memory holds only those
-that a later decision may still need (`needs.py`).
+A `Chain` is whole in memory; in Redis each step and each action has fields of its own, so that what
+one action costs does not depend on the length of its chain. Of the actions a chain in memory holds
+only those that a later decision may still need (`needs.py`).
 """
 
 import dataclasses
@@ -38,7 +38,9 @@ WAITING: dict[RequestKind, ChainStatus] = {
 
 
 class StepRun(Struct, gc=False):
-    """How far a step has come; a value, which only the `Work` of a decision changes, in a copy of its own."""
+    """How far a step has come; a value, which only the `Work` of a decision changes, in a copy of
+    its own.
+    """
 
     status: StepStatus = StepStatus.PENDING
     turn: int = 0
@@ -124,12 +126,16 @@ class Action(Struct, frozen=True, gc=False):
 
     @property
     def in_models_words(self) -> bool:
-        """Whether its data are words of a model, an agent's answer. No value of a call comes from them (C13)."""
+        """Whether its data are words of a model, an agent's answer. No value of a call comes from
+        them (C13).
+        """
         return bool(self.told.below.agent)
 
     @property
     def by_a_person(self) -> bool:
-        """Whether a person completed the receipt, and may have typed a value: it has no mark of a worker."""
+        """Whether a person completed the receipt, and may have typed a value: it has no mark of a
+        worker.
+        """
         return self.outcome is not None and not self.told.action_id and not self.in_models_words
 
     def asking(self) -> "Action":
@@ -201,7 +207,9 @@ class ChainError(Strict):
 
 
 class Failure(Strict):
-    """The chain cannot do what was asked. When a step is the reason, what is under way beside it ends first (C8)."""
+    """The chain cannot do what was asked. When a step is the reason, what is under way beside it
+    ends first (C8).
+    """
 
     error: ChainError
     answer: str | None = None
@@ -290,7 +298,9 @@ NOTHING_BELOW: Final = FromBelow()
 
 
 class Chain(Struct, gc=False):
-    """One run of one task; a value, which only the `Work` of a decision changes, in a copy of its own. Times in ms."""
+    """One run of one task; a value, which only the `Work` of a decision changes, in a copy of its
+    own. Times in ms.
+    """
 
     id: str
     """Also the beginning of the ids of all that belongs to it."""
@@ -305,8 +315,8 @@ class Chain(Struct, gc=False):
     status: ChainStatus = ChainStatus.ACCEPTED
     """Its state."""
     resume: ChainStatus | None = None
-    """The state to take up again when no request is open. Of a chain that is cancelled as soon as the chains below have
-    stopped it is that end, and workers see it.
+    """The state to take up again when no request is open. Of a chain that is cancelled as soon as
+    the chains below have stopped it is that end, and workers see it.
     """
     origin: PlanOrigin | None = None
     """Where its plan came from."""
@@ -317,8 +327,8 @@ class Chain(Struct, gc=False):
     runs: tuple[StepRun, ...] = ()
     """How far each step has come."""
     live: tuple[int, ...] = ()
-    """The indexes of the steps that may begin, or have begun and have something to do or to wait for. It follows from
-    `runs`.
+    """The indexes of the steps that may begin, or have begun and have something to do or to wait
+    for. It follows from `runs`.
     """
     actions: dict[str, Action] = field(default_factory=dict)
     """The actions that later decisions need, by their ids, in the order of the plan."""
@@ -359,22 +369,25 @@ class Chain(Struct, gc=False):
 
 
 def is_submitters(chain: Chain) -> bool:
-    """Whether a submitter's own literal plan is carried out. It keeps of its actions what its next steps may
-    still look at; a model needs all of them, and a child tells its caller what it did.
+    """Whether a submitter's own literal plan is carried out. It keeps of its actions what its next
+    steps may still look at; a model needs all of them, and a child tells its caller what it did.
     """
     return chain.origin is PlanOrigin.LITERAL and action_of(chain.id) is None
 
 
 def goal_in_full(task: Task, instead: str | None, answers: Sequence[str]) -> str:
-    """The task's words, or a person's in their place, with their answers to questions while it was planned (C11)."""
+    """The task's words, or a person's in their place, with their answers to questions while it was
+    planned (C11).
+    """
     return "\n".join((task.goal if instead is None else instead, *answers))
 
 
 def next_due(chain: Chain) -> int:
-    """The chain's earliest due time in ms: its deadline, that of an open request, or the end of a rest (R1).
+    """The chain's earliest due time in ms: its deadline, that of an open request, or the end of a
+    rest (R1).
 
-    0 when it is final. Nothing that rests is sent while the chain fails, and while it is stopped only of a
-    freed step.
+    0 when it is final. Nothing that rests is sent while the chain fails, and while it is stopped
+    only of a freed step.
     """
     if chain.status.final:
         return 0

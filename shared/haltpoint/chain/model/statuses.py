@@ -1,4 +1,6 @@
-"""The states of chains, steps and actions, where a plan comes from, and the codes with which a chain fails."""
+"""The states of chains, steps and actions, where a plan comes from, and the codes with which a
+chain fails.
+"""
 
 from enum import StrEnum
 
@@ -40,7 +42,9 @@ class StepStatus(StrEnum):
 
 
 class ActionStatus(StrEnum):
-    """`dispatched`: a worker has it or will; `asking`: a person has it; `done`: its receipt stands."""
+    """`dispatched`: a worker has it or will; `asking`: a person has it; `done`: its receipt
+    stands.
+    """
 
     DISPATCHED = "dispatched"
     ASKING = "asking"
@@ -48,7 +52,9 @@ class ActionStatus(StrEnum):
 
 
 class PlanOrigin(StrEnum):
-    """Where the plan came from: the submitter, the model, or the runtime's own single step (style react)."""
+    """Where the plan came from: the submitter, the model, or the runtime's own single step (style
+    react).
+    """
 
     LITERAL = "literal"
     DRAFTED = "drafted"
@@ -74,12 +80,18 @@ class Code(StrEnum):
     PLAN_NOT_FOUND = "HP-202", "The model did not produce a valid plan."
     TOOL_FAILED = "HP-204", "A tool failed, and the step that needed it failed with it."
     GIVEN_UP = "HP-205", "The model ended a step after an error of a tool."
-    NOT_RESOLVED = "HP-206", "The arguments of a literal call cannot be built from the earlier results."
+    NOT_RESOLVED = (
+        "HP-206",
+        "The arguments of a literal call cannot be built from the earlier results.",
+    )
     TOOL_GONE = "HP-207", "No worker declares the tool any more."
     OVER_BUDGET = "HP-208", "The chain has used up its budget."
     TOO_LATE = "HP-209", "The chain's deadline has passed."
     NO_ANSWER = "HP-210", "The chain's question got no answer in time."
-    MESSAGE_LOST = "HP-211", "A message that the chain waited for could not be processed; it is in the dead letters."
+    MESSAGE_LOST = (
+        "HP-211",
+        "A message that the chain waited for could not be processed; it is in the dead letters.",
+    )
     TOO_DEEP = "HP-212", "Skills call skills more levels deep than allowed."
     NOT_ROUTED = "HP-215", "The supervisor named no agent, and none may get the task."
     AGENT_GONE = "HP-216", "No agent of the agents file has the name that the task gives."

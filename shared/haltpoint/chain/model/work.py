@@ -29,8 +29,8 @@ _values: Final = attrgetter(*Chain.__struct_fields__)
 class Work(Chain, kw_only=True, gc=False):
     """The one mutable thing of the core: a copy of the chain that lives for one call of `decide`.
 
-    Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that writes
-    nothing has ignored the event.
+    Handlers write down what becomes of the chain; `decision` makes a value of it. A handler that
+    writes nothing has ignored the event.
     """
 
     chain: Chain
@@ -60,7 +60,9 @@ class Work(Chain, kw_only=True, gc=False):
         """The work on one event."""
         steps = () if chain.plan is None else chain.plan.steps
         run = list(chain.runs)
-        return cls(*_values(chain), chain=chain, body=body, world=world, now=now, steps=steps, run=run)
+        return cls(
+            *_values(chain), chain=chain, body=body, world=world, now=now, steps=steps, run=run
+        )
 
     # ---- reading
 
@@ -106,7 +108,9 @@ class Work(Chain, kw_only=True, gc=False):
         return self.proposals.get(index, _NOTHING).refused
 
     def under_way(self) -> int:
-        """How many calls and thoughts are under way (C8); what a person is asked about keeps its place."""
+        """How many calls and thoughts are under way (C8); what a person is asked about keeps its
+        place.
+        """
         runs = [self.run[index] for index in self.live]
         thoughts = sum(run.thinking and not run.here for run in runs)
         return (self.thought is not None) + thoughts + sum(len(run.pending) for run in runs)
@@ -122,7 +126,9 @@ class Work(Chain, kw_only=True, gc=False):
         return thought_id(self.id, self.steps[index].id, run.turn + 1, run.attempt)
 
     def awaits(self, index: int, thought: str) -> bool:
-        """Whether a step waits for this thought. Where a case is open, a person decides in its place (D3)."""
+        """Whether a step waits for this thought. Where a case is open, a person decides in its
+        place (D3).
+        """
         run = self.run[index]
         thinks = run.thinking and not run.here and run.status is StepStatus.IN_PROGRESS
         return thinks and thought == self.awaited(index)
@@ -172,23 +178,25 @@ class Work(Chain, kw_only=True, gc=False):
             self.live = tuple(other for other in self.live if other != index)
 
     def begin_turn(self, index: int) -> None:
-        """Act on the proposal that a step has waited for: nothing of it was taken or refused yet."""
+        """Act on the proposal that a step has waited for: nothing of it was taken or refused
+        yet.
+        """
         run = self.edit(index)
         run.turn += 1
         run.thinking = run.struck = False
         run.taken = run.in_turn = 0
 
     def next_action(self, index: int, tool: str, arguments: str) -> Action:
-        """The step's next action, with its arguments as JSON text. Of a literal plan its number is the place
-        of its call, whatever was left out before.
+        """The step's next action, with its arguments as JSON text. Of a literal plan its number is
+        the place of its call, whatever was left out before.
         """
         run = self.run[index]
         number = 1 + (run.taken if self.origin is PlanOrigin.LITERAL else run.actions)
         return Action(self.action_id(index, number), index, number, tool, arguments)
 
     def continues(self, index: int, tool: str) -> bool:
-        """Whether a call counts as one with the last call of the same turn (C7): it is one of the same tool,
-        or both are among the leading calls that only read and do not ask.
+        """Whether a call counts as one with the last call of the same turn (C7): it is one of the
+        same tool, or both are among the leading calls that only read and do not ask.
         """
         run = self.run[index]
         before = self.actions.get(self.action_id(index, run.actions)) if run.in_turn else None
@@ -198,7 +206,9 @@ class Work(Chain, kw_only=True, gc=False):
         return run.in_turn == 1 and all(spec.read_only and not spec.may_clarify for spec in both)
 
     def begin(self, action: Action) -> None:
-        """Begin the step's next action: one more of its calls is under way. Calls side by side count as one."""
+        """Begin the step's next action: one more of its calls is under way. Calls side by side
+        count as one.
+        """
         run = self.edit(action.step)
         if not run.pending and not self.continues(action.step, action.tool):
             run.in_turn += 1
@@ -237,7 +247,9 @@ class Work(Chain, kw_only=True, gc=False):
         self.spent = limits.added(self.spent, Spent(tokens=tokens, cost=usage.cost))
 
     def finish(self, status: ChainStatus, fact: FactType, details: dict[str, Any]) -> None:
-        """The chain has come to its one final state: nothing is needed of it any more but what it says."""
+        """The chain has come to its one final state: nothing is needed of it any more but what it
+        says.
+        """
         self.status = status
         self.actions, self.proposals = {}, {}
         self.resting, self.approvals = {}, {}
@@ -256,7 +268,9 @@ class Work(Chain, kw_only=True, gc=False):
         """What was written down, as a value."""
         self.runs, self.updated_at = tuple(self.run), self.now
         self.actions = kept_actions(self)
-        return Decision(Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed))
+        return Decision(
+            Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed)
+        )
 
 
 def without(kept: dict[Any, Any], key: Any) -> dict[Any, Any]:

@@ -1,8 +1,9 @@
-"""Who works on a task (CONTRACT I1 to I3): found before anything else of it, or decided by a supervisor's model.
+"""Who works on a task (CONTRACT I1 to I3): found before anything else of it, or decided by a
+supervisor's model.
 
-The supervisor's one step calls its tools, and `route` when it knows who works on the task. The rounds of tools before a
-decision are counted; when they are used up the model has to decide, and if it does not, a person does. A person also
-does where the model is not sure of its decision.
+The supervisor's one step calls its tools, and `route` when it knows who works on the task. The
+rounds of tools before a decision are counted; when they are used up the model has to decide, and if
+it does not, a person does. A person also does where the model is not sure of its decision.
 """
 
 from dataclasses import replace
@@ -49,12 +50,13 @@ from haltpoint.contracts.work.thoughts import ThoughtKind
 PLACE: Final = "route"
 """The place of the one thought for which the function is called, in its id."""
 
-# ---- before the task begins ------------------------------------------------------------------------------------------
+# ---- before the task begins
+# ------------------------------------------------------------------------------------------
 
 
 def assign(work: Work) -> Next | None:
-    """Give the task to its agent, or to the supervisor, and route it where no model has to be asked. A task that an
-    agent has handed on has its agent already.
+    """Give the task to its agent, or to the supervisor, and route it where no model has to be
+    asked. A task that an agent has handed on has its agent already.
     """
     agents = work.world.agents
     name = work.task.agent or who_routes(work, agents)
@@ -90,7 +92,9 @@ def _route(work: Work, choice: Choice, strategy: Strategy) -> None:
     own = work.task.handed.assigned or Assignment()
     assigned = None if choice.agent is None else structs.replace(own, tools=None)
     handed = structs.replace(work.task.handed, assigned=assigned)
-    task = structs.replace(work.task, agent=choice.agent, handed=handed, **structs.asdict(own.limits))
+    task = structs.replace(
+        work.task, agent=choice.agent, handed=handed, **structs.asdict(own.limits)
+    )
     if choice.agent is None:
         work.task = task
     else:
@@ -115,12 +119,13 @@ def _note(work: Work, routed: Routed) -> None:
     work.tell(FactType.CHAIN_ROUTED, **told)
 
 
-# ---- a supervisor's model --------------------------------------------------------------------------------------------
+# ---- a supervisor's model
+# --------------------------------------------------------------------------------------------
 
 
 def note_round(work: Work, index: int) -> None:
-    """Count a turn of a supervisor's model that was no decision. It is none of the step's turns: rounds have a bound of
-    their own.
+    """Count a turn of a supervisor's model that was no decision. It is none of the step's turns:
+    rounds have a bound of their own.
     """
     if router(work) is not None:
         work.below = structs.replace(work.below, rounds=work.below.rounds + 1)
@@ -128,25 +133,30 @@ def note_round(work: Work, index: int) -> None:
 
 
 def decide(work: Work, call: CheckedCall) -> Ask | None:
-    """A supervisor's model hands the task on: it is written down (None), or a person is asked because the model is not
-    sure enough (I3). An agent that hands its own on decides nothing about others.
+    """A supervisor's model hands the task on: it is written down (None), or a person is asked
+    because the model is not sure enough (I3). An agent that hands its own on decides nothing about
+    others.
     """
     supervisor = router(work)
     if supervisor is None:
         return None
     routed = _routed(work, call.arguments)
     if supervisor.threshold is not None and routed.confidence < supervisor.threshold:
-        work.edit(call.index).taken += 2  # nothing of the proposal is held: the decision is the person's now
+        work.edit(
+            call.index
+        ).taken += 2  # nothing of the proposal is held: the decision is the person's now
         sure = f"with a confidence of {routed.confidence:g}"
         why = f": {routed.reasoning}" if routed.reasoning else ""
-        return _ask_who(work, call.index, f"The supervisor would choose {routed.target_agent}, {sure}{why}")
+        return _ask_who(
+            work, call.index, f"The supervisor would choose {routed.target_agent}, {sure}{why}"
+        )
     _note_decision(work, call.index, routed)
     return None
 
 
 def at_bound(work: Work, index: int) -> Next:
-    """The rounds are used up, and the last reply was no decision either: a person decides who works on the task (I2).
-    The step fails where no agent may get it.
+    """The rounds are used up, and the last reply was no decision either: a person decides who works
+    on the task (I2). The step fails where no agent may get it.
     """
     strike(work, index, no_call(work, index))
     drop_held(work, index, "no agent was named")
@@ -157,8 +167,8 @@ def at_bound(work: Work, index: int) -> Next:
 
 
 def hand_to(work: Work, index: int, name: str, by: str) -> Next:
-    """A person has chosen the agent: it gets the words that the model meant for it. Where it may not get the task any
-    more, the model decides once more.
+    """A person has chosen the agent: it gets the words that the model meant for it. Where it may
+    not get the task any more, the model decides once more.
     """
     reset_strikes(work, index)
     if name not in _takers(work):
@@ -204,7 +214,9 @@ def _meant(work: Work, index: int) -> dict[str, Any]:
 
 
 def _ask_who(work: Work, index: int, words: str) -> Ask:
-    """The question to a person who works on the task; the agent that the model has named comes first."""
+    """The question to a person who works on the task; the agent that the model has named comes
+    first.
+    """
     meant, takers = _meant(work, index), _takers(work)
     agents = [agent for agent in work.world.agents.choices if agent.name in takers]
     agents.sort(key=lambda agent: agent.name != meant.get("target_agent"))
@@ -217,4 +229,6 @@ def _ask_who(work: Work, index: int, words: str) -> Ask:
         options.append(option)
     stop = "" if words.endswith((".", "!", "?")) else "."
     text = f"{words}{stop} Who works on this: {users_goal(work)}"
-    return question(work, RequestKind.CLARIFICATION, index, text, options=tuple(options), strikes=work.row.case)
+    return question(
+        work, RequestKind.CLARIFICATION, index, text, options=tuple(options), strikes=work.row.case
+    )

@@ -1,5 +1,5 @@
-"""How people are asked (CONTRACT B3): the chain stops at once, and an answer frees the step that asked. A question of
-the model in words is one to a person, as askHuman would put it (C11).
+"""How people are asked (CONTRACT B3): the chain stops at once, and an answer frees the step that
+asked. A question of the model in words is one to a person, as askHuman would put it (C11).
 """
 
 import re
@@ -39,8 +39,9 @@ def question(
     seconds: float | None = None,
     **shown: Any,
 ) -> Ask:
-    """The chain's next question, about a step (None: about the plan). `action` waits for the answer; `shown` is what
-    people see beside it (see `Ask`). `seconds` until it expires: the policy's at most, never past the chain's deadline.
+    """The chain's next question, about a step (None: about the plan). `action` waits for the
+    answer; `shown` is what people see beside it (see `Ask`). `seconds` until it expires: the
+    policy's at most, never past the chain's deadline.
     """
     patience = work.world.policy.request_timeout
     if seconds is not None:
@@ -85,7 +86,9 @@ def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Ask:
 
 
 def ask(work: Work, asked: Ask) -> None:
-    """Open a request and stop the chain, which keeps the state before it. A waiting state is the oldest request's."""
+    """Open a request and stop the chain, which keeps the state before it. A waiting state is the
+    oldest request's.
+    """
     request = asked.request
     index = None if request.step < 0 else request.step
     if not work.requests:
@@ -108,8 +111,8 @@ def close(work: Work, request: OpenRequest, fact: FactType, **told: Any) -> None
 
 
 def free(work: Work, request: OpenRequest) -> None:
-    """Free the step of a closed question when it asks nothing else (B3), unless the chain fails. When no question is
-    open, the chain takes up the state before them.
+    """Free the step of a closed question when it asks nothing else (B3), unless the chain fails.
+    When no question is open, the chain takes up the state before them.
     """
     index = request.step
     if index >= 0 and work.failing is None and not work.run[index].status.done:
@@ -160,9 +163,15 @@ def in_short(words: str) -> str:
 
 
 def ask_while_planning(work: Work, said: str) -> Ask | None:
-    """A question that the model asks in place of a plan, for a person; None: asked already, or too often."""
+    """A question that the model asks in place of a plan, for a person; None: asked already, or too
+    often.
+    """
     words = in_short(said)
-    if not words or words in work.planning.questions or len(work.planning.questions) >= MOST_QUESTIONS:
+    if (
+        not words
+        or words in work.planning.questions
+        or len(work.planning.questions) >= MOST_QUESTIONS
+    ):
         return None
     questions = (*work.planning.questions, words)
     work.planning, work.thought = structs.replace(work.planning, questions=questions), None

@@ -1,14 +1,15 @@
 """Chains that carry a call out: those of skills with steps, and of agents (CONTRACT A, I1).
 
-Such a chain has its own log, deadline, questions and one final state (R1). Its id says whose action it carries out
-(`base.child_id`), so parent and child keep nothing that could disagree. Both live in one partition, and what one says
-to the other is part of its own commit: the parent's dispatch begins the child, the child's end is the receipt of the
-parent's action, the parent's end cancels the child.
+Such a chain has its own log, deadline, questions and one final state (R1). Its id says whose action
+it carries out (`base.child_id`), so parent and child keep nothing that could disagree. Both live in
+one partition, and what one says to the other is part of its own commit: the parent's dispatch
+begins the child, the child's end is the receipt of the parent's action, the parent's end cancels
+the child.
 
-The chain of a skill has the skill's steps. That of an agent has a goal in its caller's words, and the user's own goes
-beside it: only that counts for what may be done (C12) and for where values come from (C13). Its budget is what its
-caller has left, or less if its own says so. What was done and what is known goes down with the task, and comes back
-with the end (C14).
+The chain of a skill has the skill's steps. That of an agent has a goal in its caller's words, and
+the user's own goes beside it: only that counts for what may be done (C12) and for where values come
+from (C13). Its budget is what its caller has left, or less if its own says so. What was done and
+what is known goes down with the task, and comes back with the end (C14).
 """
 
 from typing import Any, Final
@@ -46,11 +47,19 @@ _LIMITS: Final = ("turns", "actions", "tokens", "cost")
 
 
 def child_for(
-    work: Work, action: Action, spec: ToolSpec, plan: Plan, arguments: dict[str, Any], *, again: bool = False
+    work: Work,
+    action: Action,
+    spec: ToolSpec,
+    plan: Plan,
+    arguments: dict[str, Any],
+    *,
+    again: bool = False,
 ) -> StartChild | Failure:
     """The chain of a skill, for the same tenant, user and contexts; or why there can be none."""
     if levels_of(work.id) >= MOST_LEVELS:
-        return failed(Code.TOO_DEEP, f"{spec.name}: skills call skills more than {MOST_LEVELS} deep")
+        return failed(
+            Code.TOO_DEEP, f"{spec.name}: skills call skills more than {MOST_LEVELS} deep"
+        )
     if references(arguments):
         words = "its arguments hold a $from, which would be read as one of the skill's"
         return failed(Code.NOT_RESOLVED, f"{spec.name}: {words}")
@@ -69,14 +78,22 @@ def child_for(
 
 
 def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild | Failure:
-    """The chain of an agent; or why there can be none. The call is one of the chain's actions already."""
+    """The chain of an agent; or why there can be none. The call is one of the chain's actions
+    already.
+    """
     fault = hand_on_fault(work, action.tool)
     if fault is not None:
         return failed(Code.OVER_BUDGET, fault)
-    besides_actions = replace(work.task.budget, actions=None)  # without actions an agent may still answer
+    besides_actions = replace(
+        work.task.budget, actions=None
+    )  # without actions an agent may still answer
     name = used_up(besides_actions, work.spent_in_all())
     if name:
-        return failed(Code.OVER_BUDGET, f"the chain has used up its budget of {name}", work.steps[action.step].id)
+        return failed(
+            Code.OVER_BUDGET,
+            f"the chain has used up its budget of {name}",
+            work.steps[action.step].id,
+        )
     limits = (work.task.handed.assigned or Assignment()).limits
     task = Task(
         goal=str(arguments.get("task", "")).strip() or users_goal(work)[:LONGEST_TASK],
@@ -96,8 +113,8 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
 
 
 def take_back(work: Work, data: ToolCompleted.Data) -> None:
-    """A child has ended: what it has added, used and left out is the chain's, and what persons have said to it was said
-    here (C6, C11, C14, I1).
+    """A child has ended: what it has added, used and left out is the chain's, and what persons have
+    said to it was said here (C6, C11, C14, I1).
     """
     told = data.outcome.metadata.below
     ledger.take_back(work, told.ledger)
@@ -152,7 +169,9 @@ def _bounds(work: Work) -> ChainBounds | None:
 
 
 def _users_own(work: Work, action: Action) -> str | None:
-    """The user's own goal; None where the call itself is in the user's words: those of a submitter's literal plan."""
+    """The user's own goal; None where the call itself is in the user's words: those of a
+    submitter's literal plan.
+    """
     if work.origin is PlanOrigin.LITERAL:
         call = work.steps[action.step].actions[action.number - 1]
         if not any(references(call.arguments)):

@@ -1,8 +1,9 @@
-"""Calls on their way out: put together, held against budget and deadline (R7). `scheduling` sends them.
+"""Calls on their way out: put together, held against budget and deadline (R7). `scheduling` sends
+them.
 
-A plain tool gets an order in its queue, a skill with steps and an agent a chain of their own (`children`), askHuman a
-question. A skill with hooks goes to a worker first, which gives the arguments back as they leave them: then its chain
-begins.
+A plain tool gets an order in its queue, a skill with steps and an agent a chain of their own
+(`children`), askHuman a question. A skill with hooks goes to a worker first, which gives the
+arguments back as they leave them: then its chain begins.
 """
 
 from typing import Any
@@ -38,12 +39,13 @@ from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN, ToolKind, ToolSpec
 from haltpoint.contracts.work.tasks import Mode
 
-# ---- calls of a literal plan -----------------------------------------------------------------------------------------
+# ---- calls of a literal plan
+# -----------------------------------------------------------------------------------------
 
 
 def literal_call(work: Work, index: int) -> CheckedCall | Failure:
-    """The next call of a literal plan's step, its references replaced by the results that they point at; or why it
-    cannot be made.
+    """The next call of a literal plan's step, its references replaced by the results that they
+    point at; or why it cannot be made.
 
     Arguments are checked against the schema again: the tool may be another one by now.
     """
@@ -66,7 +68,9 @@ def literal_call(work: Work, index: int) -> CheckedCall | Failure:
 
 
 def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
-    """The receipt of a step's last successful action as readers see it: the outcome's fields and `data`."""
+    """The receipt of a step's last successful action as readers see it: the outcome's fields and
+    `data`.
+    """
     index = work.graph.index[wanted.step]
     action = work.actions.get(work.action_id(index, work.run[index].last_ok))
     if action is None or action.outcome is None:
@@ -92,18 +96,22 @@ def send_literal(work: Work, call: CheckedCall) -> Next:
     return send(work, call, reasons)
 
 
-# ---- all calls -------------------------------------------------------------------------------------------------------
+# ---- all calls
+# --------------------------------------------------------------------------------------------------
 
 
 def send(work: Work, call: CheckedCall, reasons: tuple[Reason, ...] = ()) -> Next:
-    """A checked call as the step's next action, for its queue, for a child chain or for a person; or the end, when the
-    budget is used up.
+    """A checked call as the step's next action, for its queue, for a child chain or for a person;
+    or the end, when the budget is used up.
 
-    With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for that.
+    With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for
+    that.
     """
     index, spec, arguments = call.index, call.spec, call.arguments
     if not _has_actions(work):
-        return failed(Code.OVER_BUDGET, "the chain has used up its budget of actions", work.steps[index].id)
+        return failed(
+            Code.OVER_BUDGET, "the chain has used up its budget of actions", work.steps[index].id
+        )
     action = work.next_action(index, spec.name, _as_text(arguments))
     work.spent = structs.replace(work.spent, actions=work.spent.actions + 1)
     if spec.name == ASK_HUMAN:
@@ -120,7 +128,9 @@ def _started(index: int, child: StartChild | Failure) -> Next:
 
 
 def _has_actions(work: Work) -> bool:
-    """Whether an action is left: of the budget, with what was used below, and of what the policy grants a model."""
+    """Whether an action is left: of the budget, with what was used below, and of what the policy
+    grants a model.
+    """
     budget, most = work.task.budget.actions, work.world.policy.max_actions
     if budget is not None and work.spent_in_all().actions >= budget:
         return False
@@ -144,19 +154,23 @@ def _ask_person(work: Work, action: Action, arguments: dict[str, Any]) -> Next:
 
 
 def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
-    """An action once more under its own id and the yes that it has, because a person said so (B3, E5), its rest is over
-    (E2), or its tool is to say whether it happened (`reconcile`, E5). It costs no further action. Whoever takes the
-    answer has looked at the deadline before.
+    """An action once more under its own id and the yes that it has, because a person said so (B3,
+    E5), its rest is over (E2), or its tool is to say whether it happened (`reconcile`, E5). It
+    costs no further action. Whoever takes the answer has looked at the deadline before.
     """
     spec = work.world.tools.get(action.tool)
     if spec is None:
         words = f"no worker declares {action.tool} any more"
-        if action.status is ActionStatus.ASKING:  # a person has just answered, and nothing waits for it any more
+        if (
+            action.status is ActionStatus.ASKING
+        ):  # a person has just answered, and nothing waits for it any more
             fault = ErrorInfo(ErrorType.NOT_FOUND, words, recoverable=False)
             record(work, resolve_error(work, action, fault))
         return step_failed(action.step, Code.TOOL_GONE, words)
     rest = work.resting.get(action.id)
-    again = structs.replace(action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data="")
+    again = structs.replace(
+        action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data=""
+    )
     return _order(
         work,
         again,
@@ -180,7 +194,9 @@ def _sources_again(work: Work, action: Action, spec: ToolSpec) -> dict[str, Sour
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, **about: Any) -> Dispatch:
-    """The order to a worker, with the receipts in which it looks for the origins of values once more (H3)."""
+    """The order to a worker, with the receipts in which it looks for the origins of values once
+    more (H3).
+    """
     origins = None
     if spec.provenance and _needs_origins(work, action):
         origins = Known.of(work).origin_actions(spec)
@@ -188,7 +204,9 @@ def _order(work: Work, action: Action, spec: ToolSpec, **about: Any) -> Dispatch
 
 
 def _needs_origins(work: Work, action: Action) -> bool:
-    """Whether the values of a call need an origin at its worker, too: a model's in strict mode, unedited."""
+    """Whether the values of a call need an origin at its worker, too: a model's in strict mode,
+    unedited.
+    """
     approval = work.approvals.get(action.id)
     is_edited = approval is not None and approval.proposed is not None
     is_models = work.origin is not PlanOrigin.LITERAL and not is_edited

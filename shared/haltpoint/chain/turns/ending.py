@@ -20,7 +20,16 @@ from haltpoint.chain.checks.promises import (
     not_done,
 )
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.outputs import CancelChild, Cancelled, Completed, Next, Record, Report, StepEnd, failed
+from haltpoint.chain.model.outputs import (
+    CancelChild,
+    Cancelled,
+    Completed,
+    Next,
+    Record,
+    Report,
+    StepEnd,
+    failed,
+)
 from haltpoint.chain.model.references import write_json, write_text
 from haltpoint.chain.model.state import Action, ChainError, End, Failure, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code, PlanOrigin, StepStatus
@@ -40,12 +49,13 @@ from haltpoint.contracts.work.thoughts import Correction, Violation
 WHO, WHY = 256, 2000
 """Characters of who stops a chain and of why it ends, as it is passed on."""
 
-# ---- steps -----------------------------------------------------------------------------------------------------------
+# ---- steps
+# --------------------------------------------------------------------------------------------------
 
 
 def end_step(work: Work, end: StepEnd) -> None:
-    """End a step: completed, with its promise kept (C3), not needed (C11), or failed; its plan says what that does to
-    the chain. Calls that are still held are dropped.
+    """End a step: completed, with its promise kept (C3), not needed (C11), or failed; its plan says
+    what that does to the chain. Calls that are still held are dropped.
     """
     index, failure = end.index, end.failure
     if end.skipped:
@@ -87,8 +97,8 @@ def _fail_step(work: Work, index: int, failure: Failure) -> None:
 
 
 def _fails_chain(work: Work, index: int) -> bool:
-    """Whether a step that fails makes its chain fail. Of a drafted plan none does that only reads, unless a later step
-    promises a tool that takes a value from it (C11).
+    """Whether a step that fails makes its chain fail. Of a drafted plan none does that only reads,
+    unless a later step promises a tool that takes a value from it (C11).
     """
     step = work.steps[index]
     if not step.fatal or work.origin is not PlanOrigin.DRAFTED:
@@ -113,7 +123,8 @@ def _origins(work: Work, index: int) -> set[str]:
 def _open_dependants(work: Work, index: int) -> None:
     """Make ready, or skip, the steps that waited for this one.
 
-    A step that refers to a result which is missing is skipped, and so on by the same rule; other dependants run (C11).
+    A step that refers to a result which is missing is skipped, and so on by the same rule; other
+    dependants run (C11).
     """
     graph, over = work.graph, [index]
     for done in over:  # grows while it is walked
@@ -133,14 +144,17 @@ def _open_dependants(work: Work, index: int) -> None:
 def _is_free(work: Work, index: int) -> bool:
     """Whether a step has not begun, and waits for no other."""
     is_pending = work.run[index].status is StepStatus.PENDING
-    return is_pending and all(work.run[before].status.done for before in work.graph.dependencies[index])
+    return is_pending and all(
+        work.run[before].status.done for before in work.graph.dependencies[index]
+    )
 
 
 def _has_no_result(work: Work, index: int) -> bool:
     return work.run[index].status is not StepStatus.COMPLETED
 
 
-# ---- a model ends its step ------------------------------------------------------------------------------------------
+# ---- a model ends its step
+# ------------------------------------------------------------------------------------------
 
 
 def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next | Correction:
@@ -155,7 +169,10 @@ def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next | Cor
             work.outputs.append(Record(action.asking()))
             drop_held(work, index, "a question was open")
             step, due = work.steps[index], in_words(missing(work, index))
-            text = f"The model wants to end step {step.id!r} without {due} ({arguments['outcome']}): {reason}"
+            text = (
+                f"The model wants to end step {step.id!r} without {due} "
+                f"({arguments['outcome']}): {reason}"
+            )
             return ask_about_call(work, RequestKind.LEAVE_OUT, action, text)
         case Exit.FAILED | Exit.SKIPPED:
             write_down(work, accepted(action))
@@ -166,8 +183,8 @@ def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next | Cor
 
 
 def end_by_words(work: Work, index: int, words: str) -> Next | None:
-    """What words do right after a tool's error or a no: they end the step. None: there is no such, or a person insists
-    on the step.
+    """What words do right after a tool's error or a no: they end the step. None: there is no such,
+    or a person insists on the step.
     """
     if last_error(work, index) is None or exit_of(work, index) is Exit.STRIKE:
         return None
@@ -185,18 +202,26 @@ def _give_up(work: Work, index: int, reason: str) -> StepEnd:
 def _insisted(work: Work, index: int) -> Correction:
     """A person has heard why it should be left out, and wants it done."""
     tools = missing_tools(work, index)
-    text = f"A person wants this done: {in_words(missing(work, index))}. The step does not end without it."
+    text = (
+        f"A person wants this done: {in_words(missing(work, index))}. The step does "
+        "not end without it."
+    )
     form = f"The form of a call is: {forms_of(work, tools)}"
-    return Correction(violation=Violation.UNFOUNDED_END, message=text, form=form, tool=next(iter(tools), None))
+    return Correction(
+        violation=Violation.UNFOUNDED_END, message=text, form=form, tool=next(iter(tools), None)
+    )
 
 
 def accepted(action: Action, by: str = "") -> Action:
     """A call of `end_step` with its receipt; `by` is the person who has decided."""
-    outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool=END_STEP, by=by))
+    outcome = Outcome(
+        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool=END_STEP, by=by)
+    )
     return structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data='{"ended":true}')
 
 
-# ---- the chain -------------------------------------------------------------------------------------------------------
+# ---- the chain
+# --------------------------------------------------------------------------------------------------
 
 
 def too_late(work: Work) -> Failure | None:
@@ -218,9 +243,9 @@ def complete(work: Work, end: Completed) -> None:
 
 
 def fail(work: Work, failure: Failure) -> None:
-    """The chain fails, or is cancelled. Because of a step it does when the actions that are under way have ended (C8),
-    else when the chains below it, which are stopped, have said what they did (C14). Until then questions are taken
-    back. The first failure is the one that people read.
+    """The chain fails, or is cancelled. Because of a step it does when the actions that are under
+    way have ended (C8), else when the chains below it, which are stopped, have said what they did
+    (C14). Until then questions are taken back. The first failure is the one that people read.
     """
     index = work.graph.index.get(failure.error.step_id or "")
     siblings = None if index is None else work.steps[index].siblings or work.task.siblings
@@ -242,7 +267,10 @@ def fail(work: Work, failure: Failure) -> None:
 
 def is_acting(work: Work) -> bool:
     """Whether a worker or a child carries an action out now."""
-    return any(work.resting.get(action.id) is None or not work.resting[action.id].until for action in _sent(work))
+    return any(
+        work.resting.get(action.id) is None or not work.resting[action.id].until
+        for action in _sent(work)
+    )
 
 
 def _children_act(work: Work) -> bool:
@@ -259,7 +287,9 @@ def _wait_to_fail(work: Work, index: int | None, failure: Failure) -> None:
     if work.failing is not None and not is_stop:
         return
     work.failing, work.thought = failure, None
-    if index is not None and not work.run[index].status.done:  # its turns or the chain's are used up
+    if (
+        index is not None and not work.run[index].status.done
+    ):  # its turns or the chain's are used up
         drop_held(work, index, failure.error.message)
         _fail_step(work, index, failure)
     for request in withdraw(work, failure.error.message):
@@ -269,15 +299,17 @@ def _wait_to_fail(work: Work, index: int | None, failure: Failure) -> None:
 
 
 def cancel(work: Work, end: Cancelled) -> None:
-    """The chain stops because a person or a parent says so; their words are passed on, and so they are bounded."""
+    """The chain stops because a person or a parent says so; their words are passed on, and so they
+    are bounded.
+    """
     by, reason = end.by[:WHO], end.reason[:WHY]
     error = ChainError("cancelled", reason or "the chain was cancelled")
     fail(work, Failure(error, stopped=(by, reason)))
 
 
 def _stop(work: Work, failure: Failure) -> None:
-    """Take back the open questions and stop the steps that are under way, and the chains that they wait for. What may
-    have taken effect all the same, a child tells its caller (C14).
+    """Take back the open questions and stop the steps that are under way, and the chains that they
+    wait for. What may have taken effect all the same, a child tells its caller (C14).
     """
     withdraw(work, failure.error.message)
     for action in _sent(work):
@@ -320,8 +352,8 @@ def _end_cancelled(work: Work, by: str, reason: str) -> None:
 
 
 def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:
-    """Write the end down, with the deeds and what was not done (F1), and tell the caller. Of a submitter's literal
-    plan, which lets its actions go, views read the deeds off the receipts.
+    """Write the end down, with the deeds and what was not done (F1), and tell the caller. Of a
+    submitter's literal plan, which lets its actions go, views read the deeds off the receipts.
     """
     actions = () if is_submitters(work) else tuple(work.actions.values())
     final = answer("", actions, work.dropped, not_done(work), work.world.spec, work.phrases)
@@ -332,7 +364,8 @@ def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:
 def _report(work: Work, fault: ErrorInfo | None) -> None:
     """The end of a child is the receipt of the action that it carried out.
 
-    The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). An agent's data are its words.
+    The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). An agent's
+    data are its words.
     """
     action = action_of(work.id)
     if action is None:
@@ -351,7 +384,9 @@ def _report(work: Work, fault: ErrorInfo | None) -> None:
         duration_ms=max(0, work.now - work.created_at),
         below=_below(work, agent),
     )
-    work.outputs.append(Report(action, outcome_of(fault, metadata), data, knowledge.for_above(work)))
+    work.outputs.append(
+        Report(action, outcome_of(fault, metadata), data, knowledge.for_above(work))
+    )
 
 
 def _below(work: Work, agent: str) -> Below:
@@ -370,8 +405,8 @@ def _below(work: Work, agent: str) -> Below:
 
 
 def _fault_of_agent(fault: ErrorInfo) -> ErrorInfo:
-    """Why an agent has failed, for its caller: it may try another way, unless a person said no. A doubt was for the
-    agent's own chain to ask about.
+    """Why an agent has failed, for its caller: it may try another way, unless a person said no. A
+    doubt was for the agent's own chain to ask about.
     """
     is_denied = fault.error_type is ErrorType.DENIED
     kind = ErrorType.SERVER if fault.error_type is ErrorType.IN_DOUBT else fault.error_type

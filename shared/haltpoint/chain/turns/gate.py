@@ -1,4 +1,6 @@
-"""Whether a step may send something now, and what becomes of calls that never run (CONTRACT B3, C7, C8)."""
+"""Whether a step may send something now, and what becomes of calls that never run (CONTRACT B3, C7,
+C8).
+"""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -24,8 +26,8 @@ MOST_DROPPED: Final = 20
 
 
 class Gate(StrEnum):
-    """`stopped`: a question is open, or the chain fails. `cap`: enough is under way. `held`: it waits for a receipt.
-    `deadline`: the chain's time is over.
+    """`stopped`: a question is open, or the chain fails. `cap`: enough is under way. `held`: it
+    waits for a receipt. `deadline`: the chain's time is over.
     """
 
     GO = "go"
@@ -36,7 +38,9 @@ class Gate(StrEnum):
 
 
 def gate(work: Work, index: int) -> Gate:
-    """Whether a step may send anything. One whose own question is answered may, while those of others are open."""
+    """Whether a step may send anything. One whose own question is answered may, while those of
+    others are open.
+    """
     run = work.run[index]
     if work.failing is not None or (work.requests and not run.freed):
         return Gate.STOPPED
@@ -50,8 +54,8 @@ def gate(work: Work, index: int) -> Gate:
 
 
 def most_at_once(work: Work, index: int) -> int:
-    """How many calls and thoughts of the chain may be under way while a step sends something (C8). A literal step may
-    say more than its task, which has the same author.
+    """How many calls and thoughts of the chain may be under way while a step sends something (C8).
+    A literal step may say more than its task, which has the same author.
     """
     most = work.task.parallel or work.world.policy.parallel
     if work.origin is not PlanOrigin.LITERAL:
@@ -62,9 +66,10 @@ def most_at_once(work: Work, index: int) -> int:
 def is_held(call: CheckedCall, *, asks: bool) -> bool:
     """Whether a call has to wait for the receipts of others (C8).
 
-    In its step calls run one at a time, but for those that only read and ask nobody. A model's effect runs beside no
-    other effect of the chain, and an agent's call counts as one: what it will call is not known yet. One agent works at
-    a time, also in a literal plan. `asks`: a person is asked before the call runs.
+    In its step calls run one at a time, but for those that only read and ask nobody. A model's
+    effect runs beside no other effect of the chain, and an agent's call counts as one: what it will
+    call is not known yet. One agent works at a time, also in a literal plan. `asks`: a person is
+    asked before the call runs.
     """
     work, spec = call.work, call.spec
     pending = _pending(work)
@@ -92,7 +97,9 @@ def _pending(work: Work) -> list[tuple[Action, ToolSpec]]:
 
 
 def _acts(spec: ToolSpec) -> bool:
-    """Whether a call of the tool may have effects, as one of an agent may: its questions are for people, too."""
+    """Whether a call of the tool may have effects, as one of an agent may: its questions are for
+    people, too.
+    """
     return not spec.read_only or _is_agent(spec)
 
 
@@ -104,11 +111,14 @@ def _only_reads(spec: ToolSpec) -> bool:
     return spec.read_only and not spec.may_clarify
 
 
-# ---- calls that never run --------------------------------------------------------------------------------------------
+# ---- calls that never run
+# --------------------------------------------------------------------------------------------
 
 
 def proposed_calls(work: Work, index: int) -> Sequence[ProposedCall]:
-    """The calls of a step's proposal that may run. Beside a decision of a supervisor none may (I3)."""
+    """The calls of a step's proposal that may run. Beside a decision of a supervisor none may
+    (I3).
+    """
     proposal = work.proposal(index)
     decision = route_in(proposal)
     return proposal.calls if decision is None else (decision,)
@@ -124,8 +134,8 @@ def drop_beside_decision(work: Work, index: int) -> None:
 
 
 def drop_held(work: Work, index: int, reason: str) -> None:
-    """Record every call of a step that did not run, and was not refused, as never executed. Of a proposal this is told
-    once: afterwards `taken` is behind its last call.
+    """Record every call of a step that did not run, and was not refused, as never executed. Of a
+    proposal this is told once: afterwards `taken` is behind its last call.
     """
     taken = work.run[index].taken
     if work.origin is PlanOrigin.LITERAL:
@@ -142,7 +152,9 @@ def drop_held(work: Work, index: int, reason: str) -> None:
 
 
 def leave_out(work: Work, index: int, reason: str) -> None:
-    """Record the next call of a literal plan's step as never executed: it is optional and cannot be made."""
+    """Record the next call of a literal plan's step as never executed: it is optional and cannot be
+    made.
+    """
     run = work.edit(index)
     _never(work, index, run.taken, work.steps[index].actions[run.taken], reason)
     run.taken += 1

@@ -1,4 +1,6 @@
-"""The turns of a step with a model: judge what it proposes, send its calls, ask again (C3, C6, C7)."""
+"""The turns of a step with a model: judge what it proposes, send its calls, ask again (C3, C6,
+C7).
+"""
 
 import dataclasses
 
@@ -18,7 +20,13 @@ from haltpoint.chain.turns.agents import at_bound, decide, note_round
 from haltpoint.chain.turns.asking import in_short, is_question
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.ending import end_by_call, end_by_words
-from haltpoint.chain.turns.gate import Gate, drop_beside_decision, drop_held, is_held, proposed_calls
+from haltpoint.chain.turns.gate import (
+    Gate,
+    drop_beside_decision,
+    drop_held,
+    is_held,
+    proposed_calls,
+)
 from haltpoint.chain.turns.receipts import end_of_calls, give_back, succeed
 from haltpoint.chain.turns.strikes import complete_unmet, no_call, refuse, strike, unread
 from haltpoint.chain.turns.thinking import overspent, think_step
@@ -30,11 +38,14 @@ from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction
 
-# ---- a proposal comes ------------------------------------------------------------------------------------------------
+# ---- a proposal comes
+# ------------------------------------------------------------------------------------------------
 
 
 def take_proposal(work: Work, message: ActionProposed) -> Next | None:
-    """Act on the proposal: run its first call, end the step, or ask again. While the chain is stopped it waits."""
+    """Act on the proposal: run its first call, end the step, or ask again. While the chain is
+    stopped it waits.
+    """
     data = message.data
     index = work.graph.index.get(data.step_id)
     if index is None or not work.awaits(index, data.thought_id):
@@ -46,7 +57,9 @@ def take_proposal(work: Work, message: ActionProposed) -> Next | None:
 
 
 def consider(work: Work, index: int) -> Next | None:
-    """Judge the proposal that has come; None: its calls may be sent, one after the other (see `release`)."""
+    """Judge the proposal that has come; None: its calls may be sent, one after the other (see
+    `release`).
+    """
     proposal = work.proposal(index)
     work.edit(index).here = False
     work.begin_turn(index)
@@ -66,8 +79,8 @@ def consider(work: Work, index: int) -> Next | None:
 def _take_words(work: Work, index: int, words: str) -> Next:
     """Words complete a step that owes nothing (C4), and never one that owes something (C3).
 
-    There a question goes to a person, and words right after a tool's error or a no end the step: neither is a strike
-    (C11).
+    There a question goes to a person, and words right after a tool's error or a no end the step:
+    neither is a strike (C11).
     """
     mode = work.mode(index)
     if not missing(work, index):
@@ -90,15 +103,19 @@ def _take_words(work: Work, index: int, words: str) -> Next:
 
 def _has_asked(work: Work, index: int) -> bool:
     """Whether the model may ask in words no more: it has in this step, or it has to decide (I2)."""
-    asked = any(action.tool == ASK_HUMAN and action.step == index for action in work.actions.values())
+    asked = any(
+        action.tool == ASK_HUMAN and action.step == index for action in work.actions.values()
+    )
     return asked or must_route(work)
 
 
-# ---- its calls -------------------------------------------------------------------------------------------------------
+# ---- its calls
+# --------------------------------------------------------------------------------------------------
 
 
 def release(work: Work, index: int) -> Next | Gate | None:
-    """The next call of the proposal that may run; `held` when it has to wait, None when there is none in this turn.
+    """The next call of the proposal that may run; `held` when it has to wait, None when there is
+    none in this turn.
 
     While other calls of the step are under way nothing is refused: their results may be origins.
     """
@@ -148,7 +165,9 @@ def _refuse_or_end(work: Work, call: CheckedCall, place: int, verdict: Verdict) 
 
 
 def _let_run(work: Work, call: CheckedCall, place: int, reasons: tuple[Reason, ...]) -> Next | None:
-    """Send a call that may run; None: it has the receipt of an answered lookup, and the step continues."""
+    """Send a call that may run; None: it has the receipt of an answered lookup, and the step
+    continues.
+    """
     index = call.index
     would_ask = _note_what_strict_says(work, call) if call.mode is Mode.ADVISORY else ()
     work.edit(index).taken = place
@@ -168,7 +187,9 @@ def _let_run(work: Work, call: CheckedCall, place: int, reasons: tuple[Reason, .
 
 
 def _note_what_strict_says(work: Work, call: CheckedCall) -> tuple[str, ...]:
-    """What the judges would ask about in strict mode; what they would refuse is written down. The call runs."""
+    """What the judges would ask about in strict mode; what they would refuse is written down. The
+    call runs.
+    """
     verdict = judge(dataclasses.replace(call, held_to=Mode.STRICT))
     if isinstance(verdict, Refuse):
         strike(work, call.index, verdict.correction)
@@ -176,12 +197,13 @@ def _note_what_strict_says(work: Work, call: CheckedCall) -> tuple[str, ...]:
     return tuple(reason.words for reason in reasons)
 
 
-# ---- the next turn ---------------------------------------------------------------------------------------------------
+# ---- the next turn
+# --------------------------------------------------------------------------------------------------
 
 
 def next_turn(work: Work, index: int) -> Next:
-    """Drop what is left of the proposal and ask for the next (C7), with what was wrong; the same turn again when
-    nothing of it ran.
+    """Drop what is left of the proposal and ask for the next (C7), with what was wrong; the same
+    turn again when nothing of it ran.
     """
     run = work.run[index]
     most = limits.actions_per_turn(work.steps[index], work.world.policy)
@@ -201,7 +223,9 @@ def next_turn(work: Work, index: int) -> Next:
 
 
 def _correct(work: Work, index: int, *faults: Correction) -> Next:
-    """A violation: nothing ran, the same turn is asked again with what was missing and the exact form (D1)."""
+    """A violation: nothing ran, the same turn is asked again with what was missing and the exact
+    form (D1).
+    """
     strike(work, index, *faults)
     return _ask_again(work, index, faults)
 

@@ -1,4 +1,6 @@
-"""What a receipt does to its step (CONTRACT B2, C3, C11): the runtime obeys the tool, never the model."""
+"""What a receipt does to its step (CONTRACT B2, C3, C11): the runtime obeys the tool, never the
+model.
+"""
 
 from msgspec.structs import replace
 
@@ -17,9 +19,17 @@ from haltpoint.chain.turns.strikes import reset_strikes
 from haltpoint.contracts.advice import FOR_MODELS
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, OnTimeout, Outcome
+from haltpoint.contracts.results import (
+    ErrorInfo,
+    ErrorType,
+    Metadata,
+    NextAction,
+    OnTimeout,
+    Outcome,
+)
 
-# ---- receipts that count ---------------------------------------------------------------------------------------------
+# ---- receipts that count
+# ---------------------------------------------------------------------------------------------
 
 
 def record(work: Work, action: Action) -> None:
@@ -32,8 +42,9 @@ def record(work: Work, action: Action) -> None:
 
 
 def succeed(work: Work, action: Action) -> StepEnd | None:
-    """A successful receipt. It ends the chain's row of violations, and the step's when the tool was required or none is
-    (D2). That `complete` ends a step of a plan which has all that it promised (B2).
+    """A successful receipt. It ends the chain's row of violations, and the step's when the tool was
+    required or none is (D2). That `complete` ends a step of a plan which has all that it promised
+    (B2).
     """
     index = action.step
     kept = keep(work, action)
@@ -48,8 +59,8 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
 
 
 def end_of_calls(work: Work, index: int) -> StepEnd | None:
-    """The end of a step of a plan: of a literal one when its last call has ended, of a drafted one when it has all that
-    it promised, and the proposal that kept the last of it has run (C3).
+    """The end of a step of a plan: of a literal one when its last call has ended, of a drafted one
+    when it has all that it promised, and the proposal that kept the last of it has run (C3).
     """
     step, run = work.steps[index], work.run[index]
     if run.pending or work.origin is PlanOrigin.REACT:
@@ -62,7 +73,9 @@ def end_of_calls(work: Work, index: int) -> StepEnd | None:
 
 
 def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
-    """A receipt with an error ends the turn. A literal step fails with it; elsewhere the model reads it (C11)."""
+    """A receipt with an error ends the turn. A literal step fails with it; elsewhere the model
+    reads it (C11).
+    """
     index = action.step
     keep(work, action)  # of an agent that failed, what it did before
     record(work, action)
@@ -76,11 +89,16 @@ def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
 
 def is_optional(work: Work, action: Action) -> bool:
     """Whether the submitter says that this call of a literal plan may fail."""
-    return work.origin is PlanOrigin.LITERAL and work.steps[action.step].actions[action.number - 1].optional
+    return (
+        work.origin is PlanOrigin.LITERAL
+        and work.steps[action.step].actions[action.number - 1].optional
+    )
 
 
 def failed_by_tool(code: Code, action: Action, fault: ErrorInfo) -> StepEnd:
-    """The step fails because of a tool's error; the user reads the tool's own message and suggestion."""
+    """The step fails because of a tool's error; the user reads the tool's own message and
+    suggestion.
+    """
     words = fault.message
     if fault.suggestion is not None and fault.suggestion not in FOR_MODELS:
         stop = "" if words.endswith((".", "!", "?")) else "."
@@ -89,7 +107,8 @@ def failed_by_tool(code: Code, action: Action, fault: ErrorInfo) -> StepEnd:
     return StepEnd(action.step, Failure(error, words, fault))
 
 
-# ---- receipts that no worker gave ------------------------------------------------------------------------------------
+# ---- receipts that no worker gave
+# ------------------------------------------------------------------------------------
 
 
 def resolve(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
@@ -99,15 +118,21 @@ def resolve(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
     return resolved
 
 
-def resolve_error(work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = "") -> Action:
-    """The action with an error in place of its receipt, and a person's words as typed: they may name a value (C6)."""
+def resolve_error(
+    work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = ""
+) -> Action:
+    """The action with an error in place of its receipt, and a person's words as typed: they may
+    name a value (C6).
+    """
     metadata = Metadata(tool=action.tool, by=by) if by else Metadata()
     data = {SAID: said.strip()} if said.strip() else {}
     return resolve(work, action, outcome_of(fault, metadata), write_json(data))
 
 
 def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:
-    """The receipt of a success, or of an error with what the model alone reads about a denied call (E4)."""
+    """The receipt of a success, or of an error with what the model alone reads about a denied call
+    (E4).
+    """
     if fault is None:
         return Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
     is_denied = fault.error_type is ErrorType.DENIED
@@ -124,11 +149,15 @@ def write_down(work: Work, action: Action, **told: str) -> None:
     """An action that was never sent, with its receipt: it is done."""
     work.begin(action)
     work.outputs += (Record(action), Resolve(action))
-    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=NextAction.CONTINUE.value, **told)
+    work.tell_action(
+        FactType.ACTION_COMPLETED, action, next_action=NextAction.CONTINUE.value, **told
+    )
 
 
 def give_back(work: Work, index: int, earlier: Action) -> Action:
-    """Write an equal call of an answered lookup down, with that receipt (B4). It costs none of the budget."""
+    """Write an equal call of an answered lookup down, with that receipt (B4). It costs none of the
+    budget.
+    """
     outcome = earlier.outcome
     assert outcome is not None  # noqa: S101 - a person has answered it
     whole = None if outcome.metadata.whole is None else 0
@@ -141,10 +170,11 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
 
 
 def go_without(work: Work, request: OpenRequest) -> StepEnd | Failure | None:
-    """A question has expired: the step that asked fails, and its `on_failure` says what that does to the chain (C11).
+    """A question has expired: the step that asked fails, and its `on_failure` says what that does
+    to the chain (C11).
 
-    The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule takes silence
-    for a no, the call is denied as by a person (E4, G4).
+    The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule
+    takes silence for a no, the call is denied as by a person (E4, G4).
     """
     index = request.step
     words = f"the question {shown('question', request.question)} got no answer in time"

@@ -1,8 +1,10 @@
-"""What is sent next (CONTRACT B3, C3, C8): the one place from which anything goes out, a step ends or a chain ends.
+"""What is sent next (CONTRACT B3, C3, C8): the one place from which anything goes out, a step ends
+or a chain ends.
 
-Handlers write down what has happened and say what they want; that is carried out here. Then the steps are walked in the
-order of the plan, first those that have begun, then those that are ready: `next_of` says what a step wants, `gate`
-whether it may have it. With `parallel` 1 this is one step at a time, and one thing at a time in it.
+Handlers write down what has happened and say what they want; that is carried out here. Then the
+steps are walked in the order of the plan, first those that have begun, then those that are ready:
+`next_of` says what a step wants, `gate` whether it may have it. With `parallel` 1 this is one step
+at a time, and one thing at a time in it.
 """
 
 from typing import Any, assert_never
@@ -39,7 +41,9 @@ from haltpoint.contracts.work.thoughts import ThoughtKind
 
 
 def advance(work: Work, wanted: Next | None) -> None:
-    """Carry out what a handler wants, then what the steps want, until nothing more may be sent or the chain is over."""
+    """Carry out what a handler wants, then what the steps want, until nothing more may be sent or
+    the chain is over.
+    """
     while True:
         if wanted is not None:
             _carry_out(work, wanted)
@@ -96,14 +100,20 @@ def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
 
 
 def _think(work: Work, wanted: Think) -> None:
-    """Ask the model, for a step or for the chain as a whole. What it is told was wrong has the words of its violations,
-    so that readers find the two together.
+    """Ask the model, for a step or for the chain as a whole. What it is told was wrong has the
+    words of its violations, so that readers find the two together.
     """
     work.outputs.append(wanted)
     index = None if wanted.step_id is None else work.graph.index[wanted.step_id]
     for fault in wanted.corrections:
         tool = {} if fault.tool is None else {"tool": fault.tool}
-        work.tell(FactType.CONTRACT_CORRECTED, index, violation=fault.violation.value, message=fault.message, **tool)
+        work.tell(
+            FactType.CONTRACT_CORRECTED,
+            index,
+            violation=fault.violation.value,
+            message=fault.message,
+            **tool,
+        )
     if index is None:
         work.thought = wanted.thought_id
         if wanted.kind in (ThoughtKind.PLAN, ThoughtKind.BOUNDS):
@@ -118,7 +128,9 @@ def _think(work: Work, wanted: Think) -> None:
 
 
 def _next(work: Work) -> Next | None:
-    """What the first step that may have something wants; when no step has anything left, the end of the chain."""
+    """What the first step that may have something wants; when no step has anything left, the end of
+    the chain.
+    """
     for index in work.active:
         wanted = next_of(work, index)
         if wanted is not None:
@@ -155,7 +167,9 @@ def _if_open(work: Work, index: int) -> Next | None:
 
 
 def _awake(work: Work, index: int) -> Next | None:
-    """A resting action of the step whose moment has come, to be sent again. It has kept its place under the cap."""
+    """A resting action of the step whose moment has come, to be sent again. It has kept its place
+    under the cap.
+    """
     for name, rest in work.resting.items():
         action = work.actions[name]
         is_due = 0 < rest.until <= work.now
@@ -191,7 +205,9 @@ def _next_literal(work: Work, index: int, call: CheckedCall | Failure) -> Next |
 
 
 def _next_proposed(work: Work, index: int) -> Next | None:
-    """The next call of the proposal, or the next proposal when none of its calls is left or under way."""
+    """The next call of the proposal, or the next proposal when none of its calls is left or under
+    way.
+    """
     run = work.run[index]
     if not (run.turn or run.attempt):
         return think_step(work, index)
@@ -207,7 +223,9 @@ def _next_proposed(work: Work, index: int) -> Next | None:
 
 
 def _last(work: Work) -> Next:
-    """Every step is done: the answer is the last result, the words of an open-ended step, or asked for."""
+    """Every step is done: the answer is the last result, the words of an open-ended step, or asked
+    for.
+    """
     if work.origin is PlanOrigin.LITERAL:
         names = [work.action_id(index, run.last_ok) for index, run in enumerate(work.run)]
         done = [work.actions[name] for name in names if name in work.actions]

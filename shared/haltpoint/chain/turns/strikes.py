@@ -31,9 +31,12 @@ MOST_SAID: Final = 500
 _FORM_IS: Final = "The form of a call is:"
 
 
-def violate(work: Work, index: int | None, thought: str, faults: Sequence[Correction], said: str) -> None:
-    """Write the faults of one thought down. Where the model is held to its word they are one strike, of the step and of
-    the chain, however many they are (D1). Where there is no step they are the plan's or the answer's.
+def violate(
+    work: Work, index: int | None, thought: str, faults: Sequence[Correction], said: str
+) -> None:
+    """Write the faults of one thought down. Where the model is held to its word they are one
+    strike, of the step and of the chain, however many they are (D1). Where there is no step they
+    are the plan's or the answer's.
     """
     is_held_to_it = work.mode(index) is Mode.STRICT
     if is_held_to_it:
@@ -91,8 +94,8 @@ def reset_strikes(work: Work, index: int | None) -> None:
 
 
 def escalate(work: Work, index: int | None, reason: str) -> Ask:
-    """D3: the chain stops, and a person gets the case. The result that they may give by hand is that of the first tool
-    that is due.
+    """D3: the chain stops, and a person gets the case. The result that they may give by hand is
+    that of the first tool that is due.
 
     `reason` is for them; what was written for the model is in its corrections.
     """
@@ -122,23 +125,28 @@ def _case(work: Work, index: int | None, reason: str) -> str:
     return f"{template.format(expected_tools=in_words(due), count=tries)} ({where}: {reason})"
 
 
-# ---- corrections -----------------------------------------------------------------------------------------------------
+# ---- corrections
+# --------------------------------------------------------------------------------------------------
 
 
 def no_call(work: Work, index: int) -> Correction:
-    """Words, or calls that belong elsewhere, where something is due. Both ways are shown alike: nobody knows here
-    whether the call is still wanted (C10).
+    """Words, or calls that belong elsewhere, where something is due. Both ways are shown alike:
+    nobody knows here whether the call is still wanted (C10).
     """
     step, due = work.steps[index], missing(work, index)
     names = in_words(due)
     template = work.world.policy.messages.no_tool_used
     told = template.format(expected_tools=names, count=work.row.count + 1)
     text = f"Step {step.id!r} is not complete before these have succeeded in it: {names}. {told}"
-    return Correction(violation=Violation.NO_CALL, message=text, form=both_ways(work, index), tool=due[0][0])
+    return Correction(
+        violation=Violation.NO_CALL, message=text, form=both_ways(work, index), tool=due[0][0]
+    )
 
 
 def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
-    """What could not be read of a proposal, as the model is told it, and the form of what is due (C9)."""
+    """What could not be read of a proposal, as the model is told it, and the form of what is due
+    (C9).
+    """
     if not proposal.faults:
         return ()
     text = f"Your reply could not be read: {'; '.join(proposal.faults[:SHOWN])}."
@@ -147,7 +155,9 @@ def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]
 
 
 def both_ways(work: Work, index: int) -> str:
-    """The forms of a call that is due, or of the decision that hands it on, and of the end of the step."""
+    """The forms of a call that is due, or of the decision that hands it on, and of the end of the
+    step.
+    """
     forms = forms_of(work, _callable(work, index)) or ANY_FORM
     return f"{_FORM_IS} {forms} To end the step instead: {END_FORM}"
 

@@ -1,7 +1,9 @@
-"""What the model is asked (CONTRACT C7, D1): limits and deadline are checked here. `scheduling` sends it.
+"""What the model is asked (CONTRACT C7, D1): limits and deadline are checked here. `scheduling`
+sends it.
 
-A thought's id tells place, turn and attempt, and a planner answers an id once; so whatever is asked again gets a new
-attempt. Plan and answer have turn 0 in their ids, so that no step's id can collide with theirs.
+A thought's id tells place, turn and attempt, and a planner answers an id once; so whatever is asked
+again gets a new attempt. Plan and answer have turn 0 in their ids, so that no step's id can collide
+with theirs.
 """
 
 from msgspec import structs
@@ -28,18 +30,27 @@ RECEIPT_WIDTH = 2000
 
 Corrections = tuple[Correction, ...]
 
-# ---- what is asked ---------------------------------------------------------------------------------------------------
+# ---- what is asked
+# --------------------------------------------------------------------------------------------------
 
 
 def think_plan(
-    work: Work, corrections: Corrections = (), previous: str | None = None, *, answered: str | None = None
+    work: Work,
+    corrections: Corrections = (),
+    previous: str | None = None,
+    *,
+    answered: str | None = None,
 ) -> Next:
-    """A plan, or a better one; `answered`: a person's words to the question in the previous reply."""
+    """A plan, or a better one; `answered`: a person's words to the question in the previous
+    reply.
+    """
     attempt = work.planning.attempts + 1
     if attempt > work.world.policy.max_chain_turns:
         return failed(Code.OVER_BUDGET, f"no plan after {count(work.planning.attempts, 'attempt')}")
     name = thought_id(work.id, "plan", 0, attempt)
-    think = Think(name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, answered=answered)
+    think = Think(
+        name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, answered=answered
+    )
     return _spent(work) or think
 
 
@@ -52,15 +63,25 @@ def think_bounds(work: Work, corrections: Corrections = (), previous: str | None
 
 
 def think_step(
-    work: Work, index: int, corrections: Corrections = (), previous: str | None = None, *, again: bool = False
+    work: Work,
+    index: int,
+    corrections: Corrections = (),
+    previous: str | None = None,
+    *,
+    again: bool = False,
 ) -> Next:
-    """A step's next proposal; `again` asks for the same turn once more. A person decides when the row of strikes is
-    full, or the turns of the step are used up (D2, D3). The end of the chain when its turns, tokens, money or time are.
+    """A step's next proposal; `again` asks for the same turn once more. A person decides when the
+    row of strikes is full, or the turns of the step are used up (D2, D3). The end of the chain when
+    its turns, tokens, money or time are.
     """
     step = work.steps[index]
     if work.mode(index) is Mode.STRICT and strikes_exhausted(work, index):
         case = work.row.case
-        return escalate(work, index, f"it {broken(case[-1].violation, routing=False)}" if case else "too many strikes")
+        return escalate(
+            work,
+            index,
+            f"it {broken(case[-1].violation, routing=False)}" if case else "too many strikes",
+        )
     if turns_left(work, index) < 1:
         return _out_of_turns(work, index)
     spent = _spent(work, step.id)
@@ -90,7 +111,9 @@ def think_answer(work: Work, corrections: Corrections = (), previous: str | None
     attempt = 1 if previous is None else int(previous.rpartition(".")[2]) + 1
     if _spent(work) is not None or attempt > work.world.policy.max_chain_turns:
         is_late = work.now >= work.deadline
-        return Completed(stand_in(work, work.phrases.out_of_time if is_late else work.phrases.out_of_budget))
+        return Completed(
+            stand_in(work, work.phrases.out_of_time if is_late else work.phrases.out_of_budget)
+        )
     name = thought_id(work.id, "answer", 0, attempt)
     return Think(name, ThoughtKind.ANSWER, None, 1, attempt, _receipts(work), corrections, previous)
 
@@ -104,7 +127,8 @@ def _receipts(work: Work) -> tuple[str, ...]:
     return tuple(found)
 
 
-# ---- what is left ----------------------------------------------------------------------------------------------------
+# ---- what is left
+# --------------------------------------------------------------------------------------------------
 
 
 def turns_left(work: Work, index: int) -> int:
@@ -114,7 +138,9 @@ def turns_left(work: Work, index: int) -> int:
 
 
 def overspent(work: Work) -> Failure | None:
-    """The end of a chain whose last thought has taken more tokens or money than there were: it is not acted on."""
+    """The end of a chain whose last thought has taken more tokens or money than there were: it is
+    not acted on.
+    """
     budget, spent = work.task.budget, work.spent_in_all()
     for name in ("tokens", "cost"):
         limit = getattr(budget, name)
@@ -124,7 +150,9 @@ def overspent(work: Work) -> Failure | None:
 
 
 def _spent(work: Work, step: str | None = None) -> Failure | None:
-    """The end of a chain that has no tokens, money or time for a thought more; or no turns for one of a step."""
+    """The end of a chain that has no tokens, money or time for a thought more; or no turns for one
+    of a step.
+    """
     turns = None if step is None else work.task.budget.turns
     budget = structs.replace(work.task.budget, actions=None, turns=turns)
     name = limits.used_up(budget, work.spent_in_all())
@@ -143,18 +171,24 @@ def _out_of_turns(work: Work, index: int) -> Next:
     return complete_unmet(work, index) if missing(work, index) else StepEnd(index)
 
 
-# ---- without words ---------------------------------------------------------------------------------------------------
+# ---- without words
+# --------------------------------------------------------------------------------------------------
 
 
 def stand_in(work: Work, why: str) -> str:
-    """What the user reads when the model gave no words: why, then each successful result in the order of the plan, that
-    of an agent in its words.
+    """What the user reads when the model gave no words: why, then each successful result in the
+    order of the plan, that of an agent in its words.
     """
     lines = [f"{work.phrases.no_words}: {why}."]
-    done = [action for action in work.actions.values() if action.satisfies and not action.told.repeats]
+    done = [
+        action for action in work.actions.values() if action.satisfies and not action.told.repeats
+    ]
     if done:
         lines.append(work.phrases.results)
-    lines += [f"{action.told.below.agent or action.tool}: {_words_of(action)[:RECEIPT_WIDTH]}" for action in done]
+    lines += [
+        f"{action.told.below.agent or action.tool}: {_words_of(action)[:RECEIPT_WIDTH]}"
+        for action in done
+    ]
     return "\n".join(lines)
 
 

@@ -31,14 +31,22 @@ def add_to(parent: typer.Typer) -> None:
             return
         _table(shell, found.items)
         if found.supervisor is not None:
-            how = f"are routed by the strategy {found.supervisor.strategy} (haltpoint agent show supervisor)"
+            how = (
+                f"are routed by the strategy {found.supervisor.strategy} (haltpoint "
+                "agent show supervisor)"
+            )
             shell.note(f"Tasks that name no agent {how}")
         if not found.items:
-            shell.note("There are no agents: HALTPOINT_AGENTS_FILE of the services names no file, or it has none")
+            shell.note(
+                "There are no agents: HALTPOINT_AGENTS_FILE of the services names no "
+                "file, or it has none"
+            )
 
     @verb(app, "show", gateway=True)
     def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) -> None:
-        """Show one agent: what it may do, its chains under way, and those that failed last. Or the supervisor."""
+        """Show one agent: what it may do, its chains under way, and those that failed last. Or the
+        supervisor.
+        """
         from haltpoint.contracts.doors import in_full
         from haltpoint.contracts.work.routing import SUPERVISOR
 
@@ -49,7 +57,9 @@ def add_to(parent: typer.Typer) -> None:
             why, fix = f"there are {', '.join(found) or 'none'}", "haltpoint agent list"
             raise CliError("HP-053", f"there is no agent {name!r}", why, fix)
         if shell.json:
-            shell.emit(in_full(found[name]) if supervisor is None else said.model_dump()["supervisor"])
+            shell.emit(
+                in_full(found[name]) if supervisor is None else said.model_dump()["supervisor"]
+            )
             return
         for line in _lines(found[name]) if supervisor is None else _routing(supervisor, said):
             shell.out.print(line, markup=False)
@@ -94,7 +104,8 @@ def _lines(agent: "AgentView") -> Iterator[str]:
     yield f"{agent.name}  ({under_way})" if under_way else agent.name
     yield f"\n{agent.description}\n"
     yield f"  model: {agent.model or 'the configured one'}"
-    yield f"  tools: {', '.join(agent.tools) if agent.tools is not None else 'all that are not internal'}"
+    tools = "all that are not internal" if agent.tools is None else ", ".join(agent.tools)
+    yield f"  tools: {tools}"
     if agent.unserved:
         yield f"  no worker serves: {', '.join(agent.unserved)}"
     if agent.is_tool:
@@ -106,9 +117,14 @@ def _lines(agent: "AgentView") -> Iterator[str]:
     if agent.verbose:
         yield "  prompts and replies go into the planner's log"
     limits = {name: getattr(agent, name) for name in ("mode", "style", "strikes", "max_turns")}
-    limits |= {f"budget {name}": getattr(agent.budget, name) for name in agent.budget.__struct_fields__}
+    limits |= {
+        f"budget {name}": getattr(agent.budget, name) for name in agent.budget.__struct_fields__
+    }
     yield from (f"  {name}: {_plain(value)}" for name, value in limits.items() if value is not None)
-    yield from (f"  failed: {one.id}  {one.error.code if one.error else ''} {one.goal}" for one in agent.failures)
+    yield from (
+        f"  failed: {one.id}  {one.error.code if one.error else ''} {one.goal}"
+        for one in agent.failures
+    )
 
 
 def _routing(said: "Supervisor", found: "AgentsView") -> Iterator[str]:
@@ -119,7 +135,10 @@ def _routing(said: "Supervisor", found: "AgentsView") -> Iterator[str]:
 
     yield f"supervisor  (strategy {said.strategy})\n"
     for rule in said.rules:
-        looks_at = (f"match {rule.match}" if rule.match else "", f"context {rule.context}" if rule.context else "")
+        looks_at = (
+            f"match {rule.match}" if rule.match else "",
+            f"context {rule.context}" if rule.context else "",
+        )
         yield f"  rule {rule.id}: {rule.agent}  ({', '.join(filter(None, looks_at))})"
     values = asdict(said) | {"agents": said.agents or tuple(one.name for one in found.items)}
     for name in (name for name, readers in READ_BY.items() if said.strategy in readers):

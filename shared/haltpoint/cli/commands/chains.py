@@ -57,11 +57,14 @@ def add_to(parent: typer.Typer) -> None:
     ) -> None:
         """Cancel a chain: nothing new starts, and its open questions are withdrawn."""
         talk(shell, lambda client: client.cancel(chain, reason))
-        shell.emit({"chain_id": chain, "cancelled": True}) if shell.json else shell.note(f"{chain} is being cancelled")
+        shell.emit({"chain_id": chain, "cancelled": True}) if shell.json else shell.note(
+            f"{chain} is being cancelled"
+        )
 
     @verb(app, "undo", gateway=True)
     def undo(shell: Shell, chain: _ID) -> int:
-        """Undo what a chain that has ended did, the last deed first, and watch the chain that does it.
+        """Undo what a chain that has ended did, the last deed first, and watch the chain that does
+        it.
 
         Exit codes: 0 all of it is undone, 1 something is left.
         """
@@ -69,7 +72,9 @@ def add_to(parent: typer.Typer) -> None:
 
     @verb(app, "actions", gateway=True)
     def actions(shell: Shell, chain: _ID) -> None:
-        """Show the action log: one line for each action, with what it took; --json has input and result too."""
+        """Show the action log: one line for each action, with what it took; --json has input and
+        result too.
+        """
         found = talk(shell, lambda client: client.actions(chain))
         if shell.json:
             shell.emit([one.model_dump(mode="json") for one in found])
@@ -81,11 +86,17 @@ def add_to(parent: typer.Typer) -> None:
         shell: Shell,
         chain: _ID,
         words: Annotated[str, typer.Argument(help="What was wrong.")] = "",
-        action: Annotated[str | None, typer.Option(help="The action that was wrong, by its id.")] = None,
+        action: Annotated[
+            str | None, typer.Option(help="The action that was wrong, by its id.")
+        ] = None,
     ) -> None:
-        """Say that a chain, or one of its actions, was wrong. It is in the log, and `haltpoint stats` counts it."""
+        """Say that a chain, or one of its actions, was wrong. It is in the log, and `haltpoint
+        stats` counts it.
+        """
         talk(shell, lambda client: client.feedback(chain, words, action_id=action))
-        shell.emit({"chain_id": chain, "recorded": True}) if shell.json else shell.note("recorded, thank you")
+        shell.emit({"chain_id": chain, "recorded": True}) if shell.json else shell.note(
+            "recorded, thank you"
+        )
 
 
 def _undo(shell: Shell, chain: str) -> int:
@@ -110,7 +121,10 @@ def _undo_lines(found: "UndoView") -> "Iterator[str]":
     """What was undone before, what is left, and that there is nothing to undo."""
     from haltpoint.cli.wording import visible
 
-    whys = {"no_undo": "its tool declares no undo", "in_doubt": "it is unknown whether it happened, or was undone"}
+    whys = {
+        "no_undo": "its tool declares no undo",
+        "in_doubt": "it is unknown whether it happened, or was undone",
+    }
     for deed in found.undone:
         yield f"undone before: {visible(deed.says)} ({deed.action_id})"
     for call in found.left:
@@ -146,10 +160,14 @@ def _actions(shell: Shell, found: "Sequence[ActionRecord]") -> None:
     shown = len(names) if shell.out.width >= _ROOM_FOR_TIMES else 4
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in names[:shown]:
-        table.add_column(name, justify="right" if name in ("took", "runs", "tokens") else "left", overflow="fold")
+        table.add_column(
+            name, justify="right" if name in ("took", "runs", "tokens") else "left", overflow="fold"
+        )
     for row, one in zip(rows, found, strict=True):
         style = "red" if one.error else "green" if one.status == "done" else "yellow"
-        table.add_row(*(Text(cell, style=style if at == 2 else "") for at, cell in enumerate(row[:shown])))
+        table.add_row(
+            *(Text(cell, style=style if at == 2 else "") for at, cell in enumerate(row[:shown]))
+        )
     shell.out.print(table)
 
 
@@ -168,13 +186,21 @@ def _table(shell: Shell, page: "Page[ChainSummary]") -> None:
     if not page.items:
         shell.out.print(Text("No chains yet.", style="dim"))
         return
-    # Ids are there to be copied: where there is little room the time is left out, then goals are cut, never ids.
+    # Ids are there to be copied: where there is little room the time is left out, then goals are
+    # cut, never ids.
     wide = max(len(one.id) for one in page.items)
     state = max(len(one.status) for one in page.items)
     timed = shell.out.width >= _ROOM_FOR_TIMES
-    rows = [Text(f"{'chain':<{wide}}  {'state':<{state}}  {'begun (UTC)     ' if timed else ''}goal", style="dim")]
+    rows = [
+        Text(
+            f"{'chain':<{wide}}  {'state':<{state}}  {'begun (UTC)     ' if timed else ''}goal",
+            style="dim",
+        )
+    ]
     for one in page.items:
-        style = {"completed": "green", "failed": "red", "cancelled": "magenta"}.get(one.status, "yellow")
+        style = {"completed": "green", "failed": "red", "cancelled": "magenta"}.get(
+            one.status, "yellow"
+        )
         begun = f"{one.created_at:%m-%d %H:%M:%S}  " if timed else ""
         status = (f"{one.status:<{state}}  ", style)
         rows.append(Text.assemble(f"{one.id:<{wide}}  ", status, begun, visible(one.goal)))

@@ -18,7 +18,9 @@ def add_to(app: typer.Typer) -> None:
 
     @verb(app, "init")
     def init(shell: Shell) -> None:
-        """Load the function library, create streams and groups, record the number of partitions. Safe to repeat."""
+        """Load the function library, create streams and groups, record the number of partitions.
+        Safe to repeat.
+        """
         import asyncio
 
         from haltpoint.cli.local.system import initialise
@@ -39,7 +41,12 @@ def add_to(app: typer.Typer) -> None:
 
         checks = asyncio.run(_examine(shell))
         if shell.json:
-            shell.emit({"ok": all(check.ok for check in checks), "checks": [asdict(check) for check in checks]})
+            shell.emit(
+                {
+                    "ok": all(check.ok for check in checks),
+                    "checks": [asdict(check) for check in checks],
+                }
+            )
         else:
             for check in checks:
                 _print(shell, check)
@@ -50,7 +57,9 @@ def add_to(app: typer.Typer) -> None:
 
     @verb(queue, "list")
     def list_(shell: Shell) -> None:
-        """List the queues: calls that wait for a worker, that run, and that rest, with the limit they wait for."""
+        """List the queues: calls that wait for a worker, that run, and that rest, with the limit
+        they wait for.
+        """
         import asyncio
         from dataclasses import asdict
 
@@ -69,20 +78,27 @@ def add_to(app: typer.Typer) -> None:
     @verb(config, "show")
     def show(
         shell: Shell,
-        origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
+        origin: Annotated[
+            bool, typer.Option("--origin", help="Show where each value comes from.")
+        ] = False,
     ) -> int:
         """Show all settings, invalid ones too (exit code 2). Secrets are masked."""
         from haltpoint.runtime.config.settings_sources import explain
 
         found, faults = explain(shell.config, redis_url=shell.redis_url)
         if shell.json:
-            values = {one.name: {"value": one.value, "variable": one.variable, "origin": one.origin} for one in found}
+            values = {
+                one.name: {"value": one.value, "variable": one.variable, "origin": one.origin}
+                for one in found
+            }
             shell.emit(values)
         else:
             wide = max(len(one.name) for one in found)
             for one in found:
                 where = f"  # {one.origin}, {one.variable}" if origin else ""
-                shell.out.print(f"{one.name:<{wide}} = {one.value}{where}", markup=False, soft_wrap=True)
+                shell.out.print(
+                    f"{one.name:<{wide}} = {one.value}{where}", markup=False, soft_wrap=True
+                )
         if not faults:
             return Exit.OK
         shell.fail(HaltpointError("HP-001", "the settings are not valid", faults, "Correct them"))
@@ -108,7 +124,12 @@ async def _examine(shell: Shell) -> "list[Check]":
             return [
                 *await preflight.examine(redis, shell.settings, topology, url),
                 await preflight.writes(redis, topology),
-                *(preflight.Check("workers", one.code, False, one.what, one.why, one.fix) for one in waiting),  # noqa: FBT003
+                *(
+                    preflight.Check(
+                        "workers", one.code, ok=False, what=one.what, why=one.why, fix=one.fix
+                    )
+                    for one in waiting
+                ),
             ]
     except UNREACHABLE as error:
         raise unusable(error, url) from error
@@ -136,12 +157,19 @@ async def _queues(shell: Shell) -> "list[QueueState]":
 def _print_queue(shell: Shell, one: "QueueState") -> None:
     from haltpoint.cli.wording import visible
 
-    state = f"{one.waiting} waiting, {one.running} running, {sum(row.calls for row in one.resting)} resting"
+    state = (
+        f"{one.waiting} waiting, {one.running} running, "
+        f"{sum(row.calls for row in one.resting)} resting"
+    )
     if one.left_over:
-        state += f"; {one.left_over} of its workers' slots are held by calls that do not end (HP-036)"
+        state += (
+            f"; {one.left_over} of its workers' slots are held by calls that do not end (HP-036)"
+        )
     shell.out.print(f"{one.name}: {state}", markup=False, soft_wrap=True)
     for row in one.resting:
-        shell.out.print(f"  {row.calls} for {visible(row.why)}, the first for {row.seconds:.0f} s", markup=False)
+        shell.out.print(
+            f"  {row.calls} for {visible(row.why)}, the first for {row.seconds:.0f} s", markup=False
+        )
 
 
 def _print(shell: Shell, check: "Check") -> None:

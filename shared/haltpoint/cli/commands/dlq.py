@@ -1,4 +1,6 @@
-"""`haltpoint dlq`: what could not be processed, and giving it back. Dead letters are called `<partition>/<id>`."""
+"""`haltpoint dlq`: what could not be processed, and giving it back. Dead letters are called
+`<partition>/<id>`.
+"""
 
 import json
 from collections.abc import AsyncGenerator
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from haltpoint.runtime.store.dead_letters import RequeueStatus
     from haltpoint.runtime.streams.topology import Topology
 
-_PAGE = 100  # dead letters that are read at a time: each may have megabytes, of which a kilobyte is kept
+_PAGE = 100  # dead letters that are read at a time: each may have megabytes
 _SHOWN = 1024  # characters of a message
 
 _Rows = list[tuple[bytes, dict[bytes, bytes]]]
@@ -25,7 +27,9 @@ _Rows = list[tuple[bytes, dict[bytes, bytes]]]
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One dead letter. `at` in ms; `message` is its first kilobyte as text, with … behind it when there is more."""
+    """One dead letter. `at` in ms; `message` is its first kilobyte as text, with … behind it when
+    there is more.
+    """
 
     id: str
     stream: str
@@ -38,11 +42,16 @@ class Letter:
 
 def add_to(parent: typer.Typer) -> None:
     """Add the verbs."""
-    app = typer.Typer(help="Dead letters: messages that could not be processed.", no_args_is_help=True)
+    app = typer.Typer(
+        help="Dead letters: messages that could not be processed.", no_args_is_help=True
+    )
     parent.add_typer(app, name="dlq")
 
     @verb(app, "list")
-    def list_(shell: Shell, reason: Annotated[str | None, typer.Option(help="Only with this reason.")] = None) -> None:
+    def list_(
+        shell: Shell,
+        reason: Annotated[str | None, typer.Option(help="Only with this reason.")] = None,
+    ) -> None:
         """List dead letters, the oldest first."""
         import asyncio
 
@@ -59,13 +68,21 @@ def add_to(parent: typer.Typer) -> None:
     def requeue(
         shell: Shell,
         letters: Annotated[list[str] | None, typer.Argument(metavar="[LETTER]...")] = None,
-        reason: Annotated[str | None, typer.Option(help="All dead letters with this reason.")] = None,
+        reason: Annotated[
+            str | None, typer.Option(help="All dead letters with this reason.")
+        ] = None,
     ) -> int:
-        """Put dead letters back into their streams, each once. Exit code 1: one could not be requeued."""
+        """Put dead letters back into their streams, each once. Exit code 1: one could not be
+        requeued.
+        """
         import asyncio
 
         if bool(letters) == (reason is not None):
-            raise usage("name dead letters or a reason", "Give ids or --reason, not both", "haltpoint dlq list")
+            raise usage(
+                "name dead letters or a reason",
+                "Give ids or --reason, not both",
+                "haltpoint dlq list",
+            )
         statuses = asyncio.run(_requeue(shell, letters or [], reason))
         if shell.json:
             shell.emit({letter: status.value for letter, status in statuses.items()})
@@ -100,14 +117,20 @@ async def _letters(shell: Shell, reason: str | None) -> list[Letter]:
         found: list[Letter] = []
         for partition in range(topology.partitions):
             behind = "-"
-            while rows := cast("_Rows", await redis.xrange(topology.key(partition, "dead"), behind, count=_PAGE)):
-                letters = (_letter(f"{partition}/{entry.decode()}", fields) for entry, fields in rows)
+            while rows := cast(
+                "_Rows", await redis.xrange(topology.key(partition, "dead"), behind, count=_PAGE)
+            ):
+                letters = (
+                    _letter(f"{partition}/{entry.decode()}", fields) for entry, fields in rows
+                )
                 found += [letter for letter in letters if reason in (None, letter.reason)]
                 behind = f"({rows[-1][0].decode()}"
         return sorted(found, key=lambda letter: (letter.at, letter.id))
 
 
-async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> "dict[str, RequeueStatus]":
+async def _requeue(
+    shell: Shell, letters: list[str], reason: str | None
+) -> "dict[str, RequeueStatus]":
     from haltpoint.runtime.store.dead_letters import DeadLetters
     from haltpoint.runtime.streams.connection import AutoPipeline
 
@@ -117,15 +140,26 @@ async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> "dic
         statuses: dict[str, RequeueStatus] = {}
         for name in wanted:
             partition, slash, entry = name.partition("/")
-            if not slash or not partition.isdigit() or int(partition) >= topology.partitions or "-" not in entry:
-                what, why = f"{name!r} is not the id of a dead letter", "they are written PARTITION/ID"
+            if (
+                not slash
+                or not partition.isdigit()
+                or int(partition) >= topology.partitions
+                or "-" not in entry
+            ):
+                what, why = (
+                    f"{name!r} is not the id of a dead letter",
+                    "they are written PARTITION/ID",
+                )
                 raise CliError("HP-055", what, why, "haltpoint dlq list", exit_code=Exit.USAGE)
             statuses[name] = await dead.requeue(int(partition), entry)
         return statuses
 
 
 def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
-    text = {key.decode(errors="replace"): value.decode(errors="replace") for key, value in fields.items()}
+    text = {
+        key.decode(errors="replace"): value.decode(errors="replace")
+        for key, value in fields.items()
+    }
     message = _shown_of(fields.get(b"__data__", b""))
     return Letter(
         id=name,

@@ -9,7 +9,10 @@ import typer
 from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell, verb
 
-ModelUrl = Annotated[str | None, typer.Option("--model-url", metavar="URL", help="Your own model (OpenAI-compatible).")]
+ModelUrl = Annotated[
+    str | None,
+    typer.Option("--model-url", metavar="URL", help="Your own model (OpenAI-compatible)."),
+]
 ModelName = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Model name.")]
 
 
@@ -24,7 +27,11 @@ class OwnModel:
 def own_model(url: str | None, name: str | None) -> OwnModel | None:
     """What --model-url and --model name. Raises CliError when one is given without the other."""
     if (url is None) != (name is None):
-        raise usage("--model-url and --model go together", "one was given without the other", "Give both or none")
+        raise usage(
+            "--model-url and --model go together",
+            "one was given without the other",
+            "Give both or none",
+        )
     return OwnModel(url, name) if url and name else None
 
 
@@ -35,13 +42,18 @@ def add_to(app: typer.Typer) -> None:
     def script_model(
         _: Shell,
         file: Annotated[
-            Path, typer.Argument(metavar="FILE", help="A script (JSON), or the name of one, as contacts_good.")
+            Path,
+            typer.Argument(
+                metavar="FILE", help="A script (JSON), or the name of one, as contacts_good."
+            ),
         ],
         host: Annotated[str, typer.Option()] = "127.0.0.1",
         port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 18080,
         owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
     ) -> None:
-        """Serve a model that follows a script (OpenAI-compatible), for the demo and for your tests."""
+        """Serve a model that follows a script (OpenAI-compatible), for the demo and for your
+        tests.
+        """
         if owner_fd is not None:
             from haltpoint.cli.local.keeper import die_with_owner
 

@@ -26,41 +26,65 @@ def add_to(app: typer.Typer) -> None:
     def run(
         shell: Shell,
         goal: Annotated[str, typer.Argument(help="What to do, in words.")] = "",
-        plan: Annotated[Path | None, typer.Option(help="A literal plan (JSON): no model is called.")] = None,
-        agent: Annotated[str | None, typer.Option(help="The agent that works on it, of the agents file.")] = None,
-        conversation: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
+        plan: Annotated[
+            Path | None, typer.Option(help="A literal plan (JSON): no model is called.")
+        ] = None,
+        agent: Annotated[
+            str | None, typer.Option(help="The agent that works on it, of the agents file.")
+        ] = None,
+        conversation: Annotated[
+            str | None, typer.Option(help="The conversation it belongs to.")
+        ] = None,
         mode: Annotated[
             Mode | None,
             typer.Option(help="How strictly the contract is enforced."),
         ] = None,
         style: Annotated[
-            Literal["plan", "react"] | None, typer.Option(help="A drafted plan, or one open-ended step.")
+            Literal["plan", "react"] | None,
+            typer.Option(help="A drafted plan, or one open-ended step."),
         ] = None,
         context: Annotated[
-            str | None, typer.Option(metavar="JSON|@FILE", help="More data for the model and the tools.")
+            str | None,
+            typer.Option(metavar="JSON|@FILE", help="More data for the model and the tools."),
         ] = None,
         tools: Annotated[
-            list[str] | None, typer.Option(metavar="GLOB", help="The tools that the model may call; may be repeated.")
+            list[str] | None,
+            typer.Option(
+                metavar="GLOB", help="The tools that the model may call; may be repeated."
+            ),
         ] = None,
         budget: Annotated[
-            str | None, typer.Option(metavar="NAME=N,...", help="Limits: turns, actions, tokens, cost, seconds.")
+            str | None,
+            typer.Option(
+                metavar="NAME=N,...", help="Limits: turns, actions, tokens, cost, seconds."
+            ),
         ] = None,
         deadline: Annotated[
-            str | None, typer.Option(metavar="2h|TIME", help="When the chain fails unless it has ended.")
+            str | None,
+            typer.Option(metavar="2h|TIME", help="When the chain fails unless it has ended."),
         ] = None,
-        max_turns: Annotated[int | None, typer.Option(min=1, max=100, help="Model turns per step.")] = None,
+        max_turns: Annotated[
+            int | None, typer.Option(min=1, max=100, help="Model turns per step.")
+        ] = None,
         parallel: Annotated[
-            int | None, typer.Option(min=1, max=16, help="How many calls and thoughts may run at once.")
+            int | None,
+            typer.Option(min=1, max=16, help="How many calls and thoughts may run at once."),
         ] = None,
         user: Annotated[str | None, typer.Option(help="The user this task is for.")] = None,
-        idempotency_key: Annotated[str | None, typer.Option(help="The same key returns the same chain.")] = None,
+        idempotency_key: Annotated[
+            str | None, typer.Option(help="The same key returns the same chain.")
+        ] = None,
         watch: Annotated[
             bool,
             typer.Option(
-                "--watch", "-w", help="Show the chain live until it ends; in a pipe, until its first question."
+                "--watch",
+                "-w",
+                help="Show the chain live until it ends; in a pipe, until its first question.",
             ),
         ] = False,
-        detach: Annotated[bool, typer.Option("--detach", "-d", help="Print the chain's id and exit.")] = False,
+        detach: Annotated[
+            bool, typer.Option("--detach", "-d", help="Print the chain's id and exit.")
+        ] = False,
     ) -> int:
         """Submit a task. Exit codes: 0 completed, 1 failed, 3 waiting for a person."""
         if watch and detach:
@@ -92,8 +116,12 @@ def add_to(app: typer.Typer) -> None:
         return talk(shell, converse)
 
 
-async def watch_to_end(shell: Shell, client: "Client", chain_id: str, *, live: bool, stay: bool = False) -> int:
-    """Follow a chain; `live` shows it, else only its answer is printed. `stay`: also while others are asked."""
+async def watch_to_end(
+    shell: Shell, client: "Client", chain_id: str, *, live: bool, stay: bool = False
+) -> int:
+    """Follow a chain; `live` shows it, else only its answer is printed. `stay`: also while others
+    are asked.
+    """
     from haltpoint.cli.render.following import exit_code, follow
 
     live = live and not shell.quiet
@@ -177,7 +205,9 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
         else:
             # Each line with its sign: no words of a model can look like a deed.
             note = f"  ({line.note})" if line.note else ""
-            shell.out.print(Text(f"{line.mark.value[0]} {line.text}{note}".rstrip()), soft_wrap=True)
+            shell.out.print(
+                Text(f"{line.mark.value[0]} {line.text}{note}".rstrip()), soft_wrap=True
+            )
     if chain.error:
         shell.err.print(f"{chain.error.code} {visible(chain.error.message)}", markup=False)
     shell.note(f"{chain.status}: haltpoint chain show {chain.id}")

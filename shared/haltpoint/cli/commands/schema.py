@@ -23,7 +23,9 @@ def add_to(app: typer.Typer) -> None:
 
     @verb(app, "schema")
     def schema(shell: Shell, document: Annotated[Document, typer.Argument()]) -> None:
-        """Print a contract as JSON: the HTTP API, the streams, the messages, or the agents file (JSON Schema)."""
+        """Print a contract as JSON: the HTTP API, the streams, the messages, or the agents file
+        (JSON Schema).
+        """
         made = _MAKERS[document]()
         if shell.json:
             shell.emit(made)
@@ -39,10 +41,13 @@ def _openapi() -> dict[str, Any]:
     from haltpoint_gateway.app import assemble
     from haltpoint_gateway.http_api import make_api
 
-    # The routes want a gateway to be made of; this one is never asked anything and opens no connection.
+    # The routes want a gateway to be made of; this one is never asked anything and opens no
+    # connection.
     redis, settings = connect("redis://127.0.0.1"), Settings()
     tracing: Tracing = start_tracing("schema")
-    gateway = assemble(settings, redis, AutoPipeline(redis), Topology(settings.partitions), tracing, "")
+    gateway = assemble(
+        settings, redis, AutoPipeline(redis), Topology(settings.partitions), tracing, ""
+    )
     document: dict[str, Any] = make_api(gateway).openapi()
     return document
 
@@ -59,7 +64,10 @@ def _events() -> dict[str, Any]:
     from haltpoint.contracts.commands import AnyMessage
 
     union = Annotated[AnyMessage, Field(discriminator="type")]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **TypeAdapter(union).json_schema()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **TypeAdapter(union).json_schema(),
+    }
 
 
 def _agents() -> dict[str, Any]:

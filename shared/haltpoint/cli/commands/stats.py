@@ -22,22 +22,32 @@ def add_to(app: typer.Typer) -> None:
 
     @verb(app, "stats", gateway=True)
     def stats(
-        shell: Shell, days: Annotated[int, typer.Option(min=1, max=30, help="Number of days, including today.")] = 7
+        shell: Shell,
+        days: Annotated[
+            int, typer.Option(min=1, max=30, help="Number of days, including today.")
+        ] = 7,
     ) -> None:
-        """Show calls, failures and violations by tool and model. Needs a key with the scope admin."""
+        """Show calls, failures and violations by tool and model. Needs a key with the scope
+        admin.
+        """
         found = talk(shell, lambda client: client.stats(days))
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
             return
         _print(shell, "tool", found.tools)
         _print(shell, "model", found.models)
-        questions = [one.model_copy(update={"name": "no tool"}) if one.name == "?" else one for one in found.tools]
+        questions = [
+            one.model_copy(update={"name": "no tool"}) if one.name == "?" else one
+            for one in found.tools
+        ]
         _print(shell, "questions about", questions, _QUESTIONS)
         if not found.tools and not found.models:
             shell.note(f"No calls since {found.since}.")
 
 
-def _print(shell: Shell, what: str, rows: "Sequence[StatsRow]", columns: "Sequence[str]" = _COLUMNS) -> None:
+def _print(
+    shell: Shell, what: str, rows: "Sequence[StatsRow]", columns: "Sequence[str]" = _COLUMNS
+) -> None:
     """A table at a terminal, tabs below their names elsewhere; nothing when nothing was counted."""
     from haltpoint.cli.wording import visible
 
@@ -60,7 +70,10 @@ def _print(shell: Shell, what: str, rows: "Sequence[StatsRow]", columns: "Sequen
         table.add_column(column, justify="right")
     for name, numbers in lines:
         counted = zip(columns, numbers, strict=True)
-        cells = (Text(str(one), style="yellow" if one and column in _FAULTS else "") for column, one in counted)
+        cells = (
+            Text(str(one), style="yellow" if one and column in _FAULTS else "")
+            for column, one in counted
+        )
         table.add_row(Text(name), *cells)
     shell.out.print(table)
     shell.out.print()

@@ -42,7 +42,9 @@ def add_to(parent: typer.Typer) -> None:
             else:
                 shell.row(one.name, one.queue or "-", effects(one), first_line)
         if not any(one.queue for one in found):
-            shell.note("No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE")
+            shell.note(
+                "No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE"
+            )
 
     @verb(app, "show", gateway=True)
     def show(shell: Shell, name: _NAME) -> None:
@@ -63,7 +65,8 @@ def add_to(parent: typer.Typer) -> None:
         arguments: Annotated[
             list[str] | None,
             typer.Argument(
-                metavar="[K=V]...", help="Arguments, typed by the tool's schema; lists and objects as JSON."
+                metavar="[K=V]...",
+                help="Arguments, typed by the tool's schema; lists and objects as JSON.",
             ),
         ] = None,
     ) -> int:
@@ -71,7 +74,10 @@ def add_to(parent: typer.Typer) -> None:
         texts = texts_of(arguments or [])
 
         async def converse(client: "Client") -> int:
-            called = {"tool": name, "arguments": values_of(texts, (await _find(client, name)).parameters)}
+            called = {
+                "tool": name,
+                "arguments": values_of(texts, (await _find(client, name)).parameters),
+            }
             plan = {"steps": [{"id": "call", "required_tools": [name], "actions": [called]}]}
             started = await client.run(task={"goal": f"Call {name}", "plan": plan})
             return await watch_to_end(shell, client, started.id, live=not shell.json)
@@ -80,7 +86,9 @@ def add_to(parent: typer.Typer) -> None:
 
 
 def _declaration(tool: "ToolSpec") -> Iterator[str]:
-    """What a tool declares, a line each: its effects, the steps of a skill, parameters, targets and origins, hooks."""
+    """What a tool declares, a line each: its effects, the steps of a skill, parameters, targets and
+    origins, hooks.
+    """
     from haltpoint.chain.checks.knowledge import in_words
 
     yield f"{tool.name}  ({effects(tool)}; {served(tool)}; {tool.timeout:g} s)"
@@ -93,7 +101,10 @@ def _declaration(tool: "ToolSpec") -> Iterator[str]:
         kind = f"{schema.get('type', 'any')}{'' if name in required else ', optional'}"
         yield f"  {name}: {kind}  {schema.get('description', '')}".rstrip()
     if tool.targets:
-        yield f"\ntargets, about which a person is asked unless they are known: {', '.join(tool.targets)}"
+        yield (
+            "\ntargets, about which a person is asked unless they are known: "
+            f"{', '.join(tool.targets)}"
+        )
     if tool.provenance:
         yield "\norigins:"
     for place, origins in tool.provenance.items():

@@ -30,23 +30,30 @@ def add_to(app: typer.Typer) -> None:
     def up(
         shell: Shell,
         services: Annotated[
-            list[Service] | None, typer.Argument(help="Services to start (default: all four and an embedded server).")
+            list[Service] | None,
+            typer.Argument(help="Services to start (default: all four and an embedded server)."),
         ] = None,
-        workers: Annotated[int, typer.Option(min=1, max=64, help="Number of tool-worker processes.")] = 1,
+        workers: Annotated[
+            int, typer.Option(min=1, max=64, help="Number of tool-worker processes.")
+        ] = 1,
         queue: Annotated[
-            list[str] | None, typer.Option(help="Queue for the tool worker; may be repeated (default: all).")
+            list[str] | None,
+            typer.Option(help="Queue for the tool worker; may be repeated (default: all)."),
         ] = None,
         tools: Annotated[
-            list[str] | None, typer.Option(metavar="MODULE", help="Module with tools; may be repeated.")
+            list[str] | None,
+            typer.Option(metavar="MODULE", help="Module with tools; may be repeated."),
         ] = None,
         skills: Annotated[
-            list[str] | None, typer.Option(metavar="DIR", help="Directory with skills; may be repeated.")
+            list[str] | None,
+            typer.Option(metavar="DIR", help="Directory with skills; may be repeated."),
         ] = None,
         reload: Annotated[
             bool,
             typer.Option(
                 "--reload",
-                help="Start the tool workers again, and apply the agents file again, when their files change.",
+                help="Start the tool workers again, and apply the agents file again, "
+                "when their files change.",
             ),
         ] = False,
         owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
@@ -58,23 +65,43 @@ def add_to(app: typer.Typer) -> None:
 
             die_with_owner(owner_fd)
         if queue and services and Service.TOOL_WORKER not in services:
-            raise usage("--queue is for tool workers", "none is started", "haltpoint up tool-worker --queue Q")
+            raise usage(
+                "--queue is for tool workers",
+                "none is started",
+                "haltpoint up tool-worker --queue Q",
+            )
         if reload and services and Service.TOOL_WORKER not in services:
-            raise usage("--reload is for tool workers", "none is started", "haltpoint up tool-worker --reload")
-        settings = shell.load(tools=",".join(tools or ()) or None, skills=",".join(skills or ()) or None)
+            raise usage(
+                "--reload is for tool workers",
+                "none is started",
+                "haltpoint up tool-worker --reload",
+            )
+        settings = shell.load(
+            tools=",".join(tools or ()) or None, skills=",".join(skills or ()) or None
+        )
         if services and len(services) == 1 and workers == 1 and not reload:
             return _foreground(services[0], settings, tuple(queue or ()), tuple(beside or ()))
-        if not settings.tools and not settings.skills and (not services or Service.TOOL_WORKER in services):
+        if (
+            not settings.tools
+            and not settings.skills
+            and (not services or Service.TOOL_WORKER in services)
+        ):
             why, fix = (
                 "no tools module and no skills were named",
                 "Name one: haltpoint up --tools haltpoint.examples.contacts.tools",
             )
             raise HaltpointError("HP-030", "there is no tool to serve", why, fix)
-        return _supervised(shell, settings, tuple(services or ()), workers, tuple(queue or ()), reload=reload)
+        return _supervised(
+            shell, settings, tuple(services or ()), workers, tuple(queue or ()), reload=reload
+        )
 
 
-def _foreground(service: Service, settings: "Settings", queues: tuple[str, ...], beside: tuple[Service, ...]) -> int:
-    """This process is the service; `beside` are those that its supervisor has started with it (gateway)."""
+def _foreground(
+    service: Service, settings: "Settings", queues: tuple[str, ...], beside: tuple[Service, ...]
+) -> int:
+    """This process is the service; `beside` are those that its supervisor has started with it
+    (gateway).
+    """
     from functools import partial
     from importlib import import_module
 
@@ -113,9 +140,14 @@ def _supervised(
         shell.note(f"starting {', '.join(services or SERVICES)} ...")
         if settings.redis_url:  # else the embedded server makes it, for its data
             settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        system = System(settings, services=services or SERVICES, workers=workers, queues=queues, say=shell.note)
+        system = System(
+            settings, services=services or SERVICES, workers=workers, queues=queues, say=shell.note
+        )
         async with system:
-            shell.note(f"ready: {system.url}" + ("" if settings.redis_url else f", data in {settings.state_dir}"))
+            shell.note(
+                f"ready: {system.url}"
+                + ("" if settings.redis_url else f", data in {settings.state_dir}")
+            )
             if settings.gateway.admin_key is None and not services:
                 shell.note(f"the admin key is in {settings.state_dir / KEY_FILE}; Ctrl-C stops")
             try:

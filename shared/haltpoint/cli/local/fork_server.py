@@ -1,14 +1,16 @@
-"""The process from which children are forked: it has imported what they need, so that each of them starts at once.
+"""The process from which children are forked: it has imported what they need, so that each of them
+starts at once.
 
     python -m haltpoint.cli.local.fork_server CONTROL PROGRAM MODULE ...
 
-CONTROL is a socket of the keeper, MODULEs are imported first. Each line on the socket is a child to start: a list
-of its name and the words of its command line, as JSON. The answer is a line `{"pid": 17}`, and when the child has ended
-another one, `{"pid": 17, "code": 0}` (a negative code is the signal that killed it). A child calls PROGRAM
-(`module:function`) with those words in `sys.argv`.
+CONTROL is a socket of the keeper, MODULEs are imported first. Each line on the socket is a child to
+start: a list of its name and the words of its command line, as JSON. The answer is a line `{"pid":
+17}`, and when the child has ended another one, `{"pid": 17, "code": 0}` (a negative code is the
+signal that killed it). A child calls PROGRAM (`module:function`) with those words in `sys.argv`.
 
-There are no threads and no event loop here, and nothing is connected: a fork copies imported modules and nothing else.
-On other systems than Linux system libraries may have threads of their own, so there a child starts as a new program.
+There are no threads and no event loop here, and nothing is connected: a fork copies imported
+modules and nothing else. On other systems than Linux system libraries may have threads of their
+own, so there a child starts as a new program.
 """
 
 import gc
@@ -31,7 +33,8 @@ def main() -> None:
         gc.disable()  # imports leave no garbage, and a tenth of their time is the search for it
         for name in (module, *modules):
             import_module(name)
-        gc.freeze()  # a collection in a child would write to, and so copy, all that it shares with us
+        # A collection in a child would write to, and so copy, all that it shares with us.
+        gc.freeze()
         gc.enable()
     child = _serve(control)
     if child is None:

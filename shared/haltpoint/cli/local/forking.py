@@ -14,11 +14,16 @@ from typing import IO
 class Forks:
     """A fork server, from the first `start` to `close`; children inherit `output` and `descriptor`.
 
-    When it is killed its children are killed too, since their ends would go unnoticed; the next `start` replaces it.
+    When it is killed its children are killed too, since their ends would go unnoticed; the next
+    `start` replaces it.
     """
 
     def __init__(
-        self, arguments: Sequence[str], environment: Mapping[str, str], output: IO[bytes] | None, descriptor: int
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        output: IO[bytes] | None,
+        descriptor: int,
     ) -> None:
         self._arguments = tuple(arguments)
         self._environment = dict(environment)
@@ -51,7 +56,13 @@ class Forks:
         ours, theirs = socket.socketpair()
         with theirs:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "haltpoint.cli.local.fork_server", str(theirs.fileno()), *self._arguments),
+                *(
+                    sys.executable,
+                    "-m",
+                    "haltpoint.cli.local.fork_server",
+                    str(theirs.fileno()),
+                    *self._arguments,
+                ),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=self._output,
@@ -62,7 +73,9 @@ class Forks:
         reader, self._control = await asyncio.open_connection(sock=ours)
         self._reading = asyncio.create_task(self._read(reader, process), name="fork server")
 
-    async def _read(self, reader: asyncio.StreamReader, process: asyncio.subprocess.Process) -> None:
+    async def _read(
+        self, reader: asyncio.StreamReader, process: asyncio.subprocess.Process
+    ) -> None:
         with suppress(ConnectionError):
             async for line in reader:
                 told = json.loads(line)

@@ -1,10 +1,11 @@
 """Keeping services alive: each a process of its own, started again whenever and however it ends.
 
-All are forked from one process that has imported what they need (`fork_server`). A child never outlives its keeper,
-however that one ends: it reads from a pipe whose only writing end is the keeper's, and leaves when that pipe closes
-(`die_with_owner`). A signal bound to the parent's death exists on Linux only and is bound to a thread. Children are in
-sessions of their own, so that Ctrl-C reaches the keeper alone, which then stops them one kind after the other: no
-new work first, the one who decides last.
+All are forked from one process that has imported what they need (`fork_server`). A child never
+outlives its keeper, however that one ends: it reads from a pipe whose only writing end is the
+keeper's, and leaves when that pipe closes (`die_with_owner`). A signal bound to the parent's death
+exists on Linux only and is bound to a thread. Children are in sessions of their own, so that Ctrl-C
+reaches the keeper alone, which then stops them one kind after the other: no new work first, the one
+who decides last.
 """
 
 import asyncio
@@ -30,9 +31,11 @@ Say = Callable[[str], None]
 
 @dataclass(eq=False)
 class Child:
-    """One process of ours: `haltpoint` with these words. `number` tells several of the same service apart.
+    """One process of ours: `haltpoint` with these words. `number` tells several of the same service
+    apart.
 
-    `pid` is that of the live one; `restarts` counts how often it was started again; `code` is how it ended last.
+    `pid` is that of the live one; `restarts` counts how often it was started again; `code` is how
+    it ended last.
     """
 
     service: str
@@ -50,7 +53,9 @@ class Child:
 
 
 class Backoff:
-    """How long to wait before something is started again: longer after each life that was too short."""
+    """How long to wait before something is started again: longer after each life that was too
+    short.
+    """
 
     def __init__(self) -> None:
         self._next = _FIRST_DELAY
@@ -69,10 +74,16 @@ class Backoff:
 
 
 class Keeper:
-    """Children with one environment and one place for their output (None: ours). `modules` are what they import."""
+    """Children with one environment and one place for their output (None: ours). `modules` are what
+    they import.
+    """
 
     def __init__(
-        self, environment: Mapping[str, str], say: Say, output: IO[bytes] | None = None, modules: Sequence[str] = ()
+        self,
+        environment: Mapping[str, str],
+        say: Say,
+        output: IO[bytes] | None = None,
+        modules: Sequence[str] = (),
     ) -> None:
         self.children: list[Child] = []
         self._say = say
@@ -95,7 +106,9 @@ class Keeper:
             await asyncio.sleep(_LOOK)
 
     async def stop(self) -> None:
-        """Let all children finish what they have in hand, kind after kind; kill those that take too long."""
+        """Let all children finish what they have in hand, kind after kind; kill those that take too
+        long.
+        """
         self._stopping.set()
         try:
             for kind in (*STOP_ORDER, *{child.service for child in self.children} - {*STOP_ORDER}):
@@ -119,7 +132,9 @@ class Keeper:
                 _signal(child, signal.SIGKILL)
 
     async def _keep(self, child: Child) -> None:
-        """Start a child again and again until we stop; a child that lives too short waits longer each time."""
+        """Start a child again and again until we stop; a child that lives too short waits longer
+        each time.
+        """
         backoff = Backoff()
         while not self._stopping.is_set():
             backoff.born()
@@ -138,7 +153,9 @@ class Keeper:
                 child.replaced = False
                 continue
             delay = backoff.died()
-            if child.code != HOPELESS:  # such a one has said why, and is not started again if it was the first start
+            if (
+                child.code != HOPELESS
+            ):  # such a one has said why, and is not started again if it was the first start
                 self._say(f"{child.name} ended ({how(child.code)}), starts again in {delay:g} s")
             child.restarts += 1
             with suppress(TimeoutError):

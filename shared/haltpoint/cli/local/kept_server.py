@@ -1,4 +1,6 @@
-"""The embedded server under supervision: whenever it ends by itself it is started again on the same data."""
+"""The embedded server under supervision: whenever it ends by itself it is started again on the same
+data.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -15,7 +17,8 @@ _LOOK: Final = 0.05  # seconds between two looks whether it lives
 async def kept(server: EmbeddedServer, say: Say) -> AsyncGenerator[None]:
     """The server runs from the beginning of `async with` to its end. `say` reports each restart.
 
-    Its address stays the same, so its clients only wait. Raises EmbeddedServerError when the first start fails.
+    Its address stays the same, so its clients only wait. Raises EmbeddedServerError when the first
+    start fails.
     """
     await asyncio.to_thread(server.start)
     over = asyncio.Event()

@@ -17,8 +17,9 @@ _LOOK: Final = 0.5
 
 
 async def reload_tools(system: System, say: Say) -> None:
-    """Replace the tool workers, one after the other, whenever a file of their tools, hooks or skills has changed. Each
-    finishes the calls that it runs before its successor starts. Runs until it is cancelled.
+    """Replace the tool workers, one after the other, whenever a file of their tools, hooks or
+    skills has changed. Each finishes the calls that it runs before its successor starts. Runs until
+    it is cancelled.
     """
     before = state_of(system.settings)
     while True:
@@ -27,7 +28,10 @@ async def reload_tools(system: System, say: Say) -> None:
             continue
         changed = sorted({path for path, _ in now ^ before})
         before = now
-        say(f"{changed[0].name}{f' and {len(changed) - 1} more' if changed[1:] else ''} changed: reloading the tools")
+        say(
+            f"{changed[0].name}{f' and {len(changed) - 1} more' if changed[1:] else ''} "
+            "changed: reloading the tools"
+        )
         for child in system.keeper.children:
             if child.service == "tool-worker":
                 await system.keeper.replace(child, child.words)
@@ -46,7 +50,9 @@ def _files(settings: Settings) -> Iterator[Path]:
     for skills in settings.skills:
         yield from (path for path in Path(skills).rglob("*") if path.is_file())
     for name in (*settings.tools, *settings.hooks):
-        spec = PathFinder.find_spec(name.partition(":")[0].partition(".")[0], [str(Path.cwd()), *sys.path])
+        spec = PathFinder.find_spec(
+            name.partition(":")[0].partition(".")[0], [str(Path.cwd()), *sys.path]
+        )
         if spec is None:
             continue
         for folder in spec.submodule_search_locations or ():

@@ -1,4 +1,6 @@
-"""A whole system on this machine: server, library, services. For people (`up`), for the demo and for tests."""
+"""A whole system on this machine: server, library, services. For people (`up`), for the demo and
+for tests.
+"""
 
 import asyncio
 import os
@@ -30,10 +32,11 @@ _LOOK: Final = 0.05  # seconds between two looks at who is ready
 
 
 class System:
-    """Server and services between `async with` and its end. Without `settings.redis_url` the embedded server is ours.
+    """Server and services between `async with` and its end. Without `settings.redis_url` the
+    embedded server is ours.
 
-    `environment` is added to that of the services, `output` takes what they write (None: our own stdout and stderr),
-    `beside` are more processes to keep alive; the start does not wait for them.
+    `environment` is added to that of the services, `output` takes what they write (None: our own
+    stdout and stderr), `beside` are more processes to keep alive; the start does not wait for them.
     """
 
     def __init__(
@@ -61,18 +64,28 @@ class System:
         self._say = say
         apps = (f"haltpoint_{service.replace('-', '_')}.app" for service in services)
         self.keeper = Keeper(variables, say, output, ("haltpoint.runtime.service.process", *apps))
-        places = [(one, n) for one in services for n in range(1, (workers if one == "tool-worker" else 1) + 1)]
+        places = [
+            (one, n)
+            for one in services
+            for n in range(1, (workers if one == "tool-worker" else 1) + 1)
+        ]
         chosen = {
             "tool-worker": tuple(word for queue in queues for word in ("--queue", queue)),
-            "gateway": tuple(word for one, _ in places if one != "gateway" for word in ("--beside", one)),
+            "gateway": tuple(
+                word for one, _ in places if one != "gateway" for word in ("--beside", one)
+            ),
         }
-        self._children = [Child(one, ("up", one, *chosen.get(one, ())), number) for one, number in places]
+        self._children = [
+            Child(one, ("up", one, *chosen.get(one, ())), number) for one, number in places
+        ]
         self._has_gateway = "gateway" in services
         self._beside = beside
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        """Start everything; return when all of it is ready. Raises EmbeddedServerError, HaltpointError, CliError."""
+        """Start everything; return when all of it is ready. Raises EmbeddedServerError,
+        HaltpointError, CliError.
+        """
         self._look_at_ports()
         agents = agents_file.read(self.settings.agents_file)
         if agents.agents:
@@ -99,7 +112,9 @@ class System:
 
     def pid(self, service: str, number: int = 1) -> int | None:
         """The live process of a service."""
-        return next((c.pid for c in self._children if (c.service, c.number) == (service, number)), None)
+        return next(
+            (c.pid for c in self._children if (c.service, c.number) == (service, number)), None
+        )
 
     def _look_at_ports(self) -> None:
         """A service that cannot listen would be started again and again."""
@@ -127,9 +142,15 @@ class System:
                     what = f"{', '.join(hopeless)} failed to start and will not be retried"
                     raise CliError("HP-043", what, "the error is above", "Fix it and start again")
                 if asyncio.get_running_loop().time() > deadline:
-                    what, why = f"the services are not ready after {READY_WITHIN:g} s", ", ".join(missing)
+                    what, why = (
+                        f"the services are not ready after {READY_WITHIN:g} s",
+                        ", ".join(missing),
+                    )
                     raise CliError(
-                        "HP-043", what, f"Haltpoint waits for {why}", "The lines above say what each waits for"
+                        "HP-043",
+                        what,
+                        f"Haltpoint waits for {why}",
+                        "The lines above say what each waits for",
                     )
                 await asyncio.sleep(_LOOK)
 
@@ -137,16 +158,21 @@ class System:
         ready = {told["pid"] for told in await alive(redis, Topology(self.settings.partitions))}
         waited_for = (child for child in self._children if child.pid not in ready)
         missing = [
-            f"{one.name} (ended {count(one.restarts, 'time')})" if one.restarts else one.name for one in waited_for
+            f"{one.name} (ended {count(one.restarts, 'time')})" if one.restarts else one.name
+            for one in waited_for
         ]
         if missing or not self._has_gateway:
             return missing
-        status, body = await http_get(self.settings.gateway.host, self.settings.gateway.port, "/readyz")
+        status, body = await http_get(
+            self.settings.gateway.host, self.settings.gateway.port, "/readyz"
+        )
         return [] if status == 200 else [f"gateway: {body.strip() or 'does not answer'}"]
 
 
 async def initialise(settings: Settings) -> None:
-    """Load the function library, create streams and groups, write the number of partitions. Safe to repeat."""
+    """Load the function library, create streams and groups, write the number of partitions. Safe to
+    repeat.
+    """
     async with connect(redis_url(settings)) as redis:
         await library.load(redis)
         await Topology(settings.partitions).ensure(redis)

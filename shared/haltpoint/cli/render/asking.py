@@ -1,4 +1,6 @@
-"""Asking the person at the terminal: what may be typed for each kind of question, and what it means."""
+"""Asking the person at the terminal: what may be typed for each kind of question, and what it
+means.
+"""
 
 import asyncio
 import json
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
     from haltpoint.client import Client
     from haltpoint.contracts.views.chains import RequestView
 
-_CLOSING: Final = frozenset({FactType.REQUEST_ANSWERED, FactType.REQUEST_EXPIRED, FactType.REQUEST_WITHDRAWN})
+_CLOSING: Final = frozenset(
+    {FactType.REQUEST_ANSWERED, FactType.REQUEST_EXPIRED, FactType.REQUEST_WITHDRAWN}
+)
 
 ReadLine = Callable[[str], Awaitable[str]]
 
@@ -48,7 +52,12 @@ _KEYS: dict[RequestKind, dict[str, Choice]] = {
         "a": Choice.ABORT,
     },
     RequestKind.LEAVE_OUT: {"y": Choice.ACCEPT, "i": Choice.INSIST, "a": Choice.ABORT},
-    RequestKind.IN_DOUBT: {"h": Choice.HAPPENED, "n": Choice.NOT_HAPPENED, "f": Choice.FAILED, "a": Choice.ABORT},
+    RequestKind.IN_DOUBT: {
+        "h": Choice.HAPPENED,
+        "n": Choice.NOT_HAPPENED,
+        "f": Choice.FAILED,
+        "a": Choice.ABORT,
+    },
 }
 _NAMES = {
     Choice.REPHRASE: "rephrase WORDS",
@@ -63,7 +72,9 @@ _LEAVE = "/abort"
 
 
 def understand(request: "RequestView", typed: str) -> Said | None:
-    """What was meant: an option's number or id, or a letter; words behind it go to the model. None: not understood."""
+    """What was meant: an option's number or id, or a letter; words behind it go to the model. None:
+    not understood.
+    """
     first, _, words = typed.strip().partition(" ")
     by_number = {str(number): one.id for number, one in enumerate(request.options, 1)}
     by_id = {one.id: one.id for one in request.options}
@@ -103,7 +114,9 @@ def _object(text: str) -> dict[str, Any] | None:
 def _keys(request: "RequestView") -> dict[str, Choice]:
     keys = _KEYS[request.kind]
     return (
-        keys if request.step_id else {key: one for key, one in keys.items() if one in choices(request.kind, step=False)}
+        keys
+        if request.step_id
+        else {key: one for key, one in keys.items() if one in choices(request.kind, step=False)}
     )
 
 
@@ -114,10 +127,22 @@ def prompt_for(request: "RequestView") -> str:
         if request.form is not None:
             wanted = "JSON, or Enter for each field"
         below = request.chain_id != root_of(request.chain_id)
-        return f"    Your answer ({wanted}; {_LEAVE} ends {'only the chain that asks' if below else 'the chain'}): "
-    named = {letter: _NAMES.get(one, one.value.replace("_", " ")) for letter, one in _keys(request).items()}
+        return (
+            f"    Your answer ({wanted}; {_LEAVE} ends "
+            f"{'only the chain that asks' if below else 'the chain'}): "
+        )
+    named = {
+        letter: _NAMES.get(one, one.value.replace("_", " "))
+        for letter, one in _keys(request).items()
+    }
     keys = ", ".join(f"{letter} {name}" for letter, name in named.items())
-    numbers = f"1-{len(request.options)}, " if len(request.options) > 1 else "1, " if request.options else ""
+    numbers = (
+        f"1-{len(request.options)}, "
+        if len(request.options) > 1
+        else "1, "
+        if request.options
+        else ""
+    )
     return f"    Your choice ({numbers}{keys}): "
 
 
@@ -126,8 +151,9 @@ class _ClosedElsewhereError(Exception):
 
 
 async def ask(client: "Client", request: "RequestView", read: ReadLine = read_line) -> None:
-    """Ask until it is understood and fits, then answer; a question that is closed elsewhere is withdrawn, with who
-    answered it and what. Raises GatewayError when another answer was a moment faster, EOFError.
+    """Ask until it is understood and fits, then answer; a question that is closed elsewhere is
+    withdrawn, with who answered it and what. Raises GatewayError when another answer was a moment
+    faster, EOFError.
     """
     closed = asyncio.create_task(_closed(client, request))
 
@@ -152,7 +178,9 @@ async def ask(client: "Client", request: "RequestView", read: ReadLine = read_li
 
 
 async def _closed(client: "Client", request: "RequestView") -> None:
-    """Return when the chain's log says that the question is open no more; not when the log cannot be read."""
+    """Return when the chain's log says that the question is open no more; not when the log cannot
+    be read.
+    """
     from haltpoint.client import GatewayError
 
     with suppress(GatewayError):
@@ -179,7 +207,11 @@ async def _converse(client: "Client", request: "RequestView", read: ReadLine) ->
             said = Said(decision=Choice.ANSWER) if request.kind is RequestKind.INPUT else None
         if said is None:
             continue
-        if said.value is None and request.form is not None and said.decision in (Choice.ANSWER, Choice.MANUAL):
+        if (
+            said.value is None
+            and request.form is not None
+            and said.decision in (Choice.ANSWER, Choice.MANUAL)
+        ):
             said = await _fill_in(said, request.form, read)
         try:
             await client.answer(request.id, **asdict(said))
@@ -207,7 +239,9 @@ async def _fill_in(said: Said, form: dict[str, Any], read: ReadLine) -> Said:
 
 
 def _typed(text: str, schema: Any) -> Any:
-    """What a person types into a field: words where words are wanted, else JSON where it reads as such."""
+    """What a person types into a field: words where words are wanted, else JSON where it reads as
+    such.
+    """
     if isinstance(schema, dict) and schema.get("type") == "string":
         return text
     try:

@@ -1,4 +1,6 @@
-"""A question to people in words: the case of an escalation, the form of an input, what may be decided and how."""
+"""A question to people in words: the case of an escalation, the form of an input, what may be
+decided and how.
+"""
 
 import json
 from collections import Counter
@@ -21,7 +23,13 @@ CLOSED: Final = {RequestStatus.EXPIRED: "has expired", RequestStatus.WITHDRAWN: 
 """How a question is closed that gets no answer."""
 
 _EXPLAINED: Final = frozenset(
-    {Violation.BAD_PLAN, Violation.BAD_ARGUMENTS, Violation.UNKNOWN_TOOL, Violation.NOT_ALLOWED, Violation.UNREADABLE}
+    {
+        Violation.BAD_PLAN,
+        Violation.BAD_ARGUMENTS,
+        Violation.UNKNOWN_TOOL,
+        Violation.NOT_ALLOWED,
+        Violation.UNREADABLE,
+    }
 )
 """Violations whose message says more to a person than their name."""
 
@@ -50,8 +58,8 @@ _COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
 
 
 def details(request: RequestView) -> Iterator[str]:
-    """What a person has to know beside the question, a line each: the agents that led to it, options, the call, the
-    form, or the whole case.
+    """What a person has to know beside the question, a line each: the agents that led to it,
+    options, the call, the form, or the whole case.
     """
     if request.path:
         yield f"asked by: {' > '.join(map(visible, request.path))}"
@@ -75,20 +83,27 @@ def _lines(preview: str | None) -> Iterator[str]:
 
 
 def _options(request: RequestView) -> Iterator[str]:
-    """One line each, aligned and numbered from 1; with how sure the tool is, if it says so of any."""
+    """One line each, aligned and numbered from 1; with how sure the tool is, if it says so of
+    any.
+    """
     wide = max((len(visible(option.title)) for option in request.options), default=0)
     rated = any(option.confidence is not None for option in request.options)
     for number, one in enumerate(request.options, 1):
         sure = "" if one.confidence is None else f"{one.confidence:.0%}"
         confidence = f"  {sure:>4}" if rated else ""
-        yield f"{number}  {visible(one.title):<{wide}}{confidence}  {visible(one.subtitle)}".rstrip()
+        yield (
+            f"{number}  {visible(one.title):<{wide}}{confidence}  {visible(one.subtitle)}"
+        ).rstrip()
 
 
 def _source(parameter: str, value: Any, source: Source) -> str:
     """A value with the place where it was found, and the text around it."""
     found = visible(source.where) if source.where else "no result, and not in your words"
     around = f": “{visible(source.excerpt)}”" if source.excerpt else ""
-    return f"{visible(parameter)} = {value_text(value, WIDTH)}  from {found} ({source.source.value}){around}"
+    return (
+        f"{visible(parameter)} = {value_text(value, WIDTH)}  from {found} "
+        f"({source.source.value}){around}"
+    )
 
 
 def _case(request: RequestView) -> Iterator[str]:
@@ -100,7 +115,9 @@ def _case(request: RequestView) -> Iterator[str]:
     faults = Counter(_fault(strike, routing=routing) for strike in request.strikes)
     for number, (fault, times) in enumerate(faults.items()):
         yield f"{'' if number else 'wrong:':<8}  {fault}{f' ({times} times)' if times > 1 else ''}"
-    for words in dict.fromkeys(strike.said for strike in request.strikes[-1:] if strike.said.strip()):
+    for words in dict.fromkeys(
+        strike.said for strike in request.strikes[-1:] if strike.said.strip()
+    ):
         yield f"reply:    {_quoted(words)}"
     if request.tool:
         yield f"missing:  a receipt of {visible(request.tool)}"
@@ -113,7 +130,9 @@ def _fault(strike: Strike, *, routing: bool) -> str:
 
 
 def said(words: str, violation: Violation, *, routing: bool) -> str:
-    """What was wrong with a thought, and the model's own words. `routing`: it was a supervisor's."""
+    """What was wrong with a thought, and the model's own words. `routing`: it was a
+    supervisor's.
+    """
     wrong = broken(violation, routing=routing)
     return f"{wrong}: {_quoted(words)}" if words.strip() else wrong
 
@@ -130,7 +149,10 @@ def _cut(words: str) -> str:
 def answer_words(request: RequestView, answer: Answer) -> str:
     """An answer in one line: the option, or the decision with the words that came with it."""
     if answer.decision is Choice.SELECT:
-        chosen = next((one for one in request.options if one.id == answer.option_id), Option(id="?", title="?"))
+        chosen = next(
+            (one for one in request.options if one.id == answer.option_id),
+            Option(id="?", title="?"),
+        )
         return f"{visible(chosen.title)}  ({visible(chosen.id)})"
     words = visible(answer.text or answer.comment)
     if not words and answer.value is not None:
@@ -143,18 +165,31 @@ def commands(request: RequestView) -> list[tuple[str, str]]:
     chosen = [(f"--option {visible(one.id)}", visible(one.title)) for one in request.options]
     own = list(_COMMANDS[request.kind])
     if any(reason.kind is ReasonKind.TARGET for reason in request.reasons):
-        own.insert(1, ("--approve --for parameter", "approve every later value of it too; also: call, value, tool"))
+        own.insert(
+            1,
+            (
+                "--approve --for parameter",
+                "approve every later value of it too; also: call, value, tool",
+            ),
+        )
     if request.kind is RequestKind.INPUT and request.form is None:
         own = [("--text WORDS", "the answer in words")]
     elif request.kind is RequestKind.INPUT:
         own = [(f"--value '{example(request.form or {})}'", "the form, filled in")]
     elif request.kind is RequestKind.ESCALATION and request.step_id:
-        by_hand = (f"--manual '{example(request.form or {})}'", f"you give the result of {visible(request.tool)}")
+        by_hand = (
+            f"--manual '{example(request.form or {})}'",
+            f"you give the result of {visible(request.tool)}",
+        )
         own.insert(1, by_hand if request.tool else ("--manual WORDS", "you say it in its place"))
         own.insert(2, ("--skip WORDS", "you say why the step is not needed"))
         own.append(("--continue", "give the step its turns once more"))
     below = request.chain_id != root_of(request.chain_id)
-    return [*chosen, *own, ("--abort", "cancel only the chain that asks" if below else "cancel the chain")]
+    return [
+        *chosen,
+        *own,
+        ("--abort", "cancel only the chain that asks" if below else "cancel the chain"),
+    ]
 
 
 def fields(form: dict[str, Any]) -> list[tuple[str, str, Any]]:
@@ -164,26 +199,38 @@ def fields(form: dict[str, Any]) -> list[tuple[str, str, Any]]:
         return []
     required = form.get("required", ())
     return [
-        (visible(str(name)), _wanted(schema if isinstance(schema, dict) else {}, name in required), schema)
+        (
+            visible(str(name)),
+            _wanted(schema if isinstance(schema, dict) else {}, name in required),
+            schema,
+        )
         for name, schema in properties.items()
     ]
 
 
 def example(form: dict[str, Any]) -> str:
     """A value of this form with a placeholder in each field, as JSON text."""
-    return json.dumps({name: _placeholder(schema) for name, _, schema in fields(form)}, ensure_ascii=False)
+    return json.dumps(
+        {name: _placeholder(schema) for name, _, schema in fields(form)}, ensure_ascii=False
+    )
 
 
 def _wanted(schema: dict[str, Any], required: bool) -> str:
     kind = schema.get("type", "any")
     choice = schema.get("enum")
-    words = " | ".join(visible(str(one)) for one in choice) if isinstance(choice, list) else str(kind)
+    words = (
+        " | ".join(visible(str(one)) for one in choice) if isinstance(choice, list) else str(kind)
+    )
     about = schema.get("description") or schema.get("title") or ""
-    return f"{visible(words)}{'' if required else ', optional'}{f'  {visible(str(about))}' if about else ''}"
+    optional = "" if required else ", optional"
+    note = f"  {visible(str(about))}" if about else ""
+    return f"{visible(words)}{optional}{note}"
 
 
 def _placeholder(schema: Any) -> Any:
     kind = schema.get("type") if isinstance(schema, dict) else None
     if isinstance(schema, dict) and isinstance(schema.get("enum"), list) and schema["enum"]:
         return schema["enum"][0]
-    return {"integer": 0, "number": 0, "boolean": True, "array": [], "object": {}}.get(str(kind), "...")
+    return {"integer": 0, "number": 0, "boolean": True, "array": [], "object": {}}.get(
+        str(kind), "..."
+    )

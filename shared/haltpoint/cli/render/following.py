@@ -1,4 +1,6 @@
-"""Following a chain to its end: what is new is shown, and what is asked is asked the person at the terminal."""
+"""Following a chain to its end: what is new is shown, and what is asked is asked the person at the
+terminal.
+"""
 
 import asyncio
 import sys
@@ -24,10 +26,15 @@ ENDS = {"completed": Exit.OK, "failed": Exit.FAILED, "cancelled": Exit.FAILED}
 
 
 async def follow(
-    client: "Client", chain_id: str, show: Show | None, asked: Asked | None = None, progress: Progress | None = None
+    client: "Client",
+    chain_id: str,
+    show: Show | None,
+    asked: Asked | None = None,
+    progress: Progress | None = None,
 ) -> "ChainView":
-    """Show each newer state until the chain has ended, or until `asked` does not want to wait. Returns the last one,
-    with the questions of the chains below it. `progress` gets how far running calls are.
+    """Show each newer state until the chain has ended, or until `asked` does not want to wait.
+    Returns the last one, with the questions of the chains below it. `progress` gets how far running
+    calls are.
     """
     import msgspec
 
@@ -70,7 +77,9 @@ async def follow(
                 await listeners[chain_id]
             with suppress(TimeoutError):
                 # A tool without a worker causes no event, so look from time to time.
-                await asyncio.wait_for(news.wait(), _LOOK_AGAIN if chain.status == "executing" else None)
+                await asyncio.wait_for(
+                    news.wait(), _LOOK_AGAIN if chain.status == "executing" else None
+                )
     finally:
         for listener in listeners.values():
             listener.cancel()
@@ -91,8 +100,8 @@ def exit_code(chain: "ChainView") -> Exit:
 
 
 async def read_line(prompt: str) -> str:
-    """One line from the terminal, without keeping the event loop from its work; half of one is dropped when nobody
-    waits for it any more. Raises EOFError at its end.
+    """One line from the terminal, without keeping the event loop from its work; half of one is
+    dropped when nobody waits for it any more. Raises EOFError at its end.
     """
     print(prompt, end="", flush=True)
     loop, arrived = asyncio.get_running_loop(), asyncio.Event()

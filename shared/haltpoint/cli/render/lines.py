@@ -1,4 +1,6 @@
-"""How each thing that happens in a chain is written: a step, a call, a question, a violation, in a line or a few."""
+"""How each thing that happens in a chain is written: a step, a call, a question, a violation, in a
+line or a few.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -36,7 +38,9 @@ class Mark(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. `passing`: true for the moment only, so that a pipe leaves it out. `at`: None is as the line before."""
+    """One line. `passing`: true for the moment only, so that a pipe leaves it out. `at`: None is as
+    the line before.
+    """
 
     depth: int
     mark: Mark
@@ -98,18 +102,28 @@ def violation(one: ViolationView, *, routing: bool = False) -> Iterator[Line]:
     """Where the model broke its word, and what it was told. `routing`: as a supervisor."""
     where = f"{one.place}: " if one.place in ("plan", "answer") else ""
     note = f"strike {one.strikes}" if one.strikes else ""
-    yield Line(1, Mark.BROKEN, f"{where}{said(one.said, one.violation, routing=routing)}", note, at=one.at)
+    yield Line(
+        1, Mark.BROKEN, f"{where}{said(one.said, one.violation, routing=routing)}", note, at=one.at
+    )
     if one.correction:
         yield Line(1, Mark.CORRECTED, visible(f"corrected: {one.correction}"))
 
 
 def called(action: ActionView) -> Iterator[Line]:
-    """A call, where it runs when that is no worker, and as what it ran; nothing when a person gave the result (D3)."""
+    """A call, where it runs when that is no worker, and as what it ran; nothing when a person gave
+    the result (D3).
+    """
     if not (action.receipt and action.receipt.metadata.by and not action.arguments):
         below = (
-            f"the receipt of {action.repeats}" if action.repeats else f"chain {action.child}" if action.child else ""
+            f"the receipt of {action.repeats}"
+            if action.repeats
+            else f"chain {action.child}"
+            if action.child
+            else ""
         )
-        yield Line(1, Mark.RUNNING, call(action.tool, action.arguments), below, at=action.started_at)
+        yield Line(
+            1, Mark.RUNNING, call(action.tool, action.arguments), below, at=action.started_at
+        )
     if action.ran is not None:
         yield Line(2, Mark.OPTION, f"ran as {call(action.tool, action.ran)}")
 
@@ -117,7 +131,9 @@ def called(action: ActionView) -> Iterator[Line]:
 def result(action: ActionView, receipt: ToolResult) -> Line:
     """What a call brought, how long it took, or who gave the result."""
     told = receipt.metadata
-    took = f"{told.duration_ms / 1000:.1f} s" if told.duration_ms >= 1000 else f"{told.duration_ms} ms"
+    took = (
+        f"{told.duration_ms / 1000:.1f} s" if told.duration_ms >= 1000 else f"{told.duration_ms} ms"
+    )
     notes = [f"by {told.by}" if told.by else took if told.duration_ms else ""]
     if changed := [hook.name for hook in told.hooks if hook.verdict is HookVerdict.MODIFY]:
         notes.append(f"changed by {', '.join(changed)}")
@@ -135,11 +151,20 @@ def question(request: RequestView) -> Iterator[Line]:
 
 def outcome(request: RequestView) -> Line | None:
     """What became of a question; None while it is open. Of one below a root also who asked it."""
-    asker = (f"chain {request.chain_id}", *request.path)[-1] if request.chain_id != root_of(request.chain_id) else ""
+    asker = (
+        (f"chain {request.chain_id}", *request.path)[-1]
+        if request.chain_id != root_of(request.chain_id)
+        else ""
+    )
     if request.answer is not None:
-        to, by = asker and f"to {visible(asker)}", request.answer.by and f"by {visible(request.answer.by)}"
+        to, by = (
+            asker and f"to {visible(asker)}",
+            request.answer.by and f"by {visible(request.answer.by)}",
+        )
         note = ", ".join(filter(None, (to, by)))
-        return Line(1, Mark.CHOICE, answer_words(request, request.answer.answer), note, at=request.answer.at)
+        return Line(
+            1, Mark.CHOICE, answer_words(request, request.answer.answer), note, at=request.answer.at
+        )
     if (ended := CLOSED.get(request.status)) is not None:
         of = f" of {visible(asker)}" if asker else ""
         return Line(1, Mark.FAILED, f"the question{of} {ended}", at=request.closed_at)
@@ -165,8 +190,12 @@ def brief(receipt: ToolResult) -> str:
     if receipt.error:
         words = f"{receipt.error.error_type.value}: {receipt.error.message}"
         end = "" if words.rstrip().endswith((".", "?", "!")) else "."
-        return visible(f"{words}{end} {receipt.error.suggestion}" if receipt.error.suggestion else words)
+        return visible(
+            f"{words}{end} {receipt.error.suggestion}" if receipt.error.suggestion else words
+        )
     if receipt.next_action is NextAction.CLARIFICATION_NEEDED and receipt.clarification:
         return f"asks: {count(len(receipt.clarification.options), 'option')}"
     shown = [(name, value) for name, value in receipt.data.items() if name != "selected"]
-    return "  ".join(f"{visible(name)}={value_text(value, 32)}" for name, value in shown[:4]) or "ok"
+    return (
+        "  ".join(f"{visible(name)}={value_text(value, 32)}" for name, value in shown[:4]) or "ok"
+    )

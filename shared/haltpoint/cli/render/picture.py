@@ -1,4 +1,6 @@
-"""Showing a chain while it runs: a picture that changes on a terminal, line after line into a pipe."""
+"""Showing a chain while it runs: a picture that changes on a terminal, line after line into a
+pipe.
+"""
 
 from collections import Counter
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 
 
 class Teller(Protocol):
-    """Who shows chains. `show` gets each newer view; `pause` frees the screen for a question to the person."""
+    """Who shows chains. `show` gets each newer view; `pause` frees the screen for a question to the
+    person.
+    """
 
     def show(self, chain: "ChainView") -> None:
         """Show what is new."""
@@ -44,11 +48,15 @@ class Teller(Protocol):
 
 def teller(console: Console) -> Teller:
     """The one that fits where the output goes."""
-    return Picture(console) if console.is_terminal and not console.is_dumb_terminal else Lines(console)
+    return (
+        Picture(console) if console.is_terminal and not console.is_dumb_terminal else Lines(console)
+    )
 
 
 class Lines:
-    """Each line once, as soon as it is true, without control characters, with the time at which it happened."""
+    """Each line once, as soon as it is true, without control characters, with the time at which it
+    happened.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -69,8 +77,14 @@ class Lines:
                 continue
             self._told[line] += 1
             note = f"  ({line.note})" if line.note else ""
-            text = f"{elapsed(chain, at):>7}  {'  ' * line.depth}{line.mark.value[0]} {line.text}{note}"
-            if line.mark in (Mark.STOP, Mark.OPTION):  # a card is for people; all else is one line for grep
+            text = (
+                f"{elapsed(chain, at):>7}  {'  ' * line.depth}{line.mark.value[0]} "
+                f"{line.text}{note}"
+            )
+            if line.mark in (
+                Mark.STOP,
+                Mark.OPTION,
+            ):  # a card is for people; all else is one line for grep
                 text = "\n".join(wrapped(text, self._console.width, " " * (11 + 2 * line.depth)))
             self._console.print(Text(text), soft_wrap=True)
 
@@ -112,7 +126,9 @@ class Picture:
 
     @contextmanager
     def pause(self) -> "Generator[None]":
-        """Leave the state standing as it is; the next `show` continues below it with what is new."""
+        """Leave the state standing as it is; the next `show` continues below it with what is
+        new.
+        """
         self.close()
         yield
 
@@ -133,9 +149,16 @@ class Picture:
         height = max(4, console.height - 2)
         if len(body) > height:
             body = [*body[:1], *body[-(height - 1) :]]
-        yield Group(*(Text.assemble(*((part.text, part.style or "") for part in row)) for row in body))
+        yield Group(
+            *(Text.assemble(*((part.text, part.style or "") for part in row)) for row in body)
+        )
         if self._chain.status not in ENDS:
-            running = [action for step in self._chain.steps for action in step.actions if action.receipt is None]
+            running = [
+                action
+                for step in self._chain.steps
+                for action in step.actions
+                if action.receipt is None
+            ]
             for action in running:
                 if (report := self._progress.get(action.id)) is not None:
                     yield _bar(action.tool, report)
@@ -143,7 +166,9 @@ class Picture:
 
 
 def picture(chain: "ChainView", without: Counter[Line] | None = None) -> RenderableType:
-    """A chain as it stands, for any width from 40 columns on; or the lines that are not on the screen yet."""
+    """A chain as it stands, for any width from 40 columns on; or the lines that are not on the
+    screen yet.
+    """
     lines = tell(chain)
     if without:
         again = Counter(without)
@@ -200,15 +225,27 @@ def _box(lines: list[Line]) -> RenderableType:
     question = lines[0]
     asked = Text(question.text.removeprefix("STOP").strip(), style="bold")
     body = Text("\n").join([asked, *(Text(option.text) for option in lines[1:])])
-    title = Text.assemble((" STOP ", "bold black on yellow"), (f" {question.note}: a person decides ", "yellow"))
-    box = Panel(body, title=title, title_align="left", border_style="yellow", expand=False, padding=(0, 1))
+    title = Text.assemble(
+        (" STOP ", "bold black on yellow"), (f" {question.note}: a person decides ", "yellow")
+    )
+    box = Panel(
+        body, title=title, title_align="left", border_style="yellow", expand=False, padding=(0, 1)
+    )
     return Padding(box, (0, 0, 0, 3))
 
 
 def _bar(tool: str, report: "ProgressView") -> RenderableType:
     """How far a running call is, on one line of any width."""
-    bar = ProgressBar(total=1.0, completed=report.fraction, width=16, complete_style="cyan", finished_style="green")
-    text = Text.assemble(f"{report.fraction:4.0%}  {visible(tool)}  ", (visible(report.text), "dim"), no_wrap=True)
+    bar = ProgressBar(
+        total=1.0,
+        completed=report.fraction,
+        width=16,
+        complete_style="cyan",
+        finished_style="green",
+    )
+    text = Text.assemble(
+        f"{report.fraction:4.0%}  {visible(tool)}  ", (visible(report.text), "dim"), no_wrap=True
+    )
     text.overflow = "ellipsis"
     grid = Table.grid(padding=(0, 1))
     grid.add_column(min_width=16)

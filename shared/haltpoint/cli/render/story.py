@@ -1,6 +1,8 @@
-"""A chain as a person would like to read it: what happened, in the order of its times, and how it ended.
+"""A chain as a person would like to read it: what happened, in the order of its times, and how it
+ended.
 
-`tell` makes lines of a view. The live picture shows them all anew; a pipe gets each line once, as soon as it is true.
+`tell` makes lines of a view. The live picture shows them all anew; a pipe gets each line once, as
+soon as it is true.
 """
 
 from collections.abc import Iterator
@@ -21,7 +23,9 @@ from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.runs import asked_in
 
 Block = list[Line]
-"""Lines about one thing that happened, at the time of the first; without a time at the end of its step."""
+"""Lines about one thing that happened, at the time of the first; without a time at the end of its
+step.
+"""
 
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 _ONE_DECISION: Final = timedelta(milliseconds=1)
@@ -30,8 +34,8 @@ _END_MARKS: Final = {"completed": Mark.DONE, "failed": Mark.FAILED, "cancelled":
 
 
 def tell(chain: ChainView) -> list[Line]:
-    """The whole story so far, step by step as they began, each in the order in which it happened. What is about no step
-    is told with the one that had begun last.
+    """The whole story so far, step by step as they began, each in the order in which it happened.
+    What is about no step is told with the one that had begun last.
     """
     steps = sorted(chain.steps, key=lambda step: _when(step.started_at))
     parts = [[], *(list(_in_step(step, chain)) for step in steps)]
@@ -54,8 +58,12 @@ def _begun(block: Block) -> datetime:
 
 
 def _beside_steps(chain: ChainView) -> Iterator[Block]:
-    """Who works on the task, what is about the plan or the answer, and calls that belong to no step."""
-    yield from ([lines.decision(one)] for one in (*chain.routed_before, chain.routed) if one is not None)
+    """Who works on the task, what is about the plan or the answer, and calls that belong to no
+    step.
+    """
+    yield from (
+        [lines.decision(one)] for one in (*chain.routed_before, chain.routed) if one is not None
+    )
     if not chain.steps and chain.current is not None and chain.current.resting is not None:
         yield [Line(0, Mark.RUNNING, "waits", visible(chain.current.resting.why))]
     for violation in chain.violations:
@@ -64,7 +72,11 @@ def _beside_steps(chain: ChainView) -> Iterator[Block]:
         if not request.step_id and not request.action_id:
             yield from _asked(request)
     steps = {step.id for step in chain.steps}
-    yield from ([lines.dropped(item, 0)] for item in chain.never_executed if item.get("step_id") not in steps)
+    yield from (
+        [lines.dropped(item, 0)]
+        for item in chain.never_executed
+        if item.get("step_id") not in steps
+    )
 
 
 def _in_step(step: StepView, chain: ChainView) -> Iterator[Block]:
@@ -84,7 +96,11 @@ def _in_step(step: StepView, chain: ChainView) -> Iterator[Block]:
             unserved = f'{missing.code} no worker serves the queue "{visible(missing.queue)}"'
             yield [Line(1, Mark.MISSING, unserved, visible(missing.hint))]
         if rest := chain.current.resting:
-            yield [Line(1, Mark.RUNNING, runs_again(rest.until), visible(rest.why), at=chain.updated_at)]
+            yield [
+                Line(
+                    1, Mark.RUNNING, runs_again(rest.until), visible(rest.why), at=chain.updated_at
+                )
+            ]
     if step.status in ("completed", "failed"):
         yield [lines.closing(step)]
 
@@ -99,13 +115,16 @@ def _in_action(action: ActionView, chain: ChainView) -> Iterator[Block]:
         for request in asked_in(child):
             yield from _asked(request)
     if action.receipt is not None and action.status == "done":
-        # A receipt that came when the chain was over already is not in its log; one that is not yet may run again.
+        # A receipt that came when the chain was over already is not in its log; one that is not yet
+        # may run again.
         at = action.ended_at or (chain.updated_at if chain.status in _END_MARKS else None)
         yield from [] if at is None else [[replace(lines.result(action, action.receipt), at=at)]]
 
 
 def _asked(request: RequestView) -> Iterator[Block]:
-    """A question, and its outcome when that was; right below it where the log does not say so yet."""
+    """A question, and its outcome when that was; right below it where the log does not say so
+    yet.
+    """
     asked, outcome = list(lines.question(request)), lines.outcome(request)
     if outcome is None:
         yield asked
@@ -116,7 +135,9 @@ def _asked(request: RequestView) -> Iterator[Block]:
 
 
 def _below_a_stop(at: datetime | None, step: StepView, chain: ChainView) -> datetime | None:
-    """A call that is dropped in the same decision in which its step asks is the proof that the step stopped."""
+    """A call that is dropped in the same decision in which its step asks is the proof that the step
+    stopped.
+    """
     stops = (one.asked_at for one in chain.requests if one.step_id == step.id)
     return next((one for one in stops if at is not None and at <= one < at + _ONE_DECISION), at)
 
@@ -163,24 +184,31 @@ def _end(chain: ChainView) -> Iterator[Line]:
     why = ", unfinished" if chain.unfinished else ""
     why = f": {chain.error.code} {visible(chain.error.message)}" if chain.error else why
     why = f", {visible(chain.stopped)}" if chain.stopped else why
-    yield Line(0, _END_MARKS[chain.status], f"{chain.status}{why}", " · ".join(counts), at=chain.updated_at)
+    yield Line(
+        0, _END_MARKS[chain.status], f"{chain.status}{why}", " · ".join(counts), at=chain.updated_at
+    )
 
 
 def answer_lines(chain: ChainView) -> list[Line]:
-    """What was done and not done, and what the model says, apart (F1); the words first, unless the deeds do not
-    say the same.
+    """What was done and not done, and what the model says, apart (F1); the words first, unless the
+    deeds do not say the same.
     """
     answer = chain.answer or FinalAnswer()
     deeds = []
     for deed in answer.deeds:
-        place, by = deed.action_id.removeprefix(f"{chain.id}."), deed.by and f"by {visible(deed.by)}"
+        place, by = (
+            deed.action_id.removeprefix(f"{chain.id}."),
+            deed.by and f"by {visible(deed.by)}",
+        )
         note = ", ".join(filter(None, (place, by, *map(visible, deed.warnings))))
         deeds.append(Line(0, Mark.DEED, f"Done: {visible(deed.says)}", note))
     for one in answer.not_done:
         why = one.why.value.replace("_", " ")
         note = visible(": ".join(filter(None, (why, one.message))))
         deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {visible(one.says)}", note))
-    words = [Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines() if text.strip()]
+    words = [
+        Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines() if text.strip()
+    ]
     if chain.answer is not None and _is_known_to_have_done_nothing(answer):
         words.append(Line(0, Mark.NOT_DONE, NOTHING))
     differ = len(deeds) > len(answer.deeds) or not answer.deeds

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def tree(chain: "ChainView | ChildView", indent: str = "") -> Iterator[str]:
-    """A line for each chain below, with its agent or its skill, its status and its id; below it what it waits for."""
+    """A line for each chain below, with its agent or its skill, its status and its id; below it
+    what it waits for.
+    """
     for child in chain.children:
         name = child.agent or child.goal.partition(":")[0]
         yield f"{indent}{visible(name)}  {child.status.replace('_', ' ')}  {child.id}"

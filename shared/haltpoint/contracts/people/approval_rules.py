@@ -1,4 +1,5 @@
-"""The rules of the policy file about calls: a person is asked, the call is refused, or it passes (CONTRACT G4).
+"""The rules of the policy file about calls: a person is asked, the call is refused, or it passes
+(CONTRACT G4).
 
 [[approvals]]
 id = "refunds"
@@ -12,7 +13,16 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, Field, FiniteFloat, Strict, StrictBool, StrictInt, StrictStr, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    FiniteFloat,
+    Strict,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.reasons import SourceKind
@@ -24,7 +34,9 @@ _PLACE: Final = re.compile(r"[^.\[\]{}]+(?:\.[^.\[\]{}]+|\[\d{0,6}\]|\{\})*")
 
 def _place(text: str) -> str:
     if _PLACE.fullmatch(text) is None:
-        raise ValueError(f"{text!r} is not a place in the arguments; one is amount, letters[].to or prices{{}}")
+        raise ValueError(
+            f"{text!r} is not a place in the arguments; one is amount, letters[].to or prices{{}}"
+        )
     return text
 
 
@@ -89,7 +101,9 @@ class ApprovalRule(Form):
     @property
     def sourced(self) -> tuple[str, ...]:
         """The places of which it looks at where values come from."""
-        return tuple(place for place, condition in self.when.items() if condition.source is not None)
+        return tuple(
+            place for place, condition in self.when.items() if condition.source is not None
+        )
 
     def names(self, tool: str) -> bool:
         """Whether it is about calls of this tool."""

@@ -1,4 +1,6 @@
-"""A person's yes to one call: what it is bound to (CONTRACT G1). A record in Redis lets the call run."""
+"""A person's yes to one call: what it is bound to (CONTRACT G1). A record in Redis lets the call
+run.
+"""
 
 import hashlib
 import json
@@ -8,7 +10,9 @@ from haltpoint.contracts.base import Contract
 
 
 class Approval(Contract):
-    """What an order and a receipt say of an approval; a record in Redis proves it, this does not."""
+    """What an order and a receipt say of an approval; a record in Redis proves it, this does
+    not.
+    """
 
     digest: str
     """Of the call that a person approved: it holds for no other."""
@@ -23,13 +27,17 @@ class Approval(Contract):
 
 
 def digest_of(action_id: str, tool: str, arguments: Any, preview: str = "") -> str:
-    """The same for the same call, however its JSON was written. An action's id begins with its chain's.
+    """The same for the same call, however its JSON was written. An action's id begins with its
+    chain's.
 
-    `preview` is the digest of what the tool's preview returned (`digest_of_preview`), or empty. Raises ValueError for
-    what is no JSON.
+    `preview` is the digest of what the tool's preview returned (`digest_of_preview`), or empty.
+    Raises ValueError for what is no JSON.
     """
     canonical = json.dumps(
-        [action_id, tool, arguments, preview], sort_keys=True, separators=(",", ":"), allow_nan=False
+        [action_id, tool, arguments, preview],
+        sort_keys=True,
+        separators=(",", ":"),
+        allow_nan=False,
     )
     return hashlib.sha256(canonical.encode()).hexdigest()
 

@@ -13,8 +13,8 @@ from haltpoint.contracts.work.thoughts import Strike
 
 
 class RequestKind(StrEnum):
-    """The kind of question: which one, may I, what is it, the model broke the contract, did it happen, or may a step
-    end without what it promised.
+    """The kind of question: which one, may I, what is it, the model broke the contract, did it
+    happen, or may a step end without what it promised.
     """
 
     CLARIFICATION = "clarification"
@@ -142,7 +142,9 @@ class Answer(Strict, rename={"for_": "for"}):
 
 
 def choices(kind: RequestKind, *, step: bool = True) -> frozenset[Choice]:
-    """What may be decided; of an escalation without a step (`step`) nothing can be given by hand or skipped."""
+    """What may be decided; of an escalation without a step (`step`) nothing can be given by hand or
+    skipped.
+    """
     others = () if step else _OF_A_STEP
     return frozenset((*CHOICES[kind], Choice.ABORT)).difference(others)
 
@@ -157,7 +159,8 @@ def answer_fault(
 ) -> str | None:
     """Why this answer does not fit the question, in words for the person; None when it fits.
 
-    `step`: the question is about a step. `form`: it asks for a value of a schema, which is checked elsewhere.
+    `step`: the question is about a step. `form`: it asks for a value of a schema, which is checked
+    elsewhere.
     """
     if answer.kind is not kind:
         return f"this is a {kind.value} request, not a {answer.kind.value} request"

@@ -1,6 +1,7 @@
 """The fixed words that the runtime says in answers and receipts, beside a model's (CONTRACT F1).
 
-English; a deployment may have others (HALTPOINT_PHRASES_FILE, read by `runtime.config.phrases_file`).
+English; a deployment may have others (HALTPOINT_PHRASES_FILE, read by
+`runtime.config.phrases_file`).
 """
 
 from datetime import datetime
@@ -32,7 +33,9 @@ class Phrases(Form):
     cut_off: Phrase = "cut off: the reply reached its limit of tokens"
     """Follows, in brackets, words that the model did not finish."""
 
-    may_have_happened: Phrase = "It was running when the chain ended; whether it happened is unknown."
+    may_have_happened: Phrase = (
+        "It was running when the chain ended; whether it happened is unknown."
+    )
     """Why a call is not known to be done: no worker has reported its end."""
     stopped: Phrase = "It was stopped before it was complete."
     """Why a call without effects is not done; the text of a cancelled chain."""
@@ -73,4 +76,6 @@ def why_dropped(reason: str) -> str:
 
 def runs_again(until: datetime | None) -> str:
     """When an action that rests is sent again."""
-    return f"runs again {'when the chain continues' if until is None else f'at {until:%H:%M:%S} UTC'}"
+    return (
+        f"runs again {'when the chain continues' if until is None else f'at {until:%H:%M:%S} UTC'}"
+    )

@@ -1,1 +1,3 @@
-"""Views: what readers of chains, questions and deployments get to see. Nothing here is ever written back."""
+"""Views: what readers of chains, questions and deployments get to see. Nothing here is ever written
+back.
+"""

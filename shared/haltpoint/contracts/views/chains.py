@@ -1,4 +1,6 @@
-"""Views of chains and requests, over HTTP and in the client alike. Times are UTC and travel as ISO 8601."""
+"""Views of chains and requests, over HTTP and in the client alike. Times are UTC and travel as ISO
+8601.
+"""
 
 from datetime import datetime
 from typing import Any, Generic
@@ -52,8 +54,8 @@ class WaitingView(View):
 
 
 class RestingView(View):
-    """An action waits for a moment: it is sent again at `until`; None: when no question is open any more. `why` is what
-    its tool said.
+    """An action waits for a moment: it is sent again at `until`; None: when no question is open any
+    more. `why` is what its tool said.
     """
 
     until: datetime | None
@@ -61,7 +63,9 @@ class RestingView(View):
 
 
 class CurrentView(View):
-    """Where a chain is: the step in progress or waiting, its index in the plan, and the tool of its last action."""
+    """Where a chain is: the step in progress or waiting, its index in the plan, and the tool of its
+    last action.
+    """
 
     step_id: str
     tool: str | None = None
@@ -81,13 +85,16 @@ class AnswerView(View):
 class RequestView(View):
     """One question to people and what became of it.
 
-    `form` (`schema` on the wire) is that of the value which is asked for; of an escalation, that of the result which a
-    person may give by hand. `strikes` are the case: what the model said each time, in its own words. `path` are the
-    agents that led to the question, from the root's down; it is there when there are any. `closed_at`: when the chain
-    took the answer, or was asking no more; it is there in the view of a chain.
+    `form` (`schema` on the wire) is that of the value which is asked for; of an escalation, that of
+    the result which a person may give by hand. `strikes` are the case: what the model said each
+    time, in its own words. `path` are the agents that led to the question, from the root's down; it
+    is there when there are any. `closed_at`: when the chain took the answer, or was asking no more;
+    it is there in the view of a chain.
     """
 
-    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(
+        serialize_by_alias=True, validate_by_name=True, validate_by_alias=True
+    )
 
     id: str
     chain_id: str
@@ -101,7 +108,9 @@ class RequestView(View):
     step: str = ""
     """What the step is to do, in words."""
     options: tuple[Option, ...] = ()
-    form: dict[str, Any] | None = Field(default=None, validation_alias="schema", serialization_alias="schema")
+    form: dict[str, Any] | None = Field(
+        default=None, validation_alias="schema", serialization_alias="schema"
+    )
     arguments: dict[str, Any] = {}
     preview: str | None = None
     approved_preview: str | None = None
@@ -120,8 +129,8 @@ class RequestView(View):
 
 
 class ChildView(View):
-    """A chain below another, which carries out a call of an agent or of a skill: `requests` are its questions,
-    `children` the chains below it.
+    """A chain below another, which carries out a call of an agent or of a skill: `requests` are its
+    questions, `children` the chains below it.
     """
 
     id: str
@@ -133,8 +142,8 @@ class ChildView(View):
 
 
 class ChainSummary(View):
-    """One line of the list of chains. `agent` is there when the task names one; `unfinished`: it has completed and
-    left out what was due.
+    """One line of the list of chains. `agent` is there when the task names one; `unfinished`: it
+    has completed and left out what was due.
     """
 
     id: str
@@ -148,8 +157,8 @@ class ChainSummary(View):
 
 
 class RoutedView(View):
-    """A decision on who works on a task that named no agent: `target_agent`, or without it the agent without a name.
-    `rule` is the id of the one that fits, `by` the person who chose.
+    """A decision on who works on a task that named no agent: `target_agent`, or without it the
+    agent without a name. `rule` is the id of the one that fits, `by` the person who chose.
     """
 
     target_agent: str | None = UNSAID
@@ -162,8 +171,8 @@ class RoutedView(View):
 
 
 class DroppedCall(TypedDict, total=False):
-    """A call that was proposed and never ran: when that was clear and why, and the number of the call in its proposal,
-    from 1. Of long `arguments` only the beginning is kept, as text.
+    """A call that was proposed and never ran: when that was clear and why, and the number of the
+    call in its proposal, from 1. Of long `arguments` only the beginning is kept, as text.
     """
 
     at: datetime
@@ -175,15 +184,17 @@ class DroppedCall(TypedDict, total=False):
 
 
 class ChainView(ChainSummary):
-    """A whole chain. `violations` are those of its plan and its answer; `strikes` counts since any last success.
+    """A whole chain. `violations` are those of its plan and its answer; `strikes` counts since any
+    last success.
 
-    `answer` is there when the chain is over, however it ended (F1), `routed` when a supervisor has routed the task: the
-    last decision; `routed_before` are those before it, oldest first.
+    `answer` is there when the chain is over, however it ended (F1), `routed` when a supervisor has
+    routed the task: the last decision; `routed_before` are those before it, oldest first.
 
-    `stopped` says by whom and why a cancelled chain was stopped. `children` are the chains below it, when there are
-    any.
+    `stopped` says by whom and why a cancelled chain was stopped. `children` are the chains below
+    it, when there are any.
 
-    Times are those of the log. What happened in the same millisecond differs by microseconds, in the log's order.
+    Times are those of the log. What happened in the same millisecond differs by microseconds, in
+    the log's order.
     """
 
     answer: FinalAnswer | None = None
@@ -209,7 +220,9 @@ class ChainView(ChainSummary):
 
 
 class ProgressView(Contract, omit_defaults=False):
-    """How far a running call is, from 0 to 1 and in its tool's words: the details of an event `progress`."""
+    """How far a running call is, from 0 to 1 and in its tool's words: the details of an event
+    `progress`.
+    """
 
     action_id: str
     fraction: float
@@ -217,8 +230,8 @@ class ProgressView(Contract, omit_defaults=False):
 
 
 class EventView(Contract, omit_defaults=False):
-    """One fact of a chain's log. `id` is `<line>.<fact>`, rising; a watcher resumes behind the last one it saw. An
-    event `progress` is no fact and has none ("").
+    """One fact of a chain's log. `id` is `<line>.<fact>`, rising; a watcher resumes behind the last
+    one it saw. An event `progress` is no fact and has none ("").
     """
 
     id: str

@@ -11,9 +11,9 @@ from haltpoint.contracts.work.routing import Supervisor
 class StatsRow(View):
     """What was counted of one tool or model. `calls` of a model are its thoughts.
 
-    Of a tool also the questions about it: `asked`, `answered`, of these `none` of the options, and for tools that may
-    ask which one is meant `direct`, the calls that brought a result without a question. `corrections`: a person said
-    that it was wrong.
+    Of a tool also the questions about it: `asked`, `answered`, of these `none` of the options, and
+    for tools that may ask which one is meant `direct`, the calls that brought a result without a
+    question. `corrections`: a person said that it was wrong.
     """
 
     name: str
@@ -30,8 +30,8 @@ class StatsRow(View):
 
 
 class StatsView(View):
-    """The failure history of some days, both ends included. `?` is a tool that does not exist, or a model unnamed; its
-    questions are those that are about no tool.
+    """The failure history of some days, both ends included. `?` is a tool that does not exist, or a
+    model unnamed; its questions are those that are about no tool.
     """
 
     since: date
@@ -48,15 +48,17 @@ class AgentView(Agent, forbid_unknown_fields=False):
     is_tool: bool = False
     """A tool of its name is served, and a call by this name is one of the tool."""
     under_way: int | None = None
-    """Its chains that have begun and not ended, of all tenants; null for those who do not see all."""
+    """Its chains that have begun and not ended, of all tenants; null for those who do not see
+    all.
+    """
     failures: tuple[ChainSummary, ...] = ()
     """Those of the reader's chains that failed last."""
 
 
 class AgentsView(Page[AgentView]):
-    """All agents of the file, in its order, and who routes the tasks that name none of them, without the prompt: null
-    where there is no section `[supervisor]`. `unserved` are globs of the supervisor's tools that no tool fits that is
-    served; it is there when there are any.
+    """All agents of the file, in its order, and who routes the tasks that name none of them,
+    without the prompt: null where there is no section `[supervisor]`. `unserved` are globs of the
+    supervisor's tools that no tool fits that is served; it is there when there are any.
     """
 
     supervisor: Supervisor | None = None

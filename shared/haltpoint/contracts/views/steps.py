@@ -12,10 +12,12 @@ from haltpoint.contracts.work.thoughts import Violation
 
 
 class ActionView(View):
-    """One action. `status`: dispatched, resting, asking or done; without a receipt it has not ended (`ended_at`: null).
+    """One action. `status`: dispatched, resting, asking or done; without a receipt it has not ended
+    (`ended_at`: null).
 
-    `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them. `child` is the id of
-    the chain that carries it out, when it is a call of a skill with steps. `sources` say where its values come from.
+    `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them.
+    `child` is the id of the chain that carries it out, when it is a call of a skill with steps.
+    `sources` say where its values come from.
     """
 
     id: str
@@ -40,12 +42,14 @@ class ActionError(View):
 
 
 class ActionRecord(View):
-    """One record of the action log. `step` is the step's number in the plan, from 1; `input` the arguments as they ran.
+    """One record of the action log. `step` is the step's number in the plan, from 1; `input` the
+    arguments as they ran.
 
-    `status`: dispatched, resting, asking, done or failed. `expected` is what the plan or the model said that the call
-    is to bring, `result` the data of a success. `attempts` is `ctx.attempt` of the last run (0: a limit let none
-    begin), `tokens` are those of the thought that proposed the call (null: a literal call), `by` names the person who
-    gave the result. Secrets of known forms are starred.
+    `status`: dispatched, resting, asking, done or failed. `expected` is what the plan or the model
+    said that the call is to bring, `result` the data of a success. `attempts` is `ctx.attempt` of
+    the last run (0: a limit let none begin), `tokens` are those of the thought that proposed the
+    call (null: a literal call), `by` names the person who gave the result. Secrets of known forms
+    are starred.
     """
 
     action_id: str
@@ -76,7 +80,9 @@ class ThoughtView(View):
 
 
 class PromiseView(View):
-    """A tool that a step requires, or any of `one_of`, and the action whose receipt kept the promise (null: none)."""
+    """A tool that a step requires, or any of `one_of`, and the action whose receipt kept the
+    promise (null: none).
+    """
 
     tool: str
     kept_by: str | None = None
@@ -85,9 +91,9 @@ class PromiseView(View):
 class ViolationView(View):
     """Where the model broke its word (D1), and what followed.
 
-    `place` is the step's id, `plan` or `answer`; `said` are the model's own words, cut. `correction` is what it was
-    told, without the exact form of a reply; null: it was not asked again. `strikes` is the chain's count after it, 0
-    where none are counted.
+    `place` is the step's id, `plan` or `answer`; `said` are the model's own words, cut.
+    `correction` is what it was told, without the exact form of a reply; null: it was not asked
+    again. `strikes` is the chain's count after it, 0 where none are counted.
     """
 
     at: datetime
@@ -102,11 +108,12 @@ class ViolationView(View):
 
 
 class StepView(View):
-    """One step with its run: what it promised, what was called, what kept the promise, and where the word was broken.
+    """One step with its run: what it promised, what was called, what kept the promise, and where
+    the word was broken.
 
-    `validation_status` of a step that is done: passed, failed (also: let pass without its promise kept) or skipped
-    (nothing promised or checked). `tool_validation_mode` is the mode that holds for it. `strikes` counts the
-    violations since a required tool last succeeded.
+    `validation_status` of a step that is done: passed, failed (also: let pass without its promise
+    kept) or skipped (nothing promised or checked). `tool_validation_mode` is the mode that holds
+    for it. `strikes` counts the violations since a required tool last succeeded.
     """
 
     id: str

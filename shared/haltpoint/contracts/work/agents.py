@@ -1,4 +1,5 @@
-"""Agents and models, as the agents file names them (HALTPOINT_AGENTS_FILE). Every service reads it when it starts.
+"""Agents and models, as the agents file names them (HALTPOINT_AGENTS_FILE). Every service reads it
+when it starts.
 
 [models.small]
 base_url = "http://127.0.0.1:8080/v1"

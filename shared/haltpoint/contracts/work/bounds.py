@@ -15,7 +15,9 @@ EVERY: Final = "*"
 
 
 class Bounds(Strict):
-    """One reading of a goal: names of tools, and conditions in words. A missing list was not read."""
+    """One reading of a goal: names of tools, and conditions in words. A missing list was not
+    read.
+    """
 
     required_tools: Names | None = None
     """Each must succeed."""

@@ -1,4 +1,6 @@
-"""Receipts that other chains of the same root know: they go down with a task, and up with a report (CONTRACT C13)."""
+"""Receipts that other chains of the same root know: they go down with a task, and up with a report
+(CONTRACT C13).
+"""
 
 from haltpoint.contracts.base import Contract
 

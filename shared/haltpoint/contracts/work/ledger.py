@@ -1,4 +1,6 @@
-"""The ledger of a root chain (CONTRACT C14): what became of a call, known again by its signature."""
+"""The ledger of a root chain (CONTRACT C14): what became of a call, known again by its
+signature.
+"""
 
 from enum import StrEnum
 
@@ -9,8 +11,8 @@ LONGEST_WORDS = 200
 
 
 class Became(StrEnum):
-    """What became of a call. `in_doubt`: from its start until its receipt, and where that says so. `failed`: its error
-    says that the same call would fail again.
+    """What became of a call. `in_doubt`: from its start until its receipt, and where that says so.
+    `failed`: its error says that the same call would fail again.
     """
 
     DONE = "done"

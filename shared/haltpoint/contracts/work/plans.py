@@ -25,7 +25,9 @@ class StepType(StrEnum):
 
 
 class ValidationMode(StrEnum):
-    """What a step says of its own contract: it may be tighter than the task's mode, never looser."""
+    """What a step says of its own contract: it may be tighter than the task's mode, never
+    looser.
+    """
 
     STRICT = "strict"
     ADVISORY = "advisory"
@@ -39,7 +41,9 @@ class OnFailure(StrEnum):
 
 
 class Siblings(StrEnum):
-    """What happens to the calls beside one that failed, before that takes effect (C8): they end, or none is awaited."""
+    """What happens to the calls beside one that failed, before that takes effect (C8): they end, or
+    none is awaited.
+    """
 
     COLLECT = "collect"
     FAIL_FAST = "fail_fast"
@@ -124,6 +128,8 @@ class Step(Strict):
 
 
 class Plan(Strict):
-    """The steps in the order in which they are listed. Checked by `chain.contract` before anything runs (C1)."""
+    """The steps in the order in which they are listed. Checked by `chain.contract` before anything
+    runs (C1).
+    """
 
     steps: tuple[Step, ...]

@@ -37,8 +37,8 @@ Name = Annotated[str, Meta(pattern=NAME)]
 
 
 class Strategy(StrEnum):
-    """How it is decided who works on a task; only `llm` asks a model. `load`: who has the fewest open chains.
-    `function`: code of the deployment.
+    """How it is decided who works on a task; only `llm` asks a model. `load`: who has the fewest
+    open chains. `function`: code of the deployment.
     """
 
     LLM = "llm"

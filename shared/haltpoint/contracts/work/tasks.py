@@ -22,16 +22,20 @@ MOST_CHAINS: Final = 20
 
 
 class Style(StrEnum):
-    """How a task without a plan is worked on: a drafted plan of several steps, or one open-ended step."""
+    """How a task without a plan is worked on: a drafted plan of several steps, or one open-ended
+    step.
+    """
 
     PLAN = "plan"
     REACT = "react"
 
 
 class Mode(StrEnum):
-    """How far the model is held to its word (C2, C3, provenance in C6, D, F); everything else holds in every mode.
+    """How far the model is held to its word (C2, C3, provenance in C6, D, F); everything else holds
+    in every mode.
 
-    `strict`: what it broke is not accepted. `advisory`: recorded, counted, told, not enforced. `off`: skipped.
+    `strict`: what it broke is not accepted. `advisory`: recorded, counted, told, not enforced.
+    `off`: skipped.
     """
 
     STRICT = "strict"
@@ -40,10 +44,11 @@ class Mode(StrEnum):
 
 
 class Budget(Strict):
-    """What a chain may use up. When it is spent the chain fails; of turns, actions and seconds it begins no more.
+    """What a chain may use up. When it is spent the chain fails; of turns, actions and seconds it
+    begins no more.
 
-    Tokens and cost are known when a reply has come: the reply that uses up the last of them may take more, and is not
-    acted on.
+    Tokens and cost are known when a reply has come: the reply that uses up the last of them may
+    take more, and is not acted on.
     """
 
     turns: Count | None = None
@@ -72,7 +77,9 @@ class Earlier(Contract):
 
 
 class Limits(Contract):
-    """What a task itself says of these, before its agent tightens them: it holds for those that it is handed on to."""
+    """What a task itself says of these, before its agent tightens them: it holds for those that it
+    is handed on to.
+    """
 
     mode: Mode = Mode.STRICT
     style: Style = Style.PLAN
@@ -98,7 +105,9 @@ class Assignment(Contract):
 
 
 class Handed(Contract):
-    """What the runtime adds to a task: when it is accepted, and when a chain hands it on to one below."""
+    """What the runtime adds to a task: when it is accepted, and when a chain hands it on to one
+    below.
+    """
 
     earlier: tuple[Earlier, ...] = ()
     """The tasks before it in its conversation."""
@@ -132,7 +141,9 @@ class Task(Strict):
     mode: Mode = Mode.STRICT
     """How far the model is held to its word."""
     tools: Names | None = None
-    """Globs over the names of the tools that a model may call (C15); None: every one that is not internal."""
+    """Globs over the names of the tools that a model may call (C15); None: every one that is not
+    internal.
+    """
     max_turns: Turns | None = None
     """Proposals that one step may ask for."""
     parallel: Parallel | None = None

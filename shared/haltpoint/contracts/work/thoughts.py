@@ -22,7 +22,9 @@ class ThoughtKind(StrEnum):
 
 
 class Usage(Contract):
-    """Tokens that one thought took, the model that had it, and its cost by the price table (`prices`)."""
+    """Tokens that one thought took, the model that had it, and its cost by the price table
+    (`prices`).
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -76,13 +78,15 @@ _ROUTING: Final[dict[Violation, str]] = {
 
 
 def broken(violation: Violation, *, routing: bool) -> str:
-    """What a violation is, for people. `routing`: it is a supervisor's, which has to name agents."""
+    """What a violation is, for people. `routing`: it is a supervisor's, which has to name
+    agents.
+    """
     return (routing and _ROUTING.get(violation)) or _BROKEN[violation]
 
 
 class Correction(Contract):
-    """What goes back to the model after a violation: what was missing, and the exact form (C6, D1), which people do
-    not read.
+    """What goes back to the model after a violation: what was missing, and the exact form (C6, D1),
+    which people do not read.
     """
 
     violation: Violation

@@ -1,1 +1,3 @@
-"""Contacts: an agent that finds people in an address book and writes to them, and asks when it is not sure whom."""
+"""Contacts: an agent that finds people in an address book and writes to them, and asks when it is
+not sure whom.
+"""

@@ -18,14 +18,18 @@ class BookError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """Everybody we know. Its today is the day of its newest message, so that it never grows stale."""
+    """Everybody we know. Its today is the day of its newest message, so that it never grows
+    stale.
+    """
 
     contacts: tuple[Contact, ...]
     today: date
 
     @classmethod
     def read(cls, folder: Path = HERE) -> Self:
-        """Read all .csv and .vcf files of a folder. Raises BookError, also for an id that occurs twice."""
+        """Read all .csv and .vcf files of a folder. Raises BookError, also for an id that occurs
+        twice.
+        """
         contacts: dict[str, Contact] = {}
         for contact in _read_all(folder):
             if contact.id in contacts:
@@ -54,7 +58,9 @@ def _read_all(folder: Path) -> Iterator[Contact]:
 
 
 def read_csv(path: Path) -> Iterator[Contact]:
-    """Rows with the columns id, name, nickname, email, phone, organization, last_contact (ISO date or empty)."""
+    """Rows with the columns id, name, nickname, email, phone, organization, last_contact (ISO date
+    or empty).
+    """
     with path.open(encoding="utf-8", newline="") as lines:
         rows = csv.DictReader(lines)
         columns = rows.fieldnames or ()
@@ -66,7 +72,9 @@ def read_csv(path: Path) -> Iterator[Contact]:
 
 
 def read_vcard(path: Path) -> Iterator[Contact]:
-    """Cards (versions 3 and 4): UID, FN, NICKNAME, EMAIL, TEL, ORG and X-LAST-CONTACT; of each the first counts."""
+    """Cards (versions 3 and 4): UID, FN, NICKNAME, EMAIL, TEL, ORG and X-LAST-CONTACT; of each the
+    first counts.
+    """
     card: dict[str, str] | None = None
     for number, line in _unfolded(path.read_text(encoding="utf-8")):
         head, _, value = line.partition(":")
@@ -116,7 +124,9 @@ def _contact(fields: dict[str, str], place: str) -> Contact:
 
 
 def _unfolded(text: str) -> Iterator[tuple[int, str]]:
-    """Logical lines with the number of their first: a line that begins with a blank continues the one before it."""
+    """Logical lines with the number of their first: a line that begins with a blank continues the
+    one before it.
+    """
     whole = ""
     first = 1
     for number, line in enumerate(text.splitlines(), 1):

@@ -6,10 +6,12 @@
     the query stands somewhere in the name or the address          contains        0.60
     every word is spelt nearly like a word of the name             close spelling  0.40
 
-The best rule counts; +0.10 when the person was written to recently, +0.05 when the entry is complete; at most 1. Below
-0.30 nobody is meant. A single letter is an initial: it says so little that it counts as close spelling at best.
+The best rule counts; +0.10 when the person was written to recently, +0.05 when the entry is
+complete; at most 1. Below 0.30 nobody is meant. A single letter is an initial: it says so little
+that it counts as close spelling at best.
 
-Case, accents, punctuation and repeated spaces do not matter; the order of words matters for exact and prefix only.
+Case, accents, punctuation and repeated spaces do not matter; the order of words matters for exact
+and prefix only.
 """
 
 import unicodedata
@@ -28,7 +30,9 @@ NEARLY = 0.80  # how alike two words are: twice the letters in common, in order,
 _RECENT, _COMPLETE = 0.10, 0.05
 
 # Letters that NFKD does not take apart.
-_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i"})
+_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i"}
+)
 
 
 class Rule(StrEnum):
@@ -83,7 +87,9 @@ class Found:
 
 
 def find(contacts: Iterable[Contact], query: str, today: date) -> list[Found]:
-    """Everybody who may be meant, the likeliest first; equals by name, then id. An empty query means nobody."""
+    """Everybody who may be meant, the likeliest first; equals by name, then id. An empty query
+    means nobody.
+    """
     wanted = plain(query)
     found: list[Found] = []
     for contact in contacts:
@@ -113,7 +119,9 @@ def _rank(match: Found) -> tuple[float, str, str]:
 
 
 def plain(text: str) -> str:
-    """Without case, accents, punctuation and needless spaces; `@` and the dots of an address become spaces too."""
+    """Without case, accents, punctuation and needless spaces; `@` and the dots of an address become
+    spaces too.
+    """
     folded = text.casefold().translate(_LETTERS)
     kept = ""
     for letter in unicodedata.normalize("NFKD", folded):

@@ -1,7 +1,9 @@
-"""The outbox: an append-only file of JSON lines, one per message, each under the key of the action that sent it.
+"""The outbox: an append-only file of JSON lines, one per message, each under the key of the action
+that sent it.
 
-The provider at the other end of a real messaging API, small enough to be read with `cat`. Like a good provider it takes
-an idempotency key: a second message under the same key is not sent, the first one is returned.
+The provider at the other end of a real messaging API, small enough to be read with `cat`. Like a
+good provider it takes an idempotency key: a second message under the same key is not sent, the
+first one is returned.
 """
 
 import fcntl
@@ -32,7 +34,9 @@ class Outbox:
         self.path = path
 
     def send(self, message: Message) -> tuple[Message, bool]:
-        """Write it and be sure that it is on disk; return it and True, or the first one under this key and False."""
+        """Write it and be sure that it is on disk; return it and True, or the first one under this
+        key and False.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -58,7 +62,9 @@ class Outbox:
             return list(_messages(file))
 
     def find(self, key: str) -> Message | None:
-        """The message that went out under this key: what a person looks up who is asked whether it happened."""
+        """The message that went out under this key: what a person looks up who is asked whether it
+        happened.
+        """
         return _under(key, self.read())
 
 

@@ -2,9 +2,9 @@
 
     haltpoint up --tools haltpoint.examples.contacts.tools
 
-CONTACTS_OUTBOX names the outbox (default: outbox/outbox.jsonl). CONTACTS_LINGER makes the carrier slow, once, to let
-one watch what happens when a worker dies meanwhile: `before:20` waits 20 s before the message goes out, `after:20`
-when it has gone out and nobody has been told.
+CONTACTS_OUTBOX names the outbox (default: outbox/outbox.jsonl). CONTACTS_LINGER makes the carrier
+slow, once, to let one watch what happens when a worker dies meanwhile: `before:20` waits 20 s
+before the message goes out, `after:20` when it has gone out and nobody has been told.
 """
 
 import asyncio
@@ -41,7 +41,9 @@ class Sent(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What the tools work with, opened once by each worker. `linger` is (before or after, seconds)."""
+    """What the tools work with, opened once by each worker. `linger` is (before or after,
+    seconds).
+    """
 
     book: Book
     outbox: Outbox
@@ -59,13 +61,19 @@ async def lifespan() -> AsyncGenerator[Deps]:
 
 @tool(queue="contacts", read_only=True, may_clarify=True, timeout="5s")
 async def lookup_contacts(
-    query: Annotated[str, Field(description="a name, part of one, or an e-mail address", max_length=200)],
+    query: Annotated[
+        str, Field(description="a name, part of one, or an e-mail address", max_length=200)
+    ],
     ctx: Ctx[Deps],
 ) -> ToolResult[Match]:
-    """Find the person that a name means in the address book. Stops and asks when several may be meant."""
+    """Find the person that a name means in the address book. Stops and asks when several may be
+    meant.
+    """
     found = ctx.deps.book.find(query)
     if not found:
-        raise ToolError.not_found(f"The address book has no {query!r}.", suggestion="Check the spelling.")
+        raise ToolError.not_found(
+            f"The address book has no {query!r}.", suggestion="Check the spelling."
+        )
     if must_ask(found):
         options = [_option(match) for match in found[:MOST_OPTIONS]]
         return ctx.clarify("contact_selection", _question(query, len(found)), options)
@@ -81,7 +89,9 @@ async def send_message(
     """Send a message to a person whom lookup_contacts has found."""
     contact = ctx.deps.book.get(recipient_id)
     if contact is None:
-        raise ToolError.not_found(f"There is no contact {recipient_id!r}.", suggestion="Look the person up first.")
+        raise ToolError.not_found(
+            f"There is no contact {recipient_id!r}.", suggestion="Look the person up first."
+        )
     await _linger(ctx.deps, "before")
     message = Message(ctx.idempotency_key, contact.id, contact.name, contact.email, content)
     sent, _ = await asyncio.to_thread(ctx.deps.outbox.send, message)
@@ -117,7 +127,9 @@ def _option(found: Found) -> Option:
 
 
 async def _linger(deps: Deps, moment: str) -> None:
-    """Say in a file beside the outbox that the carrier has the message, and take time; only the first one does."""
+    """Say in a file beside the outbox that the carrier has the message, and take time; only the
+    first one does.
+    """
     if deps.linger is None or deps.linger[0] != moment:
         return
     try:
@@ -129,5 +141,7 @@ async def _linger(deps: Deps, moment: str) -> None:
 
 
 def busy_file(outbox: Outbox) -> Path:
-    """The file that appears as soon as a lingering carrier has a message; it holds the worker's process id."""
+    """The file that appears as soon as a lingering carrier has a message; it holds the worker's
+    process id.
+    """
     return outbox.path.with_suffix(".busy")

@@ -1,4 +1,6 @@
-"""Read the agents file (HALTPOINT_AGENTS_FILE): who there is to work on tasks, and with which models."""
+"""Read the agents file (HALTPOINT_AGENTS_FILE): who there is to work on tasks, and with which
+models.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,9 +21,19 @@ from haltpoint.contracts.written import LENGTH, regex
 from haltpoint.runtime.config.faults import near
 from haltpoint.runtime.config.toml_file import TomlFile
 
-_FILE: Final = TomlFile("HP-037", "the agents file", "Correct the file; docs/supervisor.md shows one")
+_FILE: Final = TomlFile(
+    "HP-037", "the agents file", "Correct the file; docs/supervisor.md shows one"
+)
 
-_OF_A_MODEL: Final = ("tools", "prompt", "model", "threshold", "max_tool_retries", "max_iterations", "verbose")
+_OF_A_MODEL: Final = (
+    "tools",
+    "prompt",
+    "model",
+    "threshold",
+    "max_tool_retries",
+    "max_iterations",
+    "verbose",
+)
 
 READ_BY: Final = {
     "agents": tuple(strategy for strategy in Strategy if strategy is not Strategy.RULE),

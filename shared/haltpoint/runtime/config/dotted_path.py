@@ -1,4 +1,6 @@
-"""A thing of the operator's own code by its dotted path, `module:name`: hooks, and functions that decide something."""
+"""A thing of the operator's own code by its dotted path, `module:name`: hooks, and functions that
+decide something.
+"""
 
 import asyncio
 import inspect
@@ -19,7 +21,9 @@ class TooSlowError(Exception):
 
 
 def load(path: str) -> object:
-    """What the path names. Raises ValueError for what is no such path, and whatever the import raises."""
+    """What the path names. Raises ValueError for what is no such path, and whatever the import
+    raises.
+    """
     name, colon, place = path.partition(":")
     if not (name and colon and place):
         raise ValueError("it is not a dotted path")
@@ -30,23 +34,28 @@ def load(path: str) -> object:
 
 
 def function(path: str, code: str, role: str) -> Callable[..., Any]:
-    """The function that a path names, in the working directory too. Raises HaltpointError with this code."""
+    """The function that a path names, in the working directory too. Raises HaltpointError with this
+    code.
+    """
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
     what = f"the {role} {path} cannot be loaded"
     try:
         found = load(path)
     except (Exception, SystemExit) as error:  # a script ends itself
-        raise HaltpointError(code, what, in_words(error), "Correct the path or the module") from error
+        raise HaltpointError(
+            code, what, in_words(error), "Correct the path or the module"
+        ) from error
     if not callable(found):
         raise HaltpointError(code, what, "it does not name a function", "Write module:function")
     return found
 
 
 async def call(function: Callable[..., Any], seconds: float, *given: object) -> Any:
-    """What the function returns; one that is not async runs in a thread of its own. Raises TooSlowError after so many
-    seconds, and what the function raises; RuntimeError for what looks like the end of the process or of the caller, and
-    is not: signals reach this process in another way.
+    """What the function returns; one that is not async runs in a thread of its own. Raises
+    TooSlowError after so many seconds, and what the function raises; RuntimeError for what looks
+    like the end of the process or of the caller, and is not: signals reach this process in another
+    way.
     """
     patience = asyncio.timeout(seconds)
     try:
@@ -67,8 +76,9 @@ async def call(function: Callable[..., Any], seconds: float, *given: object) -> 
 
 
 def _in_thread(function: Callable[..., Any], *given: object) -> asyncio.Future[Any]:
-    """What the function returns. One that never ends takes no other's thread, and the end of the process does not wait
-    for it. No future takes a StopIteration: who waits for it would wait for ever.
+    """What the function returns. One that never ends takes no other's thread, and the end of the
+    process does not wait for it. No future takes a StopIteration: who waits for it would wait for
+    ever.
     """
     said, context = Future[Any](), copy_context()
     said.set_running_or_notify_cancel()

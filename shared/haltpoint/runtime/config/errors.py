@@ -1,4 +1,6 @@
-"""Errors that people read: a code, what happened, why, and what to do. One catalogue of all codes."""
+"""Errors that people read: a code, what happened, why, and what to do. One catalogue of all
+codes.
+"""
 
 from typing import Final
 
@@ -21,7 +23,9 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-019": "The test kit's clock is set on this server.",
     "HP-020": "A consumer group vanished while a service ran: the server's history went backwards.",
     "HP-021": "The Redis server refuses writes for now; services wait until it accepts them again.",
-    "HP-022": "Chains of another release are under way, and this release stores chains in another form.",
+    "HP-022": (
+        "Chains of another release are under way, and this release stores chains in another form."
+    ),
     "HP-030": "The tools of a worker cannot be used.",
     "HP-031": "Two tools have the same name.",
     "HP-032": "A hook cannot be loaded.",
@@ -64,7 +68,9 @@ MOST_WORDS: Final = 2000
 """Bytes of what an exception says that are kept."""
 
 HOPELESS: Final = 2
-"""The exit code of a service that would end the same way each time: settings, address, tools or stored chains."""
+"""The exit code of a service that would end the same way each time: settings, address, tools or
+stored chains.
+"""
 BLOCKED: Final = 3
 """The exit code of a service whose event loop was blocked for good."""
 
@@ -72,7 +78,8 @@ BLOCKED: Final = 3
 class HaltpointError(Exception):
     """`HP-014 The function library is missing: nobody loaded it. Run: haltpoint init`.
 
-    `code` is a key of `CATALOGUE`; `what` and `why` are half-sentences without a full stop, `fix` is a sentence.
+    `code` is a key of `CATALOGUE`; `what` and `why` are half-sentences without a full stop, `fix`
+    is a sentence.
     """
 
     def __init__(self, code: str, what: str, why: str, fix: str) -> None:
@@ -89,14 +96,16 @@ class HaltpointError(Exception):
 
 
 def in_words(error: BaseException) -> str:
-    """The type of an exception and what it says, in short and fit to be written down; never raises, whatever the
-    exception's own code does.
+    """The type of an exception and what it says, in short and fit to be written down; never raises,
+    whatever the exception's own code does.
     """
     try:
         said = f": {error}"
     except Exception:  # noqa: BLE001 - the exception's own code failed
         said = ""
-    return f"{type(error).__name__}{said}".encode(errors="replace")[:MOST_WORDS].decode(errors="replace")
+    return f"{type(error).__name__}{said}".encode(errors="replace")[:MOST_WORDS].decode(
+        errors="replace"
+    )
 
 
 def unforeseen(error: BaseException) -> HaltpointError:

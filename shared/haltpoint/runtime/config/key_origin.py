@@ -1,7 +1,9 @@
-"""For which gateway an admin key is. The gateway writes it down, and whoever would send the key asks.
+"""For which gateway an admin key is. The gateway writes it down, and whoever would send the key
+asks.
 
-A key is a password: it goes to the gateway that it was made for. The record names its key by a digest, so a record that
-somebody else has brought, in a folder with settings of its own, fits no key of ours.
+A key is a password: it goes to the gateway that it was made for. The record names its key by a
+digest, so a record that somebody else has brought, in a folder with settings of its own, fits no
+key of ours.
 """
 
 import hashlib
@@ -14,7 +16,9 @@ RECORD: Final = "admin-key-origin"
 
 
 def remember(state_dir: Path, key: str, origin: str) -> None:
-    """Write down that the gateway of this key is at `origin`. Raises OSError when the directory takes no file."""
+    """Write down that the gateway of this key is at `origin`. Raises OSError when the directory
+    takes no file.
+    """
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = state_dir / f"{RECORD}.{secrets.token_hex(8)}"
     draft.touch(mode=0o600)

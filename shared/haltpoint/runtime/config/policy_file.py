@@ -19,7 +19,9 @@ SHIPPED: Final = Path(__file__).with_name("policy.toml")
 
 
 def read(path: Path | None) -> PolicyFile:
-    """The file, checked, with what is shipped. Raises HaltpointError HP-004 with all that is wrong."""
+    """The file, checked, with what is shipped. Raises HaltpointError HP-004 with all that is
+    wrong.
+    """
     whole = _FILE.read(SHIPPED)
     if path is not None:
         own = _FILE.read(path)
@@ -30,7 +32,9 @@ def read(path: Path | None) -> PolicyFile:
 
 
 def _patterns(shipped: list[dict[str, Any]], own: Any) -> Any:
-    """The shipped patterns and a file's own; one with the id of a shipped one changes what it names."""
+    """The shipped patterns and a file's own; one with the id of a shipped one changes what it
+    names.
+    """
     if not isinstance(own, list) or not all(isinstance(entry, dict) for entry in own):
         return own
     patterns = {entry["id"]: entry for entry in shipped}
@@ -45,7 +49,9 @@ def _patterns(shipped: list[dict[str, Any]], own: Any) -> Any:
 
 
 def _targets(shipped: dict[str, Any], own: Any) -> Any:
-    """The shipped names of targets, unless a file has names of its own, with what it adds and removes."""
+    """The shipped names of targets, unless a file has names of its own, with what it adds and
+    removes.
+    """
     return {**shipped, **own} if isinstance(own, dict) else own
 
 

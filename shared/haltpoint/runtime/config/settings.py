@@ -1,4 +1,5 @@
-"""Every setting and its default. `settings_sources.load` reads them from the world and tells where each comes from.
+"""Every setting and its default. `settings_sources.load` reads them from the world and tells where
+each comes from.
 
 The constructor `Settings(...)` takes only what it is given, which is what tests want.
 """
@@ -7,7 +8,15 @@ import os
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from haltpoint.contracts.written import Seconds, in_seconds
@@ -19,11 +28,17 @@ _SCHEMES = ("redis://", "rediss://", "unix://", "redis+cluster://", "redis+senti
 
 
 class SettingsError(Exception):
-    """Settings that cannot be used: a line for each, with its name, its origin and what is allowed."""
+    """Settings that cannot be used: a line for each, with its name, its origin and what is
+    allowed.
+    """
 
 
 def _words(value: object) -> object:
-    return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
+    return (
+        [word.strip() for word in value.split(",") if word.strip()]
+        if isinstance(value, str)
+        else value
+    )
 
 
 def _redis_url(value: str) -> str:
@@ -45,11 +60,14 @@ class ModelSettings(_Section):
     base_url: str | None = None
     name: str | None = None
     retry_name: str | None = Field(
-        default=None, description="the model that is asked when a person wants an escalated case tried again"
+        default=None,
+        description="the model that is asked when a person wants an escalated case tried again",
     )
     api_key: SecretStr | None = None
     timeout: Seconds = 60.0
-    max_tokens: Count = Field(default=2048, description="tokens of one reply; bounds a small model that repeats itself")
+    max_tokens: Count = Field(
+        default=2048, description="tokens of one reply; bounds a small model that repeats itself"
+    )
     headers: Literal["auto", "always", "never"] = Field(
         default="auto",
         description="X-Haltpoint-* with each question (chain, step, turn); auto: to private hosts",
@@ -67,7 +85,8 @@ class GatewaySettings(_Section):
     port: int = Field(default=8700, ge=0, le=65535)
     admin_key: SecretStr | None = None
     trusted_proxy: str | None = Field(
-        default=None, description="address or network of the proxy that ends TLS in front of the gateway"
+        default=None,
+        description="address or network of the proxy that ends TLS in front of the gateway",
     )
 
 
@@ -84,7 +103,9 @@ class LimitSettings(_Section):
 
     max_turns: Count = 10
     actions_per_turn: Count = 1
-    parallel: int = Field(default=1, ge=1, le=16, description="calls and thoughts of one chain side by side")
+    parallel: int = Field(
+        default=1, ge=1, le=16, description="calls and thoughts of one chain side by side"
+    )
     strikes: Count = 3
     steps: Count = 50
     actions: Count = 100
@@ -93,9 +114,12 @@ class LimitSettings(_Section):
     chain_deadline: Seconds = 7 * 86400.0
     retention: Seconds = 7 * 86400.0
     facts_age: Annotated[float, BeforeValidator(in_seconds), Field(ge=0)] = Field(
-        default=86400.0, description="how long public facts are kept for FastStream services; 0: none are written"
+        default=86400.0,
+        description="how long public facts are kept for FastStream services; 0: none are written",
     )
-    backlog_limit: Count = Field(default=10_000, description="waiting entries per partition; above it: 429")
+    backlog_limit: Count = Field(
+        default=10_000, description="waiting entries per partition; above it: 429"
+    )
 
 
 def _state_dir() -> Path:
@@ -154,7 +178,8 @@ class Settings(BaseSettings):
     def _heartbeat_fits(self) -> Self:
         if self.heartbeat * 2 > self.lease:
             raise ValueError(
-                f"heartbeat ({self.heartbeat:g} s) must be at most half of lease ({self.lease:g} s): "
+                f"heartbeat ({self.heartbeat:g} s) must be at most half of lease "
+                f"({self.lease:g} s): "
                 "one late heartbeat would lose the action"
             )
         return self
@@ -168,5 +193,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what is given: `settings_sources` reads the sources itself, because it also tells their origins."""
+        """Only what is given: `settings_sources` reads the sources itself, because it also tells
+        their origins.
+        """
         return (init_settings,)

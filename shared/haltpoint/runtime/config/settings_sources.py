@@ -1,7 +1,8 @@
 """Where the values of settings come from, and what is said when one cannot be used.
 
-One order for all: flag, environment, `.env`, `haltpoint.toml`, standard names (OPENAI_*), policy file, default. A
-name that we do not know is an error: a misspelt HALTPOINT_LEASE would otherwise run with the default for months.
+One order for all: flag, environment, `.env`, `haltpoint.toml`, standard names (OPENAI_*), policy
+file, default. A name that we do not know is an error: a misspelt HALTPOINT_LEASE would otherwise
+run with the default for months.
 """
 
 import re
@@ -25,7 +26,10 @@ _Name = tuple[str, ...]
 """Of a setting: `("gateway", "port")`."""
 
 _FILE: Final = "haltpoint.toml"
-_STANDARD: Final = {"openai_base_url": ("model", "base_url"), "openai_api_key": ("model", "api_key")}
+_STANDARD: Final = {
+    "openai_base_url": ("model", "base_url"),
+    "openai_api_key": ("model", "api_key"),
+}
 _OTHERWISE: Final = "; `haltpoint config show` lists all"
 
 
@@ -43,7 +47,9 @@ _NAMES: Final = tuple(_names(Settings))
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One setting as `haltpoint config show --origin` prints it; secrets and passwords are stars."""
+    """One setting as `haltpoint config show --origin` prints it; secrets and passwords are
+    stars.
+    """
 
     name: str
     variable: str
@@ -76,7 +82,8 @@ class _Given:
 
 
 def load(config: Path | None = None, /, **flags: object) -> Settings:
-    """Read flags (None: not given), environment, `.env` and `config` (default: `haltpoint.toml`, if any).
+    """Read flags (None: not given), environment, `.env` and `config` (default: `haltpoint.toml`, if
+    any).
 
     Raises SettingsError; HaltpointError HP-004 when nothing but the policy file is wrong.
     """
@@ -89,8 +96,8 @@ def load(config: Path | None = None, /, **flags: object) -> Settings:
 
 
 def gateway_outside(config: Path | None = None, /, **flags: object) -> GatewaySettings:
-    """The gateway's settings without those of the current folder: its `.env`, and its `haltpoint.toml` unless `config`
-    names it. Raises SettingsError.
+    """The gateway's settings without those of the current folder: its `.env`, and its
+    `haltpoint.toml` unless `config` names it. Raises SettingsError.
     """
     layers = _read(config, flags).layers
     folder = (".env",) if config else (".env", _FILE)
@@ -99,7 +106,8 @@ def gateway_outside(config: Path | None = None, /, **flags: object) -> GatewaySe
 
 
 def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin], str]:
-    """Say for every setting what it is and where that comes from; and all that is wrong with them, a line for each.
+    """Say for every setting what it is and where that comes from; and all that is wrong with them,
+    a line for each.
 
     An invalid value is shown as it was given.
     """
@@ -123,7 +131,10 @@ def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin
 def _read(config: Path | None, flags: Mapping[str, object]) -> _Given:
     environment = EnvSettingsSource(Settings)
     dotenv = DotEnvSettingsSource(Settings, env_file=".env", dotenv_filtering="only_existing")
-    faults = [*_unknown(environment.env_vars, "the environment"), *_unknown(dotenv.env_vars, ".env")]
+    faults = [
+        *_unknown(environment.env_vars, "the environment"),
+        *_unknown(dotenv.env_vars, ".env"),
+    ]
     if config and not config.is_file():
         faults.append(f"the file {config} does not exist")
     file = config or Path(_FILE)
@@ -139,7 +150,9 @@ def _read(config: Path | None, flags: Mapping[str, object]) -> _Given:
         except SourceError as error:
             faults.append(str(error))
     standard = {**dotenv.env_vars, **environment.env_vars}
-    layers["standard name"] = {name: standard[variable] for variable, name in _STANDARD.items() if variable in standard}
+    layers["standard name"] = {
+        name: standard[variable] for variable, name in _STANDARD.items() if variable in standard
+    }
     given = _Given(layers, faults)
     policy = given.merged().get(("policy_file",))
     if not policy:
@@ -173,7 +186,10 @@ def _sentence(given: _Given, fault: Mapping[str, Any]) -> str:
     origin = given.origin(place)
     if fault["type"] == "extra_forbidden":
         written = ".".join(place)
-        return f"{written} (from {origin}) is not a setting{near(written, map('.'.join, _NAMES), _OTHERWISE)}"
+        return (
+            f"{written} (from {origin}) is not a "
+            f"setting{near(written, map('.'.join, _NAMES), _OTHERWISE)}"
+        )
     name = next((known for known in _NAMES if place[: len(known)] == known), place)
     shown = "a secret" if _is_secret(name) else _shown(given.merged().get(name))
     return f"{'.'.join(name)} = {shown} (from {origin}; {_variable(name)}): {in_words(fault)}"
@@ -184,7 +200,9 @@ def _unknown(variables: Mapping[str, str | None], where: str) -> list[str]:
     known = {_variable(name) for name in (*_NAMES, *sections)}
     given = {name.upper() for name in variables if name.upper().startswith(PREFIX)}
     unknown = sorted(given - known)
-    return [f"{name} (from {where}) is not a setting{near(name, known, _OTHERWISE)}" for name in unknown]
+    return [
+        f"{name} (from {where}) is not a setting{near(name, known, _OTHERWISE)}" for name in unknown
+    ]
 
 
 def _variable(name: _Name) -> str:

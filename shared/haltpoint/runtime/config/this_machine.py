@@ -1,4 +1,6 @@
-"""Which hosts are this machine: no proxy leads there, whatever the proxy variables of the shell say."""
+"""Which hosts are this machine: no proxy leads there, whatever the proxy variables of the shell
+say.
+"""
 
 import ipaddress
 import socket
@@ -16,7 +18,9 @@ def is_this_machine(host: str) -> bool:
 
 
 def _address(name: str) -> _Address | None:
-    """The address that a name spells, in each way that connecting to it takes; None when it spells none."""
+    """The address that a name spells, in each way that connecting to it takes; None when it spells
+    none.
+    """
     try:
         address: _Address = ipaddress.ip_address(name)
     except ValueError:

@@ -1,4 +1,6 @@
-"""Files that an operator writes in TOML: each is read by one schema, and all its faults are told at once."""
+"""Files that an operator writes in TOML: each is read by one schema, and all its faults are told at
+once.
+"""
 
 import tomllib
 from collections.abc import Mapping, Sequence

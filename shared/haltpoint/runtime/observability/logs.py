@@ -1,7 +1,9 @@
-"""One log for a process: JSON lines on stderr, pretty on a terminal, each line with the ids it is about.
+"""One log for a process: JSON lines on stderr, pretty on a terminal, each line with the ids it is
+about.
 
-Chain, step, action and trace are set with `about` and travel in a context variable, so that whoever logs below, a
-library or a tool too, needs no argument for them. Ids are logged freely, arguments only by choice.
+Chain, step, action and trace are set with `about` and travel in a context variable, so that whoever
+logs below, a library or a tool too, needs no argument for them. Ids are logged freely, arguments
+only by choice.
 """
 
 import logging
@@ -24,7 +26,9 @@ ABOUT: Final[ContextVar[Callable[[], dict[str, str]]]] = ContextVar("about", def
 
 
 def configure(settings: LogSettings, *, service: str, stream: TextIO | None = None) -> None:
-    """Send our lines and those of libraries to `stream` (default: stderr), named after `service`. May be repeated."""
+    """Send our lines and those of libraries to `stream` (default: stderr), named after `service`.
+    May be repeated.
+    """
     out = stream or sys.stderr
     level = logging.getLevelNamesMapping()[settings.level.upper()]
     pretty = settings.format == "console" or (settings.format == "auto" and out.isatty())
@@ -44,7 +48,11 @@ def configure(settings: LogSettings, *, service: str, stream: TextIO | None = No
         colors = out.isatty() and not os.environ.get("NO_COLOR")
         last = [structlog.dev.ConsoleRenderer(colors=colors)]
     else:
-        last = [structlog.processors.format_exc_info, _put_ids_first, structlog.processors.JSONRenderer()]
+        last = [
+            structlog.processors.format_exc_info,
+            _put_ids_first,
+            structlog.processors.JSONRenderer(),
+        ]
 
     handler = logging.StreamHandler(out)
     handler.setFormatter(
@@ -66,15 +74,22 @@ def configure(settings: LogSettings, *, service: str, stream: TextIO | None = No
 
 
 def get(name: str) -> FilteringBoundLogger:
-    """Return the logger of a module: `log = logs.get(__name__)`, then `log.info("what happened", key=value)`."""
+    """Return the logger of a module: `log = logs.get(__name__)`, then `log.info("what happened",
+    key=value)`.
+    """
     return cast("FilteringBoundLogger", structlog.stdlib.get_logger(name))
 
 
 @contextmanager
 def about(
-    *, chain: str | None = None, step: str | None = None, action: str | None = None, trace: str | None = None
+    *,
+    chain: str | None = None,
+    step: str | None = None,
+    action: str | None = None,
+    trace: str | None = None,
 ) -> Generator[None]:
-    """Name what every line inside is about, in this task and those that it starts; what is None stays as it is.
+    """Name what every line inside is about, in this task and those that it starts; what is None
+    stays as it is.
 
     `trace` is a traceparent, of which the line has the id of the trace.
     """
@@ -87,7 +102,11 @@ def about(
 
 
 def ids(
-    *, chain: str | None = None, step: str | None = None, action: str | None = None, trace: str | None = None
+    *,
+    chain: str | None = None,
+    step: str | None = None,
+    action: str | None = None,
+    trace: str | None = None,
 ) -> dict[str, str]:
     """What `about` adds to a line."""
     given = {"chain": chain, "step": step, "action": action}

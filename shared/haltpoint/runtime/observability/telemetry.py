@@ -2,22 +2,24 @@
 
 One trace per chain, across all processes. Its tree is three deep whatever the chain's length:
 
-    invoke_agent haltpoint                     the submission (gateway, or executor for a task from a stream)
-    ├── process task.submitted … tool.completed   a decision of the executor; linked to the message that caused it
+    invoke_agent haltpoint                the submission (gateway; executor for a task of a stream)
+    ├── process task.submitted … tool.completed   a decision of the executor, linked to its cause
     │   ├── execute_tool lookup_contacts       the tool worker
     │   └── chat qwen2.5                       the planner
-    └── wait_for_human clarification           written afterwards, from question to answer; waiting is no error
+    └── wait_for_human clarification      written afterwards, from question to answer; no error
 
-The root's name is that of the agent that its task names. A chain that another hands its task on to has such a span of
-its own, below the decision that began it.
+The root's name is that of the agent that its task names. A chain that another hands its task on to
+has such a span of its own, below the decision that began it.
 
-The root's context is in the chain's hash (`trace`); a message carries the context of the decision that sent it, so
-context travels in the messages and in nothing else. Whether a chain is sampled is decided once, at its submission, by
-the standard OTEL_TRACES_SAMPLER; a chain that is sampled out costs nothing anywhere, and is still whole in its log.
-Spans leave by OTLP over HTTP when OTEL_EXPORTER_OTLP_ENDPOINT (or its traces variant) is set; otherwise nothing starts.
+The root's context is in the chain's hash (`trace`); a message carries the context of the decision
+that sent it, so context travels in the messages and in nothing else. Whether a chain is sampled is
+decided once, at its submission, by the standard OTEL_TRACES_SAMPLER; a chain that is sampled out
+costs nothing anywhere, and is still whole in its log. Spans leave by OTLP over HTTP when
+OTEL_EXPORTER_OTLP_ENDPOINT (or its traces variant) is set; otherwise nothing starts.
 
-Names follow the OpenTelemetry GenAI and messaging conventions as of November 2026; they still move, hence this module.
-`process` says which message, where they would name the destination: that is `events` always.
+Names follow the OpenTelemetry GenAI and messaging conventions as of November 2026; they still move,
+hence this module. `process` says which message, where they would name the destination: that is
+`events` always.
 """
 
 import os
@@ -84,7 +86,9 @@ ANSWERED_BY: Final = "haltpoint.answered.by"
 _SAMPLED: Final = frozenset("13579bdf")
 """Last digits of a traceparent that is sampled."""
 
-_TRACEPARENT: Final = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
+_TRACEPARENT: Final = re.compile(
+    r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})"
+)
 
 
 def valid(traceparent: str | None) -> bool:
@@ -109,16 +113,22 @@ def agent_attributes(chain_id: str, task: Task) -> dict[str, Value]:
 
 
 class Tracing:
-    """The spans of one service. Without an exporter every method is a cheap no-op that passes the context on."""
+    """The spans of one service. Without an exporter every method is a cheap no-op that passes the
+    context on.
+    """
 
     def __init__(self, tracer: Tracer | None, provider: TracerProvider | None = None) -> None:
         self._tracer = tracer
         self._provider = provider
 
-    def submission(self, chain_id: str, task: Task, parent: str | None = None) -> tuple[str | None, Span | None]:
-        """The traceparent of a chain, and the root span of its trace: to be finished when the task is accepted.
+    def submission(
+        self, chain_id: str, task: Task, parent: str | None = None
+    ) -> tuple[str | None, Span | None]:
+        """The traceparent of a chain, and the root span of its trace: to be finished when the task
+        is accepted.
 
-        `parent` is the caller's own traceparent, when it sent a valid one: the chain then joins that trace.
+        `parent` is the caller's own traceparent, when it sent a valid one: the chain then joins
+        that trace.
         """
         joined = parent if valid(parent) else None
         if self._tracer is None:
@@ -142,20 +152,31 @@ class Tracing:
         *,
         caused_by: str | None = None,
     ) -> Span | None:
-        """Start a span under `parent`, linked to the message's own context; None when this chain is not traced."""
+        """Start a span under `parent`, linked to the message's own context; None when this chain is
+        not traced.
+        """
         if self._tracer is None or not self.wanted(parent):
             return None
         links = [Link(_context(caused_by))] if caused_by and caused_by != parent else None
         return self._tracer.start_span(name, _below(parent), kind, attributes, links)
 
     def record(
-        self, name: str, parent: str | None, started_ms: int, ended_ms: int, attributes: Mapping[str, Value]
+        self,
+        name: str,
+        parent: str | None,
+        started_ms: int,
+        ended_ms: int,
+        attributes: Mapping[str, Value],
     ) -> None:
-        """Write a span afterwards, with OK status: a wait that is over. Times in ms since the epoch."""
+        """Write a span afterwards, with OK status: a wait that is over. Times in ms since the
+        epoch.
+        """
         if self._tracer is None or not self.wanted(parent):
             return
         started = started_ms * 1_000_000
-        span = self._tracer.start_span(name, _below(parent), attributes=attributes, start_time=started)
+        span = self._tracer.start_span(
+            name, _below(parent), attributes=attributes, start_time=started
+        )
         span.set_status(Status(StatusCode.OK))
         span.end(max(ended_ms, started_ms) * 1_000_000)
 
@@ -165,7 +186,9 @@ class Tracing:
             self._provider.shutdown()
 
 
-def finish(span: Span | None, error: str | None = None, attributes: Mapping[str, Value] | None = None) -> None:
+def finish(
+    span: Span | None, error: str | None = None, attributes: Mapping[str, Value] | None = None
+) -> None:
     """End a span; with `error` (a closed-set name such as an ErrorType) as failed."""
     if span is None:
         return
@@ -185,8 +208,12 @@ def context_of(span: Span | None, otherwise: str | None) -> str | None:
 
 
 def start_tracing(service: str) -> Tracing:
-    """The tracing of this process: on when an OTLP endpoint is in the environment and OTEL_SDK_DISABLED is not."""
-    endpoint = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+    """The tracing of this process: on when an OTLP endpoint is in the environment and
+    OTEL_SDK_DISABLED is not.
+    """
+    endpoint = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or os.environ.get(
+        "OTEL_EXPORTER_OTLP_ENDPOINT"
+    )
     if not endpoint or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return Tracing(None)
     # The exporter takes 100 ms to import: only those pay who use it.
@@ -194,13 +221,17 @@ def start_tracing(service: str) -> Tracing:
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     name = os.environ.get("OTEL_SERVICE_NAME") or f"haltpoint-{service}"
-    provider = TracerProvider(resource=Resource.create({"service.name": name, "service.namespace": "haltpoint"}))
+    provider = TracerProvider(
+        resource=Resource.create({"service.name": name, "service.namespace": "haltpoint"})
+    )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(session=_session(endpoint))))
     return Tracing(provider.get_tracer("haltpoint"), provider)
 
 
 def _session(endpoint: str) -> "requests.Session | None":
-    """The HTTP session to a receiver on this machine, where no proxy leads; None: the exporter's own."""
+    """The HTTP session to a receiver on this machine, where no proxy leads; None: the exporter's
+    own.
+    """
     if not is_this_machine(urlsplit(endpoint).hostname or ""):
         return None
     import requests

@@ -12,7 +12,8 @@ PORT_SETTING: Final = "HALTPOINT_GATEWAY__PORT (for /readyz: HALTPOINT_HEALTH_PO
 
 
 def redis_url(settings: Settings) -> str:
-    """The server's address: the configured one, else that of the live embedded server (state_dir/data).
+    """The server's address: the configured one, else that of the live embedded server
+    (state_dir/data).
 
     Raises HaltpointError HP-010 when there is neither.
     """
@@ -27,7 +28,9 @@ def redis_url(settings: Settings) -> str:
     return url
 
 
-def listen(host: str, port: int, backlog: int = 1, *, chosen_by: str = PORT_SETTING) -> socket.socket:
+def listen(
+    host: str, port: int, backlog: int = 1, *, chosen_by: str = PORT_SETTING
+) -> socket.socket:
     """A socket that listens there. Raises HaltpointError HP-003 when the address cannot be used.
 
     `chosen_by`: the setting or option with which another port is chosen.
@@ -40,8 +43,13 @@ def listen(host: str, port: int, backlog: int = 1, *, chosen_by: str = PORT_SETT
     except OSError as error:
         listener.close()
         if error.errno == EADDRINUSE:
-            what, why = f"port {port} is already in use", f"another process listens on {host}:{port}"
-            raise HaltpointError("HP-003", what, why, f"Stop that process, or set {chosen_by}") from error
+            what, why = (
+                f"port {port} is already in use",
+                f"another process listens on {host}:{port}",
+            )
+            raise HaltpointError(
+                "HP-003", what, why, f"Stop that process, or set {chosen_by}"
+            ) from error
         what, why = f"{host}:{port} cannot be used", error.strerror or str(error)
         raise HaltpointError("HP-003", what, why, f"Correct the address: {chosen_by}") from error
     return listener

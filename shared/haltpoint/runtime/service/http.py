@@ -1,4 +1,6 @@
-"""HTTP as all services serve it: uvicorn inside our event loop, without its signal handlers; and the health routes."""
+"""HTTP as all services serve it: uvicorn inside our event loop, without its signal handlers; and
+the health routes.
+"""
 
 import asyncio
 import contextlib
@@ -18,12 +20,18 @@ _OPEN_CONNECTIONS_MAY_TAKE: Final = 5
 class HttpServer:
     """An ASGI application on a port. Port 0 takes a free one; `port` is the real one after `start`.
 
-    What a proxy forwards about its clients is believed of `trusted_proxy` (an address or network) only. `chosen_by`
-    names the setting or option of the port.
+    What a proxy forwards about its clients is believed of `trusted_proxy` (an address or network)
+    only. `chosen_by` names the setting or option of the port.
     """
 
     def __init__(
-        self, app: Any, host: str, port: int, *, trusted_proxy: str | None = None, chosen_by: str = PORT_SETTING
+        self,
+        app: Any,
+        host: str,
+        port: int,
+        *,
+        trusted_proxy: str | None = None,
+        chosen_by: str = PORT_SETTING,
     ) -> None:
         self.host = host
         self.port = port
@@ -44,8 +52,11 @@ class HttpServer:
 
     async def start(self) -> None:
         """Listen. Raises HaltpointError HP-003 when the address cannot be used."""
-        # From here on no client is refused: a connection before uvicorn is ready waits in the queue.
-        listener = listen(self.host, self.port, self._server.config.backlog, chosen_by=self._chosen_by)
+        # From here on no client is refused: a connection before uvicorn is ready waits in the
+        # queue.
+        listener = listen(
+            self.host, self.port, self._server.config.backlog, chosen_by=self._chosen_by
+        )
         self.port = int(listener.getsockname()[1])
         self._task = asyncio.create_task(self._server.serve([listener]), name=f"http {self.port}")
 
@@ -65,7 +76,9 @@ class _Server(uvicorn.Server):
 
 
 def health_app(is_ready: Callable[[], bool]) -> AsgiFastStream:
-    """GET /livez: the event loop turns. /readyz: 200 when `is_ready`, else 503. /metrics: Prometheus text."""
+    """GET /livez: the event loop turns. /readyz: 200 when `is_ready`, else 503. /metrics:
+    Prometheus text.
+    """
 
     @get
     async def livez(_: Any) -> AsgiResponse:
@@ -76,5 +89,6 @@ def health_app(is_ready: Callable[[], bool]) -> AsgiFastStream:
         return AsgiResponse(b"ready\n", 200) if is_ready() else AsgiResponse(b"not ready\n", 503)
 
     return AsgiFastStream(
-        asgi_routes=[("/livez", livez), ("/readyz", readyz), ("/metrics", make_asgi_app())], logger=None
+        asgi_routes=[("/livez", livez), ("/readyz", readyz), ("/metrics", make_asgi_app())],
+        logger=None,
     )

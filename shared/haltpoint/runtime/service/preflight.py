@@ -1,7 +1,9 @@
-"""Preflight: what must be true of the server before a service may rely on it, each with its fix (R0).
+"""Preflight: what must be true of the server before a service may rely on it, each with its fix
+(R0).
 
-`examine` returns values and prints nothing: services refuse to start on the first that fails, `haltpoint doctor` shows
-all of them. HALTPOINT_ALLOW_UNSAFE continues in spite of those that are not vital.
+`examine` returns values and prints nothing: services refuse to start on the first that fails,
+`haltpoint doctor` shows all of them. HALTPOINT_ALLOW_UNSAFE continues in spite of those that are
+not vital.
 """
 
 import time
@@ -21,7 +23,16 @@ from haltpoint.runtime.streams.connection import unusable
 from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
 from haltpoint.runtime.streams.topology import Topology, other_partitions, other_rows
 
-_COMMANDS: Final = ("fcall", "function", "xadd", "xreadgroup", "xpending", "xclaim", "xautoclaim", "zrangebyscore")
+_COMMANDS: Final = (
+    "fcall",
+    "function",
+    "xadd",
+    "xreadgroup",
+    "xpending",
+    "xclaim",
+    "xautoclaim",
+    "zrangebyscore",
+)
 _SKEW_MS: Final = 5000
 
 
@@ -39,7 +50,9 @@ class Check:
 
 
 async def examine(redis: Redis, settings: Settings, topology: Topology, url: str) -> list[Check]:
-    """Look at everything, in this order. Raises redis-py's errors when the server goes away meanwhile."""
+    """Look at everything, in this order. Raises redis-py's errors when the server goes away
+    meanwhile.
+    """
     info = await _info(redis)
     return [
         await _commands(redis),
@@ -66,8 +79,11 @@ async def writes(redis: Redis, topology: Topology) -> Check:
     return Check("writes", "HP-021", not why, what, why, fix)
 
 
-def refuse(checks: Iterable[Check], *, allow_unsafe: bool, besides: frozenset[str] = frozenset()) -> list[Check]:
-    """Raise HaltpointError for the first check that failed; return those that are gone on in spite of.
+def refuse(
+    checks: Iterable[Check], *, allow_unsafe: bool, besides: frozenset[str] = frozenset()
+) -> list[Check]:
+    """Raise HaltpointError for the first check that failed; return those that are gone on in spite
+    of.
 
     `besides` names checks that the caller sets right itself.
     """
@@ -124,7 +140,10 @@ async def _durability(redis: Redis, profile: str, info: dict[str, Any]) -> Check
         always = aof and await _config(redis, "appendfsync") == "always"
         confirmed = replicas > 0 and (await _config(redis, "min-replicas-to-write") or "0") != "0"
         ok = always or confirmed
-        fix = "Set on the server: appendonly yes and appendfsync always; or replicas and min-replicas-to-write 1"
+        fix = (
+            "Set on the server: appendonly yes and appendfsync always; or replicas and "
+            "min-replicas-to-write 1"
+        )
     else:
         ok = profile == "dev" or aof or replicas > 0
         fix = "Set on the server: appendonly yes; or give it a replica"
@@ -195,7 +214,15 @@ async def _partitions(redis: Redis, topology: Topology) -> Check:
     stored = await redis.hget(topology.key(0, "deployment"), "partitions")
     theirs = int(stored or topology.partitions)
     error = other_partitions(theirs, topology.partitions)
-    return Check("partitions", error.code, theirs == topology.partitions, error.what, error.why, error.fix, vital=True)
+    return Check(
+        "partitions",
+        error.code,
+        theirs == topology.partitions,
+        error.what,
+        error.why,
+        error.fix,
+        vital=True,
+    )
 
 
 async def _rows(redis: Redis, topology: Topology) -> Check:
@@ -215,7 +242,14 @@ async def _groups(redis: Redis, topology: Topology) -> Check:
     what = "all streams have their groups"
     if missing:
         what = f"{', '.join(missing[:3])} and {len(missing)} in all lack a group"
-    return Check("groups", "HP-015", not missing, what, "no service would read their messages", "Run: haltpoint init")
+    return Check(
+        "groups",
+        "HP-015",
+        not missing,
+        what,
+        "no service would read their messages",
+        "Run: haltpoint init",
+    )
 
 
 async def _has_group(redis: Redis, key: str, group: str) -> bool:

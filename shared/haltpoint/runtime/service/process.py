@@ -19,7 +19,18 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import logs
 
 _TOLD_WRONG: Final = frozenset(
-    {"HP-001", "HP-003", "HP-004", "HP-022", "HP-030", "HP-031", "HP-032", "HP-034", "HP-035", "HP-039"}
+    {
+        "HP-001",
+        "HP-003",
+        "HP-004",
+        "HP-022",
+        "HP-030",
+        "HP-031",
+        "HP-032",
+        "HP-034",
+        "HP-035",
+        "HP-039",
+    }
 )
 
 HELD: Final = 60.0
@@ -31,14 +42,15 @@ _log = logs.get(__name__)
 def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Settings) -> int:
     """Run a service as this process.
 
-    Exit code: 0 stopped, 1 could not continue, 2 cannot start with its settings, 3 ended by `leave`, 130 stopped again
-    while it drained; SIGVTALRM ends it when native code holds it.
+    Exit code: 0 stopped, 1 could not continue, 2 cannot start with its settings, 3 ended by
+    `leave`, 130 stopped again while it drained; SIGVTALRM ends it when native code holds it.
     """
     logs.configure(settings.log, service=name.value)
     end_when_held(HELD)
     stamina.instrumentation.set_on_retry_hooks(())  # `reach` tells in its own words
-    # By default every 700 new objects start a collection that walks through all that a service keeps in memory (10,000
-    # chains): a fifth of the executor's time. What was imported stays for ever, and garbage in circles is rare.
+    # By default every 700 new objects start a collection that walks through all that a service
+    # keeps in memory (10,000 chains): a fifth of the executor's time. What was imported stays for
+    # ever, and garbage in circles is rare.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -46,8 +58,9 @@ def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Sett
 
 
 def end_when_held(seconds: float) -> None:
-    """End this process by SIGVTALRM, with the stacks of its threads on stderr, when none of them has had a turn for so
-    many seconds of processor time: native code, a regular expression for one, holds the interpreter.
+    """End this process by SIGVTALRM, with the stacks of its threads on stderr, when none of them
+    has had a turn for so many seconds of processor time: native code, a regular expression for one,
+    holds the interpreter.
 
     A process that is paused uses no processor time, so it is not ended.
     """

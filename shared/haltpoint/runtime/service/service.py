@@ -1,18 +1,18 @@
 """The life of a service, written once for all four.
 
     async def run(settings: Settings) -> None:
-        async with service.running(Party.EXECUTOR, settings) as here:    # connected, checked, streams and groups there
+        async with service.running(Party.EXECUTOR, settings) as here:  # connected, checked
             await here.subscribe(stream, group, handler, ...)
-            await here.serve()                                           # "ready"; returns when asked to stop
-            ...                                                          # drain: finish or hand back, in bounded time
+            await here.serve()  # "ready"; returns when asked to stop
+            ...  # drain: finish or hand back, in bounded time
 
-`run` is stopped by cancelling it: SIGTERM and SIGINT do that (`process.main`), and so do tests. `serve` takes the first
-cancellation as the order to stop: it stops reading and returns, what follows it drains, and `run` returns. A second one
-ends the drain too. What cannot continue raises HaltpointError out of `serve`, without a drain: entries in hand come
-back by their lease.
+`run` is stopped by cancelling it: SIGTERM and SIGINT do that (`process.main`), and so do tests.
+`serve` takes the first cancellation as the order to stop: it stops reading and returns, what
+follows it drains, and `run` returns. A second one ends the drain too. What cannot continue raises
+HaltpointError out of `serve`, without a drain: entries in hand come back by their lease.
 
-A service that is ready can be seen from outside: by a line `ready` in the log, and from then on by its key
-(streams/presence.py).
+A service that is ready can be seen from outside: by a line `ready` in the log, and from then on by
+its key (streams/presence.py).
 """
 
 import asyncio
@@ -53,13 +53,15 @@ T = TypeVar("T")
 class Service:
     """What a running service has in its hands. Made by `running`.
 
-    `redis` writes and is never blocked; `calls` coalesces function calls on it, and waits for as long as the server
-    refuses them. `instance` is unique to this process:
-    its consumer name in every group. `stopping` is set before the subscriptions stop, so that handlers which wait for
-    a free slot can return. `about` is added to the service's key (queues, slots ...).
+    `redis` writes and is never blocked; `calls` coalesces function calls on it, and waits for as
+    long as the server refuses them. `instance` is unique to this process: its consumer name in
+    every group. `stopping` is set before the subscriptions stop, so that handlers which wait for a
+    free slot can return. `about` is added to the service's key (queues, slots ...).
     """
 
-    def __init__(self, name: Party, settings: Settings, redis: Redis, url: str, topology: Topology) -> None:
+    def __init__(
+        self, name: Party, settings: Settings, redis: Redis, url: str, topology: Topology
+    ) -> None:
         self.name = name
         self.settings = settings
         self.redis = redis
@@ -101,7 +103,9 @@ class Service:
         has_lease: Callable[[str], bool] | None = None,
         alone: Alone = at_once,
     ) -> Subscription:
-        """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See `Subscription`."""
+        """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See
+        `Subscription`.
+        """
         subscription = Subscription(
             self.redis,
             stream,
@@ -127,14 +131,16 @@ class Service:
             await subscription.stop()
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        """Run beside the handlers until the service is closed. An exception ends the service (HP-002)."""
+        """Run beside the handlers until the service is closed. An exception ends the service
+        (HP-002).
+        """
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._look_at)
 
     def every(self, seconds: float, tick: Callable[[], Awaitable[None]], name: str) -> None:
-        """Call `tick` again and again, `seconds` apart, until the service is closed; wait for a server that is away or
-        refuses.
+        """Call `tick` again and again, `seconds` apart, until the service is closed; wait for a
+        server that is away or refuses.
         """
 
         async def repeat() -> None:
@@ -159,11 +165,14 @@ class Service:
         self._ended.set()
 
     async def serve(self) -> None:
-        """Be ready until the running task is cancelled; then read no more and return. Raises HaltpointError."""
+        """Be ready until the running task is cancelled; then read no more and return. Raises
+        HaltpointError.
+        """
         self.every(HEARTBEAT, self._heartbeat, "heartbeat")
         task = asyncio.current_task()
         try:
-            # A cancellation while we started may have got lost on the way (see `tasks.end`), but it was counted.
+            # A cancellation while we started may have got lost on the way (see `tasks.end`), but it
+            # was counted.
             if not (task and task.cancelling()):
                 await self._ended.wait()
         except asyncio.CancelledError:
@@ -202,9 +211,16 @@ class Service:
             _log.info("ready", instance=self.instance, **self.about)
 
     def _say_refused(self, error: RefusedForNow) -> None:
-        """Once for each reason, until a heartbeat is written: it comes each second and is refused for any of them."""
+        """Once for each reason, until a heartbeat is written: it comes each second and is refused
+        for any of them.
+        """
         if self._refused != error.code:
-            _log.warning("the server refuses writes for now; waiting", code=error.code, why=error.why, fix=error.fix)
+            _log.warning(
+                "the server refuses writes for now; waiting",
+                code=error.code,
+                why=error.why,
+                fix=error.fix,
+            )
         self._refused = error.code
 
     def _look_at(self, task: asyncio.Task[None]) -> None:
@@ -222,8 +238,11 @@ class Service:
 
 
 @asynccontextmanager
-async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = ()) -> AsyncGenerator[Service]:
-    """A service whose server is there, fit (preflight) and has all streams and groups, those of `queues` too.
+async def running(
+    name: Party, settings: Settings, *, queues: tuple[str, ...] = ()
+) -> AsyncGenerator[Service]:
+    """A service whose server is there, fit (preflight) and has all streams and groups, those of
+    `queues` too.
 
     Waits with back-off while Redis is unreachable. Raises HaltpointError.
     """
@@ -233,13 +252,17 @@ async def running(name: Party, settings: Settings, *, queues: tuple[str, ...] = 
         stack.push_async_callback(redis.aclose)
         topology = Topology(settings.partitions)
         checks = await reach(url, lambda: preflight.examine(redis, settings, topology, url))
-        for check in preflight.refuse(checks, allow_unsafe=settings.allow_unsafe, besides=frozenset({"groups"})):
+        for check in preflight.refuse(
+            checks, allow_unsafe=settings.allow_unsafe, besides=frozenset({"groups"})
+        ):
             _log.warning("unsafe", code=check.code, what=check.what, why=check.why, fix=check.fix)
         await reach(url, lambda: topology.ensure(redis, queues))
         here = Service(name, settings, redis, url, topology)
         stack.push_async_callback(here.close)
         if settings.health_port is not None and name is not Party.GATEWAY:
-            health = HttpServer(health_app(lambda: here.ready), settings.health_host, settings.health_port)
+            health = HttpServer(
+                health_app(lambda: here.ready), settings.health_host, settings.health_port
+            )
             await health.start()
             stack.push_async_callback(health.stop)
         yield here

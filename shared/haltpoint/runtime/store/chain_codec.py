@@ -47,7 +47,9 @@ from haltpoint.runtime.streams.wire import encode
 
 
 class StoredPlan(Strict):
-    """What is stored with the plan, as it changes as rarely: fields of a chain, with their meanings there."""
+    """What is stored with the plan, as it changes as rarely: fields of a chain, with their meanings
+    there.
+    """
 
     plan: Plan | None = None
     """None: it is the task's own, which begins when there are steps, or there is none yet."""
@@ -149,7 +151,8 @@ def _stored(chain: Chain) -> StoredPlan:
 
 
 def decode_chain(chain_id: str, head: Fields, data: Fields) -> Chain:
-    """The chain of these fields, without requests and actions; of proposals there are the calls that are refused.
+    """The chain of these fields, without requests and actions; of proposals there are the calls
+    that are refused.
 
     Raises ValueError or KeyError when they are not a chain's.
     """
@@ -172,7 +175,9 @@ def decode_chain(chain_id: str, head: Fields, data: Fields) -> Chain:
 
 def _with_plan(chain: Chain, stored: StoredPlan) -> Chain:
     beside = dict(zip(BESIDE_PLAN, _beside_plan(stored), strict=True))
-    proposals = {index: OpenProposal(Proposal(), refused) for index, refused in stored.refused.items()}
+    proposals = {
+        index: OpenProposal(Proposal(), refused) for index, refused in stored.refused.items()
+    }
     chain = replace(chain, proposals=proposals, **beside)
     plan = stored.plan or (chain.task.plan if chain.runs else None)
     if plan is None:
@@ -199,7 +204,9 @@ def stored_plan(text: bytes | None) -> StoredPlan:
 
 
 def as_worked_on(text: bytes | None, task: Task) -> tuple[Task, Plan | None]:
-    """The task with the goal that counts, and the plan that its chain carries out, once it has begun."""
+    """The task with the goal that counts, and the plan that its chain carries out, once it has
+    begun.
+    """
     stored = stored_plan(text)
     goal = goal_in_full(task, stored.people.goal, stored.planning.answers)
     return replace(task, goal=goal), stored.plan or task.plan

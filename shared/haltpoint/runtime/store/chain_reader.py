@@ -10,7 +10,9 @@ from haltpoint.runtime.streams.topology import Topology
 
 
 class ChainReader:
-    """Reads the two hashes of chains. Fields that are not there are left out; without names it reads all."""
+    """Reads the two hashes of chains. Fields that are not there are left out; without names it
+    reads all.
+    """
 
     def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
         self._calls = calls
@@ -31,7 +33,9 @@ class ChainReader:
     async def action(self, action: str) -> StoredAction | None:
         """An action, if it is there."""
         chain, name = chain_of(action), local(action)
-        head, data = await asyncio.gather(self.head(chain, name), self.data(chain, *action_parts(name)))
+        head, data = await asyncio.gather(
+            self.head(chain, name), self.data(chain, *action_parts(name))
+        )
         return action_of(action, head, data)
 
     async def _fields(self, kind: Key, chain: str, names: tuple[str, ...]) -> Fields:

@@ -1,9 +1,9 @@
 """Earlier tasks of a conversation (CONTRACT C15).
 
-A conversation is named by its tenant and its id together, and has one sorted set in the partition of
-that name: an entry for each of its last tasks, in the order in which they were accepted. The end of
-a chain is read from the chain. The task that is accepted takes all of it along, so that no decision
-depends on values that may change.
+A conversation is named by its tenant and its id together, and has one sorted set in the partition
+of that name: an entry for each of its last tasks, in the order in which they were accepted. The end
+of a chain is read from the chain. The task that is accepted takes all of it along, so that no
+decision depends on values that may change.
 """
 
 import asyncio
@@ -52,7 +52,9 @@ class Conversations:
         """The tasks of the conversation that were accepted before this one, the oldest first."""
         tasks = [earlier for earlier in await self.kept(task) if earlier.goal]
         recent = tasks[:MOST]
-        ends = await asyncio.gather(*(self._reader.data(earlier.chain_id, Data.END) for earlier in recent))
+        ends = await asyncio.gather(
+            *(self._reader.data(earlier.chain_id, Data.END) for earlier in recent)
+        )
         before: list[Earlier] = []
         room = ROOM
         for earlier, end in zip(recent, ends, strict=True):

@@ -51,7 +51,9 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
 class _Tally:
     """One decision whose facts are counted."""
 
-    def __init__(self, counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
+    def __init__(
+        self, counts: dict[str, int], before: Chain, message: Message, decision: Decision
+    ) -> None:
         self.counts = counts
         self.before = before
         self.message = message
@@ -65,7 +67,9 @@ class _Tally:
     def call(self, details: Details) -> None:
         """An outcome that a person gave is no call; an agent is no tool."""
         message = self.message
-        is_of_agent = isinstance(message, ToolCompleted) and message.data.outcome.metadata.below.agent
+        is_of_agent = (
+            isinstance(message, ToolCompleted) and message.data.outcome.metadata.below.agent
+        )
         if is_of_agent or "by" in details:
             return
         self.add("tool", "calls", details["tool"])
@@ -95,9 +99,13 @@ class _Tally:
             self.counts[f"{OPEN}:{details['agent']}"] += 1
 
     def end(self, _: Details) -> None:
-        """The end of an agent's chain, if it was at work: a chain may end before that was decided."""
+        """The end of an agent's chain, if it was at work: a chain may end before that was
+        decided.
+        """
         facts = self.decision.facts
-        begins = any(fact.type is FactType.CHAIN_STARTED and "agent" in fact.details for fact in facts)
+        begins = any(
+            fact.type is FactType.CHAIN_STARTED and "agent" in fact.details for fact in facts
+        )
         has_begun = begins or self.before.status is not ChainStatus.ACCEPTED
         if self.agent and has_begun:
             self.counts[f"{OPEN}:{self.agent}"] -= 1
@@ -139,7 +147,9 @@ class _Tally:
 
 
 def _asked_about(chain: Chain, details: Details) -> str:
-    """The tool of a question; a supervisor's own question (which agent?) is about the supervisor."""
+    """The tool of a question; a supervisor's own question (which agent?) is about the
+    supervisor.
+    """
     number = int(details["request_id"].rpartition(".r")[2])
     tools = {request.number: request.tool for request in chain.requests}
     tool = tools.get(number)
@@ -171,7 +181,9 @@ class AgentCounts:
         self._open = [topology.key(partition, OPEN) for partition in partitions]
 
     async def take_turn(self, chain: str) -> int:
-        """The chain's number among those for which agents take turns; the same when it asks again."""
+        """The chain's number among those for which agents take turns; the same when it asks
+        again.
+        """
         return int(await self._functions.call("take_turn", 0, chain))
 
     async def open_chains(self) -> Counter[str]:

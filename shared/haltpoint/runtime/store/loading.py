@@ -1,4 +1,6 @@
-"""Chains from Redis: the head and the steps in one round trip, the needs of a decision in a second."""
+"""Chains from Redis: the head and the steps in one round trip, the needs of a decision in a
+second.
+"""
 
 import asyncio
 from collections.abc import Iterable
@@ -88,7 +90,9 @@ async def _read(reader: ChainReader, chain_id: str) -> Loaded | None:
     return Loaded(chain, version, trace or None)
 
 
-async def _with_needs(reader: ChainReader, chain: Chain, numbers: Iterable[int], head: Fields) -> Chain:
+async def _with_needs(
+    reader: ChainReader, chain: Chain, numbers: Iterable[int], head: Fields
+) -> Chain:
     """The chain with the actions, requests and proposals that a decision may need."""
     asked = {number: local(request_id(chain.id, number)) for number in numbers}
     actions = needed_actions(chain)
@@ -98,7 +102,10 @@ async def _with_needs(reader: ChainReader, chain: Chain, numbers: Iterable[int],
         name = local(action)
         names += action_parts(name)
     data = await reader.data(chain.id, *names) if names else {}
-    questions = {number: msgspec.json.decode(data[name.encode()], type=Question) for number, name in asked.items()}
+    questions = {
+        number: msgspec.json.decode(data[name.encode()], type=Question)
+        for number, name in asked.items()
+    }
     asked_about = {question.action_id for question in questions.values()}
     stored = [action_of(action, head, data) for action in actions]
     requests = [_open_request(chain, number, question) for number, question in questions.items()]

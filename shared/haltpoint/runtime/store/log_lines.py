@@ -1,4 +1,5 @@
-"""One line of a chain's log: the input, where it can be read again (a small one whole), and its facts.
+"""One line of a chain's log: the input, where it can be read again (a small one whole), and its
+facts.
 
 Ids of the chain's own actions, requests and thoughts are written without the chain's id: they begin
 with the dot. A fact with an action's id, step and number has them once, as `action`; with its id

@@ -1,7 +1,9 @@
-"""What a commit may write, typed: each operation is a function of the same name in lua/commit.lua, with these fields.
+"""What a commit may write, typed: each operation is a function of the same name in lua/commit.lua,
+with these fields.
 
-A chain's part of a commit is one argument, `ChainWrites` as MessagePack. Text is `str` throughout: the server's decoder
-knows no other. Numbers that become part of a key or a field are text too; Lua would write large ones as 1e+12.
+A chain's part of a commit is one argument, `ChainWrites` as MessagePack. Text is `str` throughout:
+the server's decoder knows no other. Numbers that become part of a key or a field are text too; Lua
+would write large ones as 1e+12.
 """
 
 from typing import Final
@@ -104,7 +106,9 @@ class CancelChild(Operation, tag="cancel_child"):
 
 
 class ReportToParent(Operation, tag="report_to_parent"):
-    """This chain is a child and over: the receipt of `action`, once, and the message to a parent that is not over."""
+    """This chain is a child and over: the receipt of `action`, once, and the message to a parent
+    that is not over.
+    """
 
     action: str
     outcome: str
@@ -146,8 +150,9 @@ class Fail(Operation, tag="fail"):
 
 
 class ChainWrites(msgspec.Struct, gc=False, array_like=True):
-    """A chain's part of a commit. `expected` is the version that was decided on, `version` the one after it; they are
-    equal when nothing changed. `entries` of the events stream are finished with it, `counts` go to the day's counters.
+    """A chain's part of a commit. `expected` is the version that was decided on, `version` the one
+    after it; they are equal when nothing changed. `entries` of the events stream are finished with
+    it, `counts` go to the day's counters.
     """
 
     chain: str

@@ -1,4 +1,5 @@
-"""The records of workers and the planner: receipts once, thoughts once, under a lease that can be lost.
+"""The records of workers and the planner: receipts once, thoughts once, under a lease that can be
+lost.
 
 All calls of one turn of the event loop go together; completions for one partition become one
 function call.
@@ -19,7 +20,13 @@ from msgspec import Struct, json, structs
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.base import chain_of, root_of, value
-from haltpoint.contracts.events import ActionProposed, AnswerDrafted, BoundsDrafted, PlanDrafted, ThoughtFailed
+from haltpoint.contracts.events import (
+    ActionProposed,
+    AnswerDrafted,
+    BoundsDrafted,
+    PlanDrafted,
+    ThoughtFailed,
+)
 from haltpoint.contracts.results import ErrorType, Metadata, Outcome
 from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.store.chain_reader import ChainReader
@@ -117,7 +124,12 @@ class ReceiptStore:
     """
 
     def __init__(
-        self, calls: AutoPipeline, topology: Topology, consumer: str, *, retention: float = 7 * 86400.0
+        self,
+        calls: AutoPipeline,
+        topology: Topology,
+        consumer: str,
+        *,
+        retention: float = 7 * 86400.0,
     ) -> None:
         self._calls = calls
         self._topology = topology
@@ -129,8 +141,11 @@ class ReceiptStore:
         self._serial = count()
         self._finished: dict[int, list[tuple[Finished, asyncio.Future[Completion]]]] = {}
 
-    async def claim(self, ref: EntryRef, action_id: str, *, start: bool = True, approval: str = "") -> Claimed:
-        """Take an action right before it runs; not `start`: from another worker, to look at it (R4).
+    async def claim(
+        self, ref: EntryRef, action_id: str, *, start: bool = True, approval: str = ""
+    ) -> Claimed:
+        """Take an action right before it runs; not `start`: from another worker, to look at it
+        (R4).
 
         `approval` is the digest of a call that needs a person's yes. A lost reply is asked for
         again safely.
@@ -156,8 +171,8 @@ class ReceiptStore:
         return future
 
     async def receipts(self, action: str, others: Sequence[str]) -> dict[str, Action]:
-        """The outcomes of `others` that count, by id; left out: unknown, or of another tree of chains
-        than `action`.
+        """The outcomes of `others` that count, by id; left out: unknown, or of another tree of
+        chains than `action`.
         """
         root = root_of(action)
         family = [other for other in others if root_of(other) == root]
@@ -168,7 +183,8 @@ class ReceiptStore:
     async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
         """Keep data that were cut, before their receipt says so, past the chain's deadline.
 
-        Raises TimeoutError when Redis is unreachable or refuses: the receipt does not wait for that.
+        Raises TimeoutError when Redis is unreachable or refuses: the receipt does not wait for
+        that.
         """
         left = round(deadline / 1000 - time.time())
         seconds = max(0, left) + self._retention
@@ -206,13 +222,16 @@ class ReceiptStore:
         return {lease: status == b"kept" for lease, status in pairs}
 
     async def cancelled(self, leases: Sequence[Lease]) -> list[bool]:
-        """For each whether its chain was cancelled, or will be when its running calls have stopped."""
+        """For each whether its chain was cancelled, or will be when its running calls have
+        stopped.
+        """
         chains = [chain_of(lease.action_id) for lease in leases]
         heads = await self._reader.heads(chains, Head.STATUS, Head.RESUME)
         return [b"cancelled" in head.values() for head in heads]
 
     async def release(self, lease: Lease) -> bool:
-        """Hand an entry back, as if it were new; False when it is not ours or may not run elsewhere.
+        """Hand an entry back, as if it were new; False when it is not ours or may not run
+        elsewhere.
 
         Raises TimeoutError when Redis is unreachable: the lease does the same in the end.
         """
@@ -242,7 +261,9 @@ class ReceiptStore:
             if finished.metadata is not None:
                 outcome = copy(outcome)  # its rules (B1) were looked at when it was made
                 structs.force_setattr(outcome, "metadata", finished.metadata)
-            head, tail = completed_parts(action, finished.attempt, action.partition(".")[0], finished.trace)
+            head, tail = completed_parts(
+                action, finished.attempt, action.partition(".")[0], finished.trace
+            )
             args += (ref.stream, ref.entry, action, finished.epoch, int(in_doubt))
             args += (encode(outcome), finished.data, head, tail)
         reply = self._functions.call("complete", partition, *args)
@@ -251,7 +272,9 @@ class ReceiptStore:
         reply.add_done_callback(recorded)
 
 
-def _recorded(futures: "Sequence[asyncio.Future[Completion]]", reply: "asyncio.Future[list[bytes]]") -> None:
+def _recorded(
+    futures: "Sequence[asyncio.Future[Completion]]", reply: "asyncio.Future[list[bytes]]"
+) -> None:
     """Give each receipt of one call its answer."""
     error = reply.exception()
     statuses = reply.result() if error is None else ()

@@ -36,10 +36,14 @@ class Key(StrEnum):
 
 
 class Head(StrEnum):
-    """Fields of `chain:<id>` that are the chain's own; the others are of steps, actions and questions."""
+    """Fields of `chain:<id>` that are the chain's own; the others are of steps, actions and
+    questions.
+    """
 
     VERSION = f"ver{FORM}"
-    """Its name has the form: what has another form has no version, and is not read by half (HP-022)."""
+    """Its name has the form: what has another form has no version, and is not read by half
+    (HP-022).
+    """
 
     STATUS = "status"
     DIGEST = "digest"
@@ -70,7 +74,8 @@ class Data(StrEnum):
 
 
 class Part(StrEnum):
-    """The end of a field of `data:<id>` about an action or a question, behind its local id and a dot.
+    """The end of a field of `data:<id>` about an action or a question, behind its local id and a
+    dot.
 
     A thought and a question are under their id alone.
     """
@@ -113,7 +118,9 @@ class Kind(StrEnum):
 
 @value
 class ActionRow:
-    """An action's field in `chain:<id>`. (entry, epoch) is the fence; `token` is that of the last claim."""
+    """An action's field in `chain:<id>`. (entry, epoch) is the fence; `token` is that of the last
+    claim.
+    """
 
     entry: str
     epoch: int
@@ -146,7 +153,9 @@ class Receipt:
 
 @value
 class StoredAction:
-    """All that is stored of one action. `earlier` are the receipts of earlier attempts, by attempt."""
+    """All that is stored of one action. `earlier` are the receipts of earlier attempts, by
+    attempt.
+    """
 
     id: str
     row: ActionRow
@@ -186,7 +195,9 @@ class StoredRequest:
 
 @value
 class StoredThought:
-    """A reply of the model: the type of its message, its payload as JSON text, and the model's own words."""
+    """A reply of the model: the type of its message, its payload as JSON text, and the model's own
+    words.
+    """
 
     type: str
     data: str

@@ -91,7 +91,9 @@ class Committed:
 
 @value
 class Batch:
-    """What became of a batch: one for each chain, in its order. `now` is the server's time in ms."""
+    """What became of a batch: one for each chain, in its order. `now` is the server's time in
+    ms.
+    """
 
     now: int
     chains: Sequence[Committed]
@@ -158,7 +160,9 @@ class Store:
         self._nonce = secrets.token_hex(4)
         self._serial = count()
 
-    async def submit(self, task: Task, *, chain_id: str | None = None, trace: str | None = None) -> Submitted:
+    async def submit(
+        self, task: Task, *, chain_id: str | None = None, trace: str | None = None
+    ) -> Submitted:
         """Start a chain, under a new id or the given one; then a repeat finds it (R2).
 
         `trace` is a traceparent. A task of a conversation gets its earlier tasks; a repeat is
@@ -197,7 +201,9 @@ class Store:
         """
         return await load(self._reader, chain_ids)
 
-    async def commit(self, partition: int, chains: Sequence[ChainCommit], finished: Sequence[str] = ()) -> Batch:
+    async def commit(
+        self, partition: int, chains: Sequence[ChainCommit], finished: Sequence[str] = ()
+    ) -> Batch:
         """Write decisions, one call for the batch, each chain whole or not at all.
 
         `finished` are entries of the events stream that need no chain (a foreign task that was
@@ -249,7 +255,9 @@ class Store:
         reply = await self._functions.about(message.subject, "cancel", encode(message))
         return CancelStatus(reply.decode())
 
-    async def feedback(self, chain: str, fact: Mapping[str, Any], tool: str | None) -> FeedbackStatus:
+    async def feedback(
+        self, chain: str, fact: Mapping[str, Any], tool: str | None
+    ) -> FeedbackStatus:
         """Write a person's words about a chain down, as a correction of `tool` if there is one."""
         line = encode({"type": "feedback", "facts": [(FactType.FEEDBACK_GIVEN, fact)]})
         field = "" if tool is None else f"tool:corrections:{tool}"
@@ -257,7 +265,9 @@ class Store:
         return FeedbackStatus.RECORDED if reply.isdigit() else FeedbackStatus(reply.decode())
 
     def _version(self, number: str) -> str:
-        """Never the same twice: a version that is found again proves that this commit was applied."""
+        """Never the same twice: a version that is found again proves that this commit was
+        applied.
+        """
         return f"{number}-{self._nonce}{next(self._serial):x}"
 
 

@@ -13,7 +13,9 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.connection import refusal, unusable
 
 UNREACHABLE: Final = (RedisConnectionError, RedisTimeoutError, OSError)
-"""What redis-py raises when Redis is unreachable, and RefusedForNow; all else is our mistake, or we are not let in."""
+"""What redis-py raises when Redis is unreachable, and RefusedForNow; all else is our mistake, or we
+are not let in.
+"""
 
 POLL_MS: Final = 4000
 """XREADGROUP blocks at most that long: less than redis-py's socket time-out of 5 s."""
@@ -24,7 +26,8 @@ T = TypeVar("T")
 
 
 async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
-    """Ask until the server answers, however long that takes, and from the beginning when it goes away meanwhile.
+    """Ask until the server answers, however long that takes, and from the beginning when it goes
+    away meanwhile.
 
     Raises HaltpointError HP-010 when it refuses us, and what `ask` raises of its own.
     """

@@ -64,7 +64,9 @@ _CLASSES: Final = {"redis": _TcpConnection, "rediss": _TlsConnection, "unix": _U
 
 
 def refusal(error: BaseException) -> BaseException | None:
-    """The server's own words when it is there and does not let us in; None: the trouble is another."""
+    """The server's own words when it is there and does not let us in; None: the trouble is
+    another.
+    """
     if isinstance(error, _REFUSED):
         return error
     return error.__cause__ if isinstance(error.__cause__, _REFUSED) else None
@@ -79,7 +81,9 @@ def unusable(error: Exception, url: str = "") -> HaltpointError:
     rejection = refusal(error)
     if rejection is None:
         what = f"no server answers at {shown}" if url else "Redis cannot be reached"
-        fix = "Start it, or correct the address; where it comes from: haltpoint config show --origin"
+        fix = (
+            "Start it, or correct the address; where it comes from: haltpoint config show --origin"
+        )
         return HaltpointError("HP-010", what, str(error), fix)
     what = f"the server at {shown} rejects the login" if url else "Redis rejects the login"
     why = str(rejection).rstrip(".")
@@ -214,7 +218,9 @@ class AutoPipeline:
         self._send()
 
     def _give_up(self, broken: Exception) -> None:
-        """Fail the calls that have waited for long enough; all, when the server does not let us in."""
+        """Fail the calls that have waited for long enough; all, when the server does not let us
+        in.
+        """
         waiting, self._waiting = self._waiting, []
         latest = asyncio.get_running_loop().time() - self._patience
         if refusal(broken):
@@ -262,10 +268,14 @@ class Functions:
         self._keys = [topology.stream(partition, Stream.EVENTS) for partition in partitions]
 
     def call(self, name: str, partition: int, *args: Argument) -> "asyncio.Future[Any]":
-        """Queue a call of this function; await the result for its reply. Raises redis-py's errors."""
+        """Queue a call of this function; await the result for its reply. Raises redis-py's
+        errors.
+        """
         return self._calls.call("FCALL", PREFIX + name, 1, self._keys[partition], *args)
 
     def about(self, any_id: str, name: str, *args: Argument) -> "asyncio.Future[Any]":
-        """Queue a call of this function about a thing that has an id: its first argument, on its partition."""
+        """Queue a call of this function about a thing that has an id: its first argument, on its
+        partition.
+        """
         partition = self._topology.partition(any_id)
         return self.call(name, partition, any_id, *args)

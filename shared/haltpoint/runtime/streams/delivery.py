@@ -94,12 +94,12 @@ class Subscription:
     """Reads one stream for one group from `start` to `stop`. Times in milliseconds.
 
     `redis` takes entries over and hands them back: without retries, so that it waits for no server
-    that is away. The reader has another connection, which waits as long as it takes.
-    `handler` gets at most `max_records` entries, or the number that it returned for the read before.
-    `has_lease` says whether this process still works on an entry (default: while the handler runs
-    with it). `alone` is entered before an entry is taken over and left when its handler has
-    returned: nothing else is in hand in between.
-    `on_fatal` hears once that the group is gone; nothing is read from then on.
+    that is away. The reader has another connection, which waits as long as it takes. `handler` gets
+    at most `max_records` entries, or the number that it returned for the read before. `has_lease`
+    says whether this process still works on an entry (default: while the handler runs with it).
+    `alone` is entered before an entry is taken over and left when its handler has returned: nothing
+    else is in hand in between. `on_fatal` hears once that the group is gone; nothing is read from
+    then on.
     """
 
     def __init__(
@@ -155,7 +155,8 @@ class Subscription:
         self._tasks = [reader, reclaimer]
 
     async def stop(self) -> None:
-        """Read no more, let the running handlers end (5 s), hand back the entries that they never got.
+        """Read no more, let the running handlers end (5 s), hand back the entries that they never
+        got.
 
         The entries of a slot consumer stay its own.
         """
@@ -272,13 +273,17 @@ class Subscription:
         consumer: str | None = None,
     ) -> dict[str, int]:
         """How often each pending entry was delivered, the oldest entry first."""
-        rows: Any = await self._redis.xpending_range(self.stream, self.group, first, last, count, consumer, idle)
+        rows: Any = await self._redis.xpending_range(
+            self.stream, self.group, first, last, count, consumer, idle
+        )
         return {row["message_id"].decode(): row["times_delivered"] for row in rows}
 
     async def _claim(self, entry_id: str, deliveries: int) -> Entry | None:
         """Claim the entry; None if another consumer has it or it is gone."""
         begun = time.monotonic()
-        claimed: Any = await self._redis.xclaim(self.stream, self.group, self.consumer, self._lease_ms, [entry_id])
+        claimed: Any = await self._redis.xclaim(
+            self.stream, self.group, self.consumer, self._lease_ms, [entry_id]
+        )
         if not claimed:
             return None
         ((_, fields),) = claimed
@@ -287,7 +292,9 @@ class Subscription:
         return Entry(self.stream, entry_id, fields, deliveries, begun)
 
     async def _hand_back(self) -> None:
-        """Let others have at once the entries that were read for us and never reached the handler."""
+        """Let others have at once the entries that were read for us and never reached the
+        handler.
+        """
         count = self._max_records + 1000
         pending = await self._pending(count=count, consumer=self.consumer)
         ids = [name for name in pending if not self._is_mine(name)]
@@ -299,8 +306,12 @@ class Subscription:
         return self._has_lease is not None and self._has_lease(entry_id)
 
 
-async def hand_back(redis: Redis, stream: str, consumer: str, ids: Sequence[str], lease_ms: int) -> None:
-    """Let the next reclaimer take those of these entries that are still ours. Counts no delivery."""
+async def hand_back(
+    redis: Redis, stream: str, consumer: str, ids: Sequence[str], lease_ms: int
+) -> None:
+    """Let the next reclaimer take those of these entries that are still ours. Counts no
+    delivery.
+    """
     if ids:
         name = EntryRef.of(stream, ids[0]).stream
         key = stream.removesuffix(name) + Stream.EVENTS

@@ -16,7 +16,9 @@ from haltpoint.runtime.streams.wire import DATA, DeadLetterReason, Decoded, Reje
 
 _DATA: Final = DATA.encode()
 _MAGIC: Final = b"\x89BIN\r\n\x1a\n"
-_START: Final = struct.Struct(">HII")  # behind the magic: version, offset of the headers, offset of the body
+_START: Final = struct.Struct(
+    ">HII"
+)  # behind the magic: version, offset of the headers, offset of the body
 _SHORT: Final = struct.Struct(">H")
 
 
@@ -34,7 +36,9 @@ def opened(data: bytes) -> Opened | Rejected:
     return _binary(data) if data.startswith(_MAGIC) else Opened(data, {})
 
 
-def read_foreign(stream: str, entry: str, fields: Mapping[bytes, bytes], rejected: Rejected) -> Decoded | Rejected:
+def read_foreign(
+    stream: str, entry: str, fields: Mapping[bytes, bytes], rejected: Rejected
+) -> Decoded | Rejected:
     """Read an entry of an events stream that `wire.decode` has rejected. Never raises.
 
     A body's id is its header `id`; without one it is that of its entry, so that the same entry is
@@ -81,7 +85,9 @@ def _may_be_foreign(data: bytes, rejected: Rejected) -> bool:
     return rejected.reason is DeadLetterReason.BAD_FIELDS
 
 
-def _submitted(task: dict[str, Any], headers: Mapping[str, Any], stream: str, entry: str) -> dict[str, Any]:
+def _submitted(
+    task: dict[str, Any], headers: Mapping[str, Any], stream: str, entry: str
+) -> dict[str, Any]:
     message = {"type": "task.submitted.v1", "id": entry, "source": stream, "data": task}
     if "id" in headers:
         message["id"] = headers["id"]

@@ -1,7 +1,9 @@
-"""One connection to a server: commands go out, and replies come back in their order, each to its future.
+"""One connection to a server: commands go out, and replies come back in their order, each to its
+future.
 
-asyncio's Protocol over hiredis, for what is on the way of every action: a call costs a third of what it costs with
-redis-py's connection, which wraps, times and makes a task for each. redis-py still reads the address.
+asyncio's Protocol over hiredis, for what is on the way of every action: a call costs a third of
+what it costs with redis-py's connection, which wraps, times and makes a task for each. redis-py
+still reads the address.
 """
 
 import asyncio
@@ -21,7 +23,11 @@ from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
 pack: Final = cast("Callable[[tuple[str | bytes | int | float, ...]], bytes]", hiredis.pack_command)
 
 _NOTHING: Final = object()
-_ERRORS: Final = {"WRONGPASS": AuthenticationError, "NOAUTH": AuthenticationError, "NOPERM": NoPermissionError}
+_ERRORS: Final = {
+    "WRONGPASS": AuthenticationError,
+    "NOAUTH": AuthenticationError,
+    "NOPERM": NoPermissionError,
+}
 
 
 class Call(NamedTuple):

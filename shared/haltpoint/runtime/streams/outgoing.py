@@ -162,7 +162,9 @@ def completed_parts(
 
 
 def split_message(message: bytes, data: bytes) -> bytes:
-    """A message's JSON up to its data, which are its end: `head + data + b"}"` is the message again."""
+    """A message's JSON up to its data, which are its end: `head + data + b"}"` is the message
+    again.
+    """
     return message[: -len(data) - 1]
 
 
@@ -209,7 +211,10 @@ def _question(request: str, decision: Decision) -> dict[str, Any]:
     asked: dict[str, Any] = {"question": ask.request.question, "deadline": ask.request.deadline}
     options = ask.request.options
     if options:
-        asked["options"] = [{"id": option.id, "title": option.title, "subtitle": option.subtitle} for option in options]
+        asked["options"] = [
+            {"id": option.id, "title": option.title, "subtitle": option.subtitle}
+            for option in options
+        ]
     if ask.priority:
         asked["priority"] = ask.priority
     return asked

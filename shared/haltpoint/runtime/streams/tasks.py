@@ -14,7 +14,9 @@ async def ended(
     tasks: "Callable[[], Collection[asyncio.Future[Any]]]",
     still_wanted: Callable[[], Awaitable[bool]] | None = None,
 ) -> bool:
-    """Wait until there are no such tasks; False as soon as that is not wanted (asked each second)."""
+    """Wait until there are no such tasks; False as soon as that is not wanted (asked each
+    second).
+    """
     while left := tasks():
         await asyncio.wait(left, timeout=_LOOK)
         if not tasks():

@@ -59,7 +59,9 @@ class ToolCatalogue:
     The tools of the names `blocked` are internal.
     """
 
-    def __init__(self, calls: AutoPipeline, topology: Topology, blocked: Collection[str] = ()) -> None:
+    def __init__(
+        self, calls: AutoPipeline, topology: Topology, blocked: Collection[str] = ()
+    ) -> None:
         self._blocked = blocked
         self._calls = calls
         self._functions = Functions(calls, topology)
@@ -68,7 +70,9 @@ class ToolCatalogue:
         self._read_at = -math.inf
 
     async def announce(self, specs: Iterable[ToolSpec]) -> None:
-        """Say that these tools are served now. They are offered for a minute, and known for a day."""
+        """Say that these tools are served now. They are offered for a minute, and known for a
+        day.
+        """
         args: list[Argument] = []
         for spec in specs:
             args += (spec.name, encode(spec))
@@ -79,7 +83,9 @@ class ToolCatalogue:
     async def listed(self, partition: int = 0) -> dict[str, Listed]:
         """All tools that were seen within a day, by name; not within a minute: marked as gone."""
         key = self._topology.key(partition, "catalogue")
-        entries, (seconds, _) = await asyncio.gather(self._calls.call("HGETALL", key), self._calls.call("TIME"))
+        entries, (seconds, _) = await asyncio.gather(
+            self._calls.call("HGETALL", key), self._calls.call("TIME")
+        )
         now = int(seconds) * 1000
         tools = [_listed(entry, now) for entry in entries.values()]
         return {tool.spec.name: tool for tool in tools if tool.seen >= now - _DAY}

@@ -39,7 +39,9 @@ class Topology:
     partitions: int
 
     def partition(self, any_id: str) -> int:
-        """The partition of a chain, action, request or thought: CRC16 of the root chain's id, mod P."""
+        """The partition of a chain, action, request or thought: CRC16 of the root chain's id, mod
+        P.
+        """
         return crc_hqx(root_of(any_id).encode(errors="replace"), 0) % self.partitions
 
     def key(self, partition: int, *parts: str) -> str:
@@ -57,8 +59,8 @@ class Topology:
     async def ensure(self, redis: Redis, queues: Iterable[str] = ()) -> None:
         """Write P on the first call ever, then create all streams and groups at 0. Safe to repeat.
 
-        Raises HaltpointError: HP-016 when the deployment has another P, HP-022 when chains are under
-        way whose rows another release wrote.
+        Raises HaltpointError: HP-016 when the deployment has another P, HP-022 when chains are
+        under way whose rows another release wrote.
         """
         await redis.hsetnx(_DEPLOYMENT, "partitions", str(self.partitions))
         await self.check(redis)
@@ -86,14 +88,17 @@ class Topology:
                 "HP-015",
                 "nothing was set up on this Redis",
                 "it has no streams of Haltpoint",
-                "Run: haltpoint init (haltpoint up does it for the embedded server); or correct the address",
+                "Run: haltpoint init (haltpoint up does it for the embedded server); or "
+                "correct the address",
             )
         theirs = int(stored)
         if theirs != self.partitions:
             raise other_partitions(theirs, self.partitions)
 
     async def _take_over_rows(self, redis: Redis) -> None:
-        """Say how rows are stored from now on. Half-done chains of another release are never read."""
+        """Say how rows are stored from now on. Half-done chains of another release are never
+        read.
+        """
         under_way = await self.of_another_form(redis)
         if under_way:
             raise other_rows(under_way)

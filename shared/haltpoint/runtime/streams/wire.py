@@ -134,7 +134,9 @@ def too_deep(text: bytes, limit: int = MAX_DEPTH) -> bool:
 
 
 def _second_look(data: bytes, fault: str) -> AnyMessage | Rejected:
-    """A task from outside, or a message with a bad traceparent; else why it is no message of ours."""
+    """A task from outside, or a message with a bad traceparent; else why it is no message of
+    ours.
+    """
     try:
         fields = msgspec.json.decode(data)
     except msgspec.DecodeError as error:  # a number that is none

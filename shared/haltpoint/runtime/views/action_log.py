@@ -1,6 +1,8 @@
-"""The action log: one record for each action of a chain, for people who look for what went wrong. Pure.
+"""The action log: one record for each action of a chain, for people who look for what went wrong.
+Pure.
 
-Secrets of known forms are starred in it, also in arguments and results, which the chain's own view shows whole.
+Secrets of known forms are starred in it, also in arguments and results, which the chain's own view
+shows whole.
 """
 
 import json
@@ -17,7 +19,9 @@ from haltpoint.runtime.views.record import ChainRecord
 
 
 def records(record: ChainRecord) -> tuple[ActionRecord, ...]:
-    """The actions of a chain in the order in which they began; those of the chains below it are in their own logs."""
+    """The actions of a chain in the order in which they began; those of the chains below it are in
+    their own logs.
+    """
     tokens = _tokens(record)
     literal = {step.id: step.actions for step, _ in record.steps}
     rows: list[ActionRecord] = []
@@ -26,7 +30,9 @@ def records(record: ChainRecord) -> tuple[ActionRecord, ...]:
             more = {
                 "step": number,
                 "step_id": step.id,
-                "expected": without_secrets(_expected(literal[step.id][place : place + 1], step, action)),
+                "expected": without_secrets(
+                    _expected(literal[step.id][place : place + 1], step, action)
+                ),
                 "attempts": _attempts(record.actions[action.id]),
                 "tokens": tokens.get(action.id),
             }
@@ -61,11 +67,15 @@ def _error(receipt: ToolResult) -> ActionError | None:
     if error is None:
         return None
     message = without_secrets(error.message)
-    return ActionError(type=error.error_type.value, message=message, recoverable=bool(error.recoverable))
+    return ActionError(
+        type=error.error_type.value, message=message, recoverable=bool(error.recoverable)
+    )
 
 
 def _attempts(stored: StoredAction) -> int:
-    """The number of its last run, by a worker's last word on it; a person's says nothing about runs."""
+    """The number of its last run, by a worker's last word on it; a person's says nothing about
+    runs.
+    """
     words = [*stored.earlier.values(), stored.receipt]
     for word in reversed(words):
         if word is not None:
@@ -74,15 +84,23 @@ def _attempts(stored: StoredAction) -> int:
 
 
 def _expected(literal: Sequence[ProposedCall], step: StepView, action: ActionView) -> str:
-    """What the literal plan, or the model with its last call that was just this one, said that the call is to bring."""
+    """What the literal plan, or the model with its last call that was just this one, said that the
+    call is to bring.
+    """
     calls = [*literal]
     for thought in reversed(step.thoughts):
-        calls += [call for call in thought.calls if (call.tool, call.arguments) == (action.tool, action.arguments)]
+        calls += [
+            call
+            for call in thought.calls
+            if (call.tool, call.arguments) == (action.tool, action.arguments)
+        ]
     return calls[0].expected if calls else ""
 
 
 def _tokens(record: ChainRecord) -> Mapping[str, int]:
-    """The cost of the thought that proposed an action, by the action's id; none for literal calls."""
+    """The cost of the thought that proposed an action, by the action's id; none for literal
+    calls.
+    """
     tokens: dict[str, int] = {}
     by_step: dict[str, int] = {}
     for line in record.log:

@@ -39,7 +39,9 @@ from haltpoint.runtime.views.request_view import Background, question_of, reques
 from haltpoint.runtime.views.step_view import resting, step_view, thoughts_of
 
 
-def summary_of(chain_id: str, head: Fields, task: Task | Named, end: Mapping[str, Any]) -> ChainSummary:
+def summary_of(
+    chain_id: str, head: Fields, task: Task | Named, end: Mapping[str, Any]
+) -> ChainSummary:
     """One line of the list of chains."""
     return ChainSummary(
         id=chain_id,
@@ -74,7 +76,11 @@ def view_of(record: ChainRecord) -> ChainView:
     sentences = [
         *_progress(record, steps),
         *contract_view.remarks(record.status is ChainStatus.COMPLETED, steps, of_answer),
-        *(_dropped_in_words(len(dropped)) if record.status.final else _waits_for(record, steps, requests, current)),
+        *(
+            _dropped_in_words(len(dropped))
+            if record.status.final
+            else _waits_for(record, steps, requests, current)
+        ),
     ]
     return ChainView(
         **dict(summary_of(record.id, head, task, record.end)),
@@ -101,8 +107,9 @@ def view_of(record: ChainRecord) -> ChainView:
 
 
 def answer_of(record: ChainRecord) -> FinalAnswer:
-    """The answer of a chain that is over, as the core has stored it (F1). The core lets the actions of a submitter's
-    literal plan go, so their lines are read off the receipts here, by its own function.
+    """The answer of a chain that is over, as the core has stored it (F1). The core lets the actions
+    of a submitter's literal plan go, so their lines are read off the receipts here, by its own
+    function.
     """
     end = msgspec.convert(record.end, End)
     text = end.answer or ""
@@ -127,7 +134,9 @@ def actions_of(record: ChainRecord) -> list[Action]:
 
 
 def under_way(record: ChainRecord) -> StoredAction | None:
-    """The first action that a worker has, or should have: dispatched, and nothing is recorded of it."""
+    """The first action that a worker has, or should have: dispatched, and nothing is recorded of
+    it.
+    """
     for step, run in record.steps:
         if run.status is StepStatus.WAITING:
             continue
@@ -162,7 +171,9 @@ def _child(record: ChainRecord) -> ChildView:
 
 
 def _usage(record: ChainRecord) -> Spent:
-    """What the chain has used, with what its agents have; a share that one of them holds is not used."""
+    """What the chain has used, with what its agents have; a share that one of them holds is not
+    used.
+    """
     used = read_spent(record.head.get("spent", "0 0 0 0"))
     for child in record.children.values():
         if child.task.agent is not None:
@@ -232,7 +243,10 @@ def _dropped_in_words(number: int) -> Iterable[str]:
 
 
 def _waits_for(
-    record: ChainRecord, steps: Sequence[StepView], requests: Sequence[RequestView], current: CurrentView | None
+    record: ChainRecord,
+    steps: Sequence[StepView],
+    requests: Sequence[RequestView],
+    current: CurrentView | None,
 ) -> Iterable[str]:
     questions = [request.question for request in requests if request.status is RequestStatus.OPEN]
     if questions:

@@ -1,4 +1,5 @@
-"""The contract as a reader of a chain sees it: promises, the receipts that kept them, and where the word was broken.
+"""The contract as a reader of a chain sees it: promises, the receipts that kept them, and where the
+word was broken.
 
 Pure, like `chain_view`, of which this is a part: values in, views out.
 """
@@ -24,7 +25,9 @@ _Entries = defaultdict[str, list[dict[str, Any]]]
 
 
 def violations(chain_id: str, facts: Iterable[Fact], raw: Mapping[str, str]) -> Violations:
-    """Every violation, each with the correction that was sent; `raw` are the model's words by thought."""
+    """Every violation, each with the correction that was sent; `raw` are the model's words by
+    thought.
+    """
     found: _Entries = defaultdict(list)
     for at, name, details in facts:
         if name == FactType.CONTRACT_VIOLATED.value:
@@ -34,11 +37,15 @@ def violations(chain_id: str, facts: Iterable[Fact], raw: Mapping[str, str]) -> 
             found[place].append({**details, "at": at, "place": place, "said": said})
         elif name == FactType.CONTRACT_CORRECTED.value:
             _correct(found, {**details, "at": at})
-    return {place: tuple(map(ViolationView.model_validate, entries)) for place, entries in found.items()}
+    return {
+        place: tuple(map(ViolationView.model_validate, entries)) for place, entries in found.items()
+    }
 
 
 def _correct(found: _Entries, details: dict[str, Any]) -> None:
-    """Add a correction to the violation that it answers; one that answers none gets a line of its own."""
+    """Add a correction to the violation that it answers; one that answers none gets a line of its
+    own.
+    """
     step = details.get("step_id")
     places = [step] if step else ["plan", "answer"]
     for place in places:
@@ -58,7 +65,9 @@ def place_of(chain_id: str, thought: str) -> str:
 
 
 def promises(step: Step, actions: Sequence[ActionView]) -> tuple[PromiseView, ...]:
-    """For each promise of the step the tool and the action that kept it (C3); of one that none has kept all tools."""
+    """For each promise of the step the tool and the action that kept it (C3); of one that none has
+    kept all tools.
+    """
     kept: dict[str, str] = {}
     for action in actions:
         if action.receipt is not None and action.receipt.satisfies:
@@ -84,7 +93,9 @@ def validation(task: Task, step: Step, run: StepRun, origin: str) -> str | None:
     return limits.validation(step, limits.mode(task, step), unkept=run.unkept)
 
 
-def remarks(completed: bool, steps: Iterable[StepView], about_answer: Sequence[ViolationView]) -> list[str]:
+def remarks(
+    completed: bool, steps: Iterable[StepView], about_answer: Sequence[ViolationView]
+) -> list[str]:
     """Sentences about promises that were not kept (D4)."""
     sentences: list[str] = []
     for step in steps:

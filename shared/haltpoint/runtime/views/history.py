@@ -24,7 +24,9 @@ class History:
         self._topology = topology
 
     async def read(self, days: int, clarifying: Collection[str] = ()) -> StatsView:
-        """The last `days` days, today (UTC) among them. `clarifying` are the tools that may ask which one is meant."""
+        """The last `days` days, today (UTC) among them. `clarifying` are the tools that may ask
+        which one is meant.
+        """
         now = datetime.now(UTC)
         today = int(now.timestamp()) // _DAY
         counts = await self._counted(today, days)
@@ -70,4 +72,6 @@ def _direct(counted: Mapping[str, int]) -> int:
 def _rows(by_name: Mapping[str, Mapping[str, int]]) -> tuple[StatsRow, ...]:
     """A row for each name, those with most violations and failures first."""
     rows = [StatsRow.model_validate({"name": name, **counted}) for name, counted in by_name.items()]
-    return tuple(sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name)))
+    return tuple(
+        sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name))
+    )

@@ -1,4 +1,5 @@
-"""A chain's log as it is read: its lines, the facts in them, and when each step and action began and ended.
+"""A chain's log as it is read: its lines, the facts in them, and when each step and action began
+and ended.
 
 Pure, like `chain_view`, of which this is a part.
 """
@@ -30,7 +31,12 @@ _NEXT: Final = timedelta(microseconds=1)
 _ANSWERED: Final = (FactType.REQUEST_ANSWERED, FactType.REQUEST_EXPIRED)
 _OF_A_REQUEST: Final = (FactType.REQUEST_OPENED, *_ANSWERED, FactType.REQUEST_WITHDRAWN)
 _BEGIN: Final = (FactType.STEP_STARTED, FactType.ACTION_DISPATCHED, FactType.REQUEST_OPENED)
-_END: Final = (FactType.STEP_COMPLETED, FactType.STEP_FAILED, FactType.ACTION_COMPLETED, *_OF_A_REQUEST[1:])
+_END: Final = (
+    FactType.STEP_COMPLETED,
+    FactType.STEP_FAILED,
+    FactType.ACTION_COMPLETED,
+    *_OF_A_REQUEST[1:],
+)
 
 
 def moment(ms: int | str) -> datetime:
@@ -64,7 +70,9 @@ class LogLine:
     def events(self) -> Iterator[EventView]:
         """The line's facts under their ids `<line>.<fact>`."""
         for index, (name, details) in enumerate(self.facts):
-            yield EventView(id=f"{self.number}.{index}", at=moment(self.at), type=name, details=details)
+            yield EventView(
+                id=f"{self.number}.{index}", at=moment(self.at), type=name, details=details
+            )
 
 
 def place_of(event_id: str | None) -> Place:
@@ -76,8 +84,8 @@ def place_of(event_id: str | None) -> Place:
 
 
 def facts(log: Sequence[LogLine]) -> Iterator[Fact]:
-    """Every fact, oldest first. Of those in one millisecond each is a microsecond later than the one before: so times
-    alone say in which order things happened.
+    """Every fact, oldest first. Of those in one millisecond each is a microsecond later than the
+    one before: so times alone say in which order things happened.
     """
     at = datetime.min.replace(tzinfo=UTC)
     for line in log:

@@ -13,7 +13,9 @@ _Place = tuple[int, str]
 """A score and a member."""
 
 _SCAN: Final = 1000
-"""Candidates that one page looks at; when fewer of them fit, the page is short and its cursor continues behind them."""
+"""Candidates that one page looks at; when fewer of them fit, the page is short and its cursor
+continues behind them.
+"""
 
 
 async def page(
@@ -25,11 +27,14 @@ async def page(
     step: int,
     shown: Callable[[list[str]], Awaitable[list[list[T]]]],
 ) -> Page[T]:
-    """The items that `shown` makes of each member, `step` members at a time, until there are `limit` items or more.
+    """The items that `shown` makes of each member, `step` members at a time, until there are
+    `limit` items or more.
 
     All items of a member are on one page.
     """
-    keys = [topology.key(partition, name) for partition in range(topology.partitions) for name in names]
+    keys = [
+        topology.key(partition, name) for partition in range(topology.partitions) for name in names
+    ]
     items: list[T] = []
     for _ in range(0, _SCAN, step):
         places = await _newest(calls, keys, cursor, step)
@@ -44,7 +49,9 @@ async def page(
     return Page(items=tuple(items), next_cursor=cursor)
 
 
-async def _newest(calls: AutoPipeline, keys: Sequence[str], cursor: str | None, limit: int) -> list[_Place]:
+async def _newest(
+    calls: AutoPipeline, keys: Sequence[str], cursor: str | None, limit: int
+) -> list[_Place]:
     """The `limit` highest places behind a cursor, over these indexes."""
     places: list[_Place] = []
     for found in await asyncio.gather(*(_behind(calls, key, cursor, limit) for key in keys)):
@@ -63,7 +70,8 @@ async def _behind(calls: AutoPipeline, key: str, cursor: str | None, limit: int)
         )
         for member, score in reply:
             place = (int(score), member.decode())
-            # Members of the cursor's own score are on both sides of it, in the order of their names.
+            # Members of the cursor's own score are on both sides of it, in the order of their
+            # names.
             if cursor is None or place < (int(top), last):
                 found.append(place)
         if len(reply) < limit:

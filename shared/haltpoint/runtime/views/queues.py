@@ -1,4 +1,5 @@
-"""The queues of a deployment: the calls in each, those that rest (E6), and the queues that no worker serves (HP-102).
+"""The queues of a deployment: the calls in each, those that rest (E6), and the queues that no
+worker serves (HP-102).
 
 A chain cannot tell a queue without a worker from a slow tool.
 """
@@ -18,10 +19,14 @@ from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.topology import Topology
 
 GRACE: Final = 5.0
-"""Seconds that an order may wait before a person hears of it: a worker that starts again takes so long."""
+"""Seconds that an order may wait before a person hears of it: a worker that starts again takes so
+long.
+"""
 
 _LATE: Final = 5000
-"""Ms that a call may be late: one that is later has ended in another way, as a cancelled one does."""
+"""Ms that a call may be late: one that is later has ended in another way, as a cancelled one
+does.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,11 @@ class Unserved:
         """The error that people read."""
         tools = f"tool{'' if len(self.tools) == 1 else 's'} {', '.join(self.tools)}"
         waited = f"{self.waited:.0f} s" if self.waited < 120 else f"{self.waited / 60:.0f} min"
-        steps = f"one step has waited {waited}" if self.steps == 1 else f"{self.steps} steps wait, one for {waited}"
+        steps = (
+            f"one step has waited {waited}"
+            if self.steps == 1
+            else f"{self.steps} steps wait, one for {waited}"
+        )
         return HaltpointError(
             "HP-102",
             f'No worker serves the queue "{self.queue}" ({tools})',
@@ -78,7 +87,9 @@ async def read_queues(redis: Redis, topology: Topology, names: Iterable[str]) ->
     return [await _read(redis, topology, name, services) for name in sorted(set(names))]
 
 
-async def _read(redis: Redis, topology: Topology, name: str, services: Sequence[dict[str, Any]]) -> QueueState:
+async def _read(
+    redis: Redis, topology: Topology, name: str, services: Sequence[dict[str, Any]]
+) -> QueueState:
     resting_key, why_key = resting_keys(topology, name)
     async with redis.pipeline(transaction=False) as pipe:
         pipe.time()
@@ -108,7 +119,9 @@ def _resting(calls: list[Any], why: dict[bytes, bytes], now: float) -> tuple[Res
 
 
 async def unserved(redis: Redis, topology: Topology, specs: Iterable[ToolSpec]) -> list[Unserved]:
-    """The queues of these tools in which orders wait for more than `GRACE` seconds without a live worker."""
+    """The queues of these tools in which orders wait for more than `GRACE` seconds without a live
+    worker.
+    """
     tools: defaultdict[str, list[str]] = defaultdict(list)
     for spec in specs:
         tools[spec.queue].append(spec.name)
@@ -139,7 +152,9 @@ async def _waiting(redis: Redis, topology: Topology, queue: str) -> tuple[int, f
 
 
 def _streams(topology: Topology, queue: str) -> list[str]:
-    return [topology.stream(partition, Stream.TOOLS, queue) for partition in range(topology.partitions)]
+    return [
+        topology.stream(partition, Stream.TOOLS, queue) for partition in range(topology.partitions)
+    ]
 
 
 def _moment(entry: bytes) -> float:

@@ -1,4 +1,6 @@
-"""Reading one chain from its keys, with the chains below it: three commands side by side for each."""
+"""Reading one chain from its keys, with the chains below it: three commands side by side for
+each.
+"""
 
 import asyncio
 import json
@@ -24,7 +26,9 @@ from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.record import ChainRecord, Fields, Named
 from haltpoint.runtime.views.request_view import question_of
 
-_THOUGHTS: Final = frozenset({"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"})
+_THOUGHTS: Final = frozenset(
+    {"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"}
+)
 
 
 class OtherReleaseError(Exception):
@@ -79,9 +83,13 @@ class Records:
         return replace(record, specs=specs, children=children, phrases=self._phrases)
 
     async def refuse(self, chain_id: str, visible_to: VisibleTo) -> None:
-        """Of a chain that another release has written: raise OtherReleaseError for a reader that may see it."""
+        """Of a chain that another release has written: raise OtherReleaseError for a reader that
+        may see it.
+        """
         data = await self.chains.data(chain_id, Data.TASK)
-        older = await self._calls.call("GET", self._topology.key_of("task", chain_id))  # of the first form
+        older = await self._calls.call(
+            "GET", self._topology.key_of("task", chain_id)
+        )  # of the first form
         task = data.get(Data.TASK.encode(), older)
         tenant = msgspec.json.decode(task, type=Named).tenant if task else None
         if visible_to(tenant):
@@ -107,7 +115,9 @@ def visible(data: rows.Fields, visible_to: VisibleTo) -> bool:
     return visible_to(named.tenant)
 
 
-def _record(chain_id: str, head: rows.Fields, data: rows.Fields, log: tuple[LogLine, ...]) -> ChainRecord:
+def _record(
+    chain_id: str, head: rows.Fields, data: rows.Fields, log: tuple[LogLine, ...]
+) -> ChainRecord:
     """The chain out of its keys."""
     given = msgspec.json.decode(data[Data.TASK.encode()], type=Task)
     written = data.get(Data.PLAN.encode())

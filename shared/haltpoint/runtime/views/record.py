@@ -31,7 +31,9 @@ class Named(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class ChainRecord:
-    """All that is kept about a chain. `actions`, `requests`, `thoughts` are by id; missing ones are absent."""
+    """All that is kept about a chain. `actions`, `requests`, `thoughts` are by id; missing ones are
+    absent.
+    """
 
     id: str
     head: Fields
@@ -46,8 +48,8 @@ class ChainRecord:
     thoughts: Mapping[str, StoredThought] = field(default_factory=dict)
 
     specs: Mapping[str, ToolSpec] = field(default_factory=dict)
-    """The tools that escalations want called, and once the chain is over those of its calls; of these the tools that
-    workers declare now.
+    """The tools that escalations want called, and once the chain is over those of its calls; of
+    these the tools that workers declare now.
     """
 
     waiting: WaitingView | None = None
@@ -60,7 +62,9 @@ class ChainRecord:
 
     @property
     def steps(self) -> tuple[tuple[Step, StepRun], ...]:
-        """The steps of the plan with their runs; none before there is a plan, or while it is being written."""
+        """The steps of the plan with their runs; none before there is a plan, or while it is being
+        written.
+        """
         steps = self.plan.steps if self.plan else ()
         return tuple(zip(steps, self.runs, strict=False))
 

@@ -18,7 +18,9 @@ from haltpoint.runtime.store.rows import StoredRequest
 from haltpoint.runtime.views.log_view import moment
 
 MOST_SAID: Final = 2000
-"""Characters of the model's own words that are shown with a violation; the whole is kept with the thought."""
+"""Characters of the model's own words that are shown with a violation; the whole is kept with the
+thought.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,9 @@ def question_of(stored: StoredRequest) -> Question:
     return msgspec.json.decode(stored.question, type=Question)
 
 
-def request_of(question: Question, stored: StoredRequest, task: Task, background: Background) -> RequestView:
+def request_of(
+    question: Question, stored: StoredRequest, task: Task, background: Background
+) -> RequestView:
     """One question, and its answer."""
     view = {
         **structs.asdict(question),
@@ -77,4 +81,6 @@ def _step(question: Question, plan: Plan | None) -> str:
 def _in_own_words(strikes: Sequence[Strike], raw: Mapping[str, str]) -> tuple[Strike, ...]:
     """A case with the model's own words, whole as far as they can be shown; a call is words too."""
     words = [raw.get(strike.thought_id, "")[:MOST_SAID] or strike.said for strike in strikes]
-    return tuple(structs.replace(strike, said=said) for strike, said in zip(strikes, words, strict=True))
+    return tuple(
+        structs.replace(strike, said=said) for strike, said in zip(strikes, words, strict=True)
+    )

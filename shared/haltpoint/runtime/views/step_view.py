@@ -1,4 +1,5 @@
-"""A step as people and clients see it: its thoughts, its actions with their receipts, and its result.
+"""A step as people and clients see it: its thoughts, its actions with their receipts, and its
+result.
 
 Pure, like `chain_view`, of which this is a part.
 """
@@ -30,7 +31,9 @@ _NEVER: Final = (None, None)
 
 
 def thoughts_of(record: ChainRecord) -> defaultdict[str, list[ThoughtView]]:
-    """The thoughts by the id of the step: a proposal, the text of an answer, or words that could not be read."""
+    """The thoughts by the id of the step: a proposal, the text of an answer, or words that could
+    not be read.
+    """
     times = {line.ref: moment(line.at) for line in record.log}
     thoughts: defaultdict[str, list[ThoughtView]] = defaultdict(list)
     for name, stored in record.thoughts.items():
@@ -52,13 +55,17 @@ def step_view(
 ) -> StepView:
     """One step with its run; `times` are those of its actions, too."""
     ids = (action_id(record.id, step.id, number) for number in range(1, run.actions + 1))
-    actions = tuple(_action(record, record.actions[name], times) for name in ids if name in record.actions)
+    actions = tuple(
+        _action(record, record.actions[name], times) for name in ids if name in record.actions
+    )
     started, ended = times.get(step.id, _NEVER)
     view = {
         **structs.asdict(step),
         "tool_validation_mode": limits.mode(record.task, step),
         "status": run.status.value,
-        "validation_status": contract_view.validation(record.task, step, run, record.head.get("origin", "")),
+        "validation_status": contract_view.validation(
+            record.task, step, run, record.head.get("origin", "")
+        ),
         "strikes": run.strikes,
         "started_at": started,
         "ended_at": ended,
@@ -93,7 +100,9 @@ def _action(record: ChainRecord, stored: StoredAction, times: Times) -> ActionVi
         status = ActionStatus.DISPATCHED.value
     elif counts.kind is Kind.RECEIPT or record.status.final:
         receipt = _receipt(counts)
-        status = ActionStatus.ASKING.value if receipt.next_action in _ASKS else ActionStatus.DONE.value
+        status = (
+            ActionStatus.ASKING.value if receipt.next_action in _ASKS else ActionStatus.DONE.value
+        )
     else:
         status = ActionStatus.ASKING.value
     return ActionView(
@@ -117,7 +126,9 @@ def _receipt(counts: Receipt) -> ToolResult:
 
 
 def _ran(stored: StoredAction) -> dict[str, Any] | None:
-    """The arguments that hooks left, by the worker's word on the last run: of a skill's call it is kept apart."""
+    """The arguments that hooks left, by the worker's word on the last run: of a skill's call it is
+    kept apart.
+    """
     for word in (stored.receipt, stored.earlier.get(stored.row.attempt)):
         if word is not None:
             arguments = json.loads(word.outcome).get("metadata", {}).get("arguments")

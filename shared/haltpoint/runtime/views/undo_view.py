@@ -1,4 +1,6 @@
-"""What a person's undo of a chain does: a record in, lists and a literal task out (CONTRACT E7). Pure."""
+"""What a person's undo of a chain does: a record in, lists and a literal task out (CONTRACT E7).
+Pure.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +25,9 @@ _PASSED_ON: Final = ("context", "private", "tenant", "user")
 
 
 class _Fate(StrEnum):
-    """What undos have made of a deed: nothing that counts, they have undone it, or it is unknown whether they have."""
+    """What undos have made of a deed: nothing that counts, they have undone it, or it is unknown
+    whether they have.
+    """
 
     OPEN = "open"
     UNDONE = "undone"
@@ -32,14 +36,18 @@ class _Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """`task` undoes, as the chain `view.chain_id`. None: such a chain runs already, or there is nothing to undo."""
+    """`task` undoes, as the chain `view.chain_id`. None: such a chain runs already, or there is
+    nothing to undo.
+    """
 
     view: UndoView
     task: Task | None = None
 
 
 def undoing(record: ChainRecord, earlier: Sequence[ChainRecord], tools: Collection[str]) -> Undoing:
-    """What undoing a chain does, after the chains that have undone it before. `tools` are those that are served."""
+    """What undoing a chain does, after the chains that have undone it before. `tools` are those
+    that are served.
+    """
     before = [view_of(undo) for undo in earlier]
     view = _lists(view_of(record), _fates(before), tools)
     if before and not ChainStatus(before[-1].status).final:
@@ -70,7 +78,12 @@ def _lists(chain: ChainView, fates: Mapping[str, _Fate], tools: Collection[str])
     doubtful = [call for call in answer.not_done if call.why is WhyNot.IN_DOUBT]
     left += [_left(call, WhyLeft.IN_DOUBT) for call in doubtful]
     last_first = undoes[::-1]
-    return UndoView(chain_id=None, undoes=tuple(last_first[:MAX_STEPS]), undone=tuple(undone[::-1]), left=tuple(left))
+    return UndoView(
+        chain_id=None,
+        undoes=tuple(last_first[:MAX_STEPS]),
+        undone=tuple(undone[::-1]),
+        left=tuple(left),
+    )
 
 
 def _left(call: Deed | NotDone, why: WhyLeft) -> LeftView:
@@ -89,8 +102,8 @@ def _fates(before: Sequence[ChainView]) -> dict[str, _Fate]:
 
 
 def _fate(action: ActionView, undo: ChainView) -> _Fate:
-    """What this action of an undo has made of its deed. One that failed may be tried again. One without a receipt runs,
-    or is in doubt when its chain is over.
+    """What this action of an undo has made of its deed. One that failed may be tried again. One
+    without a receipt runs, or is in doubt when its chain is over.
     """
     receipt = action.receipt
     if receipt is None:
@@ -113,4 +126,6 @@ def _step(number: int, deed: Deed) -> Step:
     """The step that undoes a deed. One that fails stops no other."""
     tool = f"{deed.tool}{UNDO}"
     call = ProposedCall(tool=tool, arguments={"action_id": deed.action_id})
-    return Step(id=f"u{number}", required_tools=(tool,), actions=(call,), on_failure=OnFailure.CONTINUE)
+    return Step(
+        id=f"u{number}", required_tools=(tool,), actions=(call,), on_failure=OnFailure.CONTINUE
+    )

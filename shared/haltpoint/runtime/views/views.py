@@ -1,6 +1,8 @@
-"""Reading what is shown: a chain from its keys in two pipelined reads, pages of lists, slices of logs.
+"""Reading what is shown: a chain from its keys in two pipelined reads, pages of lists, slices of
+logs.
 
-Nothing is written here, and nothing is parsed twice: `chain_view` makes the views, this fetches their parts.
+Nothing is written here, and nothing is parsed twice: `chain_view` makes the views, this fetches
+their parts.
 """
 
 import asyncio
@@ -19,7 +21,14 @@ from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.people.phrases import Phrases
-from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page, RequestView, WaitingView
+from haltpoint.contracts.views.chains import (
+    ChainSummary,
+    ChainView,
+    EventView,
+    Page,
+    RequestView,
+    WaitingView,
+)
 from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.chain_codec import as_worked_on
@@ -77,9 +86,13 @@ def _everybody(_: str | None) -> bool:
 
 
 class Views:
-    """Everything that is read for people. Reads that need no other are sent together; nothing blocks."""
+    """Everything that is read for people. Reads that need no other are sent together; nothing
+    blocks.
+    """
 
-    def __init__(self, redis: Redis, calls: AutoPipeline, topology: Topology, phrases: Phrases | None = None) -> None:
+    def __init__(
+        self, redis: Redis, calls: AutoPipeline, topology: Topology, phrases: Phrases | None = None
+    ) -> None:
         self._redis = redis
         self._calls = calls
         self._topology = topology
@@ -94,8 +107,12 @@ class Views:
         waiting = await self._waiting(record)
         return chain_view.view_of(replace(record, waiting=waiting))
 
-    async def undoing(self, chain_id: str, tools: Collection[str], visible_to: VisibleTo) -> Undoing | None:
-        """What undoing a chain does (E7), or None when there is none that this reader sees. `tools` are served."""
+    async def undoing(
+        self, chain_id: str, tools: Collection[str], visible_to: VisibleTo
+    ) -> Undoing | None:
+        """What undoing a chain does (E7), or None when there is none that this reader sees. `tools`
+        are served.
+        """
         record = await self._records.read(chain_id, visible_to)
         if record is None:
             return None
@@ -107,7 +124,9 @@ class Views:
                 return undoing(record, earlier, tools)
             earlier.append(undo)
 
-    async def actions(self, chain_id: str, visible_to: VisibleTo) -> tuple[ActionRecord, ...] | None:
+    async def actions(
+        self, chain_id: str, visible_to: VisibleTo
+    ) -> tuple[ActionRecord, ...] | None:
         """The action log of a chain, or None when there is none that this reader sees."""
         record = await self._records.read(chain_id, visible_to)
         return action_log.records(record) if record else None
@@ -129,7 +148,9 @@ class Views:
         return ChainHeader(status, head.get(Head.TRACE) or None)
 
     async def whole(self, action: str, visible_to: VisibleTo) -> bytes | None:
-        """The uncut data of an action's result as JSON, or None when none are kept that this reader sees."""
+        """The uncut data of an action's result as JSON, or None when none are kept that this reader
+        sees.
+        """
         if await self.header(chain_of(action), visible_to) is None:
             return None
         key = self._topology.key_of("whole", action)
@@ -141,12 +162,17 @@ class Views:
         """Chains in one or in any state, those that changed last first."""
 
         async def shown(chain_ids: list[str]) -> list[list[ChainSummary]]:
-            summaries = await asyncio.gather(*(self._summary(chain_id, visible_to) for chain_id in chain_ids))
+            summaries = await asyncio.gather(
+                *(self._summary(chain_id, visible_to) for chain_id in chain_ids)
+            )
             return [
-                [summary] if summary is not None and status in (None, summary.status) else [] for summary in summaries
+                [summary] if summary is not None and status in (None, summary.status) else []
+                for summary in summaries
             ]
 
-        return await page(self._calls, self._topology, _indexes(status), cursor, limit, limit, shown)
+        return await page(
+            self._calls, self._topology, _indexes(status), cursor, limit, limit, shown
+        )
 
     async def request(self, request: str, visible_to: VisibleTo) -> RequestView | None:
         """One question, or None when there is none that this reader sees."""
@@ -155,23 +181,37 @@ class Views:
         return await self._request(request, visible_to)
 
     async def requests(
-        self, status: RequestStatus, kind: RequestKind | None, cursor: str | None, limit: int, visible_to: VisibleTo
+        self,
+        status: RequestStatus,
+        kind: RequestKind | None,
+        cursor: str | None,
+        limit: int,
+        visible_to: VisibleTo,
     ) -> Page[RequestView]:
-        """Questions in one state: open ones by priority and newest first, others by the chains that changed last."""
+        """Questions in one state: open ones by priority and newest first, others by the chains that
+        changed last.
+        """
         is_open = status is RequestStatus.OPEN
 
         async def shown(members: list[str]) -> list[list[RequestView]]:
             asked = [[request] for request in members]
             if not is_open:
                 asked = list(map(asked_ids, members, await self._chains.heads(members, Head.ASKED)))
-            views = await asyncio.gather(*(self._requests(requests, visible_to) for requests in asked))
-            return [[view for view in found if view.status is status and kind in (None, view.kind)] for found in views]
+            views = await asyncio.gather(
+                *(self._requests(requests, visible_to) for requests in asked)
+            )
+            return [
+                [view for view in found if view.status is status and kind in (None, view.kind)]
+                for found in views
+            ]
 
         names = ["index:requests"] if is_open else _indexes(None)
         step = limit if is_open else 100
         return await page(self._calls, self._topology, names, cursor, limit, step, shown)
 
-    async def open_requests(self, chain_ids: Sequence[str], visible_to: VisibleTo) -> list[RequestView]:
+    async def open_requests(
+        self, chain_ids: Sequence[str], visible_to: VisibleTo
+    ) -> list[RequestView]:
         """The open questions of these chains and of the chains below them."""
         heads = await self._chains.heads(chain_ids, Head.STATUS)
         records: list[ChainRecord] = []
@@ -188,12 +228,15 @@ class Views:
         return [view for view in views if view.status is RequestStatus.OPEN]
 
     async def events(self, chain_id: str, after: str | None, lines: int) -> LogSlice:
-        """The events behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines at most.
+        """The events behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines at
+        most.
 
         For readers who may see the chain.
         """
         place = place_of(after)
-        part = await self.log(chain_id, place[0], lines + 1)  # the line of `after` may have more events
+        part = await self.log(
+            chain_id, place[0], lines + 1
+        )  # the line of `after` may have more events
         events = await self.with_answer(chain_id, part.behind(place))
         return replace(part, events=events)
 
@@ -208,9 +251,13 @@ class Views:
         # The status comes first: when it is final, the log is whole.
         key = self._topology.key_of(Key.LOG, chain_id)
         head, lines = await asyncio.gather(
-            self._chains.head(chain_id, Head.STATUS), self._calls.call("LRANGE", key, first, first + count)
+            self._chains.head(chain_id, Head.STATUS),
+            self._calls.call("LRANGE", key, first, first + count),
         )
-        read = [LogLine.parse(chain_id, number, text) for number, text in enumerate(lines[:count], start=first)]
+        read = [
+            LogLine.parse(chain_id, number, text)
+            for number, text in enumerate(lines[:count], start=first)
+        ]
         events: list[EventView] = []
         for line in read:
             events += line.events()
@@ -222,7 +269,9 @@ class Views:
             over=_is_over(head),
         )
 
-    async def with_answer(self, chain_id: str, events: Sequence[EventView]) -> tuple[EventView, ...]:
+    async def with_answer(
+        self, chain_id: str, events: Sequence[EventView]
+    ) -> tuple[EventView, ...]:
         """These events; the last one of a chain has the answer (F1)."""
         ends = any(event.type in FINAL_FACTS for event in events)
         record = await self._records.read(chain_id, _everybody) if ends else None
@@ -230,7 +279,9 @@ class Views:
             return tuple(events)
         answer = {"answer": in_full(chain_view.answer_of(record))}
         return tuple(
-            structs.replace(event, details=event.details | answer) if event.type in FINAL_FACTS else event
+            structs.replace(event, details=event.details | answer)
+            if event.type in FINAL_FACTS
+            else event
             for event in events
         )
 
@@ -244,7 +295,11 @@ class Views:
             error = queue.error
             message = f"{error.what}: {error.why}"
             return WaitingView(
-                code=error.code, message=message, hint=error.fix, queue=queue.queue, seconds=queue.waited
+                code=error.code,
+                message=message,
+                hint=error.fix,
+                queue=queue.queue,
+                seconds=queue.waited,
             )
         return None
 
@@ -254,7 +309,9 @@ class Views:
         return [view for view in views if view is not None]
 
     async def _request(self, request: str, visible_to: VisibleTo) -> RequestView | None:
-        """A question; None when it is not there, of another release, or of a chain that this reader does not see."""
+        """A question; None when it is not there, of another release, or of a chain that this reader
+        does not see.
+        """
         name, chain_id = local(request), chain_of(request)
         head, data = await asyncio.gather(
             self._chains.head(chain_id, name, Head.VERSION),
@@ -283,7 +340,9 @@ class Views:
 
     async def _summary(self, chain_id: str, visible_to: VisibleTo) -> ChainSummary | None:
         """A line of the list; None: the chain is gone, or this reader does not see it."""
-        head, data = await asyncio.gather(self._chains.head(chain_id), self._chains.data(chain_id, Data.TASK, Data.END))
+        head, data = await asyncio.gather(
+            self._chains.head(chain_id), self._chains.data(chain_id, Data.TASK, Data.END)
+        )
         if not head or not visible(data, visible_to):
             return None
         named = msgspec.json.decode(data[Data.TASK.encode()], type=Named)

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing that is asked. `for_whom`: the contact who may get a message without a person's choice, if any.
+    """One thing that is asked. `for_whom`: the contact who may get a message without a person's
+    choice, if any.
 
     `option` is what the demo chooses, counted from 1, without a terminal.
     """
@@ -23,7 +24,10 @@ class Case:
 
 
 CASES: Final = (
-    Case("Tell John I'm running late", "Three people match: a person chooses, then the message is sent."),
+    Case(
+        "Tell John I'm running late",
+        "Three people match: a person chooses, then the message is sent.",
+    ),
     Case("Tell Jane hello", "One clear match: no question is needed.", "user_jan001"),
     Case("Tell Zorgblort hello", "No such person: the chain fails and says so."),
     Case("Tell J hello", "Many weak matches: a person chooses.", option=3),
@@ -54,6 +58,8 @@ def may_get(case: Case, chain: "ChainView") -> set[str]:
     chosen = {
         request.answer.answer.option_id
         for request in chain.requests
-        if request.answer and request.kind is RequestKind.CLARIFICATION and request.answer.answer.option_id
+        if request.answer
+        and request.kind is RequestKind.CLARIFICATION
+        and request.answer.answer.option_id
     }
     return chosen or ({case.for_whom} if case.for_whom else set())

@@ -1,7 +1,7 @@
 """The demo: what is asked of the system, who answers, and the judgement at the end.
 
-Everything here is a client like any other: the chains run in the services, the message goes out through the example's
-tools, and what was sent is read from the outbox and nowhere else.
+Everything here is a client like any other: the chains run in the services, the message goes out
+through the example's tools, and what was sent is read from the outbox and nowhere else.
 """
 
 import asyncio
@@ -52,7 +52,10 @@ def perform(shell: Shell, *, by_itself: bool, kill_worker: bool, own: OwnModel |
             judgement = asyncio.run(show.killed_worker(log) if kill_worker else show.cases(log))
         show.conclude(judgement)
         if judgement.faults:
-            why, fix = "; ".join(judgement.faults), f"The services' log is {folder / 'services.log'}"
+            why, fix = (
+                "; ".join(judgement.faults),
+                f"The services' log is {folder / 'services.log'}",
+            )
             raise CliError("HP-045", "the demo did not end as expected", why, fix)
     except HaltpointError:
         kept = True
@@ -66,20 +69,27 @@ def perform(shell: Shell, *, by_itself: bool, kill_worker: bool, own: OwnModel |
 class Show:
     """One performance with a state directory and an outbox of its own."""
 
-    def __init__(self, shell: Shell, folder: Path, *, by_itself: bool, own: OwnModel | None) -> None:
+    def __init__(
+        self, shell: Shell, folder: Path, *, by_itself: bool, own: OwnModel | None
+    ) -> None:
         self._shell = shell
         self._folder = folder
         self._own = own
-        self._alone = "" if shell.interactive else "This is not a terminal"  # why the demo answers for the person
+        self._alone = (
+            "" if shell.interactive else "This is not a terminal"
+        )  # why the demo answers for the person
         if by_itself or os.environ.get("CI"):
             self._alone = "--yes was given" if by_itself else "CI is set"
         self._outbox = folder / "outbox.jsonl"
         self._model = Child("script-model", ())
 
-    # ---- what is shown ----------------------------------------------------------------------------------------------
+    # ---- what is shown
+    # ----------------------------------------------------------------------------------------------
 
     async def cases(self, log: IO[bytes]) -> Judgement:
-        """All cases with a model that behaves and with one that does not; or once, with the user's own."""
+        """All cases with a model that behaves and with one that does not; or once, with the user's
+        own.
+        """
         judgement = Judgement()
         async with self._system(log) as system, self._client(system) as client:
             self._ready(system)
@@ -96,7 +106,10 @@ class Show:
         """One message, and the worker dies between sending and reporting it."""
         judgement = Judgement()
         case = CASES[1]
-        async with self._system(log, CONTACTS_LINGER=f"after:{_LINGER}") as system, self._client(system) as client:
+        async with (
+            self._system(log, CONTACTS_LINGER=f"after:{_LINGER}") as system,
+            self._client(system) as client,
+        ):
             self._ready(system)
             self._heading("A worker dies in the middle of send_message")
             self._say("\nSending takes a minute; the worker is killed meanwhile.")
@@ -107,7 +120,9 @@ class Show:
                 killer.cancel()
                 await asyncio.gather(killer, return_exceptions=True)
         if judgement.sent != 1:
-            judgement.faults.append(f"the outbox has {judgement.sent} messages instead of exactly one")
+            judgement.faults.append(
+                f"the outbox has {judgement.sent} messages instead of exactly one"
+            )
         return judgement
 
     def conclude(self, judgement: Judgement) -> None:
@@ -120,7 +135,9 @@ class Show:
                     "outbox": sent,
                     "messages_sent": judgement.sent,
                     "wrong_recipients": judgement.wrong,
-                    "never_executed": [{"call": call, "reason": reason} for call, reason in judgement.dropped],
+                    "never_executed": [
+                        {"call": call, "reason": reason} for call, reason in judgement.dropped
+                    ],
                     "faults": judgement.faults,
                 }
             )
@@ -132,7 +149,9 @@ class Show:
             self._heading("Calls that the model wanted and that never ran")
             rows = Table.grid(padding=(0, 1))
             for (call, reason), count in Counter(judgement.dropped).items():
-                rows.add_row(Text(f"  {count} ×"), Text(call, overflow="fold"), Text(reason, style="dim"))
+                rows.add_row(
+                    Text(f"  {count} ×"), Text(call, overflow="fold"), Text(reason, style="dim")
+                )
             self._shell.out.print(rows)
         wrong = Text(str(judgement.wrong), style="bold red" if judgement.wrong else "bold green")
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
@@ -143,7 +162,8 @@ class Show:
         self._heading("In short")
         self._shell.out.print(table)
 
-    # ---- how it is done ---------------------------------------------------------------------------------------------
+    # ---- how it is done
+    # ---------------------------------------------------------------------------------------------
 
     def _system(self, log: IO[bytes], **environment: str) -> System:
         port = free_port()
@@ -209,8 +229,12 @@ class Show:
 
     async def _look_into_the_outbox(self, client: Client, request: "RequestView") -> None:
         """Did it happen? Whoever knows is outside of the system: the outbox."""
-        found = next((message for message in self._sent() if message["key"] == request.action_id), None)
-        where = "is in the outbox: it happened" if found else "is not in the outbox: it did not happen"
+        found = next(
+            (message for message in self._sent() if message["key"] == request.action_id), None
+        )
+        where = (
+            "is in the outbox: it happened" if found else "is not in the outbox: it did not happen"
+        )
         self._say(f"    The message of {request.action_id.partition('.')[2]} {where}.")
         if not self._alone:
             await ask(client, request)

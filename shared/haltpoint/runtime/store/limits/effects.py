@@ -18,7 +18,15 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.results import DeedWords, ErrorType, Outcome
 from haltpoint.runtime.store.chain_reader import ChainReader
-from haltpoint.runtime.store.rows import ActionRow, ActionState, Head, StoredAction, action_of, action_parts, local
+from haltpoint.runtime.store.rows import (
+    ActionRow,
+    ActionState,
+    Head,
+    StoredAction,
+    action_of,
+    action_parts,
+    local,
+)
 from haltpoint.runtime.streams.connection import AutoPipeline, Functions
 from haltpoint.runtime.streams.topology import Topology
 
@@ -87,7 +95,9 @@ def digest_of_effect(tenant: str | None, parts: Sequence[Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def standing_of_outcome(outcome: Outcome, deed: DeedWords | None, *, tried_before: bool) -> Standing:
+def standing_of_outcome(
+    outcome: Outcome, deed: DeedWords | None, *, tried_before: bool
+) -> Standing:
     """What a receipt says of its effect. A question was asked instead of acting.
 
     A `deed` has happened, also when a hook withholds the result. `tried_before`: an earlier attempt
@@ -201,7 +211,9 @@ class EffectStore:
         taken, *n = await self._functions.about(digest, "reserve_effect", *args)
         return OwnEffect(digest, *n) if taken else None
 
-    def settle(self, own: OwnEffect, action: str, standing: Standing, says: str) -> "asyncio.Future[Any]":
+    def settle(
+        self, own: OwnEffect, action: str, standing: Standing, says: str
+    ) -> "asyncio.Future[Any]":
         """The effect is `DONE`, or `FREE` again."""
         args = (action, own.n, standing.value, says, _KEPT)
         return self._functions.about(own.digest, "settle_effect", *args)

@@ -71,7 +71,9 @@ class LimitStore:
         self._topology = topology
         self._lease = round(lease * 1000)
 
-    async def reserve(self, spec: ToolSpec, action: str, caller: str, tenant: str | None, deadline: int) -> Reserved:
+    async def reserve(
+        self, spec: ToolSpec, action: str, caller: str, tenant: str | None, deadline: int
+    ) -> Reserved:
         """Let a call begin now, or say when to come back. Raises redis-py's errors.
 
         A call has no place in a line that ends after its `deadline` (ms since the epoch).
@@ -110,6 +112,8 @@ class LimitStore:
 
 
 def resting_keys(topology: Topology, queue: str) -> tuple[str, str]:
-    """The calls of a queue that rest, by the moment (ms) of their return; and a hash of the limits."""
+    """The calls of a queue that rest, by the moment (ms) of their return; and a hash of the
+    limits.
+    """
     key = topology.key(topology.partition(queue), "resting", queue)
     return key, f"{key}:why"
