@@ -47,7 +47,8 @@ def _promise(status: ChainStatus, event: type[Any]) -> str:
     does.
     """
     handler, statuses = HANDLERS[event]
-    return str(handler.__doc__) if status in statuses else "·"
+    promise = " ".join(str(handler.__doc__).split())
+    return promise if status in statuses else "·"
 
 
 def with_matrix(page: str) -> str:

@@ -9,8 +9,8 @@ r"""What a scripted model says: a list of rules, the first that fits answers. Pu
       {"when": {"thought": "act"}, "times": 1, "fault": {"status": 429, "retry_after": 1}},
       {"when": {"thought": "act", "results": ["lookup_contacts"]}, "delay": 0.5,
        "say": {"calls": [{"name": "send_message", "arguments": {
-           "recipient_id": "{{results.lookup_contacts.data.contact_id}}", "content":
-           "{{goal.words}}"}}]}}]}
+           "recipient_id": "{{results.lookup_contacts.data.contact_id}}",
+           "content": "{{goal.words}}"}}]}}]}
 
 `when`, all of it optional: thought (one or a list of bounds, plan, act, reason, route, answer),
 step, turn, attempt; goal, last and system are regular expressions, searched in the goal, in the
@@ -21,7 +21,7 @@ that is written as text), plan (JSON as text), calls. `fault`: status (with retr
 cut (the connection breaks off) or malformed (no JSON). `delay` in seconds. `times`: how often the
 rule answers; after that it is passed over.
 
-A thought about the goal (intent) is answered by rules that name it. Without one the goal asks,
+A thought about the goal (bounds) is answered by rules that name it. Without one the goal asks,
 where that is needed, for each tool that the script calls.
 
 {{...}} is replaced: goal.<group> and last.<group> are named groups of the expressions,

@@ -8,11 +8,11 @@
 
     @hook.post(tools="*", security=True)
     def no_card_numbers(call, result, ctx):
-        return hook.block("the result holds a card number") if CARD.search(str(result.data)) else
-        None
+        if CARD.search(str(result.data)):
+            return hook.block("the result holds a card number")
 
 A pre-hook sees a call before it runs and says `allow` (as None does), `modify`, `block` or `ask`. A
-post-hook sees what came of it and may return another ToolResult, `block`, or None to leave it.
+post-hook sees the result and may return another ToolResult, `block`, or None to leave it.
 `ctx` is the context that the tool gets. `tools` are globs over the names of tools and skills.
 Pre-hooks run by `order`, post-hooks in reverse.
 

@@ -1,7 +1,7 @@
 """`@tool(undo=f)`: takes back what a call has done, when a person wants that (CONTRACT E7).
 
-    async def remove_page(arguments: dict[str, Any], result: dict[str, Any], ctx: Ctx[Deps]) ->
-        None: await ctx.deps.pages.remove(result["page_id"])
+    async def remove_page(result: dict[str, Any], ctx: Ctx[Deps]) -> None:
+        await ctx.deps.pages.remove(result["page_id"])
 
     @tool(undo=remove_page)
     async def create_page(...): ...

@@ -149,12 +149,12 @@ def denied(call: CheckedCall) -> Verdict:
             call, f"Exactly this call of {tool} failed, and would fail again. Continue without it."
         )
     entries = [entry for entry in ledger.values() if entry.tool == tool]
-    noes = [entry for entry in entries if entry.became is Became.DENIED]
-    if len({entry.action_id for entry in noes}) > 1:
+    refusals = [entry for entry in entries if entry.became is Became.DENIED]
+    if len({entry.action_id for entry in refusals}) > 1:
         return refuse(call, f"A person has said no to {tool} twice. Do not call it again.")
-    if not noes or call.spec.read_only:
+    if not refusals or call.spec.read_only:
         return GO
-    said = f': "{noes[0].words}"' if noes[0].words else ""
+    said = f': "{refusals[0].words}"' if refusals[0].words else ""
     return ask(ReasonKind.DENIED, f"You said no to another call of {tool}{said}. May this one run?")
 
 

@@ -2,11 +2,11 @@
 
 One trace per chain, across all processes. Its tree is three deep whatever the chain's length:
 
-    invoke_agent haltpoint                the submission (gateway; executor for a task of a stream)
-    ├── process task.submitted … tool.completed   a decision of the executor, linked to its cause
-    │   ├── execute_tool lookup_contacts       the tool worker
-    │   └── chat qwen2.5                       the planner
-    └── wait_for_human clarification      written afterwards, from question to answer; no error
+    invoke_agent haltpoint                  the submission (gateway, or executor)
+    ├── process task.submitted … tool.completed   a decision, linked to its cause
+    │   ├── execute_tool lookup_contacts    the tool worker
+    │   └── chat qwen2.5                    the planner
+    └── wait_for_human clarification        written afterwards; waiting is no error
 
 The root's name is that of the agent that its task names. A chain that another hands its task on to
 has such a span of its own, below the decision that began it.

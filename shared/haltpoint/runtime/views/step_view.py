@@ -59,7 +59,7 @@ def step_view(
         _action(record, record.actions[name], times) for name in ids if name in record.actions
     )
     started, ended = times.get(step.id, _NEVER)
-    view = {
+    view: dict[str, Any] = {
         **structs.asdict(step),
         "tool_validation_mode": limits.mode(record.task, step),
         "status": run.status.value,
