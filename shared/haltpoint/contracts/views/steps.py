@@ -92,8 +92,8 @@ class ViolationView(View):
     """Where the model broke its word (D1), and what followed.
 
     `place` is the step's id, `plan` or `answer`; `said` are the model's own words, cut.
-    `correction` is what it was told, without the exact form of a reply; null: it was not asked
-    again. `strikes` is the chain's count after it, 0 where none are counted.
+    `correction` is the sentence that the model got, without the exact form of a reply; null: it was
+    not asked again. `strikes` is the chain's count after it, 0 where none are counted.
     """
 
     at: datetime
