@@ -261,4 +261,4 @@ def test_f1_what_an_open_ended_task_required_is_not_done_at_every_end(
     told.read(Bounds(required_tools=("pay", "sms")))
     told.propose(call("sms"))
     end(told)  # of the message its action tells
-    assert never(told) == [("sms", "Sms", "in_doubt"), ("pay", "Pay", "not_called")]
+    assert never(told) == [("sms", "Sms", "in_doubt"), ("pay", "pay", "not_called")]

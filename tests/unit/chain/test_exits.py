@@ -230,7 +230,6 @@ def test_c11_a_lookup_that_found_nothing_is_an_empty_reading_and_no_error() -> N
     assert (story.chain.status, story.chain.end.unfinished) == (ChainStatus.COMPLETED, True)
     assert [(one.tool, one.why, one.message) for one in story.chain.end.not_done] == [
         ("lookup", WhyNot.FAILED, "no such contact"),
-        ("lookup", WhyNot.LEFT_OUT, "There is no John."),
         ("send", WhyNot.LEFT_OUT, "There is no John."),
     ]
 

@@ -8,7 +8,6 @@ these in a step.
 
 from enum import StrEnum
 
-from haltpoint.chain.checks.answer import deed_words
 from haltpoint.chain.checks.answer import not_done as not_done_line
 from haltpoint.chain.checks.bounds import NO_BOUNDS, tools_of, whose
 from haltpoint.chain.checks.plans import inside, listed, with_effects
@@ -117,11 +116,12 @@ def leave_out(work: Work, index: int, reason: str) -> None:
 
 
 def not_done(work: Work) -> tuple[NotDone, ...]:
-    """What was due and has no receipt when the chain ends, but for what an action tells: what was
-    left out first.
+    """What was due and has no receipt when the chain ends, but for what a failed call tells: what
+    was left out first.
     """
-    left_out = _left_out(work)
-    lines = [_line(work, entry.tools, WhyNot.LEFT_OUT, entry.reason) for entry in left_out]
+    failed = {action.tool for action in work.actions.values() if not action.satisfies}
+    left_out = [entry for entry in _left_out(work) if failed.isdisjoint(entry.tools)]
+    lines = [_line(entry.tools, WhyNot.LEFT_OUT, entry.reason) for entry in left_out]
     if work.origin is PlanOrigin.LITERAL:
         return (*lines, *_not_reached(work))
     told = [entry.tools for entry in work.left_out]
@@ -130,7 +130,7 @@ def not_done(work: Work) -> tuple[NotDone, ...]:
         for tools in missing(work, index):
             is_told = run.status is StepStatus.SKIPPED and tools in told
             if called.isdisjoint(tools) and not is_told:
-                lines.append(_line(work, tools, WhyNot.NOT_CALLED, work.phrases.not_called))
+                lines.append(_line(tools, WhyNot.NOT_CALLED, work.phrases.not_called))
     return tuple(lines)
 
 
@@ -164,10 +164,10 @@ def _not_reached(work: Work) -> list[NotDone]:
     return lines
 
 
-def _line(work: Work, tools: Promise, why: WhyNot, reason: str) -> NotDone:
-    words = [deed_words(work.world.spec(tool), "{}") for tool in tools]
-    says = OR.join(line.says for line in words)
-    return NotDone(tool=OR.join(tools), says=says, why=why, message=reason)
+def _line(tools: Promise, why: WhyNot, reason: str) -> NotDone:
+    """A promise without a call: there are no arguments to say, so its tools are named."""
+    names = OR.join(tools)
+    return NotDone(tool=names, says=names, why=why, message=reason)
 
 
 # ---- the end of a step without what is due
