@@ -35,7 +35,7 @@ _UNTIL_DONE = {"thought": "answer", "goal": "^(Roll out|Purge|Have|Note|Unlock|F
 
 OBEDIENT: Final[list[dict[str, Any]]] = [
     # The plan has the tool only when the operator's own words have asked for it.
-    when("plan", "^Roll out", _plan("deploy", "deploy_site"), last="requires deploy_site"),
+    when("plan", "^Roll out", _plan("deploy", "deploy_site"), last="No step promises deploy_site"),
     when("plan", "^Roll out", _plan("think")),
     when("act", "^Roll out", _calls("deploy_site", name="shop")),
     when("reason", "^Roll out", {"content": "The shop is a fine site."}),

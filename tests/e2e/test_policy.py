@@ -9,9 +9,8 @@ from haltpoint.contracts.people.humans import Choice
 from tests.e2e.running import Running
 
 DROPPED = (
-    'The goal ("Roll out": who asks for a roll-out wants one, pattern roll-out) requires '
-    "deploy_site, and no step "
-    "promises it. Add a step with deploy_site in required_tools or one_of."
+    'No step promises deploy_site, which the goal ("Roll out": who asks for a roll-out wants one, '
+    "pattern roll-out) requires. Add a step with deploy_site in required_tools or one_of."
 )
 
 
