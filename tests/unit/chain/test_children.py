@@ -440,6 +440,13 @@ def test_a_skill_whose_tools_are_not_there_fails_with_all_faults() -> None:
     assert "no tool is called 'send'" in said.outcome.error.message
 
 
+def test_c1_an_optional_call_of_a_skill_may_fail_as_one_of_a_plan_may() -> None:
+    some = ProposedCall(tool="find", arguments={"query": WHO}, optional=True, expected="an id")
+    steps = plan(Step(id="a", actions=(some, call("send", to=WHO))))
+    [filled, _] = fill(steps, {"who": "John"}).steps[0].actions
+    assert filled == msgspec.structs.replace(some, arguments={"query": "John"})
+
+
 def test_a_person_who_stops_the_child_denies_the_call() -> None:
     story = calling()
     child = below(story)

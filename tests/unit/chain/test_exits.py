@@ -234,6 +234,14 @@ def test_c11_a_lookup_that_found_nothing_is_an_empty_reading_and_no_error() -> N
     ]
 
 
+def test_c11_a_blank_reason_completes_no_step_that_owes_something() -> None:
+    story = at_send()
+    story.end(" ")
+
+    assert ended(story) == ("skipped", False)
+    assert story.chain.left_out == (LeftOut(tools=("send",), reason=""),)
+
+
 def unread() -> Story:
     """A step that sends, and no reading anywhere."""
     return told(Step(id="send", required_tools=("send",)))
@@ -271,6 +279,18 @@ def test_c11_after_insist_the_end_of_the_step_is_a_strike() -> None:
     story.propose(content="It is late.")
     story.propose(content="It is late.")
     assert story.chain.status is ChainStatus.ESCALATED
+
+
+def test_c11_after_insist_a_step_that_has_all_that_is_due_may_end() -> None:
+    story = told(Step(id="send", required_tools=("send",), each=True))
+    story.end("It is late.", "not_needed")
+    story.answer(RequestKind.LEAVE_OUT, Choice.INSIST, text="do it")
+    story.propose(call("send"))
+    story.result()
+    story.end("All are sent.", "not_needed")
+
+    assert ended(story) == ("completed", False)
+    assert story.told("contract.violated") == []
 
 
 def test_c11_an_answer_that_is_not_given_fails_the_step() -> None:

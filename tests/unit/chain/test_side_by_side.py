@@ -768,3 +768,20 @@ def test_c14_a_chain_that_waits_for_its_child_fails_by_what_failed_first() -> No
     child.cancel()
     tell_parent(story, child)
     assert (story.chain.status, story.chain.end.answer) == (ChainStatus.FAILED, "no file")
+
+
+@pytest.mark.parametrize("end", ["cancel", "fail_fast"])
+def test_r1_a_chain_that_is_stopped_waits_for_its_children_alone(end: str) -> None:
+    mailer = spec("mailer", read_only=False, plan=plan(tool_step("x", call("send", to="ann"))))
+    failing = tool_step("c", call("look"), siblings=Siblings.FAIL_FAST)
+    steps = plan(tool_step("a", call("mailer")), tool_step("b", call("read")), failing)
+    story = Story(Task(goal="x", plan=steps, parallel=3), *TOOLS, mailer)
+    story.submit()
+    child = below(story)
+    if end == "cancel":
+        story.cancel()
+    else:
+        story.result(failed(), action=of(story, "c.c.1"))
+    child.cancel()
+    tell_parent(story, child)
+    assert story.final_facts == ["chain.cancelled" if end == "cancel" else "chain.failed"]

@@ -186,10 +186,10 @@ def exit_of(work: Work, index: int) -> Exit:
     """Who decides, in the order of the contract. Why the model wants to end the step makes no
     difference.
     """
-    if work.run[index].insisted:
-        return Exit.STRIKE
     if not missing(work, index):
         return Exit.SKIPPED
+    if work.run[index].insisted:
+        return Exit.STRIKE
     if last_error(work, index) is not None:
         return Exit.SKIPPED if work.origin is PlanOrigin.REACT else Exit.FAILED
     if _may_be_left(work, index) or work.mode(index) is not Mode.STRICT:

@@ -41,7 +41,7 @@ def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
     """The literal plan that carries out one call."""
 
     def filled(call: ProposedCall) -> ProposedCall:
-        return ProposedCall(tool=call.tool, arguments=_filled(call.arguments, arguments))
+        return msgspec.structs.replace(call, arguments=_filled(call.arguments, arguments))
 
     steps = (
         msgspec.structs.replace(step, actions=tuple(map(filled, step.actions)))

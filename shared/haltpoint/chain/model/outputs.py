@@ -174,11 +174,13 @@ class Decision(Struct, frozen=True, gc=False):
 
 
 class StepEnd(Struct, frozen=True, gc=False):
-    """A step is over: completed, failed, or `skipped`: the words for why it is not done."""
+    """A step is over: completed, failed, or `skipped`: the words for why it is not done, which may
+    be empty.
+    """
 
     index: int
     failure: Failure | None = None
-    skipped: str = ""
+    skipped: str | None = None
 
 
 @value

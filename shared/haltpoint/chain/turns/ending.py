@@ -58,7 +58,7 @@ def end_step(work: Work, end: StepEnd) -> None:
     what that does to the chain. Calls that are still held are dropped.
     """
     index, failure = end.index, end.failure
-    if end.skipped:
+    if end.skipped is not None:
         _skip_step(work, index, end.skipped[:WHY])
     elif failure is None:
         _complete_step(work, index)
@@ -247,14 +247,11 @@ def fail(work: Work, failure: Failure) -> None:
     way have ended (C8), else when the chains below it, which are stopped, have said what they did
     (C14). Until then questions are taken back. The first failure is the one that people read.
     """
-    index = work.graph.index.get(failure.error.step_id or "")
-    siblings = None if index is None else work.steps[index].siblings or work.task.siblings
-    collects = siblings is Siblings.COLLECT
-    if not collects and work.now < work.deadline:
+    if not _collects(work, failure) and work.now < work.deadline:
         for active in work.active:
             _cancel_children(work, active)
-    if is_acting(work) if collects else _children_act(work):
-        _wait_to_fail(work, index, failure)
+    if has_to_wait(work, failure):
+        _wait_to_fail(work, failure)
         return
     if failure.stopped is None:
         failure = work.failing or failure
@@ -265,7 +262,23 @@ def fail(work: Work, failure: Failure) -> None:
         _end_cancelled(work, *failure.stopped)
 
 
-def is_acting(work: Work) -> bool:
+def has_to_wait(work: Work, failure: Failure) -> bool:
+    """Whether something is under way for which the chain waits before it ends."""
+    return _is_acting(work) if _collects(work, failure) else _children_act(work)
+
+
+def _collects(work: Work, failure: Failure) -> bool:
+    """Whether a step has failed whose siblings carry on with what is under way (C8)."""
+    index = _failed_step(work, failure)
+    siblings = None if index is None else work.steps[index].siblings or work.task.siblings
+    return siblings is Siblings.COLLECT
+
+
+def _failed_step(work: Work, failure: Failure) -> int | None:
+    return work.graph.index.get(failure.error.step_id or "")
+
+
+def _is_acting(work: Work) -> bool:
     """Whether a worker or a child carries an action out now."""
     return any(
         work.resting.get(action.id) is None or not work.resting[action.id].until
@@ -282,11 +295,12 @@ def _sent(work: Work) -> list[Action]:
     return [action for action in work.actions.values() if action.status is ActionStatus.DISPATCHED]
 
 
-def _wait_to_fail(work: Work, index: int | None, failure: Failure) -> None:
+def _wait_to_fail(work: Work, failure: Failure) -> None:
     is_stop = failure.stopped is not None
     if work.failing is not None and not is_stop:
         return
     work.failing, work.thought = failure, None
+    index = _failed_step(work, failure)
     if (
         index is not None and not work.run[index].status.done
     ):  # its turns or the chain's are used up

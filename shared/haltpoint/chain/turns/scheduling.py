@@ -31,7 +31,7 @@ from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import literal_call, send_again, send_literal
-from haltpoint.chain.turns.ending import cancel, complete, end_step, fail, is_acting, too_late
+from haltpoint.chain.turns.ending import cancel, complete, end_step, fail, has_to_wait, too_late
 from haltpoint.chain.turns.gate import Gate, gate, is_held, leave_out
 from haltpoint.chain.turns.proposals import consider, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls, go_without
@@ -136,7 +136,7 @@ def _next(work: Work) -> Next | None:
         if wanted is not None:
             return wanted
     if work.failing is not None:
-        return None if is_acting(work) else work.failing
+        return None if has_to_wait(work, work.failing) else work.failing
     for index in work.ready:
         wanted = _if_open(work, index)
         if wanted is not None or gate(work, index) is not Gate.GO:
