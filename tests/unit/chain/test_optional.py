@@ -5,7 +5,8 @@ stay as they are.
 import pytest
 
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import Confirmation, NextAction, Outcome, Target
 from haltpoint.contracts.work.plans import ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
 from tests.support.builders import OK, call, failed, plan, spec, tool_step
@@ -15,6 +16,11 @@ LEFT_OUT = ProposedCall(tool="note", arguments={"n": {"$from": "a.data.missing"}
 NOTE = ProposedCall(tool="note", optional=True)
 SEND, LOOK = call("send"), call("look")
 BAD = failed()
+SURE = Outcome(
+    success=True,
+    next_action=NextAction.CONFIRMATION_NEEDED,
+    confirmation=Confirmation(action="drop", target=Target(id="f"), message="Sure?"),
+)
 
 
 def run(calls: tuple[ProposedCall, ...], outcomes: list[Outcome]) -> Story:
@@ -60,3 +66,21 @@ def test_f1_an_effect_that_was_left_out_last_is_told_as_never_executed_once() ->
     assert story.chain.status is ChainStatus.COMPLETED
     assert [one["tool"] for one in story.told("action.never_executed")] == ["send"]
     assert story.chain.end.not_done == ()
+
+
+def test_c1_any_number_of_optional_calls_in_a_row_may_be_left_out() -> None:
+    story = run((SEND, *[LEFT_OUT] * 500, LOOK), [OK])
+    assert story.tools_called == ["look", "send", "look"]
+
+
+def test_c1_an_optional_call_that_a_person_has_denied_is_left_out() -> None:
+    drop = ProposedCall(tool="drop", optional=True)
+    steps = plan(Step(id="a", actions=(drop, NOTE, drop, drop, SEND)))
+    tools = (spec("note"), spec("drop", read_only=False), spec("send", read_only=False))
+    story = Story(Task(plan=steps), *tools)
+    story.submit()
+    story.result(SURE)
+    story.answer(RequestKind.CONFIRMATION, Choice.REJECT)
+    story.result()
+    assert story.tools_called == ["drop", "note", "send"]
+    assert [each["call"] for each in story.told("action.never_executed")] == [3, 4]

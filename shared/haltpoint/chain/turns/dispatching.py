@@ -29,7 +29,7 @@ from haltpoint.chain.model.statuses import ActionStatus, Code, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_for_input
 from haltpoint.chain.turns.children import child_for, hand_on
-from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.gate import drop_held, is_held
 from haltpoint.chain.turns.receipts import record, resolve_error
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.doors import in_full
@@ -43,9 +43,10 @@ from haltpoint.contracts.work.tasks import Mode
 # -----------------------------------------------------------------------------------------
 
 
-def literal_call(work: Work, index: int) -> CheckedCall | Failure:
+def literal_call(work: Work, index: int) -> CheckedCall | Failure | None:
     """The next call of a literal plan's step, its references replaced by the results that they
-    point at; or why it cannot be made.
+    point at; or why it cannot be made, as when a person's no stands against it. None: it has to
+    wait.
 
     Arguments are checked against the schema again: the tool may be another one by now.
     """
@@ -64,7 +65,13 @@ def literal_call(work: Work, index: int) -> CheckedCall | Failure:
         faults = built_in.call_faults(spec, arguments)
     if faults:
         return failed(Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
-    return CheckedCall(work, index, spec, arguments)
+    checked = CheckedCall(work, index, spec, arguments)
+    if is_held(checked, asks=False):
+        return None
+    verdict = judge(checked)
+    if isinstance(verdict, Refuse):
+        return failed(Code.TOOL_FAILED, verdict.correction.message)
+    return checked
 
 
 def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
@@ -88,10 +95,8 @@ def _size_faults(arguments: dict[str, Any]) -> tuple[str, ...]:
 
 
 def send_literal(work: Work, call: CheckedCall) -> Next:
-    """The next call of a literal plan, unless a person's no stands against it."""
+    """The next call of a literal plan."""
     verdict = judge(call)
-    if isinstance(verdict, Refuse):
-        return step_failed(call.index, Code.TOOL_FAILED, verdict.correction.message)
     reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
     return send(work, call, reasons)
 

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.agents import router
-from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.model.outputs import (
     Ask,
     Cancelled,
@@ -32,7 +31,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import literal_call, send_again, send_literal
 from haltpoint.chain.turns.ending import cancel, complete, end_step, fail, has_to_wait, too_late
-from haltpoint.chain.turns.gate import Gate, gate, is_held, leave_out
+from haltpoint.chain.turns.gate import Gate, gate, leave_out
 from haltpoint.chain.turns.proposals import consider, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls, go_without
 from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
@@ -183,25 +182,35 @@ def _awake(work: Work, index: int) -> Next | None:
 
 
 def _through_gate(work: Work, index: int) -> Next | None:
-    """What a step wants next. A step that is ready begins with it."""
-    is_literal = work.origin is PlanOrigin.LITERAL
-    call = literal_call(work, index) if is_literal else None
-    if call is not None and not isinstance(call, Failure) and is_held(call, asks=False):
-        return None
+    """What a step wants next."""
+    if work.origin is PlanOrigin.LITERAL:
+        return _next_literal(work, index)
+    _begin(work, index)
+    return _next_proposed(work, index)
+
+
+def _begin(work: Work, index: int) -> None:
+    """A step that is ready begins."""
     if work.run[index].status is StepStatus.READY:
         work.move(index, StepStatus.IN_PROGRESS)
         work.tell(FactType.STEP_STARTED, index)
-    return _next_proposed(work, index) if call is None else _next_literal(work, index, call)
 
 
-def _next_literal(work: Work, index: int, call: CheckedCall | Failure) -> Next | None:
-    """The next call of a literal step."""
-    if not isinstance(call, Failure):
-        return send_literal(work, call)
-    if not work.steps[index].actions[work.run[index].taken].optional:
-        return StepEnd(index, call)
-    leave_out(work, index, call.error.message)
-    return end_of_calls(work, index) or next_of(work, index)
+def _next_literal(work: Work, index: int) -> Next | None:
+    """The next call of a literal step. Optional ones that cannot be made are left out."""
+    call = literal_call(work, index)
+    if call is None:
+        return None
+    _begin(work, index)
+    actions = work.steps[index].actions
+    while isinstance(call, Failure):
+        if not actions[work.run[index].taken].optional:
+            return StepEnd(index, call)
+        leave_out(work, index, call.error.message)
+        if work.run[index].taken == len(actions):
+            return end_of_calls(work, index)
+        call = literal_call(work, index)
+    return None if call is None else send_literal(work, call)
 
 
 def _next_proposed(work: Work, index: int) -> Next | None:
