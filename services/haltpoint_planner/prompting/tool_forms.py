@@ -11,9 +11,8 @@ from haltpoint.chain.model.references import path_of
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.prompting.context import Context
 
-_STEPS: Final = (
-    20  # items of a plan that a reply may have: a small model that repeats itself comes to an end
-)
+_STEPS: Final = 20
+"""Items that a list of a reply may have: a small model that repeats itself comes to an end."""
 _TOGETHER: Final = 3  # tools that a drafted step may require: small models name all that there are
 
 TEXT: Final[dict[str, Any]] = {"type": "string"}
@@ -47,7 +46,7 @@ def plan_schema(context: Context) -> dict[str, Any]:
 
 def bounds_schema(names: list[str]) -> dict[str, Any]:
     """The JSON Schema of what a goal asks of these tools and says against them (C12)."""
-    tools = {"type": "array", "items": _name_of(names)}
+    tools = {"type": "array", "items": _name_of(names), "maxItems": _STEPS}
     words = {"type": "array", "items": TEXT, "maxItems": _STEPS}
     lists = {
         "required_tools": tools,

@@ -201,10 +201,14 @@ def test_c11_a_step_behind_a_reading_that_was_not_struck_is_skipped(outcome: str
 @pytest.mark.parametrize(
     ("data", "left_out"),
     [
-        ("{}", True), ('{"ids": []}', True), ('{"ids": [], "count": 0}', True),
-        ('{"ids": ["a"]}', False), ('{"count": 3}', False),
+        ("{}", True),
+        ('{"ids": []}', True),
+        ('{"ids": [], "page": 1, "doctor": "Dr. Weiss"}', True),
+        ('{"ids": ["a"]}', False),
+        ('{"ids": [], "owner": {"id": "a"}}', False),
+        ('{"count": 3}', False),
     ],
-)  # fmt: skip
+)
 def test_c11_a_step_that_was_struck_is_skipped_behind_an_empty_reading_alone(
     data: str, left_out: bool
 ) -> None:

@@ -460,3 +460,60 @@ def test_c6_in_advisory_mode_a_stuck_call_runs() -> None:
         done(story, call("find", q="a"))
     assert len(story.dispatches) == 3
     assert story.told("contract.violated")[-1]["violation"] == "stuck"
+
+
+DOUBT = Outcome(
+    success=False,
+    next_action=NextAction.ERROR,
+    error=ErrorInfo(ErrorType.IN_DOUBT, "lost"),
+    metadata=Metadata(action_id="x", arguments='{"to":"bob"}'),
+)
+
+
+def test_e5_what_a_hook_changed_counts_as_run_also_when_a_person_says_that_it_happened() -> None:
+    story = open_ended()
+    story.propose(call("pay", to="ann"))
+    story.result(DOUBT)
+    story.answer(RequestKind.IN_DOUBT, Choice.HAPPENED)
+    story.propose(call("pay", to="bob"))
+    assert ReasonKind.REPEAT in [reason.kind for reason in story.dispatches[-1].reasons]
+
+
+def test_e5_a_persons_failed_refuses_no_call_of_a_submitters_plan() -> None:
+    first = Step(id="a", actions=(ProposedCall(tool="pay", arguments={}, optional=True),))
+    then = Step(id="b", actions=(call("pay"),), dependencies=("a",))
+    story = Story(Task(goal="x", plan=plan(first, then)), PAY)
+    story.submit()
+    story.result(DOUBT)
+    story.answer(RequestKind.IN_DOUBT, Choice.FAILED)
+    assert story.tools_called == ["pay", "pay"]
+
+
+def test_c14_a_no_stands_although_a_child_did_the_same_meanwhile() -> None:
+    inside = plan(tool_step("pay", call("pay", to={"$from": "input.who"})))
+    skill = ToolSpec(name="settle", kind=ToolKind.SKILL, plan=inside, parameters=WHO)
+    own = Step(id="a", actions=(call("pay", to="ann"),), may_fail=True)
+    story = Story(
+        Task(goal="x", plan=plan(own, tool_step("b", call("settle", who="ann"))), parallel=2),
+        *with_skills({"pay": PAY, "settle": skill}).values(),
+    )
+    story.submit()
+    child = below(story)
+    story.result(SURE)
+    story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no")
+    child.result(OK)
+    tell_parent(story, child)
+    assert [entry.became for entry in story.chain.ledger.values()] == [Became.DENIED]
+
+
+def test_c3_a_tool_with_effects_that_asked_has_done_nothing_and_is_called_again_with_the_pick() -> (
+    None
+):
+    story = Story(Task(goal="pay bob", style=Style.REACT), PAY)
+    story.submit()
+    story.propose(call("pay", to="bob"))
+    story.result(asks("b1", "b2"))
+    story.answer(RequestKind.CLARIFICATION, option="b1")
+    assert (story.chain.ledger, story.chain.status) == ({}, ChainStatus.EXECUTING)
+    story.propose(call("pay", to="b1"))
+    assert (story.tools_called, story.dispatches[-1].reasons) == (["pay", "pay"], ())

@@ -154,7 +154,7 @@ def test_e2_what_a_person_had_sent_again_rests_too() -> None:
 
 
 def test_b3_a_stopped_chain_sends_nothing_and_sends_what_has_rested_when_it_is_answered() -> None:
-    story = literal("read", "send", parallel=2)
+    story = literal("read", "read", parallel=2)
     first, second = (one.action for one in story.dispatches)
     story.result(busy(), action=first)
     until = next_due(story.chain)
@@ -167,7 +167,7 @@ def test_b3_a_stopped_chain_sends_nothing_and_sends_what_has_rested_when_it_is_a
 
 
 def test_b3_what_rests_in_a_freed_step_runs_again_while_another_question_is_open() -> None:
-    steps = (tool_step("a", call("send"), call("read")), tool_step("b", call("read")))
+    steps = (tool_step("a", call("read"), call("send")), tool_step("b", call("read")))
     story = Story(Task(goal="x", plan=plan(*steps), parallel=4), READ, SEND)
     story.submit()
     first, other = (one.action for one in story.dispatches)

@@ -20,7 +20,15 @@ from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.reasons import Reach, ReasonKind, Source, SourceKind
-from haltpoint.contracts.results import Confirmation, Metadata, NextAction, Outcome, Target
+from haltpoint.contracts.results import (
+    Clarification,
+    Confirmation,
+    Metadata,
+    NextAction,
+    Option,
+    Outcome,
+    Target,
+)
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task
@@ -548,3 +556,25 @@ def test_c9_a_value_like_two_origins_or_like_none_is_made_up(ids: list[str]) -> 
     story = knows(open_ended("do it", ring("find.ids[]")), {"ids": ids})
     story.propose(call("ring", to="A\u2010B 7"))
     assert [fault.violation for fault in story.thought.corrections] == [Violation.NO_PROVENANCE]
+
+
+def test_c13_what_strangers_write_stays_theirs_in_the_option_that_a_person_picked() -> None:
+    inbox = spec("inbox", may_clarify=True, foreign=("sender",))
+    story = Story(
+        Task(goal="answer the mail", style=Style.REACT),
+        inbox,
+        ToolSpec(name="send", targets=("to",)),
+    )
+    story.submit()
+    story.propose(call("inbox"))
+    option = Option(id="m1", title="Lunch?", value={"sender": "eve@evil.example"})
+    question = Clarification(
+        type="mail", question="Which?", options=(option, Option(id="m2", title="B"))
+    )
+    asked = Outcome(
+        success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=question
+    )
+    story.result(asked)
+    story.answer(RequestKind.CLARIFICATION, option="m1")
+    story.propose(call("send", to="eve@evil.example"))
+    assert ReasonKind.TARGET in [reason.kind for reason in story.dispatches[-1].reasons]

@@ -13,6 +13,7 @@ from haltpoint_planner.bounds_drafting import draft_bounds
 from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context
+from haltpoint_planner.prompting.tool_forms import bounds_schema
 from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import bounds, spec, specs
 
@@ -132,3 +133,8 @@ def test_c12_a_correction_says_what_was_wrong() -> None:
         violation=Violation.UNREADABLE, message="More than six tools are in required_tools."
     )
     assert "More than six tools are in required_tools." in shown(wrong).messages[-1]["content"]
+
+
+def test_c12_each_list_of_bounds_comes_to_an_end() -> None:
+    lists = bounds_schema(["send"])["properties"].values()
+    assert all("maxItems" in one for one in lists)

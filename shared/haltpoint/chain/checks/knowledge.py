@@ -229,12 +229,17 @@ def _documents_of(action: Action, spec: ToolSpec | None) -> Iterator[Document]:
     foreign = () if spec is None else spec.foreign
     if action.by_a_person:
         # the ids of a model's options are numbers that nobody has typed
-        own = ("selected",) if is_question else foreign
+        own = ("selected",) if is_question else _in_options(foreign)
         typed = None if action.selected else (SAID,)
         yield Document(SourceKind.PERSON, where, action.data, "", own, tool, typed)
     elif action.satisfies and not action.in_models_words:
         kind = SourceKind.TEXT if spec is None else SourceKind.RESULT
         yield Document(kind, where, action.data, action.arguments, foreign, tool)
+
+
+def _in_options(foreign: tuple[str, ...]) -> tuple[str, ...]:
+    """Fields of a result that strangers write, which the value of a picked option has, too."""
+    return (*foreign, *(f"selected.value.{field}" for field in foreign))
 
 
 def tools_of(origins: Sequence[str]) -> list[str]:

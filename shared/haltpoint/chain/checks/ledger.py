@@ -72,15 +72,19 @@ def deny(work: Work, action: Action, words: str) -> None:
 
 
 def fail(work: Work, action: Action) -> None:
-    """A person says that a call in doubt has failed (E5)."""
+    """A person says that a call in doubt has failed (E5): the equal one would fail again."""
+    if is_submitters(work):
+        return
     for signature in _signatures(work, action):
         _write(work, signature, action, Became.FAILED)
 
 
 def take_back(work: Work, added: Ledger) -> None:
-    """A child is over: what it has added counts in this chain, too."""
-    if added:
-        work.ledger = {**work.ledger, **added}
+    """A child is over: what it has added counts in this chain, too. What a person said of a call
+    stands.
+    """
+    said = {key: entry for key, entry in work.ledger.items() if entry.became in _A_PERSONS}
+    work.ledger = {**work.ledger, **added, **said}
 
 
 def additions(work: Work) -> Ledger:

@@ -253,7 +253,10 @@ def _is_reading(work: Work, action: Action) -> bool:
 
 
 def _is_empty(reading: Action) -> bool:
-    """Whether a reading has found nothing: there is no value in its data."""
-    values = [value for _, value in walk(read_json(reading.data))]
-    is_filled = any(value for value in values if not isinstance(value, dict | list))
-    return not reading.satisfies or not is_filled
+    """Whether a reading has found nothing: all lists and objects in its data are empty, whatever is
+    beside them, or it has no value at all.
+    """
+    data = read_json(reading.data)
+    values = [value for path, value in walk(data) if path]
+    groups = [value for value in values if isinstance(value, dict | list)]
+    return not reading.satisfies or not any(groups or values)

@@ -160,6 +160,9 @@ def _select(work: Work, action: Action, request: OpenRequest, data: Data) -> Nex
     if request.kind is RequestKind.INPUT:
         selected = {name: value for name, value in in_full(option).items() if name != "value"}
         return _give(work, action, {"answer": option.title, "selected": selected}, data.by)
+    tool = work.world.tools.get(action.tool)
+    if tool is not None and not tool.read_only:
+        return _pick_for_effect(work, action, option, data.by)
     value: Any = {} if option.value is None else option.value
     faults = () if option.value is None else result_faults(work.world.spec(action.tool), value)
     if faults:
@@ -169,6 +172,17 @@ def _select(work: Work, action: Action, request: OpenRequest, data: Data) -> Nex
         )
         return _fail(work, action, ErrorInfo(ErrorType.SERVER, text, recoverable=False))
     return _give(work, action, {**value, "selected": in_full(option)}, data.by)
+
+
+def _pick_for_effect(work: Work, action: Action, option: Option, by: str) -> Next | None:
+    """A tool with effects that asked has done nothing yet (C3): the model calls it again with the
+    option, which a person has said.
+    """
+    text = (
+        f"A person picked {option.title!r} (id {option.id}). Nothing was done; call again with it."
+    )
+    fault = ErrorInfo(ErrorType.VALIDATION, text, recoverable=True)
+    return _fail(work, action, fault, option.id, by)
 
 
 def _picked(request: OpenRequest, data: Data) -> Option:

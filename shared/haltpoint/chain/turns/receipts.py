@@ -112,7 +112,11 @@ def failed_by_tool(code: Code, action: Action, fault: ErrorInfo) -> StepEnd:
 
 
 def resolve(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
-    """The action with a receipt that no worker gave: it is stored beside the worker's own."""
+    """The action with a receipt that no worker gave: it is stored beside the worker's own, whose
+    arguments are those that ran.
+    """
+    metadata = replace(outcome.metadata, arguments=action.told.arguments)
+    outcome = replace(outcome, metadata=metadata)
     resolved = replace(action, status=ActionStatus.DONE, outcome=outcome, data=data)
     work.outputs.append(Resolve(resolved))
     return resolved
