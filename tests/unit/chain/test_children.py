@@ -620,7 +620,7 @@ def test_what_hooks_leave_is_checked_again(arguments: dict[str, Any]) -> None:
     story = hooked()
     story.result(data=json.dumps({"arguments": arguments}))
     assert story.chain.end.error is not None
-    assert story.chain.end.error.code == "HP-206"
+    assert story.chain.end.error.code == "HP-204"
 
 
 def test_c6_a_value_that_hooks_made_up_needs_an_origin_too() -> None:
@@ -631,7 +631,7 @@ def test_c6_a_value_that_hooks_made_up_needs_an_origin_too() -> None:
     story.propose(call("passes", who="john"))
     story.result(data='{"arguments":{"who":"mallory"}}')
     assert outputs(story.last, StartChild) == []
-    assert story.final_facts == ["chain.failed"]
+    assert story.thought.receipts[-1] == "c.do.2", "the model reads why (C11)"
 
 
 @pytest.mark.parametrize("mode", [Mode.ADVISORY, Mode.OFF])
@@ -656,8 +656,17 @@ def test_what_hooks_leave_cannot_become_references() -> None:
     story.result(data=json.dumps({"arguments": {"x": {"$from": "a.data.secret"}}}))
 
     assert story.chain.end.error is not None
-    assert story.chain.end.error.code == "HP-206"
+    assert story.chain.end.error.code == "HP-204"
     assert outputs(story.last, StartChild) == []
+
+
+def test_c6_a_call_of_a_skill_whose_steps_are_too_large_is_refused() -> None:
+    note = spec("note")
+    large = skill(steps=plan(tool_step("a", *[call("note", to=WHO)] * 10)), read_only=True)
+    story = asked(note, large, allowed=("tell",))
+    story.propose(call("tell", who="x" * 60_000))
+    [fault] = story.thought.corrections
+    assert "its steps with these arguments have more than" in fault.message
 
 
 def test_hooks_that_let_a_skill_pass_after_the_deadline_begin_nothing() -> None:

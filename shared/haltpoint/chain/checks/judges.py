@@ -21,7 +21,8 @@ from haltpoint.chain.checks.plans import (
     with_effects,
     without_confirmed,
 )
-from haltpoint.chain.model.references import references, write_json
+from haltpoint.chain.checks.templates import skill_fault
+from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.schemas import read_arguments
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
@@ -96,17 +97,24 @@ def _form(call: CheckedCall) -> Verdict:
         faults: tuple[str, ...] = (f"they have more than {MAX_ARGUMENTS} bytes",)
     else:
         faults = built_in.call_faults(spec, call.arguments)
-    if spec.plan is not None and references(call.arguments):
-        faults += ("$from: only the steps of a skill itself refer to results",)
     if not faults:
         return GO
     words = f"The arguments of {spec.name} are wrong: {'; '.join(faults)}."
     return refuse(call, words, Violation.BAD_ARGUMENTS, f"The form is: {call_form(spec)}")
 
 
+def _begins(call: CheckedCall) -> Verdict:
+    """Whether the chain of a skill can begin."""
+    fault = skill_fault(call.work, call.spec, call.arguments)
+    if fault is None:
+        return GO
+    return refuse(call, fault.error.message, Violation.BAD_ARGUMENTS)
+
+
 JUDGES: Final = (
     Judge(_allowed, ALWAYS),
     Judge(_form, ALWAYS),
+    Judge(_begins, ALWAYS),
     Judge(bounds.forbidden, CHECKED),
     Judge(ledger.denied, ALWAYS, literal=True),
     Judge(values.origin, STRICT, attrgetter("provenance")),

@@ -14,6 +14,7 @@ import msgspec
 
 from haltpoint.chain.checks.knowledge import in_words
 from haltpoint.chain.checks.plans import Tools, literal_faults
+from haltpoint.chain.model.outputs import failed
 from haltpoint.chain.model.references import (
     Path,
     Place,
@@ -27,6 +28,10 @@ from haltpoint.chain.model.references import (
     replaced_at,
     values_at,
 )
+from haltpoint.chain.model.state import Failure
+from haltpoint.chain.model.statuses import Code
+from haltpoint.chain.model.work import Work
+from haltpoint.contracts.base import MAX_BODY, levels_of
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall
 
@@ -48,6 +53,22 @@ def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
         for step in plan.steps
     )
     return Plan(steps=tuple(steps))
+
+
+def skill_fault(work: Work, spec: ToolSpec, arguments: dict[str, Any]) -> Failure | None:
+    """Why a call of a skill can have no chain; None: it can, or the tool is no skill."""
+    if spec.plan is None:
+        return None
+    if levels_of(work.id) >= MOST_LEVELS:
+        words = f"skills call skills more than {MOST_LEVELS} deep"
+        return failed(Code.TOO_DEEP, f"{spec.name}: {words}")
+    if references(arguments):
+        words = "its arguments hold a $from, which would be read as one of the skill's"
+        return failed(Code.NOT_RESOLVED, f"{spec.name}: {words}")
+    if len(msgspec.json.encode(fill(spec.plan, arguments))) > MAX_BODY:
+        words = f"its steps with these arguments have more than {MAX_BODY} bytes"
+        return failed(Code.NOT_RESOLVED, f"{spec.name}: {words}")
+    return None
 
 
 def _filled(template: dict[str, Any], given: Mapping[str, Any]) -> Any:

@@ -13,8 +13,9 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from haltpoint.chain.checks.calls import CheckedCall, Refuse
+from haltpoint.chain.checks.templates import skill_fault
 from haltpoint.chain.checks.values import origin
-from haltpoint.chain.model.outputs import CancelChild, Next, StartChild, StepEnd, failed
+from haltpoint.chain.model.outputs import CancelChild, Next, StepEnd, failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, Rest
@@ -72,18 +73,13 @@ def _awaited(work: Work, message: ToolCompleted) -> Action | None:
     dispatched this attempt.
     """
     action = work.actions.get(message.data.action_id)
-    if action is None or action.status is not ActionStatus.DISPATCHED or _rests(work, action.id):
+    if action is None or action.status is not ActionStatus.DISPATCHED or work.rests(action.id):
         return None
     return action if message.id == _report_id(action) else None
 
 
 def _report_id(action: Action) -> str:
     return child_report_id(action.id) if action.child else f"{action.id}/{action.attempt}/done"
-
-
-def _rests(work: Work, name: str) -> bool:
-    rest = work.resting.get(name)
-    return rest is not None and rest.until > 0
 
 
 def _take_beside(work: Work, receipt: Action) -> StepEnd | None:
@@ -124,13 +120,12 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next
     faults = argument_faults(spec, arguments)
     if arguments != read_json(action.arguments):
         faults = (*faults, *_made_up(work, CheckedCall(work, action.step, spec, arguments)))
-    child = failed(Code.NOT_RESOLVED, f"{action.tool}: {'; '.join(faults)}")
-    begun = child if faults else child_for(work, action, spec, plan, arguments, again=True)
-    if isinstance(begun, StartChild):
-        return begun
-    fault = ErrorInfo(ErrorType.VALIDATION, begun.error.message, recoverable=False)
-    record(work, resolve_error(work, action, fault))
-    return StepEnd(action.step, begun)
+    wrong = failed(Code.NOT_RESOLVED, "; ".join(faults))
+    failure = wrong if faults else skill_fault(work, spec, arguments)
+    if failure is None:
+        return child_for(work, action, spec, plan, arguments, again=True)
+    fault = ErrorInfo(ErrorType.VALIDATION, failure.error.message, recoverable=False)
+    return fail_action(work, resolve_error(work, action, fault), fault)
 
 
 def _rest_until_answered(work: Work, action: Action) -> None:
@@ -211,7 +206,7 @@ def _waits_for(work: Work, message_id: str) -> bool:
     action = work.actions.get(asked)
     if action is not None and action.status is ActionStatus.DISPATCHED:
         is_order = not action.child and which == str(action.attempt)
-        return not _rests(work, asked) and (is_order or message_id == _report_id(action))
+        return not work.rests(asked) and (is_order or message_id == _report_id(action))
     return which == "answer" and asked in {
         request_id(work.id, request.number) for request in work.requests
     }

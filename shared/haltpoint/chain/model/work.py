@@ -217,6 +217,11 @@ class Work(Chain, kw_only=True, gc=False):
         run.pending = (*run.pending, action.number)
         self.keep(action)
 
+    def rests(self, name: str) -> bool:
+        """Whether an action waits until it is sent again."""
+        rest = self.resting.get(name)
+        return rest is not None and rest.until > 0
+
     def keep(self, action: Action) -> None:
         """Put an action, or what became of it, in its place: they are in the order of the plan."""
         actions = {**self.actions, action.id: action}

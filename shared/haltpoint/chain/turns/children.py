@@ -14,21 +14,20 @@ what is known goes down with the task, and comes back with the end (C14).
 
 from typing import Any, Final
 
-from msgspec import json
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import knowledge, ledger
 from haltpoint.chain.checks.agents import LONGEST_TASK, assigned_to, hand_on_fault
 from haltpoint.chain.checks.bounds import users_goal
 from haltpoint.chain.checks.promises import missing
-from haltpoint.chain.checks.templates import MOST_LEVELS, fill
+from haltpoint.chain.checks.templates import fill
 from haltpoint.chain.model.limits import added, deadline_of, used_up
 from haltpoint.chain.model.outputs import StartChild, failed
 from haltpoint.chain.model.references import references
 from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import Code, PlanOrigin
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.base import MAX_BODY, child_id, levels_of
+from haltpoint.contracts.base import child_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.bounds import ChainBounds
@@ -54,22 +53,13 @@ def child_for(
     arguments: dict[str, Any],
     *,
     again: bool = False,
-) -> StartChild | Failure:
-    """The chain of a skill, for the same tenant, user and contexts; or why there can be none."""
-    if levels_of(work.id) >= MOST_LEVELS:
-        return failed(
-            Code.TOO_DEEP, f"{spec.name}: skills call skills more than {MOST_LEVELS} deep"
-        )
-    if references(arguments):
-        words = "its arguments hold a $from, which would be read as one of the skill's"
-        return failed(Code.NOT_RESOLVED, f"{spec.name}: {words}")
-    steps = fill(plan, arguments)
-    if len(json.encode(steps)) > MAX_BODY:
-        words = f"its steps with these arguments have more than {MAX_BODY} bytes"
-        return failed(Code.NOT_RESOLVED, f"{spec.name}: {words}")
+) -> StartChild:
+    """The chain of a skill, for the same tenant, user and contexts. `skill_fault` says before
+    whether there can be one.
+    """
     task = Task(
         goal=f"{spec.name}: {spec.description}"[:MAX_GOAL],
-        plan=steps,
+        plan=fill(plan, arguments),
         handed=Handed(above=work.task.path, ledger=work.ledger),
         **_of_task(work, _SKILLS),
     )

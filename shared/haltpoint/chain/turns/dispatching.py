@@ -14,6 +14,7 @@ from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.calls import AskFirst, CheckedCall, Refuse
 from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.knowledge import Known
+from haltpoint.chain.checks.templates import skill_fault
 from haltpoint.chain.checks.values import rewritten, sources
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import (
@@ -71,7 +72,7 @@ def literal_call(work: Work, index: int) -> CheckedCall | Failure | None:
     verdict = judge(checked)
     if isinstance(verdict, Refuse):
         return failed(Code.TOOL_FAILED, verdict.correction.message)
-    return checked
+    return skill_fault(work, spec, arguments) or checked
 
 
 def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
@@ -122,14 +123,11 @@ def send(work: Work, call: CheckedCall, reasons: tuple[Reason, ...] = ()) -> Nex
     if spec.name == ASK_HUMAN:
         return _ask_person(work, action, arguments)
     if spec.kind is ToolKind.AGENT:
-        return _started(index, hand_on(work, action, arguments))
+        child = hand_on(work, action, arguments)
+        return child if isinstance(child, StartChild) else StepEnd(index, child)
     if spec.plan is not None and not spec.hooks and not reasons:
-        return _started(index, child_for(work, action, spec, spec.plan, arguments))
+        return child_for(work, action, spec, spec.plan, arguments)
     return _order(work, action, spec, reasons=reasons, sources=sources(call))
-
-
-def _started(index: int, child: StartChild | Failure) -> Next:
-    return child if isinstance(child, StartChild) else StepEnd(index, child)
 
 
 def _has_actions(work: Work) -> bool:

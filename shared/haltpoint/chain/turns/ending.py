@@ -263,8 +263,13 @@ def fail(work: Work, failure: Failure) -> None:
 
 
 def has_to_wait(work: Work, failure: Failure) -> bool:
-    """Whether something is under way for which the chain waits before it ends."""
-    return _is_acting(work) if _collects(work, failure) else _children_act(work)
+    """Whether something is under way for which the chain waits before it ends: what a worker or a
+    child carries out now; or, when it stops at once, a chain below that has time to say how it
+    ends.
+    """
+    if _collects(work, failure):
+        return any(not work.rests(action.id) for action in _sent(work))
+    return work.now < work.deadline and any(action.child for action in _sent(work))
 
 
 def _collects(work: Work, failure: Failure) -> bool:
@@ -276,19 +281,6 @@ def _collects(work: Work, failure: Failure) -> bool:
 
 def _failed_step(work: Work, failure: Failure) -> int | None:
     return work.graph.index.get(failure.error.step_id or "")
-
-
-def _is_acting(work: Work) -> bool:
-    """Whether a worker or a child carries an action out now."""
-    return any(
-        work.resting.get(action.id) is None or not work.resting[action.id].until
-        for action in _sent(work)
-    )
-
-
-def _children_act(work: Work) -> bool:
-    """Whether a chain below carries an action out, and has time to say how it ends."""
-    return work.now < work.deadline and any(action.child for action in _sent(work))
 
 
 def _sent(work: Work) -> list[Action]:
@@ -327,9 +319,9 @@ def _stop(work: Work, failure: Failure) -> None:
     """
     withdraw(work, failure.error.message)
     for action in _sent(work):
-        rest = work.resting.get(action.id)
-        if rest is not None and rest.until:
-            ledger.settle(work, structs.replace(action, outcome=rest.outcome))
+        if work.rests(action.id):
+            outcome = work.resting[action.id].outcome
+            ledger.settle(work, structs.replace(action, outcome=outcome))
     why = "the chain failed" if failure.stopped is None else "the chain was cancelled"
     for index in work.active:
         if not work.run[index].status.done:
