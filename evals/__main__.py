@@ -77,7 +77,7 @@ def _of_kind(kind: str, chains: Sequence[History]) -> list[History]:
 
 
 def _row(name: str, cells: Sequence[object]) -> None:
-    columns = "".join(f"{cell!s:>9}" for cell in cells)
+    columns = "".join(f"{cell!s:>10}" for cell in cells)
     print(f"{name:52}{columns}")
 
 
