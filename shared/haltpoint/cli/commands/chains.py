@@ -111,7 +111,7 @@ def _undo(shell: Shell, chain: str) -> int:
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
         return code
-    ended = talk(shell, lambda client: watch_to_end(shell, client, undoing, live=True, stay=True))
+    ended = talk(shell, lambda client: watch_to_end(shell, client, undoing, live=True))
     answer = talk(shell, lambda client: client.chain(undoing)).answer
     failed = answer is not None and answer.not_done
     return Exit.FAILED if failed else ended or code
@@ -130,7 +130,7 @@ def _undo_lines(found: "UndoView") -> "Iterator[str]":
     for call in found.left:
         yield f"left: {visible(call.says)} ({call.action_id}): {whys[call.why]}"
     if found.chain_id is None:
-        yield "there is nothing to undo"
+        yield "nothing of it can be undone"
 
 
 def _actions(shell: Shell, found: "Sequence[ActionRecord]") -> None:

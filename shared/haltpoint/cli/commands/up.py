@@ -52,8 +52,7 @@ def add_to(app: typer.Typer) -> None:
             bool,
             typer.Option(
                 "--reload",
-                help="Start the tool workers again, and apply the agents file again, "
-                "when their files change.",
+                help="Start the tool workers again when their files change.",
             ),
         ] = False,
         owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,

@@ -78,7 +78,7 @@ def title(step: StepView) -> Line:
     if step.tool_validation_mode is not Mode.STRICT:
         needs.append(step.tool_validation_mode.value)
     if step.status == "skipped" and isinstance(step.result, str):
-        needs.append(f"not needed: {visible(step.result)}")
+        needs.append(f"left out: {visible(step.result)}")
     text = visible(step.label or step.description or step.id)
     return Line(0, mark, text, " · ".join(needs), passing=mark is Mark.PENDING, at=step.started_at)
 

@@ -29,7 +29,7 @@ CASES: Final = (
         "Three people match: a person chooses, then the message is sent.",
     ),
     Case("Tell Jane hello", "One clear match: no question is needed.", "user_jan001"),
-    Case("Tell Zorgblort hello", "No such person: the chain fails and says so."),
+    Case("Tell Zorgblort hello", "No such person: nothing is sent, and the answer says why."),
     Case("Tell J hello", "Many weak matches: a person chooses.", option=3),
 )
 """Five cases; the first is two of them, the question and what follows the choice."""
