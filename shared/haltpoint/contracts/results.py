@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 from haltpoint.contracts.answers import Deed, NotDone
 from haltpoint.contracts.base import Contract, Seconds
 from haltpoint.contracts.people.approvals import Approval
-from haltpoint.contracts.reasons import Heard, Reason, Source
+from haltpoint.contracts.reasons import Grant, Heard, Reason, Source
 from haltpoint.contracts.work.bounds import LeftOut
 from haltpoint.contracts.work.ledger import Ledger
 
@@ -237,6 +237,8 @@ class Below(Contract):
     """Promises that an agent left out (C11)."""
     heard: Heard = Heard.NOTHING
     """What persons have said to an agent (C6, C11)."""
+    granted: tuple[Grant, ...] = ()
+    """Their yeses that reach further than a call (C6)."""
     spent: Spent = Spent()
     """What an agent has used (I1)."""
 

@@ -18,9 +18,9 @@ from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import CancelChild, Decision, Dispatch, Report, StartChild
 from haltpoint.chain.model.state import ChainError
 from haltpoint.contracts.events import ToolCompleted
-from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.reasons import SourceKind
+from haltpoint.contracts.reasons import Reach, ReasonKind, SourceKind
 from haltpoint.contracts.results import (
     Confirmation,
     DeedWords,
@@ -346,8 +346,25 @@ def test_c14_what_a_person_denied_one_agent_another_may_not_do() -> None:
     assert "A person denied exactly this call" in fault.message
 
 
+def test_c6_a_yes_for_a_tool_holds_in_all_chains_of_the_root() -> None:
+    whole = tree()
+    first = whole.hand_on(whole.root, "post", "Write to eve")
+    first.propose(call("mail", to="eve@evil.example"))
+    assert ReasonKind.TARGET in [reason.kind for reason in first.dispatches[-1].reasons]
+    first.result(confirm(first))
+    yes = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=Reach.TOOL)
+    first.give(yes, f"{first.chain.id}.r1")
+    first.result(done("mail", 1, first.chain.id))
+    first.propose(content="It is sent.")
+    whole.report(first)
+    second = whole.hand_on(whole.root, "post", "Write to bob")
+    second.propose(call("mail", to="bob@evil.example"))
+    assert second.dispatches[-1].reasons == ()
+
+
 def confirm(story: Story) -> Outcome:
-    asked = Confirmation(action="mail", target=Target(), message="Send it?")
+    reasons = story.dispatches[-1].reasons
+    asked = Confirmation(action="mail", target=Target(), message="Send it?", reasons=reasons)
     told = Metadata(tool="mail", action_id=story.action.id)
     return Outcome(
         success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked, metadata=told

@@ -3,7 +3,7 @@ known by signature.
 
 A child begins with the ledger of its caller and hands back what it has added. The submitter of a
 literal plan has written each call of it, so a root chain with such a plan keeps what a person
-denied and nothing else.
+denied and what its children add.
 """
 
 from datetime import UTC, datetime

@@ -99,8 +99,9 @@ def begin_assigned(work: Work) -> Next | None:
         )
     if task.plan is not None:
         return _begin_literal(work, task.plan)
-    if task.asked is not None and task.handed.assigned is not None:
-        work.hear(task.handed.assigned.heard)
+    above = task.handed.assigned
+    if task.asked is not None and above is not None:
+        work.hear(above.heard, above.granted)
         take_bounds(work, None)
     if task.style is Style.PLAN:
         return think_plan(work)

@@ -15,7 +15,7 @@ from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.phrases import Phrases
-from haltpoint.contracts.reasons import Heard
+from haltpoint.contracts.reasons import Grant, Heard
 from haltpoint.contracts.results import Metadata, NextAction, Outcome, Spent
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.plans import Step
@@ -242,9 +242,11 @@ class Work(Chain, kw_only=True, gc=False):
         refused = {**self.refused(index), place: fault}
         self.proposals = {**self.proposals, index: OpenProposal(self.proposal(index), refused)}
 
-    def hear(self, heard: Heard) -> None:
-        """Keep the weightiest of what persons have said."""
-        self.people = structs.replace(self.people, heard=max(self.people.heard, heard))
+    def hear(self, heard: Heard, granted: tuple[Grant, ...] = ()) -> None:
+        """Keep the weightiest of what persons have said, and their yeses."""
+        heard = max(self.people.heard, heard)
+        granted = tuple(dict.fromkeys((*self.people.granted, *granted)))
+        self.people = structs.replace(self.people, heard=heard, granted=granted)
 
     def spend(self, usage: Usage) -> None:
         """Count what a thought has cost."""

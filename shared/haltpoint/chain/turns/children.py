@@ -110,7 +110,7 @@ def take_back(work: Work, data: ToolCompleted.Data) -> None:
     ledger.take_back(work, told.ledger)
     knowledge.hear(work, data.known)
     work.left_out += told.left_out
-    work.hear(told.heard)
+    work.hear(told.heard, told.granted)
     spent = added(work.below.spent, told.spent)
     if told.agent:
         spent = replace(spent, chains=spent.chains + 1)
@@ -129,6 +129,7 @@ def _handed(work: Work, action: Action) -> Handed:
         goal=_users_own(work, action),
         bounds=_bounds(work),
         heard=work.people.heard,
+        granted=work.people.granted,
     )
     return Handed(
         earlier=work.task.handed.earlier,

@@ -404,6 +404,7 @@ def _below(work: Work, agent: str) -> Below:
         ledger=ledger.additions(work),
         left_out=work.left_out,
         heard=work.people.heard,
+        granted=work.people.granted,
         spent=work.spent_in_all(),
         deeds=work.end.deeds,
         not_done=for_above(work.end.not_done, work.world.spec),

@@ -128,8 +128,8 @@ class Step(Strict):
 
 
 class Plan(Strict):
-    """The steps in the order in which they are listed. Checked by `chain.contract` before anything
-    runs (C1).
+    """The steps in the order in which they are listed. Checked by `chain/checks/plans.py` before
+    anything runs (C1).
     """
 
     steps: tuple[Step, ...]

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from haltpoint.contracts.base import Contract, Count, Strict
-from haltpoint.contracts.reasons import Heard
+from haltpoint.contracts.reasons import Grant, Heard
 from haltpoint.contracts.work.bounds import Bounds, ChainBounds, Names
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
@@ -100,6 +100,8 @@ class Assignment(Contract):
     """The bounds that were read from it (C12)."""
     heard: Heard = Heard.NOTHING
     """What persons have said above (C6)."""
+    granted: tuple[Grant, ...] = ()
+    """Their yeses that reach further than a call (C6)."""
     limits: Limits = Limits()
     """What the task itself says, before its agent tightens it."""
 

@@ -33,7 +33,7 @@ class Usage(Contract):
 
 
 class Proposal(Contract):
-    """What the model wants in one turn. Hostile until `chain.contract` has checked it (C6)."""
+    """What the model wants in one turn. Hostile until the judges have checked it (C6)."""
 
     content: str = ""
     calls: tuple[ProposedCall, ...] = ()
