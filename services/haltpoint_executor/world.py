@@ -55,7 +55,7 @@ class CurrentWorld:
         """The world as the agent of a task sees it: with the agents that it may hand this on to."""
         if task.handed.assigned is None:
             return self.value
-        key = (task.agent, task.tools)
+        key = (task.agent, task.tools, task.plan is None)
         seen = self._seen.get(key)
         if seen is not None:
             return seen

@@ -80,6 +80,9 @@ async def test_i1_a_chain_sees_the_agents_that_its_own_may_hand_on_to() -> None:
     assert world.of(tasks[1]).tools is world.value.tools
     assert world.of(tasks[0]) is world.of(tasks[0])
     assert world.of(Task(goal="x")) is world.value
+    literal = world.of(structs.replace(tasks[0], plan=Plan(steps=())))
+    assert "route" not in literal.tools, "a literal plan names agents as tools"
+    assert "route" in world.of(tasks[0]).tools
     assert world.value.agents == file
     for number in range(300):
         assert "route" in world.of(structs.replace(tasks[0], tools=(f"t{number}",))).tools
