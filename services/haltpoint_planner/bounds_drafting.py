@@ -7,9 +7,9 @@ from typing import Any, Final
 from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint_planner.drafting import take_apart
+from haltpoint_planner.exchange import Reply
 from haltpoint_planner.parsing.dialects import bare_name, fields, listed
 from haltpoint_planner.parsing.json_text import without_surrogates
-from haltpoint_planner.parsing.replies import Reply
 
 _LISTS: Final = {
     "requiredtools": "required_tools",

@@ -23,10 +23,10 @@ from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
+from haltpoint_planner.exchange import Prompt, Reply
 from haltpoint_planner.model import PassingError, patiently, seconds_left
 from haltpoint_planner.parsing.parameters import OPTIONAL, Parameters
-from haltpoint_planner.parsing.replies import MAX_REPLY, Reply, read_reply
-from haltpoint_planner.prompting.prompts import Prompt
+from haltpoint_planner.parsing.replies import MAX_REPLY, read_reply
 from haltpoint_planner.streamed import DONE, is_stream, whole
 
 _OK: Final = 200

@@ -29,11 +29,11 @@ from haltpoint.contracts.work.plans import MOST_EXPECTED, ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint_planner.decisions import decision_in
+from haltpoint_planner.exchange import Reply
 from haltpoint_planner.parsing.dialects import as_call, bare_name, names_no_tool, plain
 from haltpoint_planner.parsing.json_text import Found, leaves_open, mend, parse, without_surrogates
 from haltpoint_planner.parsing.only_calls import MARKERS, called_in, only_calls, quoted_calls
 from haltpoint_planner.parsing.python_calls import literal_in
-from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.parsing.shown import (
     BESIDE_WORDS,
     MEANT,
@@ -117,7 +117,7 @@ def draft_proposal(
     `in_words`: no call is due; calls that the words show are words, as is what cannot be read and
     names no known tool.
     """
-    draft = _Draft(tools, reply.cut, repaired=reply.repaired and bool(reply.calls))
+    draft = _Draft(tools, reply.cut)
     for native in reply.calls:
         _add_call(draft, native.name, native.arguments)
     if len(reply.content) > MAX_BODY:

@@ -33,9 +33,9 @@ from haltpoint.runtime.streams.tasks import ended
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_planner import routing_function
+from haltpoint_planner.exchange import Reply
 from haltpoint_planner.model import Model
 from haltpoint_planner.models import Models
-from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, ContextReader
 from haltpoint_planner.thoughts import chosen, failed, reply_to, words_of

@@ -15,8 +15,7 @@ import stamina
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs
-from haltpoint_planner.parsing.replies import Reply
-from haltpoint_planner.prompting.prompts import Prompt
+from haltpoint_planner.exchange import Prompt, Reply
 
 ATTEMPTS: Final = 5
 LONGEST_WAIT: Final = 300.0

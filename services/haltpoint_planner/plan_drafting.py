@@ -18,9 +18,9 @@ from haltpoint.chain.turns.asking import is_question
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
 from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Step, StepType, ValidationMode
 from haltpoint_planner.drafting import draft_proposal, mended, take_apart
+from haltpoint_planner.exchange import Reply
 from haltpoint_planner.parsing.dialects import bare_name, fields, listed
 from haltpoint_planner.parsing.json_text import without_surrogates
-from haltpoint_planner.parsing.replies import Reply
 
 _RESERVED: Final = frozenset({"bounds", "plan", "answer"})  # the places of the chain's own thoughts
 _DESCRIPTION: Final = 4000  # characters

@@ -18,10 +18,8 @@ from haltpoint.contracts.work.agents import ModelEndpoint
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_planner.connections import goes_directly, without_proxies
+from haltpoint_planner.exchange import Finish, Message, NativeCall, Prompt, Reply
 from haltpoint_planner.model import PassingError, patiently, seconds_left
-from haltpoint_planner.parsing.replies import NativeCall, Reply
-from haltpoint_planner.prompting.conversation import Message
-from haltpoint_planner.prompting.prompts import Prompt
 
 if TYPE_CHECKING:
     from pydantic_ai import ModelMessage, ModelRequestPart, ModelResponse, ModelSettings
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model as ProviderModel
     from pydantic_ai.models import ModelRequestParameters
 
+_FINISHES: Final = {"length": Finish.LENGTH, "content_filter": Finish.FILTER}
 _SHOWN: Final = 300  # characters of a provider's own words in an error
 _ERRORS: Final = {
     "HP-302": ("cannot be reached", "Check the network, and base_url of [models.{section}]"),
@@ -255,10 +254,11 @@ def _reply(response: "ModelResponse", name: str) -> Reply:
 
     words = "\n".join(part.content for part in response.parts if isinstance(part, TextPart))
     calls = tuple(
-        NativeCall(part.tool_name, part.args)
+        NativeCall(part.tool_name, part.args, part.tool_call_id)
         for part in response.parts
         if isinstance(part, ToolCallPart)
     )
     used = response.usage
     usage = Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens, model=name)
-    return Reply(words, calls, usage, cut=response.finish_reason == "length")
+    finish = _FINISHES.get(response.finish_reason or "", Finish.STOP)
+    return Reply(words, calls, usage, finish)

@@ -27,9 +27,9 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
 from haltpoint_planner.bounds_drafting import draft_bounds
 from haltpoint_planner.drafting import draft_proposal, said, take_apart, without_guesses
+from haltpoint_planner.exchange import Reply
 from haltpoint_planner.parsing.json_text import without_surrogates
 from haltpoint_planner.parsing.only_calls import only_calls
-from haltpoint_planner.parsing.replies import Reply
 from haltpoint_planner.parsing.shown import without_thoughts
 from haltpoint_planner.parsing.unread import quoted
 from haltpoint_planner.plan_drafting import asked_in_place, draft_plan

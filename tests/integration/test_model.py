@@ -16,8 +16,8 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint_planner.chat_completions import ChatCompletions
+from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.model import Model
-from haltpoint_planner.prompting.prompts import Prompt
 
 Answer = tuple[int, str | Sequence[str | float]]
 """A status, and a body or its parts; a number is a pause of so many seconds."""

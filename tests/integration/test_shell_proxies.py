@@ -21,8 +21,8 @@ from haltpoint.runtime.observability import telemetry
 from haltpoint.runtime.service.http import HttpServer, health_app
 from haltpoint_planner import providers
 from haltpoint_planner.connections import Connections
+from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.models import Models
-from haltpoint_planner.prompting.prompts import Prompt
 from tests.support.listener import Listener
 
 VARIABLES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"]

@@ -5,37 +5,22 @@ OpenAI's chat completions are asked for; proxies pass on Anthropic's messages an
 candidates as they are, and so these are read too (C9).
 """
 
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from haltpoint.contracts.work.thoughts import Usage
+from haltpoint_planner.exchange import Finish, NativeCall, Reply
 from haltpoint_planner.parsing.json_text import parse
 
 MAX_REPLY: Final = 8 * 1024 * 1024  # bytes of one HTTP answer
 REPLY_DEPTH: Final = 64
 
-
-@dataclass(frozen=True, slots=True)
-class NativeCall:
-    """A call in the provider's own field. `arguments` is whatever stood there: an object, JSON
-    text, anything.
-    """
-
-    name: str
-    arguments: object
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One thing that the model said. `cut`: it ran out of tokens in the middle; `repaired`: the
-    body was not clean.
-    """
-
-    content: str = ""
-    calls: tuple[NativeCall, ...] = ()
-    usage: Usage = field(default_factory=Usage)
-    cut: bool = False
-    repaired: bool = False
+_FINISHES: Final = {
+    "length": Finish.LENGTH,
+    "max_tokens": Finish.LENGTH,
+    "MAX_TOKENS": Finish.LENGTH,
+    "content_filter": Finish.FILTER,
+}
+"""What providers call the ends of a reply that is not all that the model had to say."""
 
 
 def read_reply(body: str) -> Reply | None:
@@ -43,8 +28,7 @@ def read_reply(body: str) -> Reply | None:
     found = parse(body, limit=MAX_REPLY, depth=REPLY_DEPTH)
     if found is None or not isinstance(found.value, dict):
         return None
-    reply = _of_any_provider(found.value)
-    return replace(reply, repaired=True) if reply is not None and found.repaired else reply
+    return _of_any_provider(found.value)
 
 
 def message_in(value: object) -> Reply | None:
@@ -95,34 +79,35 @@ def _openai(answer: dict[str, Any], choice: dict[str, Any]) -> Reply | None:
         return None
     words, calls = blocks_in(message.get("content"))
     for entry in dicts(message.get("tool_calls")):
-        calls += _call(entry.get("function"), "arguments")
-    calls += _call(message.get("function_call"), "arguments")
+        calls += _call(entry.get("function"), "arguments", str(entry.get("id") or ""))
     if not words and isinstance(message.get("refusal"), str):
         words = message["refusal"]
     usage = _usage(answer.get("usage"), "prompt_tokens", "completion_tokens")
-    return Reply(words, tuple(calls), usage, choice.get("finish_reason") == "length")
+    return Reply(words, tuple(calls), usage, _finish(choice.get("finish_reason")), message)
 
 
 def _anthropic(answer: dict[str, Any]) -> Reply:
     words, calls = blocks_in(answer["content"])
     usage = _usage(answer.get("usage"), "input_tokens", "output_tokens")
-    return Reply(words, tuple(calls), usage, answer.get("stop_reason") == "max_tokens")
+    return Reply(words, tuple(calls), usage, _finish(answer.get("stop_reason")))
 
 
 def _gemini(answer: dict[str, Any], candidate: dict[str, Any]) -> Reply:
     content = candidate.get("content")
     words, calls = blocks_in(content.get("parts") if isinstance(content, dict) else None)
     usage = _usage(answer.get("usageMetadata"), "promptTokenCount", "candidatesTokenCount")
-    return Reply(words, tuple(calls), usage, candidate.get("finishReason") == "MAX_TOKENS")
+    return Reply(words, tuple(calls), usage, _finish(candidate.get("finishReason")))
 
 
-def _call(called: object, arguments: str) -> list[NativeCall]:
-    """The call that an object is, with its arguments in this field."""
-    return (
-        [NativeCall(str(called.get("name") or ""), called.get(arguments))]
-        if isinstance(called, dict)
-        else []
-    )
+def _finish(reason: object) -> Finish:
+    return _FINISHES.get(str(reason), Finish.STOP)
+
+
+def _call(called: object, arguments: str, name: str = "") -> list[NativeCall]:
+    """The call that an object is, with its arguments in this field, under its id."""
+    if not isinstance(called, dict):
+        return []
+    return [NativeCall(str(called.get("name") or ""), called.get(arguments), name)]
 
 
 def _usage(usage: object, asked: str, said: str) -> Usage:

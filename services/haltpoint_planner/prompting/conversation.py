@@ -9,10 +9,11 @@ some templates demand.
 import json
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.thoughts import ThoughtKind
+from haltpoint_planner.exchange import Message
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.results import MARK, beginning, pretty, shown
 
@@ -21,8 +22,6 @@ BOUNDS_FORM: Final = (
     '"forbidden": [], "conditions": []}'
 )
 _QUOTED: Final = 600  # characters of a rejected reply that are shown to the model again
-
-Message = dict[str, Any]
 
 
 def messages(system: str, context: Context, task: str, last: str = "") -> tuple[Message, ...]:

@@ -4,7 +4,7 @@ Who you are, the goal and the step, the conversation so far, and what is due now
 """
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, assert_never
 
 from haltpoint.chain.checks.knowledge import GOAL, tools_of
@@ -16,9 +16,10 @@ from haltpoint.contracts.work.plans import ValidationMode
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import ThoughtKind
+from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.prompting import wording
 from haltpoint_planner.prompting.context import Context
-from haltpoint_planner.prompting.conversation import Message, messages
+from haltpoint_planner.prompting.conversation import messages
 from haltpoint_planner.prompting.tool_forms import (
     bounds_schema,
     call_schema,
@@ -43,18 +44,6 @@ _ANSWER_OR_DECIDE: Final = (
     f"without JSON. Otherwise call {ROUTE} for the rest."
 )
 _SPEAK: Final = "Now tell the user in plain words what was done."
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """One question to a model. `force`: it must call one of the tools (C10); `schema`: it answers
-    JSON of this form.
-    """
-
-    messages: tuple[Message, ...]
-    tools: tuple[dict[str, Any], ...] = ()
-    force: bool = False
-    schema: dict[str, Any] | None = None
 
 
 def build(context: Context) -> Prompt:

@@ -17,7 +17,8 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint_planner.drafting import draft_proposal
-from haltpoint_planner.parsing.replies import Reply, read_reply
+from haltpoint_planner.exchange import Reply
+from haltpoint_planner.parsing.replies import read_reply
 from haltpoint_planner.parsing.shown import MEANT
 from haltpoint_planner.plan_drafting import draft_plan
 

@@ -10,7 +10,7 @@ from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
-from haltpoint_planner.parsing.replies import NativeCall, Reply
+from haltpoint_planner.exchange import Finish, NativeCall, Reply
 from haltpoint_planner.thoughts import reply_to
 
 TOOLS = {"find": ToolSpec(name="find"), "send": ToolSpec(name="send")}
@@ -32,22 +32,22 @@ LIMIT = "reached its limit of tokens"
     ],
 )
 def test_c9_a_call_that_is_cut_off_is_unreadable(words: str) -> None:
-    proposal = draft_proposal(Reply(words, cut=True), TOOLS)
+    proposal = draft_proposal(Reply(words, finish=Finish.LENGTH), TOOLS)
     assert proposal.calls == ()
     assert any(LIMIT in fault for fault in proposal.faults)
 
 
 def test_f1_prose_in_tags_that_is_cut_off_is_words() -> None:
     words = "<p>Use find to look a person up, then"
-    proposal = draft_proposal(Reply(words, cut=True), TOOLS)
+    proposal = draft_proposal(Reply(words, finish=Finish.LENGTH), TOOLS)
     assert (proposal.calls, proposal.faults) == ((), ())
     assert proposal.content.startswith(words)
 
 
 def test_c9_whole_calls_of_a_cut_reply_are_made() -> None:
     for reply in (
-        Reply(calls=(WHOLE,), cut=True),
-        Reply('{"tool":"find","arguments":{"name":"Anna"}}', cut=True),
+        Reply(calls=(WHOLE,), finish=Finish.LENGTH),
+        Reply('{"tool":"find","arguments":{"name":"Anna"}}', finish=Finish.LENGTH),
     ):
         proposal = draft_proposal(reply, TOOLS)
         assert ([call.arguments for call in proposal.calls], proposal.faults) == (
@@ -57,7 +57,7 @@ def test_c9_whole_calls_of_a_cut_reply_are_made() -> None:
 
 
 def test_c9_a_reply_without_a_word_says_that_it_had_no_tokens_left() -> None:
-    assert draft_proposal(Reply("<think>so", cut=True)).faults == (
+    assert draft_proposal(Reply("<think>so", finish=Finish.LENGTH)).faults == (
         f"the reply is empty: it {LIMIT}",
     )
 
@@ -65,9 +65,11 @@ def test_c9_a_reply_without_a_word_says_that_it_had_no_tokens_left() -> None:
 @pytest.mark.parametrize("kind", [ThoughtKind.REASON, ThoughtKind.ANSWER])
 def test_f1_words_that_are_cut_off_say_so_in_the_words_of_the_deployment(kind: ThoughtKind) -> None:
     for cut in (False, True):
-        words = words_of(kind, Reply("Dear Sir, I ask you to pay", cut=cut))
+        words = words_of(
+            kind, Reply("Dear Sir, I ask you to pay", finish=Finish.LENGTH if cut else Finish.STOP)
+        )
         assert words == "Dear Sir, I ask you to pay" + (" [abgeschnitten]" if cut else "")
-    assert words_of(kind, Reply("", cut=True)) == ""
+    assert words_of(kind, Reply("", finish=Finish.LENGTH)) == ""
 
 
 def words_of(kind: ThoughtKind, reply: Reply) -> str:

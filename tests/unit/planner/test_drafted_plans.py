@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from haltpoint.contracts.work.plans import OnFailure, Plan, StepType
-from haltpoint_planner.parsing.replies import Reply
+from haltpoint_planner.exchange import Finish, Reply
 from haltpoint_planner.plan_drafting import asked_in_place, draft_plan
 
 
@@ -128,7 +128,7 @@ def test_a_step_may_choose_from_tools_and_may_fail(more: dict[str, object]) -> N
 def test_a_plan_that_ends_too_early_is_refused_and_not_completed_by_guessing() -> None:
     whole = json.dumps({"steps": STEPS})
     assert "ends too early" in refused(whole[:-40])
-    assert "ends too early" in refused(whole[:-1], cut=True)
+    assert "ends too early" in refused(whole[:-1], finish=Finish.LENGTH)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from haltpoint_planner.drafting import draft_proposal, said
-from haltpoint_planner.parsing.replies import Reply
+from haltpoint_planner.exchange import Reply
 
 EMPTY = [
     "",

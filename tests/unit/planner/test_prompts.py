@@ -18,6 +18,7 @@ from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.testing.conversation import Conversation
+from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.prompting import prompts, tool_forms
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.prompting.results import ALL_TOGETHER, shown
@@ -84,7 +85,7 @@ def receipt(
     )
 
 
-def text(prompt: prompts.Prompt) -> str:
+def text(prompt: Prompt) -> str:
     return "\n".join(str(message["content"]) for message in prompt.messages)
 
 

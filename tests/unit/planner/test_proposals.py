@@ -14,7 +14,8 @@ from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, said
-from haltpoint_planner.parsing.replies import NativeCall, Reply, read_reply
+from haltpoint_planner.exchange import Finish, NativeCall, Reply
+from haltpoint_planner.parsing.replies import read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from tests.support.builders import spec, specs
 
@@ -250,7 +251,7 @@ WORDS = (
 @given(WORDS, st.lists(st.builds(NativeCall, st.text(), JSON), max_size=3), st.booleans())
 @example('{"steps": [{"id": {}, "dependencies": {"a": 1}, "requiredTools": 3}]}', [], False)
 def test_whatever_is_said_a_value_comes_out(words: str, calls: list[NativeCall], cut: bool) -> None:
-    reply = Reply(words, tuple(calls), cut=cut)
+    reply = Reply(words, tuple(calls), finish=Finish.LENGTH if cut else Finish.STOP)
     proposal = draft_proposal(reply, KNOWN)
     assert all(isinstance(call, ProposedCall) for call in proposal.calls)
     assert msgspec.json.decode(encode(proposal), type=Proposal) == proposal

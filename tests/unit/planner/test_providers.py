@@ -39,8 +39,7 @@ from haltpoint.contracts.work.agents import ModelEndpoint
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_planner import providers
-from haltpoint_planner.parsing.replies import NativeCall, Reply
-from haltpoint_planner.prompting.prompts import Prompt
+from haltpoint_planner.exchange import Finish, NativeCall, Prompt, Reply
 from haltpoint_planner.providers import ProviderPort, provided
 
 NOTE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -84,17 +83,17 @@ async def test_a_conversation_with_tools_goes_in_and_words_and_calls_come_out() 
         parts: list[ModelResponsePart] = [
             ThinkingPart("hm"),
             TextPart("Noting."),
-            ToolCallPart("note", {"text": "b"}),
-            ToolCallPart("note", "{"),
+            ToolCallPart("note", {"text": "b"}, "c1"),
+            ToolCallPart("note", "{", "c2"),
         ]
         return ModelResponse(
             parts, usage=RequestUsage(input_tokens=9, output_tokens=4), finish_reason="length"
         )
 
     reply = await port(answer).ask("big", Prompt(TALK, (TOOL,), force=True), thought())
-    calls = (NativeCall("note", {"text": "b"}), NativeCall("note", "{"))
+    calls = (NativeCall("note", {"text": "b"}, "c1"), NativeCall("note", "{", "c2"))
     assert reply == Reply(
-        "Noting.", calls, Usage(input_tokens=9, output_tokens=4, model="big"), cut=True
+        "Noting.", calls, Usage(input_tokens=9, output_tokens=4, model="big"), finish=Finish.LENGTH
     )
     ((messages, info),) = seen
     first, said, last = messages

@@ -19,7 +19,7 @@ from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Supervisor
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
-from haltpoint_planner.parsing.replies import NativeCall, Reply
+from haltpoint_planner.exchange import NativeCall, Prompt, Reply
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.thoughts import reply_to
@@ -94,7 +94,7 @@ def test_i2_a_decision_in_the_place_of_an_answer_is_a_call(
 
 def prompt_of(
     *receipts: Receipt, forced: bool = False, tools: tuple[str, ...] = ("find_order",)
-) -> prompts.Prompt:
+) -> Prompt:
     has_ended = any(known.tool == ROUTE for known in receipts)
     kind, due = (ThoughtKind.REASON, ()) if has_ended else (ThoughtKind.ACT, ((ROUTE,),))
     request = ThoughtRequest(
@@ -109,7 +109,7 @@ def prompt_of(
     )
 
 
-def offered_by(prompt: prompts.Prompt) -> list[str]:
+def offered_by(prompt: Prompt) -> list[str]:
     return [tool["function"]["name"] for tool in prompt.tools]
 
 

@@ -17,7 +17,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
-from haltpoint_planner.parsing.replies import NativeCall, Reply
+from haltpoint_planner.exchange import NativeCall, Reply
 from haltpoint_planner.parsing.shown import BESIDE_WORDS, MEANT
 from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import spec, specs
