@@ -5,13 +5,13 @@ call whose preview fails does not run: its failure is the call's, and nothing ha
 import json
 from typing import Any, Final
 
-from haltpoint.contracts.base import MAX_ITEMS, MAX_RESULT, value
+from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import digest_of_preview
 from haltpoint.contracts.results import ErrorType, ToolResult
-from haltpoint.tools import Ctx, Tool
+from haltpoint.tools import Ctx, MalformedResultError, Tool
 from haltpoint.tools.callback import CONTEXT
 from haltpoint_tool_worker.results.failures import Effects, Failure, judge, malformed, reported
-from haltpoint_tool_worker.results.json_safe import name_of, tame
+from haltpoint_tool_worker.results.json_safe import json_of, name_of
 from haltpoint_tool_worker.results.outcomes import Reading, checked, read_failure, refused
 from haltpoint_tool_worker.results.raised import read_exception
 from haltpoint_tool_worker.results.redaction import clean
@@ -22,7 +22,6 @@ SECONDS: Final = 10.0
 """A person waits for it: it has less time than its tool may have."""
 _SHOWN: Final = 4000
 """Characters of a preview that a person sees."""
-_DEPTH: Final = 20
 
 
 @value
@@ -67,8 +66,10 @@ def _read(tool: Tool, result: object) -> Shown | Reading:
             if fault is not None:
                 return _failed(tool, reported(fault))
             result = result.data
-        text = str.__str__(result) if isinstance(result, str) else _as_text(result)
+        text = str.__str__(result) if isinstance(result, str) else _indented(result)
         return Shown(clean(text, _SHOWN), digest_of_preview(text))
+    except MalformedResultError as error:
+        return _failed(tool, malformed(f"the preview of {tool.name} returned {error}"))
     except BaseException as error:  # noqa: BLE001 - the value's own code failed
         words = f"the preview of {tool.name} cannot be read: {name_of(type(error))}"
         return _failed(tool, malformed(words))
@@ -78,6 +79,5 @@ def _failed(tool: Tool, failure: Failure) -> Reading:
     return read_failure(judge(failure, Effects.NOT_STARTED, tool.name))
 
 
-def _as_text(result: object) -> str:
-    tamed = tame(result, depth=_DEPTH, text=MAX_RESULT, items=MAX_ITEMS)
-    return json.dumps(tamed.value, ensure_ascii=False, indent=2)
+def _indented(result: object) -> str:
+    return json.dumps(json.loads(json_of(result)), ensure_ascii=False, indent=2)

@@ -12,10 +12,8 @@ by the table in `failures`.
 import errno
 import re
 from collections.abc import Iterator
-from http import HTTPStatus
 from typing import Final
 
-import httpx
 import msgspec
 from pydantic import ValidationError
 
@@ -37,18 +35,19 @@ _TIMED_OUT: Final = re.compile(r"Time(?:d?O|o)ut(?:Error|Exception|Expired)?\Z")
 _NO_CONNECTION: Final = re.compile(
     r"Connection(?:Error|Failure|Closed|ClosedError)\Z|Disconnected(?:Error)?\Z"
     r"|\A(?:gaierror|SSLEOFError|SSLZeroReturnError|EOFError|MaxRetryError|IncompleteRead(?:Error)?"
-    r"|ChunkedEncodingError|ClientPayloadError)\Z"
+    r"|ChunkedEncodingError|ClientPayloadError|TransportError)\Z"
 )
 _UNREACHABLE: Final = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN)
 _MOST_CAUSES: Final = 8
 _STATUSES: Final = {
-    401: (ErrorType.PERMISSION, "was not allowed"),
-    403: (ErrorType.PERMISSION, "was not allowed"),
-    404: (ErrorType.NOT_FOUND, "was not found"),
-    408: (ErrorType.TIMEOUT, "timed out"),
-    429: (ErrorType.RATE_LIMIT, "exceeded a rate limit"),
+    401: (ErrorType.PERMISSION, "was not allowed", Cause.NO_EFFECT),
+    403: (ErrorType.PERMISSION, "was not allowed", Cause.NO_EFFECT),
+    404: (ErrorType.NOT_FOUND, "was not found", Cause.NO_EFFECT),
+    408: (ErrorType.TIMEOUT, "timed out", Cause.BROKEN),
+    429: (ErrorType.RATE_LIMIT, "exceeded a rate limit", Cause.NO_EFFECT),
 }
-_REFUSED: Final = (ErrorType.VALIDATION, "was refused")
+_REFUSED: Final = (ErrorType.VALIDATION, "was refused", Cause.NO_EFFECT)
+_FAILED: Final = (ErrorType.SERVER, "failed on the server", Cause.BROKEN)
 _ORDER: Final = list(Cause)
 
 
@@ -145,9 +144,8 @@ def _is_named(error: BaseException, pattern: re.Pattern[str]) -> bool:
 
 
 def _is_broken_connection(error: BaseException) -> bool:
-    if isinstance(error, OSError) and error.errno in _UNREACHABLE:
-        return True
-    return isinstance(error, httpx.TransportError) or _is_named(error, _NO_CONNECTION)
+    is_unreachable = isinstance(error, OSError) and error.errno in _UNREACHABLE
+    return is_unreachable or _is_named(error, _NO_CONNECTION)
 
 
 def _invalid(what: str, error: ValidationError) -> ErrorInfo:
@@ -159,56 +157,45 @@ def _invalid(what: str, error: ValidationError) -> ErrorInfo:
 
 def _status(error: BaseException) -> int | None:
     for holder in (getattr(error, "response", None), error):
-        for name in ("status_code", "status", "code"):
+        for name in ("status_code", "status"):
             status = getattr(holder, name, None)
-            wanted = (
-                int if name != "code" else HTTPStatus
-            )  # a bare `code` may be anything, an exit status too
-            if isinstance(status, wanted) and 400 <= status <= 599:
+            if isinstance(status, int) and 400 <= status <= 599:
                 return status
     return None
 
 
 def _by_status(status: int, error: BaseException) -> Failure:
-    kind, words = _STATUSES.get(status, _REFUSED)
-    if status >= 500:
-        kind, words = ErrorType.SERVER, "failed on the server"
+    known = _STATUSES.get(status, _REFUSED)
+    kind, words, cause = _FAILED if status >= 500 else known
     words = f"the request {words} (HTTP {status})"
+    response = getattr(error, "response", None)
+    response = error if response is None else response  # one of requests is false by its status
     if kind is ErrorType.VALIDATION:
-        answer = _response_text(error)
+        answer = _response_text(response)
         words = f"{words}: {answer}" if answer else words
-        return Failure(fault_of(kind, words, suggestion=OTHERWISE), Cause.NO_EFFECT)
-    if kind is ErrorType.RATE_LIMIT:
-        after = _retry_after(error)
-        return Failure(fault_of(kind, words, retry_after=after), Cause.NO_EFFECT)
-    is_broken = kind in (ErrorType.SERVER, ErrorType.TIMEOUT)
-    return Failure(fault_of(kind, words), Cause.BROKEN if is_broken else Cause.NO_EFFECT)
+        return Failure(fault_of(kind, words, suggestion=OTHERWISE), cause)
+    after = _retry_after(response) if kind is ErrorType.RATE_LIMIT else None
+    return Failure(fault_of(kind, words, retry_after=after), cause)
 
 
-def _response_text(error: BaseException) -> str:
+def _response_text(response: object) -> str:
     """The beginning of what the server answered, where the client has read it: a response of
     requests whose `_content` is False would be read over the network now, one of httpx raises.
     """
+    if getattr(response, "_content", None) is False:
+        return ""
     try:
-        response = getattr(error, "response", None)
-        text = (
-            getattr(response, "text", "")
-            if getattr(response, "_content", None) is not False
-            else ""
-        )
+        text = getattr(response, "text", "")
         return spelt_out(in_one_line(text, _RESPONSE))[:_RESPONSE]
     except BaseException:  # noqa: BLE001 - the response's own code failed
         return ""
 
 
-def _retry_after(error: BaseException) -> float | None:
+def _retry_after(response: object) -> float | None:
     """Seconds from now, where the header says them so."""
-    for holder in (getattr(error, "response", None), error):
-        headers = getattr(holder, "headers", None) or {}
-        text = headers.get("Retry-After") or headers.get("retry-after")
-        if text is not None and str(text).isdecimal():
-            return float(text)
-    return None
+    headers = getattr(response, "headers", None) or {}
+    text = str(headers.get("Retry-After"))
+    return float(text) if text.isdecimal() else None
 
 
 def _named(error: BaseException) -> str:

@@ -10,22 +10,22 @@ from haltpoint.chain.model.canonical import words_of
 from haltpoint.contracts.results import ErrorType, NextAction
 from haltpoint_tool_worker.results.failures import MESSAGE
 
-KNOWN: Final = frozenset(
+_KNOWN: Final = frozenset(
     ("success", "ok", "isError", "is_error", "requires_confirmation", "requiresConfirmation")
 )
 """The keys by which a result speaks of itself: one without any of them is data."""
+_DETAILS: Final = {"recoverable": bool, "suggestion": str, "no_effect": bool}
+"""What else is read of an error."""
 _NO_REASON: Final = "the tool reported a failure without a reason"
 
 Fields = dict[str, Any]
 
 
-def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> Fields | None:
-    """The fields of an outcome that `raw` stands for; None when it is data.
-
-    `declared` are the fields of the tool's own result type: those are data, whatever they are
-    called.
-    """
-    fields = _in_snake_case(raw, declared)
+def in_older_style(raw: Mapping[Any, Any]) -> Fields | None:
+    """The fields of an outcome that `raw` stands for; None when it is data."""
+    if _KNOWN.isdisjoint(raw):
+        return None
+    fields = _in_snake_case(raw)
     if fields.get("requires_confirmation") is True:
         confirmation = _confirmation(fields)
         if confirmation is not None:
@@ -38,11 +38,11 @@ def in_older_style(raw: Mapping[Any, Any], declared: frozenset[str]) -> Fields |
     return None
 
 
-def _in_snake_case(raw: Mapping[Any, Any], declared: frozenset[str]) -> Fields:
+def _in_snake_case(raw: Mapping[Any, Any]) -> Fields:
     """What is said in snake_case or camelCase, without what is None."""
     fields = {}
     for key, value in raw.items():
-        if isinstance(key, str) and key not in declared and value is not None:
+        if isinstance(key, str) and value is not None:
             fields[words_of(key)] = value[:MESSAGE] if isinstance(value, str) else value
     return fields
 
@@ -51,50 +51,27 @@ def _confirmation(fields: Fields) -> Fields | None:
     action, message, target = fields.get("action"), fields.get("message"), fields.get("target")
     if isinstance(target, str):
         target = {"id": target}
-    if not isinstance(target, Mapping) or not _are_texts(action, message):
+    is_text = isinstance(action, str) and isinstance(message, str)
+    if not is_text or not isinstance(target, Mapping):
         return None
     about = {key: str(target[key]) for key in ("id", "name", "type") if target.get(key) is not None}
     about.setdefault("id", about.get("name", str(action)))
-    confirmation: Fields = {"action": action, "target": about, "message": message}
-    if _are_texts(fields.get("preview")):
-        confirmation["preview"] = fields["preview"]
-    return confirmation
+    preview = fields.get("preview")
+    shown = preview if isinstance(preview, str) else None
+    return {"action": action, "target": about, "message": message, "preview": shown}
 
 
 def _error(fields: Fields) -> Fields:
     inner = fields.pop("error", None)
-    if isinstance(
-        inner, Mapping
-    ):  # {"success": false, "error": {"message": ..., "error_type": ...}}
-        fields |= _in_snake_case(inner, frozenset())
+    if isinstance(inner, Mapping):  # {"success": false, "error": {"message": ...}}
+        fields |= _in_snake_case(inner)
         inner = fields.get("error")
     words = [str(text)[:MESSAGE] for text in (inner, fields.get("message")) if text]
     kind = str(fields.get("error_type")).upper()
-    is_typed = kind in ErrorType.__members__
-    names = fields.get("invalid_fields")
-    usable = {
-        "recoverable": isinstance(fields.get("recoverable"), bool),
-        "suggestion": _are_texts(fields.get("suggestion")),
-        "retry_after": _is_time(fields.get("retry_after")),
-        "no_effect": fields.get("no_effect") is True,
-    }
-    return {
-        "error_type": kind if is_typed else ErrorType.UNKNOWN,
-        "message": ": ".join(dict.fromkeys(words)) or _NO_REASON,
-        "recoverable": None if is_typed else True,
-        "invalid_fields": [str(name)[:MESSAGE] for name in names]
-        if isinstance(names, list)
-        else [],
-        **{name: fields[name] for name, is_usable in usable.items() if is_usable},
-    }
-
-
-def _are_texts(*values: object) -> bool:
-    return all(isinstance(value, str) for value in values)
-
-
-def _is_time(value: object) -> bool:
-    """Whether it is a number of seconds."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return 0 <= value < float("inf")
+    error: Fields = {"error_type": ErrorType.UNKNOWN, "recoverable": True}
+    if kind in ErrorType.__members__:
+        error = {"error_type": kind}
+    for name, form in _DETAILS.items():
+        if isinstance(fields.get(name), form):
+            error[name] = fields[name]
+    return {**error, "message": ": ".join(dict.fromkeys(words)) or _NO_REASON}

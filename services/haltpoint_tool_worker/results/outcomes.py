@@ -4,7 +4,6 @@ A result that contradicts itself, or data that does not fit the declared result 
 tool's fault.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any, Final
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from haltpoint.chain.checks.answer import deed_of
 from haltpoint.contracts.advice import A_BUG
-from haltpoint.contracts.base import MAX_DEPTH, value
+from haltpoint.contracts.base import MAX_RESULT, value
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import (
     Clarification,
@@ -27,12 +26,13 @@ from haltpoint.contracts.results import (
     ToolResult,
 )
 from haltpoint.runtime.observability import logs
+from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint_tool_worker.results.classify import problems_of
 from haltpoint_tool_worker.results.data import as_object, read_data, violation
 from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of, malformed, reported
-from haltpoint_tool_worker.results.json_safe import name_of, tame
-from haltpoint_tool_worker.results.older_style import KNOWN, in_older_style
+from haltpoint_tool_worker.results.json_safe import json_of, name_of
+from haltpoint_tool_worker.results.older_style import in_older_style
 from haltpoint_tool_worker.results.raised import read_exception, stack_of
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.runner import UNBLOCK, Raised, Stopped
@@ -42,7 +42,7 @@ MAX_OUTCOME: Final = 64 * 1024
 of a tool.
 """
 
-_OUTCOME_DEPTH: Final = MAX_DEPTH - 8  # the message's own levels are above it
+_CUT: Final = "the result was too large or nested too deep and is cut"
 _CONTINUE: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
 _COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
 
@@ -92,33 +92,14 @@ def read_ended(ended: Raised | Stopped, tool: Tool, seconds: float) -> Reading |
 
 def read_result(tool: Tool, raw: object) -> Reading:
     """What `tool` returned. Never raises, whatever the value's own code does."""
-    name = tool.spec.name
     try:
-        declared = tool.output.fields
-        if isinstance(raw, ToolResult):
-            return _read_whole(tool, raw, raw.data)
-        if (
-            isinstance(raw, Mapping)
-            and {"success", "next_action"} <= raw.keys()
-            and "success" not in declared
-        ):
-            return _read_whole(tool, raw, raw.get("data", {}))
-        if isinstance(raw, BaseModel) or is_dataclass(raw):
-            # An object speaks of itself only where the tool declares no type for it.
-            spoken: object = vars(raw) if tool.output.adapter is None else None
-        else:
-            spoken = raw
-        if isinstance(spoken, Mapping) and not KNOWN.isdisjoint(spoken):
-            older = in_older_style(spoken, declared)
-            if older is not None:
-                return _read_whole(tool, older, {})
-        return _with_data(tool, _CONTINUE, raw)
+        return _read(tool, raw)
     except MalformedResultError as error:
-        words = f"the tool {name} returned a result that contradicts itself: {error}"
+        words = f"the tool {tool.name} returned a result that contradicts itself: {error}"
         return read_failure(malformed(words))
     except BaseException as error:  # noqa: BLE001 - the value's own code failed
-        _log.warning("the result of a tool cannot be read", tool=name, stack=stack_of(error))
-        words = f"the result of {name} cannot be read: {name_of(type(error))}"
+        _log.warning("the result of a tool cannot be read", tool=tool.name, stack=stack_of(error))
+        words = f"the result of {tool.name} cannot be read: {name_of(type(error))}"
         return read_failure(malformed(words))
 
 
@@ -186,11 +167,33 @@ def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     return outcome
 
 
+def _read(tool: Tool, raw: object) -> Reading:
+    if isinstance(raw, ToolResult):
+        return _read_whole(tool, raw, raw.data)
+    fields = _spoken(tool, raw)
+    if {"success", "next_action"} <= fields.keys():
+        return _read_whole(tool, fields, fields.get("data", {}))
+    older = in_older_style(fields)
+    if older is not None:
+        return _read_whole(tool, older, {})
+    return _with_data(tool, _CONTINUE, raw)
+
+
+def _spoken(tool: Tool, raw: object) -> Mapping[Any, Any]:
+    """What a result may say of itself. A field of the declared type is data (B7), and an object
+    speaks of itself only where no type is declared.
+    """
+    declared = tool.output.fields
+    if isinstance(raw, Mapping):
+        return {key: raw[key] for key in raw if key not in declared} if declared else raw
+    is_object = isinstance(raw, BaseModel) or is_dataclass(raw)
+    return vars(raw) if is_object and tool.output.adapter is None else {}
+
+
 def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
     data = read_data(tool.output, raw)
-    if data.warnings:
-        warnings = (*outcome.warnings, *data.warnings)
-        outcome = msgspec.structs.replace(outcome, warnings=warnings)
+    if data.truncated:
+        outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, _CUT))
     return Reading(outcome, data.text, data.truncated, data.whole)
 
 
@@ -210,9 +213,8 @@ def _is_plain(raw: ToolResult[Any]) -> bool:
     """A success that says nothing but its data."""
     if raw.success is not True or raw.next_action not in (NextAction.CONTINUE, NextAction.COMPLETE):
         return False
-    asks = raw.clarification is not None or raw.confirmation is not None
-    speaks = raw.warnings != () or raw.instruction_for_ai is not None
-    return not asks and not speaks and raw.error is None
+    said = (raw.error, raw.clarification, raw.confirmation, raw.instruction_for_ai, raw.warnings)
+    return said == (None, None, None, None, ())
 
 
 def _fields_of(raw: ToolResult[Any] | Mapping[str, Any]) -> dict[str, Any]:
@@ -226,14 +228,11 @@ def _fields_of(raw: ToolResult[Any] | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _validated(fields: dict[str, Any]) -> Outcome:
-    tamed = tame(fields, depth=_OUTCOME_DEPTH, text=MAX_OUTCOME, items=1000)
-    if tamed.cut:
+    text = json_of(fields)
+    if len(text) > MAX_RESULT or too_deep(text):
         raise MalformedResultError("a question or an error that is too large")
-    if tamed.notes and "error" not in tamed.value:
-        note = next(iter(tamed.notes))
-        raise MalformedResultError(f"a question that cannot be shown exactly: {note}")
     try:
-        return door(Outcome).validate_json(json.dumps(tamed.value))
+        return door(Outcome).validate_json(text)
     except ValidationError as error:
         raise MalformedResultError(problems_of(error, 5)) from None
 

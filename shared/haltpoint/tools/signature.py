@@ -6,9 +6,8 @@ its data is always a JSON object: what is no object by its type is wrapped as `{
 """
 
 import inspect
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
@@ -72,15 +71,13 @@ class Output:
     """What a tool gives. `adapter` and `schema` are None when the function does not say; then
     nothing is checked.
 
-    `wrapped`: the data is `{"value": ...}`. `numbers`: the schema asks for a number somewhere.
-    `fields` are the names that the type itself gives to its fields, `foreign` the places in the
-    data that strangers write.
+    `wrapped`: the data is `{"value": ...}`. `fields` are the names that the type itself gives to
+    its fields, `foreign` the places in the data that strangers write.
     """
 
     adapter: TypeAdapter[Any] | None = None
     schema: dict[str, Any] | None = None
     wrapped: bool = False
-    numbers: bool = False
     fields: frozenset[str] = frozenset()
     foreign: tuple[str, ...] = ()
 
@@ -256,14 +253,10 @@ def read_output(hints: Mapping[str, Any]) -> Output:
     schema = without_marks(marked)
     definitions = schema.get("$defs", {})
     if _is_object(schema, definitions):
-        output = Output(adapter, schema, foreign=foreign)
         fields = frozenset(fields_in(schema, definitions))
-    else:
-        output = Output(
-            adapter, _wrapped(schema), wrapped=True, foreign=tuple(map(_in_wrap, foreign))
-        )
-        fields = frozenset()
-    return replace(output, fields=fields, numbers='"number"' in json.dumps(schema))
+        return Output(adapter, schema, fields=fields, foreign=foreign)
+    inside = tuple(map(_in_wrap, foreign))
+    return Output(adapter, _wrapped(schema), wrapped=True, foreign=inside)
 
 
 def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:

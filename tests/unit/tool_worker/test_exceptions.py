@@ -5,7 +5,6 @@ doubt. None is silent.
 import asyncio
 import itertools
 from collections.abc import Callable
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,6 @@ from tests.unit.tool_worker.test_classify import http_error
 
 class RefusedError(Exception):
     """What the tool's author raises before anything has happened."""
-
-
-class GoogleError(Exception):
-    code = HTTPStatus.CONFLICT
 
 
 class VendorError(Exception):
@@ -54,7 +49,7 @@ RAISES: dict[str, tuple[Callable[[], BaseException], Cause]] = {
         Cause.UNDECLARED,
     ),
     "HTTP 404": (lambda: http_error(404), Cause.NO_EFFECT),
-    "HTTP 409": (GoogleError, Cause.NO_EFFECT),
+    "HTTP 409": (lambda: http_error(409), Cause.NO_EFFECT),
     "HTTP 429": (lambda: http_error(429), Cause.NO_EFFECT),
     "HTTP 408": (lambda: http_error(408), Cause.BROKEN),
     "no connection": (lambda: httpx.ConnectError("refused"), Cause.BROKEN),

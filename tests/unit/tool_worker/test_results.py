@@ -4,9 +4,12 @@ exception.
 
 import json
 import math
+from collections import deque
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
@@ -17,14 +20,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from haltpoint.contracts.base import MAX_ITEMS, MAX_RESULT
+from haltpoint.contracts.base import MAX_RESULT
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.results import Outcome, ToolResult
 from haltpoint.runtime.streams import wire
-from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.streams.wire import encode, too_deep
 from haltpoint.tools import Ctx, Option, Target, Tool, register
-from haltpoint_tool_worker.results.json_safe import tame
 from haltpoint_tool_worker.results.outcomes import Reading, read_result
 from tests.unit.tool_worker import hostile
 
@@ -130,7 +132,7 @@ def test_any_value_is_recordable(value: object) -> None:
         (
             Any,
             {"at": datetime(2026, 1, 2, tzinfo=UTC), "id": UUID(int=1)},
-            {"at": "2026-01-02T00:00:00+00:00", "id": "00000000-0000-0000-0000-000000000001"},
+            {"at": "2026-01-02T00:00:00Z", "id": "00000000-0000-0000-0000-000000000001"},
         ),
     ],
 )
@@ -207,29 +209,51 @@ def test_data_that_does_not_fit_the_schema_is_the_tools_fault(tool: Tool, value:
     assert reading.failure.malformed
 
 
-def test_what_json_cannot_say_is_replaced_and_told() -> None:
-    reading = read_result(
-        ANYTHING, {"words": "a\ud800b", "number": math.nan, "it": object(), "big": 10**5000}
-    )
-    assert data_of(reading) == {"words": "a\ufffdb", "number": "NaN", "it": "<object>", "big": None}
-    assert len(reading.outcome.warnings) == 4
-    assert not reading.truncated
+async def forgotten() -> None: ...
 
 
-@pytest.mark.parametrize("returns", [Any, dict[str, Any], dict[str, list[Any]]])
-def test_b1_no_number_becomes_null_without_a_word(returns: Any) -> None:
-    value = {"found": [None, 1.5, math.nan, math.inf, -math.inf, 2**64, -(2**80)]}
+@pytest.mark.parametrize("returns", [Any, float, dict[str, float | None]])
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_h3_no_number_becomes_null_without_a_word(returns: Any, number: float) -> None:
+    value: Any = number if returns is float else {"a": number, "b": None}
     reading = read_result(giving(returns), value)
-    assert data_of(reading) == {
-        "found": [None, 1.5, "NaN", "Infinity", "-Infinity", 2**64, -(2**80)]
-    }
-    assert reading.outcome.warnings == ("NaN or Infinity, which JSON cannot hold, was replaced",)
-    maybe = read_result(giving(dict[str, float | None]), {"a": math.nan, "b": None})
-    assert (data_of(maybe), maybe.outcome.warnings) == (
-        {"a": None, "b": None},
-        reading.outcome.warnings,
-    )
-    assert read_result(giving(dict[str, float | None]), {"b": None}).outcome.warnings == ()
+    assert reading.failure is not None
+    assert "not JSON compliant" in reading.failure.fault.message
+
+
+def test_h3_what_json_cannot_say_is_the_tools_fault_which_names_it() -> None:
+    with closing(forgotten()) as coroutine:
+        for value, words in (
+            (object(), "an object of type object"),
+            (coroutine, "a coroutine: an await is missing"),
+            ({(1, 2): 3}, "not tuple"),
+        ):
+            reading = read_result(ANYTHING, {"found": [value]})
+            assert reading.failure is not None
+            assert (reading.failure.fault.error_type, reading.failure.malformed) == ("SERVER", True)
+            assert words in reading.failure.fault.message
+
+
+class Text(str):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    ("value", "data"),
+    [
+        ({"words": "a\ud800b"}, {"words": "a?b"}),
+        ({"numbers": [2**64, -(2**80)]}, {"numbers": [2**64, -(2**80)]}),
+        ({"all": {1}, "deque": deque([PurePath("a/b")])}, {"all": [1], "deque": ["a/b"]}),
+        ([Deleted(Text("s")), Match(contact_id="c")], None),
+    ],
+)
+def test_h3_a_value_of_a_usual_class_is_said_in_json(value: Any, data: Any) -> None:
+    inside = [{"section_id": "s"}, {"contact_id": "c", "score": 1.0}]
+    assert data_of(read_result(ANYTHING, value)) == (data or {"value": inside})
+
+
+def test_an_object_of_another_class_with_the_same_fields_fits() -> None:
+    assert data_of(read_result(giving(dict[str, Any]), Deleted("s"))) == {"section_id": "s"}
 
 
 @pytest.mark.parametrize("tool", [ANYTHING, MATCH, WORDS])
@@ -243,14 +267,10 @@ def test_what_is_too_large_is_cut_with_a_mark(tool: Tool) -> None:
     assert any("cut" in each for each in reading.outcome.warnings)
 
 
-def test_long_lists_are_cut() -> None:
-    data = data_of(read_result(ANYTHING, {"rows": list(range(MAX_ITEMS + 1))}))
-    assert len(data["rows"]) == MAX_ITEMS + 1
-    assert data["rows"][-1] == "[cut: 1 more]"
-
-
-def test_few_objects_on_many_paths_take_no_time() -> None:
-    value: list[object] = ["leaf"]
-    for _ in range(60):
-        value = [value, value]
-    assert tame(value, depth=80, text=10, items=10).cut
+def test_h3_what_is_nested_too_deep_or_too_long_is_cut_with_a_mark() -> None:
+    deep = read_result(ANYTHING, {"found": hostile.deep(100, lambda inner: [inner])})
+    assert deep.truncated
+    assert "[cut: nested too deep]" in deep.data
+    assert not too_deep(deep.data.encode())
+    rows = data_of(read_result(ANYTHING, {"rows": list(range(300_000))}))["rows"]
+    assert (len(rows), rows[-1]) == (10_001, "[cut: 290000 more]")
