@@ -61,9 +61,9 @@ from haltpoint_planner.parsing.replies import read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.thoughts import failed, reply_to
 from haltpoint_tool_worker.results.outcomes import MAX_OUTCOME
-from tests.support.builders import plan, specs
+from tests.support.builders import owing, plan, specs
 from tests.support.hostile_outputs import TOOLS
-from tests.unit.chain.story import Story
+from tests.unit.chain.story import Story, submitted
 
 KNOWN = specs(
     *TOOLS,
@@ -207,19 +207,16 @@ def told_on(story: Story, message: Message) -> None:
     Reply("", tuple(NativeCall("note", json.dumps({f"{n}{'é' * 200}": 1})) for n in range(32)))
 )
 def test_r11_whatever_a_model_says_planner_and_executor_understand_each_other(reply: Reply) -> None:
-    story = Story(Task(goal="tell John"), *KNOWN.values())
-    story.submit()
+    story = submitted(Task(goal="tell John"), *KNOWN.values())
     told_on(story, reply_to(asked(ThoughtKind.PLAN, story.thought.thought_id), reply, KNOWN))
 
-    story = Story(Task(goal="tell John"), *KNOWN.values())
-    story.submit()
-    story.draft(plan(Step(id="s1", description="Note it", required_tools=("note", "any"))))
+    story = submitted(Task(goal="tell John"), *KNOWN.values())
+    story.draft(plan(owing("s1", "note", "any", description="Note it")))
     told_on(story, reply_to(asked(ThoughtKind.ACT, story.thought.thought_id), reply, KNOWN))
 
-    story = Story(Task(goal="tell John"), *KNOWN.values())
-    story.submit()
+    story = submitted(Task(goal="tell John"), *KNOWN.values())
     story.draft(plan(Step(id="s1", description="Think")))
-    story.propose(content="It is noon.")
+    story.writes("It is noon.")
     told_on(story, reply_to(asked(ThoughtKind.ANSWER, story.thought.thought_id), reply, KNOWN))
 
 

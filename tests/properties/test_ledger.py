@@ -21,9 +21,8 @@ from haltpoint.contracts.results import (
 )
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
-from haltpoint.contracts.work.tasks import Style, Task
-from tests.support.builders import OK, failed, spec
-from tests.unit.chain.story import Story
+from tests.support.builders import OK, failed, open_task, spec
+from tests.unit.chain.story import submitted
 
 AMOUNT = {
     "type": "object",
@@ -50,9 +49,8 @@ def meant(call: tuple[str, dict[str, object]]) -> tuple[str, str]:
 def test_c14_nothing_is_done_twice_without_a_yes_and_nothing_that_was_denied_at_all(
     moves: list[tuple[tuple[str, dict[str, object]], str, bool]], pause: int
 ) -> None:
-    task = Task(goal="pay ann or bob", style=Style.REACT)
-    story = Story(task, PAY, PUT, LOOK, policy=Policy(max_turns=99, strikes=99))
-    story.submit()
+    task = open_task("pay ann or bob")
+    story = submitted(task, PAY, PUT, LOOK, policy=Policy(max_turns=99, strikes=99))
     failures = Counter[tuple[str, str]]()
     corrected = False  # since a person last answered
     done, allowed, denied = (
@@ -72,7 +70,7 @@ def test_c14_nothing_is_done_twice_without_a_yes_and_nothing_that_was_denied_at_
             corrected = corrected or bool(story.thought.corrections)
             continue
         assert what not in denied
-        asked = story.dispatches[-1].reasons
+        asked = story.reasons
         said_no = any(name == tool for name, _ in denied)
         pressed = bool(denied) and corrected
         assert bool(asked) == (tool != "look" and (done[what] > 0 or said_no or pressed))

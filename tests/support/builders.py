@@ -17,7 +17,7 @@ from haltpoint.contracts.results import (
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
-from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.tasks import Style, Task
 
 ALL_LISTS = Bounds(required_tools=(), optional_tools=(), ask_before=(), forbidden=(), conditions=())
 """The bounds of a submitter who leaves nothing for a model to read."""
@@ -28,6 +28,11 @@ OK = Outcome(success=True, next_action=NextAction.CONTINUE)
 def spec(name: str = "note", **declared: Any) -> ToolSpec:
     """A tool; read-only unless something else is said."""
     return ToolSpec(name=name, **({"read_only": True} | declared))
+
+
+def writing(name: str, **declared: Any) -> ToolSpec:
+    """A tool with effects."""
+    return ToolSpec(name=name, **declared)
 
 
 def specs(*tools: ToolSpec) -> dict[str, ToolSpec]:
@@ -43,6 +48,16 @@ def tool_step(step_id: str, *calls: ProposedCall, after: tuple[str, ...] = (), *
     calls = calls or (call(),)
     tools = tuple(dict.fromkeys(each.tool for each in calls))
     return Step(id=step_id, required_tools=tools, actions=calls, dependencies=after, **more)
+
+
+def owing(step_id: str, *tools: str, **more: Any) -> Step:
+    """A step that owes a successful call of each of these tools."""
+    return Step(id=step_id, required_tools=tools, **more)
+
+
+def open_task(goal: str, **more: Any) -> Task:
+    """An open-ended task: the model has a goal and no plan."""
+    return Task(goal=goal, style=Style.REACT, **more)
 
 
 def plan(*steps: Step) -> Plan:

@@ -37,7 +37,7 @@ from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
-from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
+from tests.support.builders import OK, asks, call, failed, owing, plan, spec, tool_step, writing
 from tests.unit.chain.story import Story
 
 TO: Final = {"type": "object", "properties": {"to": {"type": "string"}}}
@@ -48,19 +48,19 @@ TOOLS: Final = (
     spec("read", recovery=RETRY),
     spec("look"),
     spec("find", may_clarify=True),
-    spec("send", read_only=False, parameters=TO),
-    spec("save", read_only=False, idempotent=True, recovery=RETRY),
-    spec("pay", read_only=False, recovery=Recovery(reconciles=True), parameters=TO),
-    spec("drop", read_only=False, destructive=True),
-    spec("give", read_only=False, parameters=ID, provenance={"id": ("read.id",)}),
-    spec("skill", read_only=False, plan=SENDS),
-    spec("watched", read_only=False, hooks=("h",), plan=SENDS),
+    writing("send", parameters=TO),
+    writing("save", idempotent=True, recovery=RETRY),
+    writing("pay", recovery=Recovery(reconciles=True), parameters=TO),
+    writing("drop", destructive=True),
+    writing("give", parameters=ID, provenance={"id": ("read.id",)}),
+    writing("skill", plan=SENDS),
+    writing("watched", hooks=("h",), plan=SENDS),
     spec("reader", plan=plan(tool_step("x", call("read")))),
     built_in.HUMAN_SPEC,
 )
 OTHERS: Final = (
-    spec("book", read_only=False, parameters=TO),
-    spec("text", read_only=False, parameters=TO),
+    writing("book", parameters=TO),
+    writing("text", parameters=TO),
 )
 SPECS: Final = {tool.name: tool for tool in (*TOOLS, *OTHERS)}
 TROUBLED: Final = ("book", "text", "send", "read", "look")
@@ -113,11 +113,7 @@ WIDE: Final[dict[str, Any]] = {"goal": "send it", "parallel": 5, "siblings": Sib
 
 def _each(*tools: str) -> Plan:
     """Steps a, b, c, each of which has to call one of these tools."""
-    return Plan(
-        steps=tuple(
-            Step(id=name, required_tools=(tool,)) for name, tool in zip("abc", tools, strict=True)
-        )
-    )
+    return Plan(steps=tuple(owing(name, tool) for name, tool in zip("abc", tools, strict=True)))
 
 
 def _behind(name: str, *calls: ProposedCall) -> Step:

@@ -11,15 +11,13 @@ from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.streams.outgoing import public_facts
 from tests.support.builders import asks, literal_task, spec
-from tests.unit.chain.story import START, Story
+from tests.unit.chain.story import START, Story, submitted
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 def begun(**task: Any) -> Story:
-    story = Story(door(Task).validate_python({**in_full(literal_task()), **task}), spec())
-    story.submit()
-    return story
+    return submitted(door(Task).validate_python({**in_full(literal_task()), **task}), spec())
 
 
 def told(story: Story, trace: str | None = None) -> dict[str, Any]:
@@ -39,7 +37,7 @@ def test_a_chain_that_is_asked_answered_and_completed() -> None:
     story = begun(tenant="acme", conversation_id="c1")
     assert told(story) == {}
     story.result(asks("ann", "bob"))
-    story.answer(RequestKind.CLARIFICATION, option="ann")
+    story.pick("ann")
     facts = told(story, TRACE)
     assert list(facts) == ["request.opened", "request.answered", "chain.completed"]
     opened, answered, completed = facts.values()
@@ -61,7 +59,7 @@ def test_a_chain_that_is_asked_answered_and_completed() -> None:
     assert (opened.data.kind, opened.data.step_id) == (RequestKind.CLARIFICATION, "s1")
     assert opened.data.deadline > START
     assert (answered.data.decision, answered.data.by) == (Choice.SELECT, "ann")
-    assert (completed.id, completed.data.answer) == ("c/chain.completed", story.chain.end.answer)
+    assert (completed.id, completed.data.answer) == ("c/chain.completed", story.final_answer)
 
 
 def test_a_chain_that_is_cancelled_while_it_asks() -> None:

@@ -10,8 +10,8 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World, deadline_of
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts
 from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Resolve, Think
-from haltpoint.chain.model.state import Action, Chain
-from haltpoint.chain.model.statuses import ChainStatus, StepStatus
+from haltpoint.chain.model.state import Action, Chain, ChainError, next_due
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -29,6 +29,7 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
@@ -36,10 +37,13 @@ from haltpoint.contracts.work.plans import Plan, ProposedCall
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Usage
 from tests.pictures.states import ARROWS, place
-from tests.support.builders import OK, call
+from tests.support.builders import OK, asks, call
 from tests.support.forgetting import forget
 
 START = 1_000_000
+
+Thought = Think | int | None
+"""Which thought a reply is for: one that was asked for, its number, or the last."""
 
 
 class Story:
@@ -116,12 +120,17 @@ class Story:
         return self.hear(BoundsDrafted(id="i", source="test", subject="c", data=data))
 
     def result(
-        self, outcome: Outcome = OK, data: str = "{}", action: Action | None = None
+        self, outcome: Outcome = OK, data: str = "{}", action: Action | None = None, of: str = ""
     ) -> Decision:
-        action = action or self.action
+        """`of`: the id of the action, when it is not that of the last order."""
+        action = action or (self.dispatched(of) if of else self.action)
         identity = f"{action.id}/{action.attempt}/done"
         data_ = ToolCompleted.Data(action_id=action.id, outcome=outcome)
         return self.hear(ToolCompleted(id=identity, source="test", subject="c", data=data_), data)
+
+    def asks(self, of: str) -> Decision:
+        """The action's tool asks which of two things is meant."""
+        return self.result(asks("x", "y"), of=of)
 
     def draft(
         self,
@@ -143,17 +152,25 @@ class Story:
         *calls: ProposedCall,
         content: str = "",
         usage: Usage | None = None,
-        thought: Think | None = None,
+        thought: Thought = None,
     ) -> Decision:
         return self.take(Proposal(content=content, calls=calls), usage, thought)
+
+    def calls(self, tool: str, **arguments: Any) -> Decision:
+        """The model calls one tool."""
+        return self.propose(call(tool, **arguments))
+
+    def writes(self, words: str) -> Decision:
+        """The model writes words and calls nothing."""
+        return self.propose(content=words)
 
     def end(self, reason: str = "It cannot be done.", outcome: str = "impossible") -> Decision:
         return self.propose(call(END_STEP, outcome=outcome, reason=reason))
 
     def take(
-        self, proposal: Proposal, usage: Usage | None = None, thought: Think | None = None
+        self, proposal: Proposal, usage: Usage | None = None, thought: Thought = None
     ) -> Decision:
-        thought = thought or self.thought
+        thought = self.asked(thought)
         data = ActionProposed.Data(
             thought_id=thought.thought_id,
             step_id=thought.step_id or "",
@@ -168,9 +185,9 @@ class Story:
         *called: str,
         faults: tuple[str, ...] = (),
         usage: Usage | None = None,
-        thought: Think | None = None,
+        thought: Thought = None,
     ) -> Decision:
-        name = (thought or self.thought).thought_id
+        name = self.asked(thought).thought_id
         usage = usage or Usage(output_tokens=1)
         data = AnswerDrafted.Data(
             thought_id=name, text=text, called=called, faults=faults, usage=usage
@@ -203,6 +220,23 @@ class Story:
             at,
         )
 
+    def tell(self, text: str) -> Decision:
+        """A person answers in words what was asked in words."""
+        return self.answer(RequestKind.INPUT, Choice.ANSWER, text=text)
+
+    def pick(self, option: str, request: str | None = None) -> Decision:
+        return self.answer(RequestKind.CLARIFICATION, option=option, request=request)
+
+    def approve(self) -> Decision:
+        return self.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+
+    def reject(self, text: str = "") -> Decision:
+        return self.answer(RequestKind.CONFIRMATION, Choice.REJECT, text=text)
+
+    def rule(self, decision: Choice, **answer: Any) -> Decision:
+        """A person decides a case."""
+        return self.answer(RequestKind.ESCALATION, decision, **answer)
+
     def give(
         self, answer: Answer, request: str | None = None, at: int | None = None, *, by: str = "ann"
     ) -> Decision:
@@ -226,6 +260,15 @@ class Story:
                 data=TimerDue.Data(at=self.now, expired=expired),
             )
         )
+
+    def wake(self) -> Decision:
+        """The chain's next timer is due."""
+        return self.due(at=next_due(self.chain))
+
+    def expire(self) -> Decision:
+        """The first open request has waited for as long as it may."""
+        request = self.chain.requests[0]
+        return self.due(f"c.r{request.number}", at=request.deadline)
 
     def lose(self, message_id: str) -> Decision:
         data = MessageLost.Data(message_id=message_id, reason="bad_fields: nobody can read it")
@@ -264,8 +307,26 @@ class Story:
         return self._said(Resolve)
 
     @property
+    def order(self) -> Dispatch:
+        return self.dispatches[-1]
+
+    @property
     def action(self) -> Action:
-        return self.dispatches[-1].action
+        return self.order.action
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why a person is asked before the last order runs."""
+        return self.order.reasons
+
+    def dispatched(self, name: str) -> Action:
+        """An action as it was last sent out."""
+        return next(order.action for order in reversed(self.dispatches) if order.action.id == name)
+
+    def asked(self, thought: Thought) -> Think:
+        if isinstance(thought, int):
+            return self.thoughts[thought]
+        return thought or self.thought
 
     @property
     def thought(self) -> Think:
@@ -278,6 +339,28 @@ class Story:
     def told(self, name: str) -> list[dict[str, Any]]:
         """The details of every fact of this name so far."""
         return [fact.details for d in self.decisions for fact in d.facts if fact.type.value == name]
+
+    @property
+    def violations(self) -> list[str]:
+        return [fact["violation"] for fact in self.told("contract.violated")]
+
+    @property
+    def status(self) -> str:
+        return self.chain.status
+
+    @property
+    def error(self) -> ChainError:
+        """Why the chain failed."""
+        assert self.chain.end.error is not None
+        return self.chain.end.error
+
+    @property
+    def final_answer(self) -> str | None:
+        return self.chain.end.answer
+
+    @property
+    def strikes(self) -> int:
+        return self.chain.row.count
 
     @property
     def final_facts(self) -> list[str]:
@@ -294,10 +377,18 @@ class Story:
         steps = self.chain.plan.steps if self.chain.plan else ()
         return {step.id: run.status.value for step, run in zip(steps, self.chain.runs, strict=True)}
 
-    def status_of(self, step_id: str) -> StepStatus:
+    def status_of(self, step_id: str) -> str:
         return self.chain.runs[self.chain.graph.index[step_id]].status
 
     def without(self, *tools: str) -> None:
         """These tools are no longer declared by anybody."""
         left = {name: tool for name, tool in self.world.tools.items() if name not in tools}
         self.world = replace(self.world, tools=left)
+
+
+def submitted(
+    task: Task, *tools: ToolSpec, policy: Policy | None = None, read: bool = True
+) -> Story:
+    story = Story(task, *tools, policy=policy)
+    story.submit(read=read)
+    return story

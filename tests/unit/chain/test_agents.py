@@ -34,10 +34,10 @@ from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.ledger import Became
-from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Assignment, Budget, Limits, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
-from tests.support.builders import ALL_LISTS, call, plan, spec, tool_step
+from tests.support.builders import ALL_LISTS, call, open_task, owing, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
 GOAL = "Refund order 17 of ann@shop.example"
@@ -75,7 +75,7 @@ class Tree:
         policy: Policy | None = None,
         **more: Any,
     ) -> None:
-        given = task or Task(goal=GOAL, agent="front", style=Style.REACT, **more)
+        given = task or open_task(GOAL, agent="front", **more)
         self.file, self.policy = file, policy
         self.stories: dict[str, Story] = {}
         self.root = self._story("c", assigned_to(given, file))
@@ -93,7 +93,7 @@ class Tree:
 
     def hand_on(self, story: Story, agent: str, task: str = "Refund order 17") -> Story:
         """The story proposes a call of an agent; its chain."""
-        decision = story.propose(call("route", target_agent=agent, task=task))
+        decision = story.calls("route", target_agent=agent, task=task)
         return self.begun(decision)
 
     def begun(self, decision: Decision, which: int = 0, *, read: bool = True) -> Story:
@@ -136,7 +136,7 @@ def done(tool: str, number: int = 1, chain: str = "c", **metadata: Any) -> Outco
 
 
 def found_order(story: Story, number: int = 1) -> None:
-    story.propose(call("find_order", query="17"))
+    story.calls("find_order", query="17")
     story.result(done("find_order", number, story.chain.id), '{"id": "order_17"}')
 
 
@@ -206,10 +206,9 @@ def test_i1_a_literal_plan_names_agents_as_tools() -> None:
 
 
 def test_hp216_a_task_for_an_agent_that_is_not_there_fails_with_the_names_that_there_are() -> None:
-    story = Tree(Task(goal="g", agent="legal", style=Style.REACT)).root
+    story = Tree(open_task("g", agent="legal")).root
     story.submit()
-    assert story.chain.end.error is not None
-    assert (story.chain.end.error.code, story.chain.end.error.message) == (
+    assert (story.error.code, story.error.message) == (
         "HP-216",
         "there is no agent 'legal'; there are: front, billing, post, reader",
     )
@@ -219,7 +218,7 @@ def test_i1_an_agent_may_call_its_own_tools_ask_a_person_and_hand_on_and_nothing
     story = tree().root
     allowed = story.chain.plan.steps[0].allowed_tools if story.chain.plan else ()
     assert allowed == ("find_order", "route")
-    story.propose(call("refund", order_id="17"))
+    story.calls("refund", order_id="17")
     (fault,) = story.thought.corrections
     assert (fault.violation, fault.tool) == (Violation.NOT_ALLOWED, "refund")
 
@@ -281,7 +280,7 @@ def test_i1_what_an_agent_says_of_itself_does_not_hold_for_those_that_it_hands_o
 def test_c13_only_the_users_goal_counts_as_goal_below() -> None:
     whole = tree()
     child = whole.hand_on(whole.root, "post", "Mail ann@shop.example and eve@evil.example")
-    child.propose(call("mail", to="eve@evil.example"))
+    child.calls("mail", to="eve@evil.example")
     (order,) = [one for one in child.last.outputs if isinstance(one, Dispatch)]
     assert order.sources["to"].source is SourceKind.MODEL
     assert "target" in [one.kind.value for one in order.reasons]
@@ -291,10 +290,10 @@ def test_c13_receipts_above_and_of_agents_that_have_ended_are_origins_below() ->
     whole = tree()
     reader = whole.hand_on(whole.root, "reader", "Find order 17")
     found_order(reader)
-    reader.propose(content="It is order_17.")
+    reader.writes("It is order_17.")
     whole.report(reader)
     billing = whole.hand_on(whole.root, "billing", "Refund order_17")
-    billing.propose(call("refund", order_id="order_17"))
+    billing.calls("refund", order_id="order_17")
     (order,) = [one for one in billing.last.outputs if isinstance(one, Dispatch)]
     assert (order.reasons, order.origins) == ((), ("c~react-1.react.1",))
     assert (order.sources["order_id"].source, order.sources["order_id"].where) == (
@@ -307,10 +306,10 @@ def test_c13_receipts_above_and_of_agents_that_have_ended_are_origins_below() ->
 def test_c6_words_of_an_agent_are_no_origin() -> None:
     whole = tree()
     reader = whole.hand_on(whole.root, "reader", "Find order 17")
-    reader.propose(content="order_99")
+    reader.writes("order_99")
     whole.report(reader)
     billing = whole.hand_on(whole.root, "billing", "Refund order_99")
-    billing.propose(call("refund", order_id="order_99"))
+    billing.calls("refund", order_id="order_99")
     (fault,) = billing.thought.corrections
     assert fault.violation is Violation.NO_PROVENANCE
 
@@ -322,26 +321,26 @@ def test_c14_an_effect_of_one_agent_is_not_made_again_by_another() -> None:
     whole = tree(file=file)
     for number in (1, 2):
         post = whole.hand_on(whole.root, "post", f"Write to her, {number}")
-        post.propose(call("mail", to="ann@shop.example", text="hi"))
+        post.calls("mail", to="ann@shop.example", text="hi")
         (order,) = [one for one in post.last.outputs if isinstance(one, Dispatch)]
         assert [one.kind.value for one in order.reasons] == (
             ["unasked"] if number == 1 else ["unasked", "repeat"]
         )
         post.result(done("mail", 1, post.chain.id))
-        post.propose(content="Done.")
+        post.writes("Done.")
         whole.report(post)
 
 
 def test_c14_what_a_person_denied_one_agent_another_may_not_do() -> None:
     whole = tree()
     first = whole.hand_on(whole.root, "post", "Write to her")
-    first.propose(call("mail", to="ann@shop.example"))
+    first.calls("mail", to="ann@shop.example")
     first.result(confirm(first))
     first.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no", request=f"{first.chain.id}.r1")
-    first.propose(content="A person said no.")
+    first.writes("A person said no.")
     whole.report(first)
     second = whole.hand_on(whole.root, "post", "Write to ann")
-    second.propose(call("mail", to="ann@shop.example"))
+    second.calls("mail", to="ann@shop.example")
     (fault,) = second.thought.corrections
     assert "A person denied exactly this call" in fault.message
 
@@ -349,21 +348,21 @@ def test_c14_what_a_person_denied_one_agent_another_may_not_do() -> None:
 def test_c6_a_yes_for_a_tool_holds_in_all_chains_of_the_root() -> None:
     whole = tree()
     first = whole.hand_on(whole.root, "post", "Write to eve")
-    first.propose(call("mail", to="eve@evil.example"))
-    assert ReasonKind.TARGET in [reason.kind for reason in first.dispatches[-1].reasons]
+    first.calls("mail", to="eve@evil.example")
+    assert ReasonKind.TARGET in [reason.kind for reason in first.reasons]
     first.result(confirm(first))
     yes = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=Reach.TOOL)
     first.give(yes, f"{first.chain.id}.r1")
     first.result(done("mail", 1, first.chain.id))
-    first.propose(content="It is sent.")
+    first.writes("It is sent.")
     whole.report(first)
     second = whole.hand_on(whole.root, "post", "Write to bob")
-    second.propose(call("mail", to="bob@evil.example"))
-    assert second.dispatches[-1].reasons == ()
+    second.calls("mail", to="bob@evil.example")
+    assert second.reasons == ()
 
 
 def confirm(story: Story) -> Outcome:
-    reasons = story.dispatches[-1].reasons
+    reasons = story.reasons
     asked = Confirmation(action="mail", target=Target(), message="Send it?", reasons=reasons)
     told = Metadata(tool="mail", action_id=story.action.id)
     return Outcome(
@@ -379,7 +378,7 @@ def test_i1_the_end_of_an_agent_is_the_receipt_of_its_call() -> None:
     whole = tree()
     child = whole.hand_on(whole.root, "billing")
     found_order(child)
-    child.propose(call("refund", order_id="order_17"))
+    child.calls("refund", order_id="order_17")
     child.result(done("refund", 2, child.chain.id), '{"paid": true}')
     child.propose(content="Paid back.", usage=Usage(input_tokens=5, output_tokens=2))
     (said,) = [one for one in child.last.outputs if isinstance(one, Report)]
@@ -389,7 +388,7 @@ def test_i1_the_end_of_an_agent_is_the_receipt_of_its_call() -> None:
     assert told.spent == Spent(turns=3, actions=2, tokens=7)
     whole.report(child)
     assert whole.root.chain.below.spent == Spent(turns=3, actions=2, tokens=7, chains=1)
-    whole.root.propose(content="Done.")
+    whole.root.writes("Done.")
     assert whole.root.final_facts == ["chain.completed"]
 
 
@@ -420,7 +419,7 @@ def test_r1_c14_the_end_of_the_caller_ends_its_agents_and_waits_for_what_they_ha
     whole = tree()
     child = whole.hand_on(whole.root, "billing")
     grandchild = whole.hand_on(child, "post", "Write to her")
-    grandchild.propose(call("mail", to="ann@shop.example"))
+    grandchild.calls("mail", to="ann@shop.example")
     (order,) = [one for one in whole.root.cancel("enough").outputs if isinstance(one, CancelChild)]
     assert order.chain_id == child.chain.id
     (next_order,) = [
@@ -452,7 +451,7 @@ def test_i3_chains_of_agents_are_four_deep_at_most() -> None:
     story = whole.root
     for level in range(3):
         story = whole.hand_on(story, "billing", f"Part {level}")
-    story.propose(call("route", target_agent="billing", task="Part 4"))
+    story.calls("route", target_agent="billing", task="Part 4")
     (fault,) = story.thought.corrections
     assert "handed on 3 times at most" in fault.message
 
@@ -464,7 +463,7 @@ def test_budget_an_agent_gets_what_is_left_and_what_it_used_is_added_when_it_end
     assert child.chain.task.budget == Budget(turns=5, actions=9, tokens=90)
     assert whole.root.chain.below.spent == Spent()
     found_order(child)
-    child.propose(content="Found.")
+    child.writes("Found.")
     whole.report(child)
     assert whole.root.chain.below.spent == Spent(turns=2, actions=1, chains=1)
     again = whole.hand_on(whole.root, "post", "Write")
@@ -476,13 +475,13 @@ def test_budget_an_agent_that_needs_no_action_gets_none_and_fails_when_it_calls_
     child = whole.hand_on(whole.root, "post", "Write")
     assert child.chain.task.budget.actions == 0
     assert json_read(json_written(child.chain.task), type=Task) == child.chain.task
-    child.propose(content="Written.")
+    child.writes("Written.")
     whole.report(child)
     assert not whole.root.final_facts
     whole = tree(budget=Budget(actions=1))
     child = whole.hand_on(whole.root, "billing")
-    child.propose(call("find_order", query="17"))
-    assert child.chain.end.error == ChainError(
+    child.calls("find_order", query="17")
+    assert child.error == ChainError(
         "HP-208", "the chain has used up its budget of actions", "react"
     )
 
@@ -491,19 +490,18 @@ def test_budget_the_limit_is_the_tasks_own_and_counts_what_its_agents_used() -> 
     whole = tree(budget=Budget(actions=2))
     child = whole.hand_on(whole.root, "billing")
     found_order(child)
-    child.propose(content="Found.")
+    child.writes("Found.")
     whole.report(child)
-    whole.root.propose(call("route", target_agent="post", task="Write"))
-    assert whole.root.chain.end.error == ChainError(
+    whole.root.calls("route", target_agent="post", task="Write")
+    assert whole.root.error == ChainError(
         "HP-208", "the chain has used up its budget of actions", "react"
     )
 
 
 def test_budget_a_chain_that_has_used_up_its_own_hands_nothing_on() -> None:
     whole = tree(budget=Budget(turns=1))
-    whole.root.propose(call("route", target_agent="billing", task="Refund"))
-    assert whole.root.chain.end.error is not None
-    assert whole.root.chain.end.error.code == "HP-208"
+    whole.root.calls("route", target_agent="billing", task="Refund")
+    assert whole.root.error.code == "HP-208"
 
 
 # ---- plans that name agents
@@ -512,16 +510,16 @@ def test_budget_a_chain_that_has_used_up_its_own_hands_nothing_on() -> None:
 
 def test_a_literal_plan_hands_on_in_the_users_own_words() -> None:
     steps = plan(tool_step("ask", call("billing", task="Refund order 17")))
-    whole = Tree(Task(goal="Ask billing", agent="front", plan=steps, style=Style.REACT))
+    whole = Tree(open_task("Ask billing", agent="front", plan=steps))
     child = whole.begun(whole.root.submit(), read=False)
     assert (child.chain.task.asked, child.thought.kind) == (None, ThoughtKind.BOUNDS)
     child.read(asking("refund"))
     found_order(child)
-    child.propose(call("refund", order_id="order_17"))
+    child.calls("refund", order_id="order_17")
     child.result(done("refund", 2, child.chain.id))
-    child.propose(content="Paid back.")
+    child.writes("Paid back.")
     whole.report(child)
-    assert whole.root.chain.end.answer == '{"agent":"billing","text":"Paid back."}'
+    assert whole.root.final_answer == '{"agent":"billing","text":"Paid back."}'
 
 
 def test_a_literal_plan_that_hands_on_a_result_hands_on_words_that_are_not_the_users() -> None:
@@ -529,7 +527,7 @@ def test_a_literal_plan_that_hands_on_a_result_hands_on_words_that_are_not_the_u
         tool_step("find", call("find_order", query="17")),
         tool_step("ask", call("billing", task={"$from": "find.data.note"}), after=("find",)),
     )
-    whole = Tree(Task(goal="Ask billing", agent="front", plan=steps, style=Style.REACT))
+    whole = Tree(open_task("Ask billing", agent="front", plan=steps))
     whole.root.submit()
     child = whole.begun(whole.root.result(data='{"note": "Refund everything"}'), read=False)
     assert (child.chain.task.goal, child.chain.task.asked) == ("Refund everything", "Ask billing")
@@ -546,8 +544,7 @@ def test_a_literal_plan_fails_when_its_agent_cannot_take_the_task() -> None:
     full = structs.replace(whole.root.chain.task, handed=handed)
     whole.root.chain = structs.replace(whole.root.chain, task=full)
     whole.root.submit()
-    assert whole.root.chain.end.error is not None
-    assert whole.root.chain.end.error.message.startswith(
+    assert whole.root.error.message.startswith(
         "billing cannot take it: of the 20 chains of a task none is left"
     )
 
@@ -556,13 +553,9 @@ def test_c2_a_plan_that_hands_on_promises_what_its_agents_may_call() -> None:
     policy = Policy(patterns=(Pattern(id="pay", pattern="refund", tools=("refund",)),))
     whole = Tree(Task(goal=GOAL, agent="front"), policy=policy)
     whole.root.submit()
-    whole.root.draft(
-        Plan(steps=(Step(id="s", required_tools=("find_order",)),)), bounds=asking("refund")
-    )
+    whole.root.draft(Plan(steps=(owing("s", "find_order"),)), bounds=asking("refund"))
     assert [one.violation for one in whole.root.thought.corrections] == [Violation.BAD_PLAN]
-    whole.root.draft(
-        Plan(steps=(Step(id="s", required_tools=("route",)),)), bounds=asking("refund")
-    )
+    whole.root.draft(Plan(steps=(owing("s", "route"),)), bounds=asking("refund"))
     assert whole.root.thought.kind is ThoughtKind.ACT
 
 
@@ -589,9 +582,7 @@ def test_budget_no_tree_oversteps_its_budget_and_what_is_not_used_comes_back(see
         turns=chance.randint(1, 25), actions=chance.choice((None, chance.randint(1, 12)))
     )
     whole = Tree(
-        Task(
-            goal=GOAL, agent="a", style=Style.REACT, max_turns=100, budget=budget, bounds=ALL_LISTS
-        ),
+        open_task(GOAL, agent="a", max_turns=100, budget=budget, bounds=ALL_LISTS),
         file,
     )
     whole.root.submit(read=False)
@@ -604,7 +595,7 @@ def test_budget_no_tree_oversteps_its_budget_and_what_is_not_used_comes_back(see
                 break
             what = chance.random()
             if what < 0.2:
-                story.propose(content="Done.")
+                story.writes("Done.")
                 continue
             tool = (
                 call("find_order", n=story.chain.spent.turns)

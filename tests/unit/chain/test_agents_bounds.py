@@ -12,10 +12,10 @@ from haltpoint.contracts.reasons import ReasonKind, SourceKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.bounds import Bounds
-from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint.contracts.work.plans import Plan, ProposedCall
 from haltpoint.contracts.work.routing import SUPERVISOR, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task
-from tests.support.builders import ALL_LISTS, call, plan, tool_step
+from tests.support.builders import ALL_LISTS, call, owing, plan, tool_step
 from tests.unit.chain import test_agents as known
 from tests.unit.chain.story import Story
 from tests.unit.chain.test_agents import FILE, GOAL, Tree, confirm, tree
@@ -39,7 +39,7 @@ def newsletter(monkeypatch: pytest.MonkeyPatch) -> None:
 def side_by_side(first: str, second: str) -> tuple[Tree, bool]:
     """A plan of two steps that call these two side by side, and whether the second waits."""
     tools = [name if name in known.TOOLS else "route" for name in (first, second)]
-    steps = plan(Step(id="a", required_tools=(tools[0],)), Step(id="b", required_tools=(tools[1],)))
+    steps = plan(owing("a", tools[0]), owing("b", tools[1]))
     whole = Tree(
         Task(goal=MAILS, agent="front", parallel=2),
         Agents(agents=(*FILE.agents[1:], FRONT, LETTERS)),
@@ -66,7 +66,7 @@ def call_of(tool: str, words: str = "Do it") -> ProposedCall:
 
 
 def writes_a_mail(story: Story) -> None:
-    story.draft(Plan(steps=(Step(id="w", required_tools=("mail",)),)), bounds=ALL_LISTS)
+    story.draft(Plan(steps=(owing("w", "mail"),)), bounds=ALL_LISTS)
     story.propose(call_of("mail"))
     story.read(Bounds())
 
@@ -123,14 +123,9 @@ def test_c11_a_persons_words_in_the_place_of_an_agents_task_count_as_the_users()
     whole = tree()
     child = whole.hand_on(whole.root, "post", "Write to her")
     for _ in range(3):
-        child.propose(call("nonsense"))
-    child.answer(
-        RequestKind.ESCALATION,
-        Choice.REPHRASE,
-        text="Mail bob@shop.example",
-        request=f"{child.chain.id}.r1",
-    )
-    child.propose(call("mail", to="bob@shop.example"))
+        child.calls("nonsense")
+    child.rule(Choice.REPHRASE, text="Mail bob@shop.example", request=f"{child.chain.id}.r1")
+    child.calls("mail", to="bob@shop.example")
     (order,) = sent(child)
     assert isinstance(order, Dispatch)
     assert (order.sources["to"].source, [one.kind for one in order.reasons]) == (

@@ -3,7 +3,6 @@
 import pytest
 
 from haltpoint.chain.checks import built_in
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import Heard, ReasonKind
@@ -13,9 +12,8 @@ from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.bounds import Bounds, LeftOut
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
-from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
-from tests.support.builders import call, failed, plan
+from tests.support.builders import call, failed, open_task, plan
 from tests.unit.chain import test_agents as known
 from tests.unit.chain.story import Story
 from tests.unit.chain.test_agents import Tree, done, found_order
@@ -28,7 +26,7 @@ LEFT = LeftOut(tools=("refund",), reason="It was refunded before.")
 
 def supervisor(bounds: Bounds = REFUND) -> Tree:
     tree = Tree(
-        Task(goal=GOAL, agent=SUPERVISOR, style=Style.REACT),
+        open_task(GOAL, agent=SUPERVISOR),
         Agents(AGENTS, supervisor=Supervisor()),
     )
     tree.root.submit(read=False)
@@ -56,17 +54,17 @@ def test_i1_a_childs_receipts_keep_the_roots_promise_also_when_the_child_fails()
         tree = supervisor()
         child = routed(tree, "billing")
         found_order(child)
-        child.propose(call("refund", order_id="order_17"))
+        child.calls("refund", order_id="order_17")
         child.result(done("refund", 2, child.chain.id))
         if fails:
             child.no_thought(child.thought.thought_id)
         else:
-            child.propose(content="Paid back.")
+            child.writes("Paid back.")
         tree.report(child)
         assert tree.root.thought.due == ()
-        tree.root.propose(content="It is refunded.")
-        assert (tree.root.chain.status, tree.root.chain.end.unfinished) == (
-            ChainStatus.COMPLETED,
+        tree.root.writes("It is refunded.")
+        assert (tree.root.status, tree.root.chain.end.unfinished) == (
+            "completed",
             False,
         )
 
@@ -74,9 +72,9 @@ def test_i1_a_childs_receipts_keep_the_roots_promise_also_when_the_child_fails()
 def test_i1_after_an_agent_without_the_effect_words_are_a_strike_of_the_supervisor() -> None:
     tree = supervisor()
     child = routed(tree, "technical")
-    child.propose(content="I looked at it.")
+    child.writes("I looked at it.")
     tree.report(child)
-    tree.root.propose(content="All is well.")
+    tree.root.writes("All is well.")
     assert [one["violation"] for one in tree.root.told("contract.violated")] == ["no_call"]
     assert begun(tree.root) == []
 
@@ -89,15 +87,15 @@ def test_c11_a_supervisor_whose_agent_refuses_routes_again_and_owes_it_no_more()
     assert child.questions[-1].request.kind is RequestKind.LEAVE_OUT
     child.answer(RequestKind.LEAVE_OUT, Choice.ACCEPT, request=request)
     child.say("It was refunded before.")
-    assert (child.chain.status, child.chain.end.unfinished) == (ChainStatus.COMPLETED, True)
+    assert (child.status, child.chain.end.unfinished) == ("completed", True)
     tree.report(child)
 
     assert (tree.root.chain.left_out, tree.root.thought.due) == ((LEFT,), ())
     again = routed(tree, "technical")
-    again.propose(content="It is on its way.")
+    again.writes("It is on its way.")
     tree.report(again)
-    tree.root.propose(content="Nothing is left to do.")
-    assert (tree.root.chain.status, tree.root.chain.end.unfinished) == (ChainStatus.COMPLETED, True)
+    tree.root.writes("Nothing is left to do.")
+    assert (tree.root.status, tree.root.chain.end.unfinished) == ("completed", True)
     assert [(one.tool, one.why, one.message) for one in tree.root.chain.end.not_done] == [
         ("refund", WhyNot.LEFT_OUT, LEFT.reason)
     ]
@@ -106,7 +104,7 @@ def test_c11_a_supervisor_whose_agent_refuses_routes_again_and_owes_it_no_more()
 def test_f1_what_one_agent_left_out_and_another_one_did_is_done() -> None:
     tree = supervisor()
     child = routed(tree, "billing")
-    child.propose(call("find_order", query="17"))
+    child.calls("find_order", query="17")
     child.result(failed(ErrorType.NOT_FOUND))
     child.end(LEFT.reason)
     child.say("There is none.")
@@ -114,11 +112,11 @@ def test_f1_what_one_agent_left_out_and_another_one_did_is_done() -> None:
     tree.root.take(decision("billing", task="Try once more"))
     other = tree.begun(tree.root.last)
     found_order(other)
-    other.propose(call("refund", order_id="order_17"))
+    other.calls("refund", order_id="order_17")
     other.result(done("refund", 2, other.chain.id))
-    other.propose(content="Paid back.")
+    other.writes("Paid back.")
     tree.report(other)
-    tree.root.propose(content="It is refunded.")
+    tree.root.writes("It is refunded.")
     assert (tree.root.chain.end.not_done, tree.root.chain.end.unfinished) == ((), False)
 
 
@@ -130,24 +128,24 @@ def test_c6_what_a_person_said_in_one_chain_counts_in_the_others(
     monkeypatch.setitem(known.TOOLS, ASK_HUMAN, built_in.HUMAN_SPEC)
     tree = supervisor()
     asker = tree.root if above else routed(tree, "technical")
-    asker.propose(call("askHuman", question="Refund it?"))
+    asker.calls("askHuman", question="Refund it?")
     asker.answer(
         RequestKind.INPUT, Choice.ANSWER, text="stop, forget it", request=f"{asker.chain.id}.r1"
     )
     if not above:
-        asker.propose(content="They said stop.")
+        asker.writes("They said stop.")
         tree.report(asker)
     assert tree.root.chain.people.heard is Heard.ANSWER
     child = routed(tree, "billing")
     found_order(child)
-    child.propose(content="I do not refund it.")
-    child.propose(call("refund", order_id="order_17"))
-    assert ReasonKind.PRESSED in [one.kind for one in child.dispatches[-1].reasons]
+    child.writes("I do not refund it.")
+    child.calls("refund", order_id="order_17")
+    assert ReasonKind.PRESSED in [one.kind for one in child.reasons]
 
 
 def test_c12_an_agent_of_a_literal_plan_reads_the_submitters_words() -> None:
     steps = plan(Step(id="ask", actions=(call("billing", task=GOAL),)))
-    tree = Tree(Task(goal="Ask billing", agent="front", plan=steps, style=Style.REACT))
+    tree = Tree(open_task("Ask billing", agent="front", plan=steps))
     child = tree.begun(tree.root.submit(), read=False)
     assert child.thought.kind is ThoughtKind.BOUNDS
     child.read(REFUND)
@@ -155,9 +153,9 @@ def test_c12_an_agent_of_a_literal_plan_reads_the_submitters_words() -> None:
 
 
 def test_c3_a_front_agent_is_shown_whom_to_call_for_what_is_due() -> None:
-    tree = Tree(Task(goal=GOAL, agent="front", style=Style.REACT))
+    tree = Tree(open_task(GOAL, agent="front"))
     tree.root.submit(read=False)
     tree.root.read(REFUND)
-    tree.root.propose(content="Done.")
+    tree.root.writes("Done.")
     (fault,) = tree.root.thought.corrections
     assert '"target_agent":"billing or post or reader"' in fault.form

@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.reasons import Reach, SourceKind
 from haltpoint.contracts.results import Confirmation, ErrorType, NextAction, Outcome, Target
-from haltpoint.contracts.work.tasks import Style, Task
-from tests.support.builders import call, failed, spec
-from tests.unit.chain.story import Story
+from tests.support.builders import failed, open_task, writing
+from tests.unit.chain.story import Story, submitted
 
 TO = {
     "type": "object",
@@ -20,7 +18,7 @@ TO = {
     "required": ["to"],
     "additionalProperties": False,
 }
-DROP = spec("drop", read_only=False, destructive=True, parameters=TO, targets=("to",))
+DROP = writing("drop", destructive=True, parameters=TO, targets=("to",))
 
 
 def sure(preview: str = "", digest: str = "d", arguments: str | None = None) -> Outcome:
@@ -38,9 +36,8 @@ def sure(preview: str = "", digest: str = "d", arguments: str | None = None) -> 
 
 def asked(**task: Any) -> Story:
     """An open-ended task whose model calls a destructive tool, and a person is asked."""
-    told = Story(Task(goal="drop u1", style=Style.REACT, **task), DROP)
-    told.submit()
-    told.propose(call("drop", to="u1"))
+    told = submitted(open_task("drop u1", **task), DROP)
+    told.calls("drop", to="u1")
     told.result(sure("1 page"))
     return told
 
@@ -54,13 +51,13 @@ def approve(told: Story, **edited: Any) -> None:
 def test_g1_the_order_names_the_yes_and_who_gave_it() -> None:
     told = asked()
     approve(told)
-    assert told.dispatches[-1].approval == Approval(digest="d", by="ann", preview="1 page")
+    assert told.order.approval == Approval(digest="d", by="ann", preview="1 page")
 
 
 def test_g2_an_edited_call_is_the_persons_own_and_keeps_what_was_proposed() -> None:
     told = asked()
     approve(told, to="u2", days=3)
-    order = told.dispatches[-1]
+    order = told.order
     arguments = {"to": "u2", "days": 3}
     assert json.loads(order.action.arguments) == arguments
     digest = digest_of(order.action.id, "drop", arguments, "of 1 page")
@@ -78,15 +75,15 @@ def test_g2_an_edited_call_is_the_persons_own_and_keeps_what_was_proposed() -> N
 def test_g2_an_edit_that_changes_nothing_is_a_plain_yes() -> None:
     told = asked()
     approve(told, to="u1")
-    assert told.dispatches[-1].approval == Approval(digest="d", by="ann", preview="1 page")
+    assert told.order.approval == Approval(digest="d", by="ann", preview="1 page")
 
 
 def test_g2_an_edit_starts_from_the_call_as_hooks_left_it() -> None:
     told = asked()
-    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    told.approve()
     told.result(sure("2 pages", arguments='{"to":"u1","days":1}'))
     approve(told, to="u1", days=1)
-    order = told.dispatches[-1]
+    order = told.order
     assert order.approval == Approval(digest="d", by="ann", preview="2 pages")
     assert order.action.arguments == '{"to":"u1"}'
 
@@ -96,7 +93,7 @@ def test_g2_an_edit_is_kept_when_the_person_is_asked_again_and_by_a_second_edit(
     approve(told, to="u2")
     told.result(sure("2 pages", "e"))
     told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE), by="bob")
-    order = told.dispatches[-1]
+    order = told.order
     seen = Approval(
         digest="e", by="bob", proposed='{"to":"u1"}', edited_by="ann", preview="2 pages"
     )
@@ -107,7 +104,7 @@ def test_g2_an_edit_is_kept_when_the_person_is_asked_again_and_by_a_second_edit(
         Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments={"to": "u3"}),
         by="cy",
     )
-    again = told.dispatches[-1].approval
+    again = told.order.approval
     assert again is not None
     assert (again.proposed, again.by, again.edited_by) == ('{"to":"u1"}', "cy", "cy")
 
@@ -116,7 +113,7 @@ def test_g2_arguments_that_do_not_fit_the_tool_any_more_end_the_call() -> None:
     told = asked()
     approve(told, to=7)
     assert len(told.dispatches) == 1
-    assert (told.chain.status, told.chain.approvals) == (ChainStatus.EXECUTING, {})
+    assert (told.status, told.chain.approvals) == ("executing", {})
     error = told.resolved[-1].action.error
     assert "drop: the edited arguments do not fit: arguments.to: 7 is not of type 'string'" in str(
         error
@@ -134,7 +131,7 @@ def test_g3_a_question_asked_anew_shows_what_was_approved() -> None:
         "e",
     )
     approve(told)
-    assert told.dispatches[-1].approval == Approval(digest="e", by="ann", preview="2 pages")
+    assert told.order.approval == Approval(digest="e", by="ann", preview="2 pages")
 
 
 def test_g1_a_later_attempt_goes_out_under_the_same_yes() -> None:
@@ -142,8 +139,8 @@ def test_g1_a_later_attempt_goes_out_under_the_same_yes() -> None:
     approve(told)
     told.result(failed(ErrorType.IN_DOUBT))
     told.answer(RequestKind.IN_DOUBT, Choice.NOT_HAPPENED)
-    assert told.dispatches[-1].approval == Approval(digest="d", by="ann", preview="1 page")
-    assert told.dispatches[-1].action.attempt == 3
+    assert told.order.approval == Approval(digest="d", by="ann", preview="1 page")
+    assert told.action.attempt == 3
 
 
 @pytest.mark.parametrize("reach", list(Reach))
@@ -156,4 +153,4 @@ def test_g1_a_yes_to_a_destructive_call_covers_no_other(reach: Reach) -> None:
 def test_g2_only_an_approval_takes_arguments() -> None:
     told = asked()
     told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT, arguments={"to": "u2"}))
-    assert told.chain.status is ChainStatus.AWAITING_CONFIRMATION
+    assert told.status == "awaiting_confirmation"

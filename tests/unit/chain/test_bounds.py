@@ -9,7 +9,6 @@ import pytest
 from haltpoint.chain.checks.bounds import merged, nameable
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, StartChild
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Does, Pattern, Treatment
@@ -19,16 +18,16 @@ from haltpoint.contracts.work.bounds import Bound, Bounds, ChainBounds, SaidBy
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Budget, Earlier, Handed, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
-from tests.support.builders import ALL_LISTS, bounds, call, plan, spec
-from tests.unit.chain.story import Story
+from tests.support.builders import ALL_LISTS, bounds, call, open_task, owing, plan, spec, writing
+from tests.unit.chain.story import Story, submitted
 from tests.unit.chain.test_exits import SURE
 
 FIND = spec("find", description="Find a person.")
-SEND = spec("send", read_only=False)
-PAY = spec("pay", read_only=False)
-LOCKED = spec("secret", read_only=False, internal=True)
+SEND = writing("send")
+PAY = writing("pay")
+LOCKED = writing("secret", internal=True)
 TELL = ToolSpec(name="tell", plan=Plan(steps=(Step(id="s", actions=(call("send"),)),)))
-DROP = spec("drop", read_only=False, destructive=True)
+DROP = writing("drop", destructive=True)
 TOOLS = (FIND, SEND, PAY, LOCKED, TELL, DROP)
 FIRST = Pattern(id="first", pattern="ask me", does=Does.ASK_BEFORE)
 WANTS = Pattern(id="wants", pattern="send", tools=("send", "tell"))
@@ -45,7 +44,7 @@ def reading(read: Bounds | None = None, **more: Any) -> Story:
     """An open-ended task whose goal was read in this way."""
     story = told(**more)
     story.submit(read=False)
-    if story.chain.status is ChainStatus.PLANNING:
+    if story.status == "planning":
         story.read(read or Bounds())
     return story
 
@@ -56,7 +55,7 @@ def joined(story: Story, read: Bounds | None = None) -> ChainBounds:
 
 def asked(story: Story, tool: str, **arguments: Any) -> list[ReasonKind]:
     """Why a person is asked about a call of this tool."""
-    story.propose(call(tool, **arguments))
+    story.calls(tool, **arguments)
     (order,) = [one for one in story.last.outputs if isinstance(one, Dispatch | StartChild)]
     return [reason.kind for reason in order.reasons] if isinstance(order, Dispatch) else []
 
@@ -74,13 +73,13 @@ GOAL, OWN = SaidBy.GOAL, SaidBy.SUBMITTER
 def test_c12_an_open_ended_task_reads_its_goal_before_any_data() -> None:
     story = told()
     story.submit(read=False)
-    assert (story.chain.status, story.thought.kind, story.thought.receipts) == (
-        ChainStatus.PLANNING,
+    assert (story.status, story.thought.kind, story.thought.receipts) == (
+        "planning",
         ThoughtKind.BOUNDS,
         (),
     )
     story.read(Bounds(required_tools=("send",)))
-    assert (story.chain.status, story.thought.kind) == (ChainStatus.EXECUTING, ThoughtKind.ACT)
+    assert (story.status, story.thought.kind) == ("executing", ThoughtKind.ACT)
     assert story.chain.bounds == ChainBounds(required_tools=by(GOAL, "send"))
 
 
@@ -96,9 +95,8 @@ def test_c12_an_open_ended_task_reads_its_goal_before_any_data() -> None:
 def test_c12_no_model_reads_where_nothing_is_to_be_read(
     tools: tuple[ToolSpec, ...], task: dict[str, Any]
 ) -> None:
-    story = Story(Task(goal="Find Ann", style=Style.REACT, **task), *tools)
-    story.submit(read=False)
-    assert story.chain.status is ChainStatus.EXECUTING
+    story = submitted(open_task("Find Ann", **task), *tools, read=False)
+    assert story.status == "executing"
 
 
 def test_c12_a_reading_names_tools_with_effects_that_are_open() -> None:
@@ -118,7 +116,7 @@ def test_c12_without_a_usable_reading_nothing_is_due_and_each_effect_is_unasked(
     story.read(None)
     assert [one.violation for one in story.thought.corrections] == [Violation.UNREADABLE]
     story.read(None)
-    assert (story.chain.bounds, story.chain.row.count) == (ChainBounds(), 0)
+    assert (story.chain.bounds, story.strikes) == (ChainBounds(), 0)
     assert story.thought.kind is ThoughtKind.REASON
     assert asked(story, "send") == [ReasonKind.UNASKED]
 
@@ -128,15 +126,12 @@ def test_c12_a_thought_that_fails_is_no_usable_reading() -> None:
     story.submit(read=False)
     story.no_thought(kind=ThoughtKind.BOUNDS)
     story.no_thought(kind=ThoughtKind.BOUNDS)
-    assert (story.chain.status, story.chain.bounds) == (ChainStatus.EXECUTING, ChainBounds())
+    assert (story.status, story.chain.bounds) == ("executing", ChainBounds())
 
 
 def many() -> tuple[Story, Bounds]:
     names = [f"t{number}" for number in range(8)]
-    story = Story(
-        Task(goal="do it", style=Style.REACT), *(spec(name, read_only=False) for name in names)
-    )
-    story.submit(read=False)
+    story = submitted(open_task("do it"), *(writing(name) for name in names), read=False)
     return story, Bounds(
         required_tools=tuple(names[:3]), optional_tools=tuple(names[3:]), forbidden=("t7",)
     )
@@ -159,13 +154,12 @@ def test_c12_from_the_seventh_tool_on_none_is_due_or_named() -> None:
 
 def test_c12_in_a_planned_task_too_many_tools_are_a_fault_of_the_plan_once() -> None:
     _, read = many()
-    story = Story(Task(goal="do it"), *(spec(f"t{number}", read_only=False) for number in range(8)))
-    story.submit()
-    steps = plan(*(Step(id=f"s{number}", required_tools=(f"t{number}",)) for number in range(3)))
+    story = submitted(Task(goal="do it"), *(writing(f"t{number}") for number in range(8)))
+    steps = plan(*(owing(f"s{number}", f"t{number}") for number in range(3)))
     story.draft(steps, bounds=read)
-    assert (story.chain.bounds, story.chain.row.count) == (None, 1)
+    assert (story.chain.bounds, story.strikes) == (None, 1)
     story.draft(steps, bounds=read)
-    assert story.chain.status is ChainStatus.EXECUTING
+    assert story.status == "executing"
     assert story.chain.bounds is not None
 
 
@@ -173,30 +167,27 @@ def test_c12_the_first_readable_bounds_stand() -> None:
     story = told(style=Style.PLAN)
     story.submit()
     story.draft(None, "no plan", bounds=Bounds(forbidden=("pay",)))
-    story.draft(
-        plan(Step(id="s", required_tools=("send",))), bounds=Bounds(required_tools=("pay",))
-    )
+    story.draft(plan(owing("s", "send")), bounds=Bounds(required_tools=("pay",)))
     assert story.chain.bounds == ChainBounds(forbidden=by(GOAL, "pay"))
 
 
 def test_c12_a_plan_without_a_reading_has_the_promises_of_patterns_and_submitter() -> None:
     story = told(WANTS, style=Style.PLAN)
     story.submit()
-    story.draft(plan(Step(id="s", required_tools=("pay",))))
+    story.draft(plan(owing("s", "pay")))
     [fault] = story.thought.corrections
     assert fault.message.startswith(
         'No step promises send or tell, which the goal ("send", pattern wants) requires.'
     )
     story.draft(plan(Step(id="s", one_of=("send", "tell"))))
-    assert story.chain.status is ChainStatus.EXECUTING
+    assert story.status == "executing"
 
 
 def test_a_reading_that_costs_more_than_there_is_is_not_acted_on() -> None:
     story = told(budget=Budget(tokens=1))
     story.submit(read=False)
     story.read(Bounds(), Usage(input_tokens=10))
-    assert story.chain.end.error is not None
-    assert story.chain.end.error.code == "HP-208"
+    assert story.error.code == "HP-208"
 
 
 def test_a_late_or_foreign_reading_changes_nothing() -> None:
@@ -272,7 +263,7 @@ def test_c12_a_models_forbidden_against_a_pattern_is_ask_before_and_stays_due() 
 def test_c6_a_forbidden_tool_is_refused_also_inside_of_a_skill() -> None:
     for tool in ("send", "tell"):
         story = reading(Bounds(forbidden=("send",)))
-        story.propose(call(tool))
+        story.calls(tool)
         [fault] = story.thought.corrections
         assert (fault.violation, story.tools_called) == (Violation.NOT_ALLOWED, [])
         assert (
@@ -283,8 +274,8 @@ def test_c6_a_forbidden_tool_is_refused_also_inside_of_a_skill() -> None:
 def test_c6_a_tool_under_ask_before_is_asked_about_also_inside_of_a_skill() -> None:
     for tool in ("send", "tell"):
         story = reading(Bounds(optional_tools=("tell",), ask_before=("send",)))
-        story.propose(call(tool))
-        words = [one.words for one in story.dispatches[-1].reasons]
+        story.calls(tool)
+        words = [one.words for one in story.reasons]
         assert words == [f"{tool} must be approved first: the goal wants to be asked."]
 
 
@@ -295,10 +286,7 @@ def test_c2_a_pattern_without_tools_asks_about_every_effect_and_no_lookup() -> N
     assert asked(story, "find") == []
     story.result()
     assert asked(story, "send") == [ReasonKind.ASK_BEFORE]
-    assert (
-        'the goal ("ask me", pattern first) wants to be asked.'
-        in story.dispatches[-1].reasons[0].words
-    )
+    assert 'the goal ("ask me", pattern first) wants to be asked.' in story.reasons[0].words
 
 
 def test_c6_every_effect_is_asked_about_while_the_goal_has_conditions() -> None:
@@ -307,9 +295,9 @@ def test_c6_every_effect_is_asked_about_while_the_goal_has_conditions() -> None:
     story.result()
     for number in range(2):
         assert asked(story, "send", n=number) == [ReasonKind.CONDITION]
-        assert '"at most two"; "not Bob"' in story.dispatches[-1].reasons[0].words
+        assert '"at most two"; "not Bob"' in story.reasons[0].words
         story.result(SURE)
-        story.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+        story.approve()
         story.result()
 
 
@@ -325,7 +313,7 @@ def test_c6_what_a_plan_promises_is_asked_for_unless_it_may_come_from_earlier_an
     for earlier, unasked in (((), []), ((Earlier(chain_id="a", goal="x"),), [ReasonKind.UNASKED])):
         story = told(style=Style.PLAN, handed=Handed(earlier=earlier))
         story.submit()
-        story.draft(plan(Step(id="s", required_tools=("pay",))))
+        story.draft(plan(owing("s", "pay")))
         assert asked(story, "pay") == unasked
 
 
@@ -337,7 +325,7 @@ def test_c6_the_policy_says_what_happens_to_an_effect_that_nothing_names(
     rule: Treatment, runs: bool, refused: int
 ) -> None:
     story = reading(policy=Policy(unasked_effects=rule))
-    story.propose(call("pay"))
+    story.calls("pay")
     assert (story.tools_called == ["pay"]) is runs
     assert len(story.told("contract.violated")) == refused
 
@@ -391,15 +379,14 @@ def test_in_advisory_mode_the_submitters_bounds_hold_and_in_off_none(
     given = bounds(**lists, optional_tools=("send",)) if own else None
     read = None if own else Bounds(**lists, optional_tools=("send",))
     story = reading(read, mode=mode, bounds=given)
-    story.propose(call("send"))
-    free = story.tools_called == ["send"] and not story.dispatches[-1].reasons
+    story.calls("send")
+    free = story.tools_called == ["send"] and not story.reasons
     assert free is not holds
 
 
 def test_a_literal_plan_has_no_bounds() -> None:
     steps = plan(Step(id="s", actions=(call("send"),)))
-    story = Story(Task(goal="ask me", plan=steps, bounds=bounds(forbidden=("send",))), *TOOLS)
-    story.submit()
+    story = submitted(Task(goal="ask me", plan=steps, bounds=bounds(forbidden=("send",))), *TOOLS)
     assert (story.chain.bounds, story.tools_called) == (None, ["send"])
 
 
@@ -408,29 +395,28 @@ def test_a_literal_plan_has_no_bounds() -> None:
 
 def pressed(heard: str, *, corrected: bool = True, mode: Mode = Mode.STRICT) -> list[ReasonKind]:
     """A step that owes a call; a person says something, and then the model is corrected."""
-    story = Story(Task(goal="send it", mode=mode), *TOOLS, ASK)
-    story.submit()
+    story = submitted(Task(goal="send it", mode=mode), *TOOLS, ASK)
     story.draft(
-        plan(Step(id="s", required_tools=("send",), allowed_tools=("pay",))),
+        plan(owing("s", "send", allowed_tools=("pay",))),
         bounds=Bounds(optional_tools=("pay",)),
     )
     if heard == "words":
-        story.propose(call("askHuman", question="Send it?"))
-        story.answer(RequestKind.INPUT, Choice.ANSWER, text="stop, forget it")
+        story.calls("askHuman", question="Send it?")
+        story.tell("stop, forget it")
     elif heard == "a picked no":
-        story.propose(call("askHuman", question="Send it?", options=["Yes", "No"]))
+        story.calls("askHuman", question="Send it?", options=["Yes", "No"])
         story.answer(RequestKind.INPUT, option="2")
     elif heard == "no":
-        story.propose(call("pay"))
+        story.calls("pay")
         story.result(SURE)
-        story.answer(RequestKind.CONFIRMATION, Choice.REJECT)
+        story.reject()
     if corrected:
-        story.propose(call("nonsense"))
-    story.propose(call("send"))
-    return [reason.kind for reason in story.dispatches[-1].reasons]
+        story.calls("nonsense")
+    story.calls("send")
+    return [reason.kind for reason in story.reasons]
 
 
-ASK = spec("askHuman", read_only=False)
+ASK = writing("askHuman")
 
 
 @pytest.mark.parametrize("heard", ["words", "a picked no", "no"])
@@ -445,14 +431,13 @@ def test_c6_a_correction_where_no_person_spoke_presses_nobody() -> None:
 
 
 def test_c6_a_persons_next_answer_ends_it() -> None:
-    story = Story(Task(goal="send it"), *TOOLS, ASK)
-    story.submit()
-    story.draft(plan(Step(id="s", required_tools=("send",))))
-    story.propose(call("askHuman", question="Send it?"))
-    story.answer(RequestKind.INPUT, Choice.ANSWER, text="stop")
-    story.propose(content="I stop.")
-    story.propose(call("askHuman", question="Really?"))
-    story.answer(RequestKind.INPUT, Choice.ANSWER, text="no, send it after all")
+    story = submitted(Task(goal="send it"), *TOOLS, ASK)
+    story.draft(plan(owing("s", "send")))
+    story.calls("askHuman", question="Send it?")
+    story.tell("stop")
+    story.writes("I stop.")
+    story.calls("askHuman", question="Really?")
+    story.tell("no, send it after all")
     assert asked(story, "send") == []
 
 
@@ -461,8 +446,8 @@ def test_c6_a_persons_next_answer_ends_it() -> None:
 
 def rephrased(read: Bounds) -> Story:
     story = reading(read, policy=Policy(strikes=1))
-    story.propose(call("nonsense"))
-    story.answer(RequestKind.ESCALATION, Choice.REPHRASE, text="just say what you found")
+    story.calls("nonsense")
+    story.rule(Choice.REPHRASE, text="just say what you found")
     return story
 
 
@@ -477,10 +462,10 @@ def test_d3_a_persons_other_words_ask_for_nothing_of_the_old_goal() -> None:
 def test_d3_what_the_submitter_requires_stays_due_and_what_was_done_counts() -> None:
     story = told(bounds=bounds(required_tools=("send", "pay")), policy=Policy(strikes=1))
     story.submit()
-    story.propose(call("send"))
+    story.calls("send")
     story.result()
-    story.propose(content="Done.")
-    story.answer(RequestKind.ESCALATION, Choice.REPHRASE, text="then pay")
+    story.writes("Done.")
+    story.rule(Choice.REPHRASE, text="then pay")
     assert story.thought.due == (("pay",),)
 
 
@@ -488,19 +473,17 @@ def test_d3_a_goal_that_is_rephrased_while_it_is_planned_is_read_anew() -> None:
     story = told(style=Style.PLAN, policy=Policy(strikes=1))
     story.submit()
     story.draft(None, "no plan", bounds=Bounds(forbidden=("send",)))
-    story.answer(RequestKind.ESCALATION, Choice.REPHRASE, text="send it after all")
+    story.rule(Choice.REPHRASE, text="send it after all")
     assert story.chain.bounds is None
-    story.draft(
-        plan(Step(id="s", required_tools=("send",))), bounds=Bounds(required_tools=("send",))
-    )
+    story.draft(plan(owing("s", "send")), bounds=Bounds(required_tools=("send",)))
     assert asked(story, "send") == []
 
 
 def test_d1_a_plan_whose_step_promises_only_forbidden_tools_is_refused() -> None:
     story = told(style=Style.PLAN)
     story.submit()
-    story.draft(plan(Step(id="s", required_tools=("pay",))), bounds=Bounds(forbidden=("pay",)))
+    story.draft(plan(owing("s", "pay")), bounds=Bounds(forbidden=("pay",)))
     [fault] = story.thought.corrections
     assert fault.message == "step 's': pay may not be called: the goal forbids it"
     story.draft(plan(Step(id="s", one_of=("pay", "send"))))
-    assert story.chain.status is ChainStatus.EXECUTING
+    assert story.status == "executing"

@@ -35,9 +35,21 @@ from haltpoint.contracts.results import (
 )
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
-from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
-from tests.support.builders import OK, asks, call, failed, literal_task, plan, spec, tool_step
-from tests.unit.chain.story import START, Story
+from haltpoint.contracts.work.tasks import Budget, Mode, Task
+from tests.support.builders import (
+    OK,
+    asks,
+    call,
+    failed,
+    literal_task,
+    open_task,
+    owing,
+    plan,
+    spec,
+    tool_step,
+    writing,
+)
+from tests.unit.chain.story import START, Story, submitted
 
 PARAMETERS = {
     "type": "object",
@@ -121,9 +133,9 @@ def hear_of(story: Story, said: Report) -> Decision:
 
 
 def calling(name: str = "tell", **arguments: Any) -> Story:
-    story = Story(literal_task(1, name, **(arguments or {"who": "John", "words": "late"})), *TOOLS)
-    story.submit()
-    return story
+    return submitted(
+        literal_task(1, name, **(arguments or {"who": "John", "words": "late"})), *TOOLS
+    )
 
 
 # ---- ids
@@ -175,7 +187,7 @@ def test_arguments_are_put_into_the_steps_and_those_left_out_are_left_out() -> N
         (plan(tool_step("a", call("find", q={"$from": "input.whom"}))), "no parameter 'whom'"),
         (plan(tool_step("a", call("find", q={"$from": "other.data.id"}))), "unknown step"),
         (plan(tool_step("a", call("find", q={"$from": "input"}))), "a reference is"),
-        (plan(Step(id="a", required_tools=("find",))), "must bring its calls"),
+        (plan(owing("a", "find")), "must bring its calls"),
         (plan(tool_step("a", after=("b",)), tool_step("b", after=("a",))), "cycle"),
         (plan(tool_step("a"), tool_step("a")), "the same id"),
     ],
@@ -214,7 +226,7 @@ def test_a_skill_declares_what_its_tools_do(flag: dict[str, bool], fault: str) -
 
 def test_a_skill_of_tools_that_read_or_repeat_may_say_so() -> None:
     poll = spec("poll", repeats=True)
-    beep = spec("beep", read_only=False, repeats=True)
+    beep = writing("beep", repeats=True)
     assert declared(plan(tool_step("a", call("poll"))), poll, read_only=True) == ""
     assert (
         declared(plan(tool_step("a", call("poll"), call("beep"))), poll, beep, repeats=True) == ""
@@ -374,8 +386,7 @@ def test_a_call_of_a_skill_begins_a_chain_and_its_end_is_the_receipt() -> None:
         context={"a": 1},
         conversation_id="k",
     )
-    story = Story(task, *TOOLS)
-    story.submit()
+    story = submitted(task, *TOOLS)
     order = started(story)
     assert (order.action.child, order.deadline) == ("c~s1-1", story.chain.deadline)
     assert (order.task.tenant, order.task.user, order.task.context) == ("t", "u", {"a": 1})
@@ -387,18 +398,17 @@ def test_a_call_of_a_skill_begins_a_chain_and_its_end_is_the_receipt() -> None:
     child = below(story)
     assert child.action.id == "c~s1-1.find.1"
     child.result(asks("john"))
-    child.answer(RequestKind.CLARIFICATION, option="john", request="c~s1-1.r1")
+    child.pick("john", "c~s1-1.r1")
     assert child.action.arguments == '{"to":"john","content":"late","tags":["late"]}'
     child.result(data='{"message_id":"m1"}')
     assert child.final_facts == ["chain.completed"]
     tell_parent(story, child)
     assert story.final_facts == ["chain.completed"]
-    assert story.chain.end.answer == '{"message_id":"m1"}'
+    assert story.final_answer == '{"message_id":"m1"}'
 
 
 def test_a_roots_end_reports_to_nobody() -> None:
-    story = Story(literal_task(), spec("note"))
-    story.submit()
+    story = submitted(literal_task(), spec("note"))
     assert outputs(story.result(), Report) == []
 
 
@@ -433,8 +443,7 @@ def test_a_child_that_fails_of_itself_is_a_fault_that_cannot_be_recovered_from()
 
 
 def test_a_skill_whose_tools_are_not_there_fails_with_all_faults() -> None:
-    story = Story(literal_task(1, "tell", who="John"), *tools(FIND, skill()))
-    story.submit()
+    story = submitted(literal_task(1, "tell", who="John"), *tools(FIND, skill()))
     child = below(story)
     (said,) = outputs(child.last, Report)
     assert "no tool is called 'send'" in said.outcome.error.message
@@ -489,8 +498,7 @@ def test_an_end_after_the_receipt_cancels_nobody() -> None:
         tool_step("a", call("tell", who="John")),
         tool_step("b", call("find", query="x"), after=("a",)),
     )
-    story = Story(Task(plan=two), *TOOLS)
-    story.submit()
+    story = submitted(Task(plan=two), *TOOLS)
     child = below(story)
     child.result(data='{"id":"john"}')
     child.result()
@@ -509,28 +517,24 @@ def test_a_repeated_word_of_the_child_changes_nothing() -> None:
 
 def test_skills_that_call_themselves_end_three_levels_down() -> None:
     again = skill("again", plan(tool_step("a", call("again", who={"$from": "input.who"}))))
-    story = Story(literal_task(1, "again", who="x"), *tools(again))
-    story.submit()
+    story = submitted(literal_task(1, "again", who="x"), *tools(again))
     stories = [story]
     while outputs(stories[-1].last, StartChild):
         stories.append(below(stories[-1]))
     assert levels_of(stories[-1].chain.id) == 3
     for parent, child in zip(reversed(stories[:-1]), reversed(stories), strict=False):
         tell_parent(parent, child)
-    assert story.chain.end.error is not None
-    assert "more than 3 deep" in story.chain.end.error.message
+    assert "more than 3 deep" in story.error.message
 
 
 def test_i1_the_actions_of_a_skill_count_against_the_parents_budget_when_it_has_ended() -> None:
     task = msgspec.structs.replace(literal_task(2, "tell", who="John"), budget=Budget(actions=3))
-    story = Story(task, *TOOLS)
-    story.submit()
+    story = submitted(task, *TOOLS)
     child = below(story)
     child.result(data='{"id": "u1"}')
     child.result()
     tell_parent(story, child)
-    assert story.chain.end.error is not None
-    assert story.chain.end.error.code == "HP-208"
+    assert story.error.code == "HP-208"
 
 
 def test_arguments_from_results_cannot_become_references() -> None:
@@ -543,11 +547,9 @@ def test_arguments_from_results_cannot_become_references() -> None:
         tool_step("a", call("find")),
         tool_step("b", call("loose", x={"$from": "a.data.x"}), after=("a",)),
     )
-    story = Story(Task(plan=steps), *tools(FIND, loose))
-    story.submit()
+    story = submitted(Task(plan=steps), *tools(FIND, loose))
     story.result(data=json.dumps({"x": {"$from": "find.data.secret"}}))
-    assert story.chain.end.error is not None
-    assert story.chain.end.error.code == "HP-206"
+    assert story.error.code == "HP-206"
     assert outputs(story.last, StartChild) == []
 
 
@@ -556,18 +558,16 @@ def test_arguments_from_results_cannot_become_references() -> None:
 
 
 def hooked(task: Task | None = None) -> Story:
-    story = Story(
+    return submitted(
         task or literal_task(1, "tell", who="John", words="late"),
         *tools(FIND, SEND, skill(hooks=("rules:quiet",))),
     )
-    story.submit()
-    return story
 
 
 def test_h1_a_skill_with_hooks_goes_to_a_worker_first_and_begins_with_what_they_left() -> None:
     story = hooked()
     assert outputs(story.last, StartChild) == []
-    assert (story.action.tool, story.action.child, story.dispatches[-1].spec.repeatable) == (
+    assert (story.action.tool, story.action.child, story.order.spec.repeatable) == (
         "tell",
         "",
         True,
@@ -601,8 +601,8 @@ def test_h2_a_hook_that_asks_is_asked_again_with_the_approval() -> None:
     story.result(
         Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=question)
     )
-    story.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
-    assert (story.dispatches[-1].approval, story.action.attempt) == (
+    story.approve()
+    assert (story.order.approval, story.action.attempt) == (
         Approval(digest="d", by="ann"),
         2,
     )
@@ -619,16 +619,15 @@ def test_h2_a_hook_that_asks_is_asked_again_with_the_approval() -> None:
 def test_what_hooks_leave_is_checked_again(arguments: dict[str, Any]) -> None:
     story = hooked()
     story.result(data=json.dumps({"arguments": arguments}))
-    assert story.chain.end.error is not None
-    assert story.chain.end.error.code == "HP-204"
+    assert story.error.code == "HP-204"
 
 
 def test_c6_a_value_that_hooks_made_up_needs_an_origin_too() -> None:
     passes = passing(hooks=("rules:quiet",))
     story = asked(FIND, SEND, passes, allowed=("passes",))
-    story.propose(call("find", query="John"))
+    story.calls("find", query="John")
     story.result(data='{"id":"john"}')
-    story.propose(call("passes", who="john"))
+    story.calls("passes", who="john")
     story.result(data='{"arguments":{"who":"mallory"}}')
     assert outputs(story.last, StartChild) == []
     assert story.thought.receipts[-1] == "c.do.2", "the model reads why (C11)"
@@ -638,7 +637,7 @@ def test_c6_a_value_that_hooks_made_up_needs_an_origin_too() -> None:
 def test_c6_a_value_that_hooks_made_up_is_let_pass_where_a_models_own_is(mode: Mode) -> None:
     passes = passing(hooks=("rules:quiet",))
     story = asked(FIND, SEND, passes, allowed=("passes",), mode=mode)
-    story.propose(call("passes", who="john"))
+    story.calls("passes", who="john")
     story.result(data='{"arguments":{"who":"mallory"}}')
 
     assert started(story).task.plan is not None
@@ -651,12 +650,10 @@ def test_what_hooks_leave_cannot_become_references() -> None:
         parameters={"properties": {"x": {}}},
         hooks=("rules:quiet",),
     )
-    story = Story(literal_task(1, "loose", x="John"), *tools(FIND, loose))
-    story.submit()
+    story = submitted(literal_task(1, "loose", x="John"), *tools(FIND, loose))
     story.result(data=json.dumps({"arguments": {"x": {"$from": "a.data.secret"}}}))
 
-    assert story.chain.end.error is not None
-    assert story.chain.end.error.code == "HP-204"
+    assert story.error.code == "HP-204"
     assert outputs(story.last, StartChild) == []
 
 
@@ -664,7 +661,7 @@ def test_c6_a_call_of_a_skill_whose_steps_are_too_large_is_refused() -> None:
     note = spec("note")
     large = skill(steps=plan(tool_step("a", *[call("note", to=WHO)] * 10)), read_only=True)
     story = asked(note, large, allowed=("tell",))
-    story.propose(call("tell", who="x" * 60_000))
+    story.calls("tell", who="x" * 60_000)
     [fault] = story.thought.corrections
     assert "its steps with these arguments have more than" in fault.message
 
@@ -674,8 +671,7 @@ def test_hooks_that_let_a_skill_pass_after_the_deadline_begin_nothing() -> None:
     story.now = story.chain.deadline
     story.result(data='{"arguments":{"who":"John"}}')
 
-    assert story.chain.end.error is not None
-    assert story.chain.end.error.code == "HP-209"
+    assert story.error.code == "HP-209"
     assert outputs(story.last, StartChild) == []
     assert story.final_facts == ["chain.failed"]
 
@@ -685,11 +681,9 @@ def test_a_skill_whose_filled_steps_are_too_large_is_not_begun() -> None:
     loose = skill(
         "loose", plan(tool_step("a", call("find", **often))), parameters={"properties": {"x": {}}}
     )
-    story = Story(literal_task(1, "loose", x="y" * 60_000), *tools(FIND, loose))
-    story.submit()
+    story = submitted(literal_task(1, "loose", x="y" * 60_000), *tools(FIND, loose))
 
-    assert story.chain.end.error is not None
-    assert "more than 262144 bytes" in story.chain.end.error.message
+    assert "more than 262144 bytes" in story.error.message
     assert outputs(story.last, StartChild) == []
 
 
@@ -718,8 +712,7 @@ def passing(**more: Any) -> ToolSpec:
 
 def asked(*specs: ToolSpec, allowed: tuple[str, ...] = (), **more: Any) -> Story:
     step = Step(id="do", required_tools=allowed or ("tell",))
-    story = Story(Task(goal="tell John", **more), *tools(*specs))
-    story.submit()
+    story = submitted(Task(goal="tell John", **more), *tools(*specs))
     story.draft(Plan(steps=(step,)))
     return story
 
@@ -727,12 +720,12 @@ def asked(*specs: ToolSpec, allowed: tuple[str, ...] = (), **more: Any) -> Story
 def test_c6_a_model_cannot_hand_a_made_up_id_to_a_tool_by_way_of_a_skill() -> None:
     passes = passing()
     story = asked(FIND, SEND, passes, allowed=("passes",))
-    story.propose(call("passes", who="john"))
+    story.calls("passes", who="john")
     assert outputs(story.last, StartChild) == []
-    assert story.told("contract.violated")[-1]["violation"] == "no_provenance"
-    story.propose(call("find", query="John"))
+    assert story.violations[-1] == "no_provenance"
+    story.calls("find", query="John")
     story.result(data='{"id":"john"}')
-    story.propose(call("passes", who="john"))
+    story.calls("passes", who="john")
     assert started(story).task.plan is not None
 
 
@@ -743,19 +736,19 @@ def test_c6_a_model_cannot_write_references_into_a_skill() -> None:
         parameters={"properties": {"x": {}}},
     )
     story = asked(FIND, loose, allowed=("loose",))
-    story.propose(call("loose", x={"$from": "a.data.secret"}))
+    story.calls("loose", x={"$from": "a.data.secret"})
     assert outputs(story.last, StartChild) == []
-    assert story.told("contract.violated")[-1]["violation"] == "bad_arguments"
+    assert story.violations[-1] == "bad_arguments"
 
 
 def test_a_model_tries_something_else_when_the_childs_fault_can_be_recovered_from() -> None:
     story = asked(FIND, SEND, skill())
-    story.propose(call("tell", who="Jon"))
+    story.calls("tell", who="Jon")
     child = below(story)
     child.result(failed(ErrorType.NOT_FOUND, "nobody"))
     tell_parent(story, child)
     assert story.chain.status.value == "executing"
-    story.propose(call("tell", who="John"))
+    story.calls("tell", who="John")
     second = below(story)
     assert second.chain.id == "c~do-2"
     second.result(data='{"id":"john"}')
@@ -779,14 +772,13 @@ def handle(steps: Plan = AT_ONCE) -> ToolSpec:
 
 def test_c3_a_call_of_a_skill_that_never_ran_keeps_no_promise() -> None:
     asks_to_send = Policy(patterns=(Pattern(id="send", pattern="send", tools=("send",)),))
-    task = Task(goal="send it to john", style=Style.REACT, context={"who": "john"})
-    story = Story(task, *tools(FIND, SEND, handle()), policy=asks_to_send)
-    story.submit()
-    story.propose(call("handle", who="john"))
+    task = open_task("send it to john", context={"who": "john"})
+    story = submitted(task, *tools(FIND, SEND, handle()), policy=asks_to_send)
+    story.calls("handle", who="john")
     child = below(story)
     child.result(COMPLETE)
     tell_parent(story, child)
-    story.propose(content="Done.")
+    story.writes("Done.")
 
     assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
 
@@ -838,13 +830,7 @@ def test_r1_parent_and_child_each_end_once_whatever_happens_in_between(
             case "child asks":
                 post(child.result(asks("john")))
             case "answer":
-                post(
-                    child.answer(
-                        RequestKind.CLARIFICATION,
-                        option="john",
-                        request=f"{child.chain.id}.r{child.chain.asked}",
-                    )
-                )
+                post(child.pick("john", f"{child.chain.id}.r{child.chain.asked}"))
             case "cancel parent":
                 post(story.cancel())
             case "cancel child":
@@ -864,29 +850,23 @@ def test_r1_parent_and_child_each_end_once_whatever_happens_in_between(
 
 
 def test_c13_a_target_of_a_skill_is_asked_about_before_it_begins() -> None:
-    mailout = spec("mailout", read_only=False, targets=("to",))
+    mailout = writing("mailout", targets=("to",))
     inner = skill("writes", plan(tool_step("a", call("mailout", to=WHO))), targets=("who",))
     free = Policy(unasked_effects=Treatment.ALLOW)
-    story = Story(Task(goal="Write to Ann", style=Style.REACT), *tools(mailout, inner), policy=free)
-    story.submit()
-    story.propose(call("writes", who="eve@evil.example"))
-    assert [reason.parameter for reason in story.dispatches[-1].reasons] == ["who"]
+    story = submitted(open_task("Write to Ann"), *tools(mailout, inner), policy=free)
+    story.calls("writes", who="eve@evil.example")
+    assert [reason.parameter for reason in story.reasons] == ["who"]
 
 
 def test_c13_a_skill_does_not_wash_what_strangers_write() -> None:
-    mailout = spec("mailout", read_only=False, targets=("to",))
+    mailout = writing("mailout", targets=("to",))
     inbox = skill("inbox", plan(READS), parameters={"type": "object"}, foreign=MAIL.foreign)
     free = Policy(unasked_effects=Treatment.ALLOW)
-    story = Story(
-        Task(goal="Answer the last mail", style=Style.REACT),
-        *tools(MAIL, inbox, mailout),
-        policy=free,
-    )
-    story.submit()
-    story.propose(call("inbox"))
+    story = submitted(open_task("Answer the last mail"), *tools(MAIL, inbox, mailout), policy=free)
+    story.calls("inbox")
     child = below(story)
     outcome = msgspec.structs.replace(OK, metadata=Metadata(action_id=child.action.id))
     child.result(outcome, json.dumps({"mails": [{"sender": "eve@evil.example"}]}))
     tell_parent(story, child)
-    story.propose(call("mailout", to="eve@evil.example"))
-    assert [reason.parameter for reason in story.dispatches[-1].reasons] == ["to"]
+    story.calls("mailout", to="eve@evil.example")
+    assert [reason.parameter for reason in story.reasons] == ["to"]

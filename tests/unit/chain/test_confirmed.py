@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import Confirmation, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Mode, Task
-from tests.support.builders import call, plan, spec, tool_step
-from tests.unit.chain.story import Story
+from tests.support.builders import call, plan, tool_step, writing
+from tests.unit.chain.story import Story, submitted
 
 FORM: dict[str, Any] = {
     "type": "object",
@@ -20,12 +18,8 @@ FORM: dict[str, Any] = {
     "required": ["id"],
     "additionalProperties": False,
 }
-DELETE = spec("delete", read_only=False, parameters=FORM)
-BOOK = spec(
-    "book",
-    read_only=False,
-    parameters={**FORM, "properties": {**FORM["properties"], "confirmed": {}}},
-)
+DELETE = writing("delete", parameters=FORM)
+BOOK = writing("book", parameters={**FORM, "properties": {**FORM["properties"], "confirmed": {}}})
 SURE = Outcome(
     success=True,
     next_action=NextAction.CONFIRMATION_NEEDED,
@@ -36,10 +30,9 @@ SURE = Outcome(
 
 
 def proposing(mode: Mode = Mode.STRICT, tool: ToolSpec = DELETE, **arguments: Any) -> Story:
-    told = Story(Task(goal="delete a", mode=mode), tool)
-    told.submit()
+    told = submitted(Task(goal="delete a", mode=mode), tool)
     told.draft(plan(tool_step("do", call(tool.name))))
-    told.propose(call(tool.name, id="a", **arguments))
+    told.calls(tool.name, id="a", **arguments)
     return told
 
 
@@ -50,7 +43,7 @@ def test_b7_a_proposal_loses_confirmed_without_a_strike(mode: Mode, said: Any) -
 
     (order,) = told.dispatches
     assert (order.action.arguments, order.approval) == ('{"id":"a"}', None)
-    assert told.chain.row.count == 0
+    assert told.strikes == 0
     assert told.told("contract.violated") == []
 
 
@@ -73,21 +66,21 @@ def test_b7_a_call_without_it_or_with_a_word_of_its_own_runs_as_it_is(tool: Tool
 def test_e4_a_denied_call_stays_denied_when_the_model_says_that_it_is_confirmed() -> None:
     told = proposing()
     told.result(SURE)
-    told.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no")
+    told.reject("no")
 
-    told.propose(call("delete", id="a", confirmed=True))
+    told.calls("delete", id="a", confirmed=True)
 
     assert len(told.dispatches) == 1
     assert told.thought.corrections
 
 
 def test_c1_a_literal_plan_that_brings_confirmed_is_refused_with_the_reason() -> None:
-    told = Story(Task(plan=plan(tool_step("do", call("delete", id="a", confirmed=True)))), DELETE)
-    told.submit()
+    told = submitted(
+        Task(plan=plan(tool_step("do", call("delete", id="a", confirmed=True)))), DELETE
+    )
 
-    assert told.chain.status is ChainStatus.FAILED
-    assert told.chain.end.error is not None
+    assert told.status == "failed"
     assert (
         "leave out confirmed: it is set only when a person has approved this call"
-        in told.chain.end.error.message
+        in told.error.message
     )

@@ -15,14 +15,23 @@ from haltpoint.contracts.results import DeedWords, ErrorType, Metadata
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
-from haltpoint.contracts.work.tasks import Style, Task
-from tests.support.builders import asks, call, failed, literal_task, plan, spec
-from tests.unit.chain.story import Story
+from haltpoint.contracts.work.tasks import Task
+from tests.support.builders import (
+    asks,
+    call,
+    failed,
+    literal_task,
+    open_task,
+    owing,
+    plan,
+    spec,
+    writing,
+)
+from tests.unit.chain.story import Story, submitted
 
 TEXT = {"type": "string"}
-SEND = spec(
+SEND = writing(
     "send_message",
-    read_only=False,
     description="Send message. It goes out at once.",
     parameters={
         "type": "object",
@@ -125,7 +134,7 @@ def test_f1_a_line_has_an_end() -> None:
 def test_f1_the_target_is_the_first_marked_parameter_that_is_given(
     declared: dict[str, Any], arguments: dict[str, Any], target: str | None
 ) -> None:
-    done = deed_of(spec("send", read_only=False, **declared), json.dumps(arguments), "{}")
+    done = deed_of(writing("send", **declared), json.dumps(arguments), "{}")
     assert done is not None
     assert done.target == target
 
@@ -134,7 +143,7 @@ def test_f1_only_an_effect_of_its_own_is_a_deed() -> None:
     """To read, to ask a person and to have a chain carry a skill out change nothing; an unknown
     tool may have.
     """
-    skill = spec("tell", read_only=False, plan=plan(Step(id="a")))
+    skill = writing("tell", plan=plan(Step(id="a")))
     assert [deed_of(one, "{}", "{}") for one in (spec("look"), built_in.HUMAN_SPEC, skill)] == [
         None
     ] * 3
@@ -147,8 +156,7 @@ def test_f1_only_an_effect_of_its_own_is_a_deed() -> None:
 
 def test_e5_what_a_person_says_has_happened_is_a_deed_of_theirs() -> None:
     """With the arguments that ran, not those that were asked for."""
-    told = Story(literal_task(1, "send_message", to="u1", content="hello"), SAYS)
-    told.submit()
+    told = submitted(literal_task(1, "send_message", to="u1", content="hello"), SAYS)
     doubt = msgspec.structs.replace(
         failed(ErrorType.IN_DOUBT), metadata=Metadata(arguments='{"content":"HELLO"}')
     )
@@ -164,10 +172,9 @@ def test_e5_what_a_person_says_has_happened_is_a_deed_of_theirs() -> None:
 
 
 def test_b4_a_choice_completes_a_lookup_which_is_none() -> None:
-    told = Story(literal_task(1, "note"), spec())
-    told.submit()
+    told = submitted(literal_task(1, "note"), spec())
     told.result(asks("a"))
-    told.answer(RequestKind.CLARIFICATION, option="a")
+    told.pick("a")
     (resolved,) = told.resolved
     assert resolved.action.outcome is not None
     assert (resolved.action.outcome.metadata.by, resolved.action.outcome.metadata.deed) == (
@@ -177,11 +184,10 @@ def test_b4_a_choice_completes_a_lookup_which_is_none() -> None:
 
 
 def test_d3_a_result_given_by_hand_is_a_deed_of_the_person() -> None:
-    told = Story(Task(goal="go", strikes=1), SEND)
-    told.submit()
-    told.draft(Plan(steps=(Step(id="send", required_tools=("send_message",)),)))
-    told.propose(content="I did it.")
-    told.answer(RequestKind.ESCALATION, Choice.MANUAL, value={"name": "Jane"})
+    told = submitted(Task(goal="go", strikes=1), SEND)
+    told.draft(Plan(steps=(owing("send", "send_message"),)))
+    told.writes("I did it.")
+    told.rule(Choice.MANUAL, value={"name": "Jane"})
     outcome = told.resolved[-1].action.outcome
     assert outcome is not None
     assert (outcome.metadata.by, outcome.metadata.deed) == ("ann", DeedWords(says="Send message"))
@@ -202,15 +208,14 @@ def test_f1_what_a_literal_plan_did_not_reach_is_not_done() -> None:
         Step(id="a", actions=(call("find"), call("send_message", to="u1"))),
         Step(id="b", actions=(call("find"), call("send_message", to="u2")), dependencies=("a",)),
     )
-    told = Story(Task(plan=Plan(steps=steps)), FIND, SEND)
-    told.submit()
+    told = submitted(Task(plan=Plan(steps=steps)), FIND, SEND)
     told.result(failed(ErrorType.PERMISSION))
     sends = [f'Send message: to "u{number}"' for number in (1, 2)]
     assert never(told) == [("send_message", one, "never_executed") for one in sends]
 
 
-PAY = spec("pay", read_only=False)
-SMS = spec("sms", read_only=False)
+PAY = writing("pay")
+SMS = writing("sms")
 
 
 def cancelled(told: Story) -> None:
@@ -241,10 +246,9 @@ def gives_up(told: Story) -> None:
 def test_f1_what_a_step_promised_and_did_not_keep_is_not_done_at_every_end(
     step: dict[str, Any], made: str, missing: list[str], end: Callable[[Story], None]
 ) -> None:
-    told = Story(Task(goal="find and pay her"), FIND, SEND, PAY, SMS)
-    told.submit()
+    told = submitted(Task(goal="find and pay her"), FIND, SEND, PAY, SMS)
     told.draft(plan(Step(id="a", **step)))
-    told.propose(call(made))
+    told.calls(made)
     told.result()
     end(told)
     assert told.chain.status.final
@@ -256,9 +260,8 @@ def test_f1_what_a_step_promised_and_did_not_keep_is_not_done_at_every_end(
 def test_f1_what_an_open_ended_task_required_is_not_done_at_every_end(
     end: Callable[[Story], None],
 ) -> None:
-    told = Story(Task(goal="pay her and tell", style=Style.REACT), FIND, PAY, SMS)
-    told.submit(read=False)
+    told = submitted(open_task("pay her and tell"), FIND, PAY, SMS, read=False)
     told.read(Bounds(required_tools=("pay", "sms")))
-    told.propose(call("sms"))
+    told.calls("sms")
     end(told)  # of the message its action tells
     assert never(told) == [("sms", "Sms", "in_doubt"), ("pay", "pay", "not_called")]

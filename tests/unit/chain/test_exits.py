@@ -10,7 +10,6 @@ from haltpoint.chain.checks.bounds import goal_of
 from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainError
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import MOST_QUESTIONS, is_question
 from haltpoint.contracts.answers import WhyNot
@@ -21,14 +20,24 @@ from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import Confirmation, ErrorType, NextAction, Outcome, Target
 from haltpoint.contracts.work.bounds import LeftOut
 from haltpoint.contracts.work.plans import Step
-from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
-from tests.support.builders import asks, call, failed, plan, spec, tool_step
-from tests.unit.chain.story import Story
+from tests.support.builders import (
+    asks,
+    call,
+    failed,
+    open_task,
+    owing,
+    plan,
+    spec,
+    tool_step,
+    writing,
+)
+from tests.unit.chain.story import Story, submitted
 
 LOOKUP = spec("lookup")
-SEND = spec("send", read_only=False)
-SEND_TO = spec("send", read_only=False, provenance={"to": ("lookup.id",)})
+SEND = writing("send")
+SEND_TO = writing("send", provenance={"to": ("lookup.id",)})
 SURE = Outcome(
     success=True,
     next_action=NextAction.CONFIRMATION_NEEDED,
@@ -39,14 +48,13 @@ WHICH = "There are two Johns. Which one do you mean?"
 
 
 def told(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
-    story = Story(
+    story = submitted(
         door(Task).validate_python({"goal": "tell John", **task}),
         LOOKUP,
         SEND,
         ASK_HUMAN,
         policy=policy,
     )
-    story.submit()
     if steps:
         story.draft(plan(*steps))
     return story
@@ -60,7 +68,7 @@ def question(story: Story, words: str) -> None:
     story.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
 
 
-FIND = Step(id="find", required_tools=("lookup",))
+FIND = owing("find", "lookup")
 
 
 @pytest.mark.parametrize(
@@ -76,25 +84,25 @@ def test_c11_the_last_sentence_decides_whether_words_are_a_question(words: str, 
 
 
 def test_c11_words_behind_a_success_are_a_strike() -> None:
-    story = told(Step(id="both", required_tools=("lookup", "send")))
-    story.propose(call("lookup"))
+    story = told(owing("both", "lookup", "send"))
+    story.calls("lookup")
     story.result()
-    story.propose(content="That is all.")
+    story.writes("That is all.")
 
     assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
 
 
 def test_c11_a_question_in_a_tool_step_goes_to_a_person_and_its_answer_to_the_model() -> None:
     story = told(FIND)
-    story.propose(content=WHICH)
+    story.writes(WHICH)
 
     [asked] = story.questions
     assert (asked.request.question, asked.request.kind) == (WHICH, RequestKind.INPUT)
-    assert (story.chain.status, story.chain.row.count) == (ChainStatus.AWAITING_INPUT, 0)
-    story.answer(RequestKind.INPUT, Choice.ANSWER, text="John Smith")
+    assert (story.status, story.strikes) == ("awaiting_input", 0)
+    story.tell("John Smith")
     assert story.thought.receipts == ("c.find.1",)
     assert story.chain.actions["c.find.1"].data == '{"answer":"John Smith","said":"John Smith"}'
-    story.propose(call("lookup"))
+    story.calls("lookup")
     story.result()
     assert story.statuses == {"find": "completed"}
 
@@ -102,23 +110,21 @@ def test_c11_a_question_in_a_tool_step_goes_to_a_person_and_its_answer_to_the_mo
 def test_c4_a_question_that_nothing_waits_for_is_the_result() -> None:
     """A translation, a draft, a question for a poll."""
     story = told(Step(id="translate"))
-    story.propose(content="How are you?")
+    story.writes("How are you?")
     assert story.statuses == {"translate": "completed"}
     assert story.questions == []
 
 
 def test_c4_a_draft_that_ends_in_a_question_is_no_question_to_a_person() -> None:
-    story = told(
-        Step(id="draft"), Step(id="send", required_tools=("send",), dependencies=("draft",))
-    )
-    story.propose(content="Hi Bob,\nwhen do you have time?")
+    story = told(Step(id="draft"), owing("send", "send", dependencies=("draft",)))
+    story.writes("Hi Bob,\nwhen do you have time?")
     assert (story.statuses["draft"], story.questions) == ("completed", [])
 
 
 def test_c11_a_question_in_an_open_ended_task_that_owes_a_call_goes_to_a_person() -> None:
     story = told(style="react", policy=SENDING)
-    story.propose(content=WHICH)
-    assert story.chain.status is ChainStatus.AWAITING_INPUT
+    story.writes(WHICH)
+    assert story.status == "awaiting_input"
 
 
 def test_c11_a_question_in_place_of_a_plan_goes_to_a_person_whose_words_join_the_goal() -> None:
@@ -126,25 +132,25 @@ def test_c11_a_question_in_place_of_a_plan_goes_to_a_person_whose_words_join_the
     first = story.thought
     question(story, WHICH)
 
-    assert (story.chain.status, story.chain.row.count) == (ChainStatus.AWAITING_INPUT, 0)
+    assert (story.status, story.strikes) == ("awaiting_input", 0)
     assert story.questions[-1].request.question == WHICH
-    story.answer(RequestKind.INPUT, Choice.ANSWER, text="John Smith")
+    story.tell("John Smith")
     assert goal_of(Work.on(story.chain, "", story.world, story.now)) == "tell John\nJohn Smith"
     assert (story.thought.previous, story.thought.answered) == (first.thought_id, "John Smith")
     story.draft(plan(FIND))
-    assert story.chain.status is ChainStatus.EXECUTING
+    assert story.status == "executing"
 
 
 def test_c11_while_planning_the_same_question_again_is_a_plan_that_is_missing() -> None:
     story = told()
     question(story, WHICH)
-    story.answer(RequestKind.INPUT, Choice.ANSWER, text="the first")
+    story.tell("the first")
     question(story, WHICH)
     assert [one["violation"] for one in story.told("contract.violated")] == ["bad_plan"]
     for number in range(3):
         question(story, f"And number {number}?")
-        if story.chain.status is ChainStatus.AWAITING_INPUT:
-            story.answer(RequestKind.INPUT, Choice.ANSWER, text="yes")
+        if story.status == "awaiting_input":
+            story.tell("yes")
     assert len(story.questions) == MOST_QUESTIONS
 
 
@@ -152,15 +158,14 @@ def test_c11_nobody_answers_a_question_while_planning() -> None:
     story = told()
     question(story, WHICH)
     story.due("c.r1", at=story.now + 25 * 3_600_000)
-    assert story.chain.end.error is not None
-    assert story.chain.end.error.code == "HP-210"
+    assert story.error.code == "HP-210"
 
 
 def test_c11_after_an_answer_in_its_step_words_that_ask_are_no_question_any_more() -> None:
     story = told(FIND)
-    story.propose(content=WHICH)
-    story.answer(RequestKind.INPUT, Choice.ANSWER, text="John Smith")
-    story.propose(content="Really John Smith?")
+    story.writes(WHICH)
+    story.tell("John Smith")
+    story.writes("Really John Smith?")
 
     assert len(story.questions) == 1
     assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
@@ -176,14 +181,14 @@ def at_send(*, mode: str = "strict", data: str = "{}", **step: Any) -> Story:
     story = told(
         FIND, Step(id="send", required_tools=("send",), dependencies=("find",), **step), mode=mode
     )
-    story.propose(call("lookup", query="overdue"))
+    story.calls("lookup", query="overdue")
     story.result(data=data)
     return story
 
 
 def ended(story: Story) -> tuple[str, bool]:
     """How the step that sends is, and whether a person is asked."""
-    return story.statuses["send"], story.chain.status is ChainStatus.ESCALATED
+    return story.statuses["send"], story.status == "escalated"
 
 
 @pytest.mark.parametrize("outcome", ["impossible", "not_needed"])
@@ -214,24 +219,24 @@ def test_c11_a_step_that_was_struck_is_skipped_behind_an_empty_reading_alone(
 ) -> None:
     """A lazy model behind a lookup: what was found is no reason."""
     story = at_send(data=data)
-    story.propose(content="I do not want to.")
+    story.writes("I do not want to.")
     story.end("Not now.", "not_needed")
 
     assert ended(story) == (("skipped", False) if left_out else ("waiting", True))
 
 
 def test_c11_a_lookup_that_found_nothing_is_an_empty_reading_and_no_error() -> None:
-    story = told(FIND, Step(id="send", required_tools=("send",), dependencies=("find",)))
-    story.propose(call("lookup"))
+    story = told(FIND, owing("send", "send", dependencies=("find",)))
+    story.calls("lookup")
     story.result(failed(ErrorType.NOT_FOUND, "no such contact"))
-    story.propose(content="There is no John.")
+    story.writes("There is no John.")
     assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
     story.end("There is no John.")
     assert story.statuses == {"find": "skipped", "send": "in_progress"}
     story.end("There is no John.")
     assert story.statuses["send"] == "skipped"
     story.say("There is no John.")
-    assert (story.chain.status, story.chain.end.unfinished) == (ChainStatus.COMPLETED, True)
+    assert (story.status, story.chain.end.unfinished) == ("completed", True)
     assert [(one.tool, one.why, one.message) for one in story.chain.end.not_done] == [
         ("lookup", WhyNot.FAILED, "no such contact"),
         ("send", WhyNot.LEFT_OUT, "There is no John."),
@@ -248,7 +253,7 @@ def test_c11_a_blank_reason_completes_no_step_that_owes_something() -> None:
 
 def unread() -> Story:
     """A step that sends, and no reading anywhere."""
-    return told(Step(id="send", required_tools=("send",)))
+    return told(owing("send", "send"))
 
 
 def test_c11_strict_asks_a_person_once_and_their_yes_leaves_the_step_out() -> None:
@@ -265,7 +270,7 @@ def test_c11_strict_asks_a_person_once_and_their_yes_leaves_the_step_out() -> No
     assert ended(story) == ("skipped", False)
     assert story.chain.left_out == (LeftOut(tools=("send",), reason="It is late."),)
     story.say("It was left out.")
-    assert (story.chain.status, story.chain.end.unfinished) == (ChainStatus.COMPLETED, True)
+    assert (story.status, story.chain.end.unfinished) == ("completed", True)
 
 
 def test_c11_after_insist_the_end_of_the_step_is_a_strike() -> None:
@@ -280,16 +285,16 @@ def test_c11_after_insist_the_end_of_the_step_is_a_strike() -> None:
     story.end("It is late.", "not_needed")
     assert [one.violation for one in story.thought.corrections] == [Violation.UNFOUNDED_END]
     assert len(story.questions) == 1
-    story.propose(content="It is late.")
-    story.propose(content="It is late.")
-    assert story.chain.status is ChainStatus.ESCALATED
+    story.writes("It is late.")
+    story.writes("It is late.")
+    assert story.status == "escalated"
 
 
 def test_c11_after_insist_a_step_that_has_all_that_is_due_may_end() -> None:
-    story = told(Step(id="send", required_tools=("send",), each=True))
+    story = told(owing("send", "send", each=True))
     story.end("It is late.", "not_needed")
     story.answer(RequestKind.LEAVE_OUT, Choice.INSIST, text="do it")
-    story.propose(call("send"))
+    story.calls("send")
     story.result()
     story.end("All are sent.", "not_needed")
 
@@ -301,22 +306,21 @@ def test_c11_an_answer_that_is_not_given_fails_the_step() -> None:
     story = unread()
     story.end()
     story.due("c.r1", at=story.now + 25 * 3_600_000)
-    assert story.chain.end.error is not None
-    assert (story.chain.end.error.code, story.statuses) == ("HP-210", {"send": "failed"})
+    assert (story.error.code, story.statuses) == ("HP-210", {"send": "failed"})
 
 
 @pytest.mark.parametrize("mode", ["advisory", "off"])
 def test_c11_in_no_other_mode_a_person_is_asked(mode: str) -> None:
-    story = told(Step(id="send", required_tools=("send",)), mode=mode)
+    story = told(owing("send", "send"), mode=mode)
     story.end()
     assert ended(story) == ("skipped", False)
 
 
 def test_c11_a_person_who_has_answered_the_model_may_be_the_reason() -> None:
     story = unread()
-    story.propose(content="Shall I really?")
-    story.answer(RequestKind.INPUT, Choice.ANSWER, text="stop, forget it")
-    story.propose(content="I leave it.")
+    story.writes("Shall I really?")
+    story.tell("stop, forget it")
+    story.writes("I leave it.")
     story.end("A person said stop.", "not_needed")
 
     assert ended(story) == ("skipped", False)
@@ -324,7 +328,7 @@ def test_c11_a_person_who_has_answered_the_model_may_be_the_reason() -> None:
 
 @pytest.mark.parametrize("by_pattern", [False, True])
 def test_c11_an_optional_step_is_left_out_unless_the_task_requires_it(by_pattern: bool) -> None:
-    step = Step(id="send", required_tools=("send",), optional=True)
+    step = owing("send", "send", optional=True)
     story = told(step, policy=SENDING if by_pattern else None)
     story.end("Not needed.", "not_needed")
 
@@ -334,59 +338,59 @@ def test_c11_an_optional_step_is_left_out_unless_the_task_requires_it(by_pattern
 @pytest.mark.parametrize("in_words", [False, True])
 def test_c11_after_an_error_a_step_of_a_plan_fails_with_the_tools_words(in_words: bool) -> None:
     story = unread()
-    story.propose(call("send"))
+    story.calls("send")
     story.result(failed(ErrorType.RATE_LIMIT, "too many today"))
     if in_words:
-        story.propose(content="It cannot be sent.")
+        story.writes("It cannot be sent.")
     else:
         story.end()
 
-    assert (story.chain.status, story.chain.end.answer) == (ChainStatus.FAILED, "too many today")
-    assert story.chain.end.error == ChainError("HP-205", "send: RATE_LIMIT: too many today", "send")
+    assert (story.status, story.final_answer) == ("failed", "too many today")
+    assert story.error == ChainError("HP-205", "send: RATE_LIMIT: too many today", "send")
     assert story.told("contract.violated") == []
 
 
 def test_c11_after_an_error_an_open_ended_step_is_skipped_and_its_words_are_the_answer() -> None:
     story = told(style="react", policy=SENDING)
-    story.propose(call("send"))
+    story.calls("send")
     story.result(failed(ErrorType.PERMISSION, "not yours"))
-    story.propose(content="I may not write to John.")
+    story.writes("I may not write to John.")
 
-    assert (story.chain.status, story.chain.end.answer) == (
-        ChainStatus.COMPLETED,
+    assert (story.status, story.final_answer) == (
+        "completed",
         "I may not write to John.",
     )
     assert (story.statuses, story.chain.end.unfinished) == ({"react": "skipped"}, True)
 
 
 def test_c11_after_a_no_words_end_the_step() -> None:
-    story = told(Step(id="send", required_tools=("send",), may_fail=True))
-    story.propose(call("send"))
+    story = told(owing("send", "send", may_fail=True))
+    story.calls("send")
     story.result(SURE)
-    story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="not today")
-    story.propose(content="Then not.")
+    story.reject("not today")
+    story.writes("Then not.")
 
     assert story.statuses == {"send": "failed"}
 
 
 def test_c11_none_of_the_options_of_a_lookup_is_a_no_and_no_reading() -> None:
     story = told(FIND)
-    story.propose(call("lookup"))
+    story.calls("lookup")
     story.result(asks("u1", "u2"))
     story.answer(RequestKind.CLARIFICATION, Choice.NONE)
-    story.propose(content="It is none of them.")
+    story.writes("It is none of them.")
 
     assert story.statuses == {"find": "failed"}
     assert story.told("contract.violated") == []
 
 
 def test_c11_an_error_that_a_success_came_after_is_no_reason() -> None:
-    story = told(Step(id="both", required_tools=("lookup", "send")))
-    story.propose(call("send"))
+    story = told(owing("both", "lookup", "send"))
+    story.calls("send")
     story.result(failed(ErrorType.RATE_LIMIT))
-    story.propose(call("lookup"))
+    story.calls("lookup")
     story.result(data='{"id": "u1"}')
-    story.propose(content="It cannot be sent.")
+    story.writes("It cannot be sent.")
 
     assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
 
@@ -411,21 +415,19 @@ def test_c11_a_step_that_owes_nothing_ends_completed() -> None:
 
 def test_c6_a_wrong_call_of_end_step_is_refused_like_any() -> None:
     story = unread()
-    story.propose(call("end_step", outcome="tired"))
+    story.calls("end_step", outcome="tired")
     [correction] = story.thought.corrections
     assert correction.violation is Violation.BAD_ARGUMENTS
     assert "reason" in correction.message
 
 
 def test_c1_no_plan_promises_or_calls_end_step() -> None:
-    story = told(Step(id="end", required_tools=("end_step",)))
+    story = told(owing("end", "end_step"))
     assert [one.violation for one in story.thought.corrections] == [Violation.BAD_PLAN]
-    story = Story(
+    story = submitted(
         Task(plan=plan(tool_step("a", call("end_step", outcome="not_needed", reason="x")))), LOOKUP
     )
-    story.submit()
-    assert story.chain.end.error is not None
-    assert "internal" in story.chain.end.error.message
+    assert "internal" in story.error.message
 
 
 @pytest.mark.parametrize(
@@ -440,39 +442,37 @@ def test_c11_end_step_is_offered_where_an_effect_is_due(
 
 def test_c11_for_a_missing_lookup_end_step_is_offered_after_an_error_or_a_correction() -> None:
     story = told(FIND)
-    story.propose(content="Hm.")
+    story.writes("Hm.")
     assert story.thought.may_end
     story = told(FIND)
-    story.propose(call("lookup"))
+    story.calls("lookup")
     story.result(failed(ErrorType.SERVER))
     assert story.thought.may_end
 
 
 def test_c11_a_failed_lookup_fails_nothing_unless_a_later_promise_takes_its_values() -> None:
     other = spec("other")
-    story = Story(Task(goal="tell John"), LOOKUP, other, SEND_TO)
-    story.submit()
-    send = Step(id="send", required_tools=("send",))
-    story.draft(plan(Step(id="other", required_tools=("other",)), send))
-    story.propose(call("other"))
+    story = submitted(Task(goal="tell John"), LOOKUP, other, SEND_TO)
+    send = owing("send", "send")
+    story.draft(plan(owing("other", "other"), send))
+    story.calls("other")
     story.result(failed(ErrorType.SERVER))
     story.end()
     assert story.statuses == {"other": "failed", "send": "in_progress"}
 
-    story = Story(Task(goal="tell John"), LOOKUP, other, SEND_TO)
-    story.submit()
+    story = submitted(Task(goal="tell John"), LOOKUP, other, SEND_TO)
     story.draft(plan(FIND, send))
-    story.propose(call("lookup"))
+    story.calls("lookup")
     story.result(failed(ErrorType.SERVER))
     story.end()
-    assert story.chain.status is ChainStatus.FAILED
+    assert story.status == "failed"
 
 
 def test_d3_a_skipped_case_leaves_out_what_was_due() -> None:
     story = unread()
     for _ in range(3):
-        story.propose(content="Done.")
-    story.answer(RequestKind.ESCALATION, Choice.SKIP, text="not today")
+        story.writes("Done.")
+    story.rule(Choice.SKIP, text="not today")
 
     assert story.statuses == {"send": "skipped"}
     story.say("It was left out.")
@@ -483,27 +483,23 @@ def test_d3_a_skipped_case_leaves_out_what_was_due() -> None:
 
 def test_c11_a_reading_in_any_step_that_it_depends_on_lets_a_step_end() -> None:
     after = ("find",)
-    left = Step(id="left", required_tools=("lookup",), dependencies=after)
-    right = Step(id="right", required_tools=("lookup",), dependencies=after)
-    story = told(
-        FIND, left, right, Step(id="send", required_tools=("send",), dependencies=("left", "right"))
-    )
+    left = owing("left", "lookup", dependencies=after)
+    right = owing("right", "lookup", dependencies=after)
+    story = told(FIND, left, right, owing("send", "send", dependencies=("left", "right")))
     for number in range(3):
-        story.propose(call("lookup", number=number))
+        story.calls("lookup", number=number)
         story.result(data=f'{{"found": {number}}}')
     story.end("Nobody is to be told.", "not_needed")
     assert story.statuses["send"] == "skipped"
 
 
 def test_d2_a_chain_without_turns_left_fails_and_a_persons_words_stand_in_for_an_answer() -> None:
-    story = Story(Task(goal="go", style=Style.REACT), LOOKUP, policy=Policy(max_chain_turns=1))
-    story.submit()
-    story.propose(call("lookup"))
+    story = submitted(open_task("go"), LOOKUP, policy=Policy(max_chain_turns=1))
+    story.calls("lookup")
     story.result()
-    assert story.chain.end.error is not None
-    assert story.chain.end.error.message == "the chain has used up its budget of turns"
-    story = told(Step(id="ask", required_tools=("askHuman",)))
-    story.propose(call("askHuman", question="Which?"))
-    story.answer(RequestKind.INPUT, Choice.ANSWER, text="the red one")
+    assert story.error.message == "the chain has used up its budget of turns"
+    story = told(owing("ask", "askHuman"))
+    story.calls("askHuman", question="Which?")
+    story.tell("the red one")
     story.no_thought(kind=ThoughtKind.ANSWER)
-    assert (story.chain.end.answer or "").endswith("askHuman: the red one")
+    assert (story.final_answer or "").endswith("askHuman: the red one")

@@ -11,7 +11,6 @@ import pytest
 
 from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
@@ -27,47 +26,58 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, Violation
-from tests.support.builders import OK, call, failed, plan, spec, tool_step
-from tests.unit.chain.story import Story
+from tests.support.builders import (
+    OK,
+    call,
+    failed,
+    open_task,
+    owing,
+    plan,
+    spec,
+    tool_step,
+    writing,
+)
+from tests.unit.chain.story import Story, submitted
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 LOOKUP = spec("lookup")
-SAVE = spec("save", read_only=False)
-SEND = spec("send", read_only=False, parameters=TO, provenance={"to": ("lookup.id",)})
+SAVE = writing("save")
+SEND = writing("send", parameters=TO, provenance={"to": ("lookup.id",)})
 COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 PROSE = "It will be done."
-FIND = Step(id="find", required_tools=("lookup",))
+FIND = owing("find", "lookup")
 
 
 def planned(
     *steps: Step, tools: tuple[ToolSpec, ...] = (LOOKUP, SAVE, SEND, ASK_HUMAN), **more: Any
 ) -> Story:
     policy = more.pop("policy", None)
-    told = Story(door(Task).validate_python({"goal": "tell John", **more}), *tools, policy=policy)
-    told.submit()
+    told = submitted(
+        door(Task).validate_python({"goal": "tell John", **more}), *tools, policy=policy
+    )
     told.draft(plan(*steps))
     return told
 
 
 def test_d1_a_proposal_is_one_strike_of_its_step_also_after_a_success_in_its_midst() -> None:
-    step = Step(id="save", required_tools=("save",), allowed_tools=("lookup", "send"))
+    step = owing("save", "save", allowed_tools=("lookup", "send"))
     told = planned(step, policy=Policy(actions_per_turn=9))
     calls = (call("lookup"), call("send", to="x"))
     told.propose(*calls, *calls, *calls)
     for _ in range(3):
         told.result()
 
-    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.status == "executing"
     assert told.chain.runs[0].strikes == 1
 
 
 def test_d2_a_third_violation_is_a_case_also_when_the_call_beside_it_has_mended_it() -> None:
-    told = planned(Step(id="send", required_tools=("send",)))
+    told = planned(owing("send", "send"))
     for found in ("u3", "u2", "u1"):
         told.propose(call("send", to="u1"), call("lookup"))
         told.result(data=f'{{"id": "{found}"}}')
 
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
     assert told.tools_called == ["lookup"] * 3
 
 
@@ -77,14 +87,13 @@ SAVED = Policy(patterns=(Pattern(id="save", pattern="save", tools=("save",)),))
 
 
 def open_ended(**task: Any) -> Story:
-    told = Story(
+    told = submitted(
         door(Task).validate_python({"goal": "save it", "style": Style.REACT, **task}),
         LOOKUP,
         SAVE,
         policy=SAVED,
     )
-    told.submit()
-    told.propose(call("lookup"))
+    told.calls("lookup")
     told.result(COMPLETE)
     return told
 
@@ -92,19 +101,19 @@ def open_ended(**task: Any) -> Story:
 def test_b2_complete_ends_no_open_step_and_words_do_when_the_required_tool_has_succeeded() -> None:
     told = open_ended()
     assert told.statuses == {"react": "in_progress"}
-    told.propose(content="It is there.")
+    told.writes("It is there.")
     assert [one.violation for one in told.thought.corrections] == [Violation.NO_CALL]
-    told.propose(call("save"))
+    told.calls("save")
     told.result(COMPLETE)
     assert told.statuses == {"react": "in_progress"}
-    told.propose(content="It is saved.")
+    told.writes("It is saved.")
 
     assert told.statuses == {"react": "completed"}
 
 
 def test_d4_in_advisory_mode_words_end_an_open_step_and_it_says_so() -> None:
     told = open_ended(mode="advisory")
-    told.propose(content="It is there.")
+    told.writes("It is there.")
 
     assert told.told("step.completed") == [{"step_id": "react", "validation_status": "failed"}]
 
@@ -117,14 +126,13 @@ def out_of_turns(**task: Any) -> Story:
     else.
     """
     policy = replace(SAVED, max_turns=1)
-    told = Story(
+    told = submitted(
         door(Task).validate_python({"goal": "save it", "style": Style.REACT, **task}),
         LOOKUP,
         SAVE,
         policy=policy,
     )
-    told.submit()
-    told.propose(call("lookup"))
+    told.calls("lookup")
     told.result()
     return told
 
@@ -132,17 +140,17 @@ def out_of_turns(**task: Any) -> Story:
 def test_d2_turns_used_up_with_a_tool_missing_that_the_words_ask_for_are_a_case() -> None:
     told = out_of_turns()
 
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
     assert told.final_facts == []
     assert told.questions[0].request.question == (
         "The model did not use save in 1 tries. A person has to decide. "
         "(in step 'react': not complete after 1 proposal of the model)"
     )
-    told.answer(RequestKind.ESCALATION, Choice.RETRY)
-    told.propose(call("save"))
+    told.rule(Choice.RETRY)
+    told.calls("save")
     told.result(COMPLETE)
-    told.answer(RequestKind.ESCALATION, Choice.CONTINUE)
-    told.propose(content="It is saved.")
+    told.rule(Choice.CONTINUE)
+    told.writes("It is saved.")
     assert told.statuses == {"react": "completed"}
 
 
@@ -156,8 +164,8 @@ def test_d4_in_advisory_mode_they_end_the_step_and_it_says_so() -> None:
 def test_d2_turns_used_up_where_nothing_is_due_are_a_case_too(task: dict[str, Any]) -> None:
     told = out_of_turns(**task)
 
-    assert told.thoughts[-1].in_words
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.thought.in_words
+    assert told.status == "escalated"
 
 
 def test_d2_turns_used_up_in_mode_off_end_the_step() -> None:
@@ -172,7 +180,7 @@ def test_d2_turns_used_up_in_mode_off_end_the_step() -> None:
 def test_d3_words_by_hand_are_a_receipt_and_not_the_models_thought() -> None:
     told = planned(Step(id="think"), Step(id="after"), policy=Policy(strikes=1))
     told.take(Proposal(faults=("a call names no tool",)))
-    told.answer(RequestKind.ESCALATION, Choice.MANUAL, text=" Nobody was told. ")
+    told.rule(Choice.MANUAL, text=" Nobody was told. ")
 
     assert told.statuses == {"think": "completed", "after": "in_progress"}
     [resolved] = told.resolved
@@ -197,11 +205,10 @@ def unasked_for(value: dict[str, Any] | None, text: str = "") -> Story:
     """
     form = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
     saves = msgspec.structs.replace(SAVE, result_schema=form)
-    task = Task(goal="save it", style=Style.REACT)
-    told = Story(task, LOOKUP, saves, policy=replace(SAVED, strikes=1))
-    told.submit()
-    told.propose(content="It is fine as it is.")
-    told.answer(RequestKind.ESCALATION, Choice.MANUAL, value=value, text=text)
+    task = open_task("save it")
+    told = submitted(task, LOOKUP, saves, policy=replace(SAVED, strikes=1))
+    told.writes("It is fine as it is.")
+    told.rule(Choice.MANUAL, value=value, text=text)
     return told
 
 
@@ -214,8 +221,8 @@ def test_d3_what_the_words_ask_for_is_given_by_hand_as_that_tools_result_and_is_
     [resolved] = told.resolved
     assert (resolved.action.tool, resolved.action.data) == ("save", '{"id":"f1"}')
     assert told.final_facts == []
-    told.propose(content="I've saved it.")
-    assert told.chain.end.answer == "I've saved it.", "its receipt founds the claim"
+    told.writes("I've saved it.")
+    assert told.final_answer == "I've saved it.", "its receipt founds the claim"
 
 
 @pytest.mark.parametrize(("value", "text"), [({"name": "x"}, ""), (None, "It is saved.")])
@@ -224,32 +231,32 @@ def test_d3_what_is_no_result_of_the_tool_that_the_words_ask_for_is_asked_for_ag
 ) -> None:
     told = unasked_for(value, text)
 
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
     assert told.resolved == []
     assert "the result given by hand does not fit save" in told.questions[-1].request.question
 
 
 def test_d3_a_tools_result_by_hand_needs_a_value() -> None:
     told = planned(FIND, policy=Policy(strikes=1))
-    told.propose(content="no call")
-    told.answer(RequestKind.ESCALATION, Choice.MANUAL, text="it is done")
+    told.writes("no call")
+    told.rule(Choice.MANUAL, text="it is done")
 
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
     assert "it has no value" in told.questions[-1].request.question
 
 
 def test_d3_a_result_by_hand_of_a_tool_that_is_gone_counts() -> None:
     told = planned(FIND, policy=Policy(strikes=1))
-    told.propose(content="no call")
+    told.writes("no call")
     told.without("lookup")
-    told.answer(RequestKind.ESCALATION, Choice.MANUAL, value={"id": "u1"})
+    told.rule(Choice.MANUAL, value={"id": "u1"})
 
     assert told.statuses == {"find": "completed"}
 
 
 def test_r9_a_lost_message_of_a_thought_that_was_taken_ends_no_chain_that_waits() -> None:
     told = planned(FIND, policy=Policy(strikes=1))
-    told.propose(content="no call")
+    told.writes("no call")
     before = told.chain
     told.lose(told.thought.thought_id)
     told.lose(f"{told.thought.thought_id}/reply")
@@ -261,48 +268,45 @@ def test_r9_a_lost_message_of_a_thought_that_was_taken_ends_no_chain_that_waits(
 
 
 def test_c6_an_option_that_a_model_wrote_is_no_origin_of_what_a_person_should_give() -> None:
-    tool = spec("send", read_only=False, parameters=TO, provenance={"to": ("askHuman.answer",)})
-    told = Story(Task(goal="tell"), ASK_HUMAN, tool)
-    told.submit()
-    send = Step(id="send", required_tools=("send",), allowed_tools=("askHuman",))
-    told.draft(plan(Step(id="ask", required_tools=("askHuman",)), send))
-    told.propose(call("askHuman", question="Whom?", options=["u1", "u2"]))
+    tool = writing("send", parameters=TO, provenance={"to": ("askHuman.answer",)})
+    told = submitted(Task(goal="tell"), ASK_HUMAN, tool)
+    send = owing("send", "send", allowed_tools=("askHuman",))
+    told.draft(plan(owing("ask", "askHuman"), send))
+    told.calls("askHuman", question="Whom?", options=["u1", "u2"])
     told.answer(RequestKind.INPUT, option="1")
-    told.propose(call("send", to="u1"))
-    told.propose(call("send", to="1"))
+    told.calls("send", to="u1")
+    told.calls("send", to="1")
     assert told.dispatches == []
-    told.propose(call("askHuman", question="Whom?"))
-    told.answer(RequestKind.INPUT, Choice.ANSWER, text="u1")
-    told.propose(call("send", to="u1"))
+    told.calls("askHuman", question="Whom?")
+    told.tell("u1")
+    told.calls("send", to="u1")
 
     assert told.tools_called == ["send"]
 
 
 def test_c6_what_a_tool_calls_said_was_not_typed_by_a_person() -> None:
-    told = planned(
-        Step(id="save", required_tools=("save",)), Step(id="send", required_tools=("send",))
-    )
+    told = planned(owing("save", "save"), owing("send", "send"))
     options = (Option(id="a", title="A", value={"said": "u1"}),)
     asked = Clarification(type="which", question="Which?", options=options)
-    told.propose(call("save"))
+    told.calls("save")
     told.result(
         Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=asked)
     )
-    told.answer(RequestKind.CLARIFICATION, option="a")
-    told.propose(call("send", to="u1"))
+    told.pick("a")
+    told.calls("send", to="u1")
 
     assert told.tools_called == ["save"]
 
 
 def test_h3_an_order_names_the_receipts_that_values_may_come_from() -> None:
-    told = planned(Step(id="both", required_tools=("save", "lookup", "send")))
-    told.propose(call("save"))
+    told = planned(owing("both", "save", "lookup", "send"))
+    told.calls("save")
     told.result(
         msgspec.structs.replace(OK, metadata=Metadata(action_id="c.both.1"))
     )  # as every worker marks it
-    told.propose(call("lookup"))
+    told.calls("lookup")
     told.result(data='{"id": "u1"}')
-    told.propose(call("send", to="u1"))
+    told.calls("send", to="u1")
 
     assert [order.origins for order in told.dispatches] == [None, None, ("c.both.2",)]
 
@@ -315,8 +319,8 @@ def test_c6_a_number_that_the_schema_cannot_be_asked_about_is_a_faulty_argument(
     amount: float,
 ) -> None:
     pay = spec("pay", parameters={"properties": {"amount": {"type": "number", "multipleOf": 0.01}}})
-    told = planned(Step(id="pay", required_tools=("pay",)), tools=(pay,))
-    told.propose(call("pay", amount=amount))
+    told = planned(owing("pay", "pay"), tools=(pay,))
+    told.calls("pay", amount=amount)
 
     assert told.dispatches == []
     assert "cannot be held against" in told.thought.corrections[0].message
@@ -327,7 +331,7 @@ def test_c6_a_number_that_the_schema_cannot_be_asked_about_is_a_faulty_argument(
 )
 def test_c6_a_tool_whose_own_schema_is_broken_is_not_called(parameters: dict[str, Any]) -> None:
     told = planned(FIND, tools=(spec("lookup", parameters=parameters),))
-    told.propose(call("lookup", a=1))
+    told.calls("lookup", a=1)
 
     assert told.dispatches == []
     assert told.thought.corrections[0].violation is Violation.BAD_ARGUMENTS
@@ -348,8 +352,8 @@ def test_c6_a_tool_whose_own_schema_is_broken_is_not_called(parameters: dict[str
     ],
 )
 def test_i4_a_form_that_is_no_json_schema_of_an_object_is_not_asked(form: dict[str, Any]) -> None:
-    told = planned(Step(id="ask", required_tools=("askHuman",)))
-    told.propose(call("askHuman", question="How large?", schema=form))
+    told = planned(owing("ask", "askHuman"))
+    told.calls("askHuman", question="How large?", schema=form)
 
     assert told.questions == []
     assert told.thought.corrections[0].violation is Violation.BAD_ARGUMENTS
@@ -364,8 +368,7 @@ def from_a_result(arguments: dict[str, Any], data: str) -> Story:
             "actions": [{"tool": "askHuman", "arguments": arguments}],
         },
     ]
-    told = Story(Task(plan=door(Plan).validate_python({"steps": steps})), LOOKUP, ASK_HUMAN)
-    told.submit()
+    told = submitted(Task(plan=door(Plan).validate_python({"steps": steps})), LOOKUP, ASK_HUMAN)
     told.result(data=data)
     return told
 
@@ -375,8 +378,7 @@ def test_i4_a_form_out_of_a_result_is_checked_too() -> None:
     told = from_a_result({"$from": "a.data.q"}, bad)
 
     assert told.questions == []
-    assert told.chain.end.error is not None
-    assert "pattern cannot be used here" in told.chain.end.error.message
+    assert "pattern cannot be used here" in told.error.message
 
 
 def test_i4_halves_of_characters_in_a_result_do_not_break_a_question() -> None:
@@ -385,17 +387,17 @@ def test_i4_halves_of_characters_in_a_result_do_not_break_a_question() -> None:
     )
 
     assert told.questions[0].request.question == "who ? 😀?"
-    told.answer(RequestKind.INPUT, Choice.ANSWER, text="me")
-    assert told.chain.status is ChainStatus.COMPLETED
+    told.tell("me")
+    assert told.status == "completed"
 
 
 def test_c6_the_items_of_a_long_list_are_compared() -> None:
     pay = spec("pay", parameters={"properties": {"to": {"type": "array", "uniqueItems": True}}})
-    told = planned(Step(id="pay", required_tools=("pay",)), tools=(pay,))
+    told = planned(owing("pay", "pay"), tools=(pay,))
     items = [item for number in range(2500) for item in (number, f"{number}", {"n": number})]
-    told.propose(call("pay", to=[*items, {"n": 7}]))
+    told.calls("pay", to=[*items, {"n": 7}])
     assert "more than once" in told.thought.corrections[0].message
-    told.propose(call("pay", to=items))
+    told.calls("pay", to=items)
 
     assert told.tools_called == ["pay"]
 
@@ -407,26 +409,22 @@ def test_d2_plans_and_answers_are_not_asked_for_without_end_whatever_strikes_a_t
     None
 ):
     policy = Policy(max_chain_turns=5)
-    told = Story(Task(goal="go", strikes=1000), LOOKUP, policy=policy)
-    told.submit()
+    told = submitted(Task(goal="go", strikes=1000), LOOKUP, policy=policy)
     for _ in range(5):
         told.draft(None)
-    assert told.chain.end.error is not None
-    assert told.chain.end.error.code == "HP-208"
+    assert told.error.code == "HP-208"
 
     told = planned(Step(id="think"), policy=policy, strikes=1000)
-    told.propose(content="fine")
+    told.writes("fine")
     for _ in range(5):
         told.say("", "lookup")
-    assert told.chain.status is ChainStatus.COMPLETED
-    assert (
-        told.chain.end.answer == "There is no answer in words: the budget for the model is used up."
-    )
+    assert told.status == "completed"
+    assert told.final_answer == "There is no answer in words: the budget for the model is used up."
 
 
 # ---- what hooks have made of a call (C6, H3)
 
-SENDING = Step(id="send", required_tools=("send",), allowed_tools=("lookup",))
+SENDING = owing("send", "send", allowed_tools=("lookup",))
 
 
 def ran(arguments: str, outcome: Outcome = OK) -> Outcome:
@@ -436,7 +434,7 @@ def ran(arguments: str, outcome: Outcome = OK) -> Outcome:
 
 def sent_by_hooks(arguments: str, outcome: Outcome = OK, **more: Any) -> Story:
     told = planned(SENDING, Step(id="after"), context={"id": "u1"}, **more)
-    told.propose(call("send", to="u1"))
+    told.calls("send", to="u1")
     told.result(ran(arguments, outcome))
     return told
 
@@ -452,7 +450,7 @@ def test_c6_nobody_watches_over_hooks_where_nobody_holds_the_model_to_its_word()
 
 def test_c6_a_value_that_the_model_made_up_is_told_once() -> None:
     told = planned(SENDING, mode="advisory")
-    told.propose(call("send", to="mallory"))
+    told.calls("send", to="mallory")
     told.result(ran('{"to": "mallory", "words": "more"}'))
 
     assert [one["violation"] for one in told.told("contract.violated")] == ["no_provenance"]
@@ -460,7 +458,7 @@ def test_c6_a_value_that_the_model_made_up_is_told_once() -> None:
 
 def test_c6_what_hooks_did_to_a_call_of_a_tool_that_is_gone_is_not_known() -> None:
     told = planned(SENDING, mode="advisory", context={"id": "u1"})
-    told.propose(call("send", to="u1"))
+    told.calls("send", to="u1")
     told.without("send")
     told.result(ran('{"to": "mallory"}'))
 
@@ -475,8 +473,9 @@ def test_e5_a_person_who_settles_a_doubt_sees_the_arguments_that_may_have_run() 
 
 
 def test_c6_a_literal_plan_and_its_hooks_need_no_origins() -> None:
-    told = Story(Task(plan=plan(tool_step("a", call("send", to="u1"))), mode=Mode.ADVISORY), SEND)
-    told.submit()
+    told = submitted(
+        Task(plan=plan(tool_step("a", call("send", to="u1"))), mode=Mode.ADVISORY), SEND
+    )
     told.result(ran('{"to": "mallory"}'))
 
     assert told.told("contract.violated") == []

@@ -10,7 +10,7 @@ import pytest
 from haltpoint.chain.checks.templates import with_skills
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Report
-from haltpoint.chain.model.statuses import ChainStatus, StepStatus
+from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
@@ -26,9 +26,9 @@ from haltpoint.contracts.results import (
 from haltpoint.contracts.tools import Recovery, ToolKind, ToolSpec
 from haltpoint.contracts.work.ledger import Became, Entry
 from haltpoint.contracts.work.plans import OnFailure, ProposedCall, Step
-from haltpoint.contracts.work.tasks import Mode, Style, Task
-from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
-from tests.unit.chain.story import Story
+from haltpoint.contracts.work.tasks import Mode, Task
+from tests.support.builders import OK, asks, call, failed, open_task, owing, plan, spec, tool_step
+from tests.unit.chain.story import Story, submitted
 from tests.unit.chain.test_children import below, tell_parent
 
 AMOUNT = {
@@ -50,10 +50,8 @@ SURE = Outcome(
 
 def open_ended(mode: Mode = Mode.STRICT, policy: Policy | None = None, *tools: ToolSpec) -> Story:
     goal = "go on with ann, bob and eve"
-    task = Task(goal=goal, style=Style.REACT, mode=mode)
-    story = Story(task, *(tools or TOOLS), policy=policy)
-    story.submit()
-    return story
+    task = open_task(goal, mode=mode)
+    return submitted(task, *(tools or TOOLS), policy=policy)
 
 
 def ran(story: Story, data: str = "{}", arguments: str | None = None) -> None:
@@ -74,7 +72,7 @@ def reasons(story: Story, made: ProposedCall, kind: ReasonKind = ReasonKind.REPE
     before = len(story.dispatches)
     story.propose(made)
     assert len(story.dispatches) == before + 1
-    return [reason.words for reason in story.dispatches[-1].reasons if reason.kind is kind]
+    return [reason.words for reason in story.reasons if reason.kind is kind]
 
 
 def refused(story: Story, made: ProposedCall) -> str:
@@ -88,7 +86,7 @@ def refused(story: Story, made: ProposedCall) -> str:
 def reject(story: Story, made: ProposedCall, words: str = "") -> None:
     story.propose(made)
     story.result(SURE)
-    story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text=words)
+    story.reject(words)
 
 
 # ---- effects
@@ -137,7 +135,7 @@ def test_c14_an_edited_call_counts_as_it_was_proposed_and_as_it_ran() -> None:
 
 def test_c14_a_call_that_a_hook_changed_counts_as_it_ran_too() -> None:
     story = open_ended()
-    story.propose(call("pay", to="all"))
+    story.calls("pay", to="all")
     ran(story, arguments='{"to": "ann"}')
     assert len(reasons(story, PAID)) == 1
 
@@ -161,13 +159,12 @@ def test_c14_an_idempotent_call_that_timed_out_may_have_happened() -> None:
 
 
 def test_c14_an_effect_in_doubt_asks_before_it_is_done_again() -> None:
-    story = Story(Task(goal="go on"), *TOOLS)
-    story.submit()
-    first = Step(id="a", required_tools=("pay",), on_failure=OnFailure.CONTINUE)
-    story.draft(plan(first, Step(id="b", required_tools=("pay",))))
+    story = submitted(Task(goal="go on"), *TOOLS)
+    first = owing("a", "pay", on_failure=OnFailure.CONTINUE)
+    story.draft(plan(first, owing("b", "pay")))
     story.propose(PAID)
     story.result(failed(ErrorType.IN_DOUBT))
-    story.due("c.r1", at=story.chain.requests[0].deadline)
+    story.expire()
     [words] = reasons(story, PAID)
     assert words.endswith("(c.a.1) and may have taken effect. Make it again?")
 
@@ -223,7 +220,7 @@ SKILLED = tuple(with_skills({one.name: one for one in (*TOOLS, SKILL, OUTER)}).v
 def skilled() -> tuple[Story, Story]:
     """A chain in which a skill has begun to pay ann, and the chain of the skill."""
     story = open_ended(Mode.STRICT, None, *SKILLED)
-    story.propose(call("settle", who="ann"))
+    story.calls("settle", who="ann")
     child = below(story)
     ran(child, '{"id": "i"}')
     return story, child
@@ -232,7 +229,7 @@ def skilled() -> tuple[Story, Story]:
 @pytest.mark.parametrize("name", ["settle", "outer"])
 def test_c14_what_a_child_has_done_is_in_the_ledger_of_its_root(name: str) -> None:
     story = open_ended(Mode.STRICT, None, *SKILLED)
-    story.propose(call(name, who="ann"))
+    story.calls(name, who="ann")
     child = below(story)
     inner = below(child) if name == "outer" else child
     ran(inner, '{"id": "i"}')
@@ -247,7 +244,7 @@ def test_c14_what_a_child_has_done_is_in_the_ledger_of_its_root(name: str) -> No
 def test_c14_a_child_begins_with_the_ledger_of_its_caller_and_hands_back_what_it_added() -> None:
     story = open_ended(Mode.STRICT, None, *SKILLED)
     done(story, call("pay", to="bob"))
-    story.propose(call("settle", who="ann"))
+    story.calls("settle", who="ann")
     child = below(story)
     before = set(child.chain.ledger)
     assert len(before) == 1
@@ -279,7 +276,7 @@ def test_c14_a_call_under_way_when_its_child_is_stopped_is_in_doubt_for_the_root
 ) -> None:
     pay = msgspec.structs.replace(PAY, recovery=Recovery(reconciles=True))
     story = open_ended(Mode.STRICT, None, pay, *(tool for tool in SKILLED if tool.name != "pay"))
-    story.propose(call("settle", who="ann"))
+    story.calls("settle", who="ann")
     child = below(story)
     ran(child, '{"id": "i"}')
     if rests:
@@ -293,11 +290,10 @@ def test_c14_a_call_under_way_when_its_child_is_stopped_is_in_doubt_for_the_root
 
 def test_c14_a_literal_plan_may_hold_a_call_twice_and_its_root_keeps_no_ledger() -> None:
     steps = plan(tool_step("a", PAID, PAID))
-    story = Story(Task(goal="pay", plan=steps), *SKILLED)
-    story.submit()
+    story = submitted(Task(goal="pay", plan=steps), *SKILLED)
     ran(story)
     ran(story)
-    assert story.chain.status is ChainStatus.COMPLETED
+    assert story.status == "completed"
     assert story.chain.ledger == {}
 
 
@@ -312,7 +308,7 @@ def test_c6_the_call_that_a_person_denied_is_refused_in_every_mode(mode: Mode) -
     for again in (PAID, call("pay", eur=5.0, to="ann")):
         story.propose(again)
         assert "A person denied exactly this call of pay" in story.thought.corrections[0].message
-        story.propose(call("find", q=str(again)))
+        story.calls("find", q=str(again))
         story.result()
     assert story.tools_called.count("pay") == 1
 
@@ -334,7 +330,7 @@ def test_c6_after_the_second_no_no_call_of_the_tool_is_made() -> None:
 
 def test_c6_after_a_no_a_lookup_with_other_words_asks_nothing_and_the_same_is_refused() -> None:
     story = open_ended()
-    story.propose(call("find", q="john"))
+    story.calls("find", q="john")
     story.result(asks("u1", "u2"))
     story.answer(RequestKind.CLARIFICATION, Choice.NONE, text="the one from work")
     assert "A person denied exactly this call of find" in refused(story, call("find", q="john"))
@@ -352,13 +348,12 @@ def test_c6_what_a_person_denied_in_a_child_stays_denied_in_its_root() -> None:
 def test_c6_what_a_person_denied_no_literal_plan_of_a_skill_does() -> None:
     story = open_ended(Mode.STRICT, None, *SKILLED)
     reject(story, PAID)
-    story.propose(call("settle", who="ann"))
+    story.calls("settle", who="ann")
     child = below(story)
     ran(child, '{"id": "i"}')
     assert child.tools_called == ["find"]
-    assert child.chain.status is ChainStatus.FAILED
-    assert child.chain.end.error is not None
-    assert "A person denied exactly this call of pay" in child.chain.end.error.message
+    assert child.status == "failed"
+    assert "A person denied exactly this call of pay" in child.error.message
 
 
 def test_c6_another_call_after_a_no_asks_in_a_literal_plan_too() -> None:
@@ -366,19 +361,17 @@ def test_c6_another_call_after_a_no_asks_in_a_literal_plan_too() -> None:
         Step(id="a", actions=(PAID,), on_failure=OnFailure.CONTINUE),
         Step(id="b", actions=(call("pay", to="bob"),), dependencies=("a",)),
     )
-    story = Story(Task(goal="pay", plan=pays), *TOOLS)
-    story.submit()
+    story = submitted(Task(goal="pay", plan=pays), *TOOLS)
     story.result(SURE)
-    story.answer(RequestKind.CONFIRMATION, Choice.REJECT)
-    [reason] = story.dispatches[-1].reasons
+    story.reject()
+    [reason] = story.reasons
     assert reason.kind is ReasonKind.DENIED
 
 
 def test_c11_a_call_whose_error_says_that_it_would_fail_again_is_refused() -> None:
-    story = Story(Task(goal="go on"), *TOOLS)
-    story.submit()
-    first = Step(id="a", required_tools=("pay",), on_failure=OnFailure.CONTINUE)
-    story.draft(plan(first, Step(id="b", required_tools=("pay",))))
+    story = submitted(Task(goal="go on"), *TOOLS)
+    first = owing("a", "pay", on_failure=OnFailure.CONTINUE)
+    story.draft(plan(first, owing("b", "pay")))
     story.propose(PAID)
     fault = ErrorInfo(ErrorType.PERMISSION, "no rights", recoverable=False)
     story.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
@@ -392,11 +385,11 @@ def test_c11_a_call_whose_error_says_that_it_would_fail_again_is_refused() -> No
 @pytest.mark.parametrize("mode", Mode)
 def test_b4_an_equal_call_of_an_answered_lookup_gets_that_receipt(mode: Mode) -> None:
     story = open_ended(mode)
-    story.propose(call("find", q="john"))
+    story.calls("find", q="john")
     story.result(asks("u1", "u2"))
-    story.answer(RequestKind.CLARIFICATION, option="u2")
+    story.pick("u2")
     used = story.chain.spent.actions
-    story.propose(call("find", q="john"))
+    story.calls("find", q="john")
 
     assert len(story.dispatches) == 1
     action = story.chain.actions["c.react.2"]
@@ -409,17 +402,16 @@ def test_b4_an_equal_call_of_an_answered_lookup_gets_that_receipt(mode: Mode) ->
 
 
 def test_b4_the_receipt_of_an_answered_lookup_keeps_the_promise_of_a_later_step() -> None:
-    story = Story(Task(goal="find twice"), *TOOLS)
-    story.submit()
+    story = submitted(Task(goal="find twice"), *TOOLS)
     steps = (
-        Step(id="a", required_tools=("find",)),
-        Step(id="b", required_tools=("find",), dependencies=("a",)),
+        owing("a", "find"),
+        owing("b", "find", dependencies=("a",)),
     )
     story.draft(plan(*steps))
-    story.propose(call("find", q="john"))
+    story.calls("find", q="john")
     story.result(asks("u1", "u2"))
-    story.answer(RequestKind.CLARIFICATION, option="u2")
-    story.propose(call("find", q="john"))
+    story.pick("u2")
+    story.calls("find", q="john")
     assert story.statuses == {"a": "completed", "b": "completed"}
 
 
@@ -435,10 +427,10 @@ def test_c6_the_third_equal_call_in_a_row_with_the_same_receipt_is_a_strike() ->
     for _ in range(2):
         done(story, call("find", q="a"))
     assert refused(story, call("find", q="a")).startswith("stuck: find was called twice in a row")
-    assert story.chain.row.count == 1
-    story.propose(call("find", q="a"))
-    story.propose(call("find", q="a"))
-    assert story.chain.status is ChainStatus.ESCALATED
+    assert story.strikes == 1
+    story.calls("find", q="a")
+    story.calls("find", q="a")
+    assert story.status == "escalated"
     assert "repeated the same call" in story.questions[-1].request.question
 
 
@@ -451,7 +443,7 @@ def test_c6_another_receipt_another_call_between_or_a_tool_that_repeats_is_not_s
         done(story, call("find", q="c"))
     for _ in range(4):
         done(story, call("run"))
-    assert story.chain.row.count == 0
+    assert story.strikes == 0
 
 
 def test_c6_in_advisory_mode_a_stuck_call_runs() -> None:
@@ -459,7 +451,7 @@ def test_c6_in_advisory_mode_a_stuck_call_runs() -> None:
     for _ in range(3):
         done(story, call("find", q="a"))
     assert len(story.dispatches) == 3
-    assert story.told("contract.violated")[-1]["violation"] == "stuck"
+    assert story.violations[-1] == "stuck"
 
 
 DOUBT = Outcome(
@@ -472,18 +464,17 @@ DOUBT = Outcome(
 
 def test_e5_what_a_hook_changed_counts_as_run_also_when_a_person_says_that_it_happened() -> None:
     story = open_ended()
-    story.propose(call("pay", to="ann"))
+    story.calls("pay", to="ann")
     story.result(DOUBT)
     story.answer(RequestKind.IN_DOUBT, Choice.HAPPENED)
-    story.propose(call("pay", to="bob"))
-    assert ReasonKind.REPEAT in [reason.kind for reason in story.dispatches[-1].reasons]
+    story.calls("pay", to="bob")
+    assert ReasonKind.REPEAT in [reason.kind for reason in story.reasons]
 
 
 def test_e5_a_persons_failed_refuses_no_call_of_a_submitters_plan() -> None:
     first = Step(id="a", actions=(ProposedCall(tool="pay", arguments={}, optional=True),))
     then = Step(id="b", actions=(call("pay"),), dependencies=("a",))
-    story = Story(Task(goal="x", plan=plan(first, then)), PAY)
-    story.submit()
+    story = submitted(Task(goal="x", plan=plan(first, then)), PAY)
     story.result(DOUBT)
     story.answer(RequestKind.IN_DOUBT, Choice.FAILED)
     assert story.tools_called == ["pay", "pay"]
@@ -493,14 +484,13 @@ def test_c14_a_no_stands_although_a_child_did_the_same_meanwhile() -> None:
     inside = plan(tool_step("pay", call("pay", to={"$from": "input.who"})))
     skill = ToolSpec(name="settle", kind=ToolKind.SKILL, plan=inside, parameters=WHO)
     own = Step(id="a", actions=(call("pay", to="ann"),), may_fail=True)
-    story = Story(
+    story = submitted(
         Task(goal="x", plan=plan(own, tool_step("b", call("settle", who="ann"))), parallel=2),
         *with_skills({"pay": PAY, "settle": skill}).values(),
     )
-    story.submit()
     child = below(story)
     story.result(SURE)
-    story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no")
+    story.reject("no")
     child.result(OK)
     tell_parent(story, child)
     assert [entry.became for entry in story.chain.ledger.values()] == [Became.DENIED]
@@ -509,11 +499,10 @@ def test_c14_a_no_stands_although_a_child_did_the_same_meanwhile() -> None:
 def test_c3_a_tool_with_effects_that_asked_has_done_nothing_and_is_called_again_with_the_pick() -> (
     None
 ):
-    story = Story(Task(goal="pay bob", style=Style.REACT), PAY)
-    story.submit()
-    story.propose(call("pay", to="bob"))
+    story = submitted(open_task("pay bob"), PAY)
+    story.calls("pay", to="bob")
     story.result(asks("b1", "b2"))
-    story.answer(RequestKind.CLARIFICATION, option="b1")
-    assert (story.chain.ledger, story.chain.status) == ({}, ChainStatus.EXECUTING)
-    story.propose(call("pay", to="b1"))
-    assert (story.tools_called, story.dispatches[-1].reasons) == (["pay", "pay"], ())
+    story.pick("b1")
+    assert (story.chain.ledger, story.status) == ({}, "executing")
+    story.calls("pay", to="b1")
+    assert (story.tools_called, story.reasons) == (["pay", "pay"], ())

@@ -13,7 +13,7 @@ from haltpoint.chain.model.state import Chain, ChainError, next_due
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import call, plan, spec, tool_step
 from tests.support.forgetting import forget
-from tests.unit.chain.story import Story
+from tests.unit.chain.story import submitted
 
 NOW = 1_700_000_000_000
 
@@ -104,8 +104,7 @@ def test_a_chain_that_has_no_plan_yet_needs_nothing_and_has_a_due_time() -> None
 )
 def test_what_ends_the_time_of_a_chain_is_named(limits: dict[str, Any], error: ChainError) -> None:
     """What to do about it is another thing: a larger budget, or a later deadline."""
-    told = Story(Task(plan=plan(tool_step("s1", call("note"))), **limits), spec("note"))
-    told.submit()
+    told = submitted(Task(plan=plan(tool_step("s1", call("note"))), **limits), spec("note"))
     told.due(at=told.chain.deadline)
 
     assert told.chain.end.error == error

@@ -8,15 +8,14 @@ import pytest
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import ChainError
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.advice import BY_TYPE
 from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
 from haltpoint.contracts.work.plans import OnFailure, Plan, Step
 from haltpoint.contracts.work.tasks import Budget, Task
-from tests.support.builders import call, failed, line_plan, plan, spec, tool_step
-from tests.unit.chain.story import Story
+from tests.support.builders import call, failed, line_plan, owing, plan, spec, tool_step, writing
+from tests.unit.chain.story import Story, submitted
 
 CONTACT = {
     "type": "object",
@@ -25,16 +24,14 @@ CONTACT = {
     "additionalProperties": False,
 }
 FIND = spec("find")
-SEND = spec("send", read_only=False, parameters=CONTACT)
+SEND = writing("send", parameters=CONTACT)
 COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 
 
 def story(plan: Plan, **task: object) -> Story:
-    made = Story(
+    return submitted(
         door(Task).validate_python({"plan": plan, **task}), FIND, SEND, spec("note"), spec("other")
     )
-    made.submit()
-    return made
 
 
 def find_and_send(reference: str = "find.data.contact_id", **more: object) -> Plan:
@@ -54,8 +51,8 @@ def test_the_steps_run_in_order_and_the_last_result_is_the_answer() -> None:
     assert json.loads(told.action.arguments) == {"to": "user_abc123", "text": "I'm late"}
     told.result(data='{ "sent" : "ä" }')
 
-    assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.end.answer == '{"sent":"ä"}'
+    assert told.status == "completed"
+    assert told.final_answer == '{"sent":"ä"}'
     assert told.final_facts == ["chain.completed"]
     assert told.thoughts == []
     assert [dispatch.position for dispatch in told.dispatches] == [1, 2]
@@ -86,18 +83,16 @@ def test_the_actions_of_a_step_run_one_after_the_other() -> None:
     assert told.tools_called == ["note", "other"]
     told.result(data='{"n": 2}')
 
-    assert told.chain.end.answer == '{"n":2}'
+    assert told.final_answer == '{"n":2}'
     assert [dispatch.action.id for dispatch in told.dispatches] == ["c.s1.1", "c.s1.2"]
 
 
 def test_c3_complete_ends_the_step_and_what_is_left_is_never_executed() -> None:
-    told = story(
-        plan(Step(id="s1", required_tools=("note",), actions=(call("note"), call("other"))))
-    )
+    told = story(plan(owing("s1", "note", actions=(call("note"), call("other")))))
 
     told.result(COMPLETE)
 
-    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.status == "completed"
     assert told.never_executed == [("other", "step completed")]
 
 
@@ -108,7 +103,7 @@ def test_c3_complete_counts_as_continue_while_a_required_tool_is_missing() -> No
     assert told.tools_called == ["note", "other"]
     told.result()
 
-    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.status == "completed"
 
 
 def test_the_lowest_step_that_is_ready_runs_first() -> None:
@@ -138,11 +133,9 @@ def test_c11_an_error_fails_the_step_and_the_chain_with_the_tools_own_words() ->
 
     told.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
 
-    assert told.chain.status is ChainStatus.FAILED
-    assert told.chain.end.answer == "no contact matches 'Zorg'. Check the spelling."
-    assert told.chain.end.error == ChainError(
-        "HP-204", "find: NOT_FOUND: no contact matches 'Zorg'", "find"
-    )
+    assert told.status == "failed"
+    assert told.final_answer == "no contact matches 'Zorg'. Check the spelling."
+    assert told.error == ChainError("HP-204", "find: NOT_FOUND: no contact matches 'Zorg'", "find")
     assert told.statuses == {"find": "failed", "send": "pending"}
     assert told.final_facts == ["chain.failed"]
     assert told.tools_called == ["find"]
@@ -157,7 +150,7 @@ def test_c11_what_the_runtime_suggests_to_a_model_is_not_in_the_users_answer(
         error_type=kind, message="it failed", suggestion=BY_TYPE[kind], recoverable=False
     )
     told.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
-    assert told.chain.end.answer == "it failed"
+    assert told.final_answer == "it failed"
 
 
 def test_b2_calls_behind_an_error_are_never_executed() -> None:
@@ -166,8 +159,8 @@ def test_b2_calls_behind_an_error_are_never_executed() -> None:
     told.result(failed())
 
     assert told.never_executed == [("other", "the call before it failed")]
-    assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.end.answer is None
+    assert told.status == "completed"
+    assert told.final_answer is None
 
 
 def test_c11_on_failure_continue_skips_who_refers_to_the_missing_result_and_so_on() -> None:
@@ -194,7 +187,7 @@ def test_c11_on_failure_continue_skips_who_refers_to_the_missing_result_and_so_o
         {"step_id": "send", "reason": "the result of step 'find' is missing"},
         {"step_id": "log", "reason": "the result of step 'send' is missing"},
     ]
-    assert told.chain.end.answer == '{"n":4}'
+    assert told.final_answer == '{"n":4}'
 
 
 def test_only_results_that_somebody_may_still_look_at_are_kept() -> None:
@@ -227,7 +220,7 @@ def test_a_reference_that_points_at_nothing_fails_the_step() -> None:
 
     told.result(data='{"contacts": []}')
 
-    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.status == "completed"
     assert told.statuses == {"find": "completed", "send": "failed"}
     assert told.told("step.failed") == [
         {
@@ -245,7 +238,7 @@ def test_a_resolved_value_must_fit_the_schema() -> None:
 
     told.result(data='{"contact_id": 12}')
 
-    assert told.chain.end.error == ChainError(
+    assert told.error == ChainError(
         "HP-206", "send: arguments.to: 12 is not of type 'string'", "send"
     )
     assert told.tools_called == ["find"]
@@ -256,7 +249,7 @@ def test_resolved_arguments_have_a_limit() -> None:
 
     told.result(data=write_json({"contact_id": "x" * 70_000}))
 
-    assert told.chain.end.error == ChainError(
+    assert told.error == ChainError(
         "HP-206", "send: its arguments have more than 65536 bytes", "send"
     )
 
@@ -282,11 +275,10 @@ def test_resolved_arguments_are_not_nested_deeper_than_a_worker_reads() -> None:
         second = door(Step).validate_python(
             {"id": "again", "dependencies": ["find"], "actions": [call("find", q=value)]}
         )
-        told = Story(Task(plan=plan(first, second)), spec("find"))
-        told.submit()
+        told = submitted(Task(plan=plan(first, second)), spec("find"))
         told.result(data=write_json(deep))
 
-        assert (told.chain.end.error and told.chain.end.error.message) == error
+        assert (told.chain.end.error and told.error.message) == error
 
 
 def test_a_plan_may_refer_to_the_option_that_a_person_chose() -> None:
@@ -305,7 +297,7 @@ def test_a_result_that_was_lost_is_not_guessed() -> None:
     told.result()
 
     text = "send: 'find.data.contact_id' points at nothing in a result of step 'find'"
-    assert told.chain.end.error == ChainError("HP-206", text, "send")
+    assert told.error == ChainError("HP-206", text, "send")
 
 
 def test_a_tool_that_is_gone_fails_its_step() -> None:
@@ -314,7 +306,7 @@ def test_a_tool_that_is_gone_fails_its_step() -> None:
 
     told.result()
 
-    assert told.chain.end.error == ChainError("HP-207", "no worker declares note any more", "s2")
+    assert told.error == ChainError("HP-207", "no worker declares note any more", "s2")
 
 
 def test_a_tool_that_changed_since_is_checked_again() -> None:
@@ -324,7 +316,7 @@ def test_a_tool_that_changed_since_is_checked_again() -> None:
 
     told.result()
 
-    assert told.chain.end.error == ChainError(
+    assert told.error == ChainError(
         "HP-206", "note: arguments: 'text' is a required property", "s2"
     )
 
@@ -332,8 +324,8 @@ def test_a_tool_that_changed_since_is_checked_again() -> None:
 def test_c1_a_literal_plan_with_faults_fails_with_all_of_them() -> None:
     told = story(plan(tool_step("a", call("nope")), tool_step("a", call("send"), after=("z",))))
 
-    assert told.chain.status is ChainStatus.FAILED
-    assert told.chain.end.error == ChainError(
+    assert told.status == "failed"
+    assert told.error == ChainError(
         "HP-201",
         "step 'a': no tool is called 'nope'; there are: find, note, other, send; "
         "step 'a': actions[0] send: arguments: 'to' is a required property; "
@@ -350,21 +342,18 @@ def test_a_budget_of_actions_is_never_overshot() -> None:
     told.result()
     told.result()
 
-    assert told.chain.end.error == ChainError(
-        "HP-208", "the chain has used up its budget of actions", "s3"
-    )
+    assert told.error == ChainError("HP-208", "the chain has used up its budget of actions", "s3")
     assert len(told.dispatches) == 2
     assert told.statuses == {"s1": "completed", "s2": "completed", "s3": "cancelled"}
 
 
 def test_the_policys_actions_do_not_bind_a_literal_plan_which_brings_its_own_number() -> None:
-    told = Story(Task(plan=line_plan(3)), spec("note"), policy=Policy(max_actions=1))
-    told.submit()
+    told = submitted(Task(plan=line_plan(3)), spec("note"), policy=Policy(max_actions=1))
     told.result()
     told.result()
     told.result()
 
-    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.status == "completed"
 
 
 def test_nothing_goes_out_after_the_seconds_of_the_budget() -> None:
@@ -374,7 +363,7 @@ def test_nothing_goes_out_after_the_seconds_of_the_budget() -> None:
 
     told.result()
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its 5 s")
+    assert told.error == ChainError("HP-208", "the chain has used up its 5 s")
     assert len(told.dispatches) == 1
 
 
@@ -384,7 +373,7 @@ def test_the_second_action_of_a_step_does_not_go_out_after_the_deadline_either()
 
     told.result()
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its 5 s")
+    assert told.error == ChainError("HP-208", "the chain has used up its 5 s")
     assert told.never_executed == [("other", "the chain failed")]
 
 
@@ -394,7 +383,7 @@ def test_a_timer_before_the_deadline_changes_nothing_and_at_the_deadline_ends_th
     assert told.due(at=1_004_999).chain is told.decisions[0].chain
     told.due(at=1_005_000)
 
-    assert told.chain.status is ChainStatus.FAILED
+    assert told.status == "failed"
     assert told.statuses == {"s1": "cancelled", "s2": "pending"}
 
 
@@ -408,7 +397,7 @@ def test_a_long_plan_in_which_every_step_fails_at_once_does_not_exhaust_the_stac
 
     told.result()
 
-    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.status == "completed"
     assert len(told.told("step.failed")) == 499
 
 
@@ -418,5 +407,5 @@ def test_data_that_cannot_be_read_is_no_reason_to_stumble(data: str) -> None:
 
     told.result(data=data)
 
-    assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.end.answer in ("{}", '{"a":"?"}')
+    assert told.status == "completed"
+    assert told.final_answer in ("{}", '{"a":"?"}')

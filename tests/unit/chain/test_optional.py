@@ -5,12 +5,11 @@ stay as they are.
 import pytest
 
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import Confirmation, NextAction, Outcome, Target
 from haltpoint.contracts.work.plans import ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
-from tests.support.builders import OK, call, failed, plan, spec, tool_step
-from tests.unit.chain.story import Story
+from tests.support.builders import OK, call, failed, plan, spec, tool_step, writing
+from tests.unit.chain.story import Story, submitted
 
 LEFT_OUT = ProposedCall(tool="note", arguments={"n": {"$from": "a.data.missing"}}, optional=True)
 NOTE = ProposedCall(tool="note", optional=True)
@@ -29,8 +28,7 @@ def run(calls: tuple[ProposedCall, ...], outcomes: list[Outcome]) -> Story:
         tool_step("a", call("look")),
         Step(id="b", dependencies=("a",), required_tools=required, actions=calls),
     )
-    story = Story(Task(plan=steps), spec("look"), spec("note"), spec("send", read_only=False))
-    story.submit()
+    story = submitted(Task(plan=steps), spec("look"), spec("note"), writing("send"))
     for outcome in [OK, *outcomes]:
         story.result(outcome)
     return story
@@ -63,7 +61,7 @@ def test_f1_an_effect_that_was_left_out_last_is_told_as_never_executed_once() ->
         tool="send", arguments={"n": {"$from": "a.data.missing"}}, optional=True
     )
     story = run((LOOK, left_out), [OK])
-    assert story.chain.status is ChainStatus.COMPLETED
+    assert story.status == "completed"
     assert [one["tool"] for one in story.told("action.never_executed")] == ["send"]
     assert story.chain.end.not_done == ()
 
@@ -76,11 +74,10 @@ def test_c1_any_number_of_optional_calls_in_a_row_may_be_left_out() -> None:
 def test_c1_an_optional_call_that_a_person_has_denied_is_left_out() -> None:
     drop = ProposedCall(tool="drop", optional=True)
     steps = plan(Step(id="a", actions=(drop, NOTE, drop, drop, SEND)))
-    tools = (spec("note"), spec("drop", read_only=False), spec("send", read_only=False))
-    story = Story(Task(plan=steps), *tools)
-    story.submit()
+    tools = (spec("note"), writing("drop"), writing("send"))
+    story = submitted(Task(plan=steps), *tools)
     story.result(SURE)
-    story.answer(RequestKind.CONFIRMATION, Choice.REJECT)
+    story.reject()
     story.result()
     assert story.tools_called == ["drop", "note", "send"]
     assert [each["call"] for each in story.told("action.never_executed")] == [3, 4]

@@ -28,8 +28,8 @@ from haltpoint.contracts.results import (
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import OnFailure, Step
 from haltpoint.contracts.work.tasks import Budget, Task
-from tests.support.builders import call, failed, plan, spec, tool_step
-from tests.unit.chain.story import START, Story
+from tests.support.builders import call, failed, owing, plan, spec, tool_step, writing
+from tests.unit.chain.story import START, Story, submitted
 
 CLARIFICATION, CONFIRMATION, IN_DOUBT = (
     RequestKind.CLARIFICATION,
@@ -76,12 +76,9 @@ def asked(outcome: Outcome, find: ToolSpec | None = None, **task: object) -> Sto
     steps = plan(
         tool_step("find", call("find", query="John")), tool_step("send", send, after=("find",))
     )
-    told = Story(
-        door(Task).validate_python({"plan": steps, **task}),
-        find or spec("find"),
-        spec("send", read_only=False),
+    told = submitted(
+        door(Task).validate_python({"plan": steps, **task}), find or spec("find"), writing("send")
     )
-    told.submit()
     told.result(outcome)
     return told
 
@@ -139,7 +136,7 @@ def test_b4_a_choice_completes_the_receipt_and_the_tool_is_not_called_again() ->
         next_action=NextAction.CONTINUE,
         metadata=Metadata(tool="find", started_at=told.now, by="ann"),
     )
-    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.status == "executing"
     assert told.chain.resume is None
     assert told.told("request.answered") == [
         {"request_id": "c.r1", "decision": "select", "by": "ann"}
@@ -166,7 +163,7 @@ def test_b1_an_option_whose_value_is_no_result_is_the_tools_fault(value: object)
     assert outcome.error is not None
     assert (outcome.error.error_type, outcome.error.recoverable) == (ErrorType.SERVER, False)
     assert "find offered an option whose value is not a result of it: data" in outcome.error.message
-    assert told.chain.status is ChainStatus.FAILED
+    assert told.status == "failed"
 
 
 def test_none_of_them_is_not_found_with_the_persons_words() -> None:
@@ -174,12 +171,8 @@ def test_none_of_them_is_not_found_with_the_persons_words() -> None:
 
     told.answer(CLARIFICATION, Choice.NONE, text="I mean my brother")
 
-    assert told.chain.end.answer == "A person was asked and said: I mean my brother"
-    assert told.chain.end.error is not None
-    assert (
-        told.chain.end.error.message
-        == "find: NOT_FOUND: A person was asked and said: I mean my brother"
-    )
+    assert told.final_answer == "A person was asked and said: I mean my brother"
+    assert told.error.message == "find: NOT_FOUND: A person was asked and said: I mean my brother"
     assert told.resolved[0].action.data == '{"said":"I mean my brother"}'
 
 
@@ -209,7 +202,7 @@ def test_a_repeat_of_the_result_that_asked_is_not_taken_for_the_result_of_the_ap
     told.answer(CONFIRMATION, Choice.APPROVE)
 
     assert told.result(SURE, action=first).outputs == ()
-    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.status == "executing"
     told.result(data='{"contact_id": "u"}')
 
     assert told.tools_called == ["find", "find", "send"]
@@ -229,7 +222,7 @@ def test_e4_a_rejection_is_denied_with_the_persons_words_and_the_model_reads_do_
         None,
         "Do not retry this call.",
     )
-    assert told.chain.end.answer == "A person was asked and did not allow it: too late at night"
+    assert told.final_answer == "A person was asked and did not allow it: too late at night"
 
 
 def test_e5_a_person_says_that_it_happened() -> None:
@@ -258,7 +251,7 @@ def test_e5_their_word_stands_with_a_warning_when_it_does_not_fit_the_schema() -
             "a required property"
         ),
     )
-    assert told.status_of("find").value == "completed"
+    assert told.status_of("find") == "completed"
 
 
 def test_e5_it_happened_counts_without_a_value_and_is_marked_as_a_persons_word() -> None:
@@ -270,7 +263,7 @@ def test_e5_it_happened_counts_without_a_value_and_is_marked_as_a_persons_word()
     assert outcome is not None
     assert (outcome.satisfies, outcome.metadata.by) == (True, "ann")
     assert outcome.warnings == ("a person says that it happened; its result is not known",)
-    assert told.status_of("find").value == "completed"
+    assert told.status_of("find") == "completed"
 
 
 @pytest.mark.parametrize(
@@ -321,12 +314,11 @@ def test_f1_what_a_person_decided_stands_in_the_receipt(
 
 def test_f1_a_deployment_has_other_words_for_it() -> None:
     phrases = Phrases(denied="Ein Mensch hat es nicht erlaubt", no="nein")
-    told = Story(
+    told = submitted(
         Task(plan=plan(tool_step("find", call("find")))),
         spec("find"),
         policy=Policy(phrases=phrases),
     )
-    told.submit()
     told.result(SURE)
     told.answer(CONFIRMATION, Choice.REJECT)
     found = told.resolved[0].action.error
@@ -363,14 +355,13 @@ def test_e5_it_failed_so_the_exception_is_the_error_and_nothing_runs_again(
         "ann",
     )
     assert len(told.dispatches) == 1
-    assert (told.chain.status, told.chain.end.answer) == (ChainStatus.FAILED, error.message)
+    assert (told.status, told.final_answer) == ("failed", error.message)
 
 
 def test_e5_a_failure_that_a_person_confirmed_goes_to_the_model() -> None:
-    told = Story(Task(goal="g"), spec("find", read_only=False))
-    told.submit()
+    told = submitted(Task(goal="g"), writing("find"))
     told.draft(plan(tool_step("find", call("find"))))
-    told.propose(call("find"))
+    told.calls("find")
     told.result(
         msgspec.structs.replace(DOUBT, error=ErrorInfo(ErrorType.IN_DOUBT, "m", cause=CAUSE))
     )
@@ -386,7 +377,7 @@ def test_e5_it_did_not_happen_so_the_same_action_runs_again() -> None:
 
     told.answer(IN_DOUBT, Choice.NOT_HAPPENED)
 
-    again = told.dispatches[-1]
+    again = told.order
     assert (again.action.id, again.action.attempt, again.approval, again.again) == (
         "c.find.1",
         2,
@@ -400,7 +391,7 @@ def test_abort_cancels_the_chain() -> None:
 
     told.answer(CLARIFICATION, Choice.ABORT, text="never mind")
 
-    assert told.chain.status is ChainStatus.CANCELLED
+    assert told.status == "cancelled"
     assert told.told("chain.cancelled") == [{"by": "ann", "reason": "never mind"}]
     assert told.statuses == {"find": "cancelled", "send": "pending"}
     assert told.last.outputs == ()
@@ -453,9 +444,8 @@ def test_a_question_that_expires_fails_the_chain() -> None:
 
     told.due("c.r1", at=START + DAY)
 
-    assert told.chain.status is ChainStatus.FAILED
-    assert told.chain.end.error is not None
-    assert (told.chain.end.error.code, told.chain.end.error.step_id) == ("HP-210", "find")
+    assert told.status == "failed"
+    assert (told.error.code, told.error.step_id) == ("HP-210", "find")
     assert told.told("request.expired") == [{"request_id": "c.r1"}]
     assert told.told("request.withdrawn") == []
     assert told.final_facts == ["chain.failed"]
@@ -472,18 +462,17 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(
     words = f'the question "{card.request.question}" got no answer in time'
     first = tool_step("find", call("find"), call("find", again=True), on_failure=OnFailure.CONTINUE)
     refers = tool_step("send", call("send", to={"$from": "find.data.contact_id"}), after=("find",))
-    told = Story(
+    told = submitted(
         Task(plan=plan(first, refers, tool_step("last", after=("find",)))),
         spec("find"),
         spec("send"),
         spec(),
     )
-    told.submit()
     told.result(outcome)
 
     told.due("c.r1", at=START + DAY)
 
-    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.status == "executing"
     assert told.statuses == {"find": "failed", "send": "skipped", "last": "in_progress"}
     assert told.told("step.failed") == [{"step_id": "find", "code": "HP-210", "reason": words}]
     assert told.never_executed == [("find", "the question before it got no answer")]
@@ -500,11 +489,10 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(
 
 
 def test_c11_a_model_goes_on_behind_a_step_whose_question_expired_and_sees_why() -> None:
-    ask = Step(id="ask", required_tools=("askHuman",), on_failure=OnFailure.CONTINUE)
-    told = Story(Task(goal="paint"), ASK_HUMAN)
-    told.submit()
+    ask = owing("ask", "askHuman", on_failure=OnFailure.CONTINUE)
+    told = submitted(Task(goal="paint"), ASK_HUMAN)
     told.draft(plan(ask, Step(id="after", dependencies=("ask",))))
-    told.propose(call("askHuman", question="Which colour?", timeout=5))
+    told.calls("askHuman", question="Which colour?", timeout=5)
 
     told.due("c.r1", at=START + 5000)
 
@@ -527,7 +515,7 @@ def test_nobody_waits_for_ever_for_a_question_that_expired_unheard() -> None:
 
     told.due(at=START + DAY + 60_000)
 
-    assert told.chain.status is ChainStatus.FAILED
+    assert told.status == "failed"
 
 
 def test_the_chains_deadline_ends_a_question_too() -> None:
@@ -536,8 +524,7 @@ def test_the_chains_deadline_ends_a_question_too() -> None:
 
     told.due("c.r1", at=START + 60_000)
 
-    assert told.chain.end.error is not None
-    assert told.chain.end.error.code == "HP-208"
+    assert told.error.code == "HP-208"
     assert told.told("request.withdrawn") == [
         {"request_id": "c.r1", "reason": "the chain has used up its 60 s"}
     ]
@@ -557,16 +544,15 @@ def test_an_answer_that_is_heard_after_the_deadline_lets_nothing_out(decision: C
 
 
 def test_a_question_that_comes_after_the_deadline_is_not_asked() -> None:
-    told = Story(
+    told = submitted(
         Task(plan=plan(tool_step("find", call("find"))), budget=Budget(seconds=1)), spec("find")
     )
-    told.submit()
     told.now = START + 1000
 
     told.result(WHICH)
 
     assert told.questions == []
-    assert told.chain.status is ChainStatus.FAILED
+    assert told.status == "failed"
 
 
 def test_an_approved_tool_that_is_gone_fails_its_step() -> None:
@@ -575,8 +561,7 @@ def test_an_approved_tool_that_is_gone_fails_its_step() -> None:
 
     told.answer(CONFIRMATION, Choice.APPROVE)
 
-    assert told.chain.end.error is not None
-    assert told.chain.end.error.code == "HP-207"
+    assert told.error.code == "HP-207"
 
 
 def test_a_tool_that_is_gone_does_not_stop_a_person_from_answering() -> None:
@@ -591,12 +576,11 @@ def test_a_tool_that_is_gone_does_not_stop_a_person_from_answering() -> None:
 
 
 def test_questions_are_numbered_and_wait_as_long_as_the_policy_says() -> None:
-    told = Story(
+    told = submitted(
         Task(plan=plan(tool_step("a", call("find"), call("find")))),
         spec("find"),
         policy=Policy(request_timeout=5),
     )
-    told.submit()
     told.result(WHICH)
     told.answer(CLARIFICATION, option="user_2")
     told.result(WHICH)

@@ -6,10 +6,9 @@ import pytest
 
 from haltpoint.chain.model.schemas import read_arguments
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
-from tests.support.builders import call, plan
-from tests.unit.chain.story import Story
+from tests.support.builders import owing, plan
+from tests.unit.chain.story import submitted
 
 PARTY = {"type": "object", "properties": {"seats": {"type": "integer"}, "name": {"type": "string"}}}
 SCHEMA: dict[str, Any] = {
@@ -101,9 +100,8 @@ def test_c9_a_model_that_writes_a_number_as_a_text_gets_no_strike() -> None:
         name="count",
         parameters={"properties": {"n": {"type": "integer"}, "m": {"type": "integer"}}},
     )
-    story = Story(Task(goal="count"), count)
-    story.submit()
-    story.draft(plan(Step(id="a", required_tools=("count",))))
-    story.propose(call("count", n="3", m=None))
+    story = submitted(Task(goal="count"), count)
+    story.draft(plan(owing("a", "count")))
+    story.calls("count", n="3", m=None)
     assert story.action.arguments == '{"n":3}'
-    assert story.chain.row.count == 0
+    assert story.strikes == 0

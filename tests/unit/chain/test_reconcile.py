@@ -6,15 +6,14 @@ import msgspec
 import pytest
 
 from haltpoint.chain.model.state import next_due
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import Recovery
 from haltpoint.contracts.work.tasks import Budget, Task
-from tests.support.builders import call, failed, plan, spec, tool_step
-from tests.unit.chain.story import Story
+from tests.support.builders import call, failed, plan, tool_step, writing
+from tests.unit.chain.story import Story, submitted
 
-PAY = spec("pay", read_only=False, recovery=Recovery(reconciles=True), timeout=20.0)
+PAY = writing("pay", recovery=Recovery(reconciles=True), timeout=20.0)
 
 
 def doubt(cause: ErrorType | None = None, **metadata: object) -> Outcome:
@@ -36,24 +35,22 @@ NOBODY_KNOWS = doubt(reconciled=True)
 
 
 def paying(**task: object) -> Story:
-    story = Story(Task(goal="x", plan=plan(tool_step("s", call("pay"))), **task), PAY)  # type: ignore[arg-type]
-    story.submit()
-    return story
+    return submitted(Task(goal="x", plan=plan(tool_step("s", call("pay"))), **task), PAY)  # type: ignore[arg-type]
 
 
 def asked(story: Story, outcome: Outcome | None = None) -> None:
     """The call ends in doubt, and its tool is asked."""
     story.result(outcome or doubt(ErrorType.UNKNOWN))
-    story.due(at=next_due(story.chain))
-    assert (story.dispatches[-1].reconcile, story.dispatches[-1].again) == (True, True)
+    story.wake()
+    assert (story.order.reconcile, story.order.again) == (True, True)
 
 
 def test_e5_a_call_that_happened_has_its_receipt_and_no_person_is_asked() -> None:
     story = paying()
     asked(story)
     story.result(HAPPENED, data='{"receipt":"r1"}')
-    assert (story.chain.status, len(story.dispatches), story.questions) == (
-        ChainStatus.COMPLETED,
+    assert (story.status, len(story.dispatches), story.questions) == (
+        "completed",
         2,
         [],
     )
@@ -64,14 +61,14 @@ def test_e5_a_call_that_did_not_happen_runs_again_under_its_id() -> None:
     story = paying()
     asked(story)
     story.result(NOT_HAPPENED)
-    story.due(at=next_due(story.chain))
+    story.wake()
     assert [(one.action.id, one.reconcile) for one in story.dispatches] == [
         ("c.s.1", False),
         ("c.s.1", True),
         ("c.s.1", False),
     ]
     story.result()
-    assert story.chain.status is ChainStatus.COMPLETED
+    assert story.status == "completed"
 
 
 def test_e5_a_person_is_asked_when_the_tool_cannot_tell() -> None:
@@ -109,7 +106,7 @@ def test_e5_a_call_that_is_in_doubt_again_and_again_comes_to_a_person() -> None:
     while not story.questions:
         asked(story)
         story.result(NOT_HAPPENED)
-        story.due(at=next_due(story.chain))
+        story.wake()
         if len(story.dispatches) > 5:
             story.result(doubt(ErrorType.UNKNOWN))
     assert len(story.dispatches) == 7

@@ -3,18 +3,17 @@
 import pytest
 
 from haltpoint.chain.model.state import next_due
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import Recovery, Retry
 from haltpoint.contracts.work.plans import Siblings, Step
-from haltpoint.contracts.work.tasks import Budget, Style, Task
-from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
-from tests.unit.chain.story import Story
+from haltpoint.contracts.work.tasks import Budget, Task
+from tests.support.builders import OK, asks, call, failed, open_task, plan, spec, tool_step, writing
+from tests.unit.chain.story import Story, submitted
 
 RETRY = Recovery(retry=Retry())
-READ, SEND = spec("read", recovery=RETRY), spec("send", read_only=False, recovery=RETRY)
+READ, SEND = spec("read", recovery=RETRY), writing("send", recovery=RETRY)
 
 
 def busy(seconds: float | None = 2.0) -> Outcome:
@@ -26,15 +25,13 @@ def busy(seconds: float | None = 2.0) -> Outcome:
 
 def literal(*names: str, parallel: int = 1, **about: object) -> Story:
     steps = [tool_step(f"s{place}", call(name)) for place, name in enumerate(names)]
-    story = Story(
+    return submitted(
         door(Task).validate_python(
             {"goal": "x", "plan": plan(*steps), "parallel": parallel, **about}
         ),
         READ,
         SEND,
     )
-    story.submit()
-    return story
 
 
 def test_e2_an_action_rests_until_its_tool_says_and_runs_again_under_its_id() -> None:
@@ -55,10 +52,10 @@ def test_e2_an_action_rests_until_its_tool_says_and_runs_again_under_its_id() ->
             ("c.s0.1", 1),
             ("c.s0.1", 2),
         ]
-        assert story.dispatches[-1].again
+        assert story.order.again
         assert story.chain.spent.actions == 1
         story.result()
-        assert story.chain.status is ChainStatus.COMPLETED
+        assert story.status == "completed"
 
 
 def test_e2_a_repeat_of_the_report_changes_nothing_while_the_action_rests() -> None:
@@ -82,7 +79,7 @@ def attempts(story: Story, outcome: Outcome) -> int:
     while not story.chain.status.final:
         story.result(outcome)
         if story.chain.resting:
-            story.due(at=next_due(story.chain))
+            story.wake()
     return len(story.dispatches)
 
 
@@ -108,32 +105,29 @@ def test_e2_a_tool_says_how_often_and_on_what() -> None:
         (Retry(on=(ErrorType.TIMEOUT,)), 1),
         (None, 1),
     ):
-        story = Story(
+        story = submitted(
             Task(goal="x", plan=plan(tool_step("s", call("read")))),
             spec("read", recovery=Recovery(retry=retry)),
         )
-        story.submit()
         assert attempts(story, again(ErrorType.SERVER)) == sent
 
 
 def test_e2_the_waits_double_up_to_the_most() -> None:
-    story = Story(
+    story = submitted(
         Task(goal="x", plan=plan(tool_step("s", call("read")))),
         spec("read", recovery=Recovery(retry=Retry(attempts=9, first=1, most=8))),
     )
-    story.submit()
     for number in range(8):
         story.result(again(ErrorType.SERVER))
         assert 0 < next_due(story.chain) - story.now <= 1000 * min(8, 2**number)
-        story.due(at=next_due(story.chain))
+        story.wake()
 
 
 def test_e2_calls_that_fail_at_one_moment_come_back_spread_over_the_wait() -> None:
     """No 100 ms hold more than a quarter of 200 repeats."""
     times = []
     for number in range(200):
-        story = Story(Task(goal="x", plan=plan(tool_step(f"s{number}", call("read")))), READ)
-        story.submit()
+        story = submitted(Task(goal="x", plan=plan(tool_step(f"s{number}", call("read")))), READ)
         story.result(again(ErrorType.SERVER))
         times.append(next_due(story.chain) - story.now)
     assert max(sum(start <= one < start + 100 for one in times) for start in times) <= 50
@@ -143,7 +137,7 @@ def test_e2_nothing_rests_past_the_deadline() -> None:
     story = literal("read", budget=Budget(seconds=1))
     story.result(busy())
     assert story.told("action.resting") == []
-    assert story.chain.status is ChainStatus.FAILED
+    assert story.status == "failed"
 
 
 def test_e2_what_a_person_had_sent_again_rests_too() -> None:
@@ -162,41 +156,39 @@ def test_b3_a_stopped_chain_sends_nothing_and_sends_what_has_rested_when_it_is_a
     assert next_due(story.chain) > until
     story.due(at=until)
     assert len(story.dispatches) == 2
-    story.answer(RequestKind.CLARIFICATION, option="a")
+    story.pick("a")
     assert [one.action.id for one in story.dispatches][2:] == [first.id]
 
 
 def test_b3_what_rests_in_a_freed_step_runs_again_while_another_question_is_open() -> None:
     steps = (tool_step("a", call("read"), call("send")), tool_step("b", call("read")))
-    story = Story(Task(goal="x", plan=plan(*steps), parallel=4), READ, SEND)
-    story.submit()
+    story = submitted(Task(goal="x", plan=plan(*steps), parallel=4), READ, SEND)
     first, other = (one.action for one in story.dispatches)
     story.result(asks("a"), action=first)
     story.result(asks("b"), action=other)
-    story.answer(RequestKind.CLARIFICATION, option="a", request="c.r1")
+    story.pick("a", "c.r1")
     story.result(busy())
     assert next_due(story.chain) == story.told("action.resting")[0]["until"]
-    story.due(at=next_due(story.chain))
+    story.wake()
     assert [(one.action.id, one.action.attempt) for one in story.dispatches][-1] == ("c.a.2", 2)
 
 
 def test_e2_a_time_without_end_is_past_the_deadline() -> None:
     story = literal("read")
     story.result(busy(1e306))
-    assert story.chain.status is ChainStatus.FAILED
+    assert story.status == "failed"
 
 
 def test_e2_what_has_rested_is_not_sent_when_an_event_comes_after_the_deadline() -> None:
     steps = (tool_step("a", call("read"), parallel=1), tool_step("b", call("read")))
-    story = Story(Task(goal="x", plan=plan(*steps), parallel=3), READ)
-    story.submit()
+    story = submitted(Task(goal="x", plan=plan(*steps), parallel=3), READ)
     first, second = (one.action for one in story.dispatches)
     story.result(busy(), action=first)
     story.now = story.chain.deadline + 10_000
     story.result(action=second)
     assert len(story.dispatches) == 2
     story.due()
-    assert story.chain.status is ChainStatus.FAILED
+    assert story.status == "failed"
 
 
 def test_c8_a_chain_that_fails_does_not_wait_for_what_rests() -> None:
@@ -204,7 +196,7 @@ def test_c8_a_chain_that_fails_does_not_wait_for_what_rests() -> None:
     first, second = (one.action for one in story.dispatches)
     story.result(busy(), action=first)
     story.result(failed(), action=second)
-    assert story.chain.status is ChainStatus.FAILED
+    assert story.status == "failed"
 
     story = literal("read", "send", "read", parallel=3)
     first, second, third = (one.action for one in story.dispatches)
@@ -213,7 +205,7 @@ def test_c8_a_chain_that_fails_does_not_wait_for_what_rests() -> None:
     assert story.final_facts == []
     assert next_due(story.chain) == story.chain.deadline
     story.result(action=third)
-    assert story.chain.status is ChainStatus.FAILED
+    assert story.status == "failed"
 
 
 def test_c8_a_chain_that_fails_while_steps_are_ready_ends_with_the_last_call() -> None:
@@ -221,7 +213,7 @@ def test_c8_a_chain_that_fails_while_steps_are_ready_ends_with_the_last_call() -
     assert story.chain.failing is not None
     assert story.chain.live
     story.result()
-    assert story.chain.status is ChainStatus.FAILED
+    assert story.status == "failed"
 
 
 def test_c8_what_rests_in_a_step_that_is_over_is_not_sent_again() -> None:
@@ -236,8 +228,9 @@ def test_c8_what_rests_in_a_step_that_is_over_is_not_sent_again() -> None:
                 siblings=siblings,
             ),
         )
-        story = Story(Task(goal="x", plan=plan(*steps, tool_step("t", call("send")))), READ, SEND)
-        story.submit()
+        story = submitted(
+            Task(goal="x", plan=plan(*steps, tool_step("t", call("send")))), READ, SEND
+        )
         first, second = (one.action for one in story.dispatches)
         story.result(busy(), action=first)
         until = next_due(story.chain)
@@ -249,8 +242,7 @@ def test_c8_what_rests_in_a_step_that_is_over_is_not_sent_again() -> None:
 def test_e2_a_model_waits_for_what_rests_and_keeps_its_receipt_when_the_step_ends_beside_it() -> (
     None
 ):
-    story = Story(Task(goal="read it", parallel=2), READ, spec("look"))
-    story.submit()
+    story = submitted(Task(goal="read it", parallel=2), READ, spec("look"))
     story.draft(plan(Step(id="read", allowed_tools=("read", "look"))))
     story.propose(call("read"), call("look"))
     first, second = (one.action for one in story.dispatches)
@@ -261,12 +253,11 @@ def test_e2_a_model_waits_for_what_rests_and_keeps_its_receipt_when_the_step_end
     story.due(at=story.now + 10_000)
     assert len(story.dispatches) == 2
 
-    story = Story(Task(goal="read it", style=Style.REACT), READ)
-    story.submit()
-    story.propose(call("read"))
+    story = submitted(open_task("read it"), READ)
+    story.calls("read")
     thoughts = len(story.thoughts)
     story.result(busy())
-    story.due(at=next_due(story.chain))
+    story.wake()
     assert len(story.thoughts) == thoughts
     story.result(OK)
     assert len(story.thoughts) == thoughts + 1
@@ -276,8 +267,8 @@ def test_e2_a_tool_that_is_gone_by_then_fails_the_step() -> None:
     story = literal("read")
     story.result(busy())
     story.without("read")
-    story.due(at=next_due(story.chain))
-    assert story.chain.status is ChainStatus.FAILED
+    story.wake()
+    assert story.status == "failed"
 
 
 def test_e2_a_chain_whose_time_is_over_sends_nothing_that_has_rested() -> None:
@@ -285,14 +276,14 @@ def test_e2_a_chain_whose_time_is_over_sends_nothing_that_has_rested() -> None:
     story.result(busy())
     story.due(at=story.chain.deadline)
     assert len(story.dispatches) == 1
-    assert story.chain.status is ChainStatus.FAILED
+    assert story.status == "failed"
 
 
 def test_e2_the_error_of_a_tool_that_is_gone_counts() -> None:
     story = literal("read")
     story.without("read")
     story.result(busy())
-    assert story.chain.status is ChainStatus.FAILED
+    assert story.status == "failed"
 
 
 def limited(seconds: float) -> Outcome:
@@ -309,8 +300,8 @@ def test_e6_a_limited_call_rests_until_its_moment_and_uses_up_no_attempt() -> No
         before = story.now
         story.result(limited(2.0))
         assert next_due(story.chain) == before + 2001
-        story.due(at=next_due(story.chain))
-        assert (story.dispatches[-1].action.attempt, story.dispatches[-1].limited) == (
+        story.wake()
+        assert (story.action.attempt, story.order.limited) == (
             number + 1,
             number,
         )
@@ -319,7 +310,6 @@ def test_e6_a_limited_call_rests_until_its_moment_and_uses_up_no_attempt() -> No
 
 
 def test_e6_a_limited_call_rests_also_where_its_tool_is_never_tried_again() -> None:
-    story = Story(Task(goal="x", plan=plan(tool_step("s", call("read")))), spec("read"))
-    story.submit()
+    story = submitted(Task(goal="x", plan=plan(tool_step("s", call("read")))), spec("read"))
     story.result(limited(1.0))
     assert story.chain.resting

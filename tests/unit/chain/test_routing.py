@@ -10,7 +10,6 @@ import pytest
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.agents import Agent, Agents
@@ -71,7 +70,7 @@ def decision(
 
 
 def look_up(tree: Tree, query: str = "17", data: str = '{"id": "order_17"}') -> None:
-    tree.root.propose(call("find_order", query=query))
+    tree.root.calls("find_order", query=query)
     tree.root.result(data=data)
 
 
@@ -83,7 +82,7 @@ def begun(story: Story) -> list[str]:
 def ended(tree: Tree, which: int = 0, words: str = "It is on its way.") -> Story:
     """The chain of an agent that the last decision began, after its end was heard."""
     child = tree.begun(tree.root.last, which)
-    child.propose(content=words)
+    child.writes(words)
     tree.report(child)
     return child
 
@@ -111,8 +110,7 @@ def test_i2_rounds_are_turns_of_the_budget_which_ends_before_a_decision_is_force
     for number in range(turns):
         assert not tree.root.thought.forced
         look_up(tree, query=str(number))
-    assert tree.root.chain.end.error is not None
-    assert tree.root.chain.end.error.code == "HP-208"
+    assert tree.root.error.code == "HP-208"
 
 
 def test_i2_the_answer_comes_after_the_agents_result() -> None:
@@ -120,9 +118,9 @@ def test_i2_the_answer_comes_after_the_agents_result() -> None:
     tree.root.take(decision("billing"))
     ended(tree)
     assert tree.root.thought.kind is ThoughtKind.REASON
-    tree.root.propose(content="It is on its way.")
-    assert (tree.root.chain.status, tree.root.chain.end.answer) == (
-        ChainStatus.COMPLETED,
+    tree.root.writes("It is on its way.")
+    assert (tree.root.status, tree.root.final_answer) == (
+        "completed",
         "It is on its way.",
     )
 
@@ -130,7 +128,7 @@ def test_i2_the_answer_comes_after_the_agents_result() -> None:
 def test_i2_calls_of_its_tools_come_before_the_decision_and_their_results_are_kept() -> None:
     tree = routing()
     look_up(tree)
-    tree.root.propose(call("find_order", query="18"))
+    tree.root.calls("find_order", query="18")
     tree.root.result()
     assert tree.root.thought.receipts == ("c.route.1", "c.route.2")
     tree.root.take(decision("billing"))
@@ -156,13 +154,13 @@ def test_i2_it_may_decide_again_as_often_as_the_file_says_then_the_answer_is_ask
     ended(tree, words="It was lost.")
     assert tree.root.thought.kind is ThoughtKind.ANSWER
     tree.root.say("It was lost.")
-    assert tree.root.chain.end.answer == "It was lost."
+    assert tree.root.final_answer == "It was lost."
     assert len(tree.root.told("chain.routed")) == 2
 
 
 def test_i2_a_tool_that_is_complete_ends_no_routing_before_a_decision() -> None:
     tree = routing()
-    tree.root.propose(call("find_order", query="17"))
+    tree.root.calls("find_order", query="17")
     tree.root.result(
         Outcome(success=True, next_action=NextAction.COMPLETE, metadata=Metadata(tool="find_order"))
     )
@@ -180,7 +178,7 @@ def test_i3_an_unknown_target_is_a_strike_and_nothing_is_handed_on(name: str) ->
     (fault,) = tree.root.thought.corrections
     assert (fault.violation, fault.tool, begun(tree.root)) == (Violation.BAD_ARGUMENTS, "route", [])
     assert "technical" in fault.message
-    assert (tree.root.chain.row.count, tree.root.told("chain.routed")) == (1, [])
+    assert (tree.root.strikes, tree.root.told("chain.routed")) == (1, [])
     assert tree.root.never_executed == [("find_order", "routed")]
 
 
@@ -188,7 +186,7 @@ def test_i3_without_a_task_the_agent_gets_the_goal_and_without_a_number_the_conf
     None
 ):
     tree = routing()
-    tree.root.propose(call("route", target_agent="billing"))
+    tree.root.calls("route", target_agent="billing")
     child = tree.begun(tree.root.last)
     assert (child.chain.task.goal, child.chain.task.asked) == (GOAL, GOAL)
     (told,) = tree.root.told("chain.routed")
@@ -197,14 +195,14 @@ def test_i3_without_a_task_the_agent_gets_the_goal_and_without_a_number_the_conf
 
 def test_i1_models_reach_agents_by_route_alone() -> None:
     tree = routing()
-    tree.root.propose(call("billing", task="Refund it"))
+    tree.root.calls("billing", task="Refund it")
     (fault,) = tree.root.thought.corrections
     assert (fault.violation, begun(tree.root)) == (Violation.UNKNOWN_TOOL, [])
 
 
 def test_i2_words_before_a_decision_are_none_and_the_model_gets_the_form() -> None:
     tree = routing()
-    tree.root.propose(content="I think billing should do it.")
+    tree.root.writes("I think billing should do it.")
     (fault,) = tree.root.thought.corrections
     assert fault.violation is Violation.NO_CALL
     assert fault.message.startswith(
@@ -226,7 +224,7 @@ def test_i2_a_reply_that_cannot_be_read_gets_the_form_of_a_decision() -> None:
 
 def test_c11_a_question_in_words_goes_to_a_person_and_is_a_round() -> None:
     tree = routing()
-    tree.root.propose(content="Which order do you mean?")
+    tree.root.writes("Which order do you mean?")
     tree.root.answer(RequestKind.INPUT, text="Order 17")
     assert tree.root.chain.below.rounds == 1
     tree.root.take(decision("billing"))
@@ -235,7 +233,7 @@ def test_c11_a_question_in_words_goes_to_a_person_and_is_a_round() -> None:
 
 def test_i2_a_tool_that_fails_is_a_result_in_words_and_the_model_still_decides() -> None:
     tree = routing()
-    tree.root.propose(call("find_order", query="17"))
+    tree.root.calls("find_order", query="17")
     fault = ErrorInfo(ErrorType.SERVER, "the table is gone", recoverable=False)
     tree.root.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
     tree.root.take(decision("billing"))
@@ -262,8 +260,8 @@ def forms(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_d1_calls_where_no_tool_is_configured_are_violations(narrower: dict[str, Any]) -> None:
     tree = routing(**narrower)
-    tree.root.propose(call("find_order", query="17"))
-    assert tree.root.chain.row.count == 1
+    tree.root.calls("find_order", query="17")
+    assert tree.root.strikes == 1
 
 
 @pytest.mark.usefixtures("forms")
@@ -287,8 +285,8 @@ def test_i1_an_agent_that_fails_is_no_end_another_may_be_chosen() -> None:
 
 def test_d4_in_advisory_words_without_a_decision_are_the_answer_and_counted() -> None:
     tree = routing(Mode.ADVISORY)
-    tree.root.propose(content="Ask billing.")
-    assert (tree.root.chain.end.answer, len(tree.root.told("contract.violated"))) == (
+    tree.root.writes("Ask billing.")
+    assert (tree.root.final_answer, len(tree.root.told("contract.violated"))) == (
         "Ask billing.",
         1,
     )
@@ -296,8 +294,8 @@ def test_d4_in_advisory_words_without_a_decision_are_the_answer_and_counted() ->
 
 def test_i2_where_the_model_is_held_to_nothing_words_are_the_answer() -> None:
     tree = routing(Mode.OFF)
-    tree.root.propose(content="Ask billing.")
-    assert (tree.root.chain.end.answer, tree.root.told("contract.violated")) == ("Ask billing.", [])
+    tree.root.writes("Ask billing.")
+    assert (tree.root.final_answer, tree.root.told("contract.violated")) == ("Ask billing.", [])
 
 
 # ---- the bound
@@ -341,7 +339,7 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     assert asked.request.kind is RequestKind.CLARIFICATION
     assert [one.id for one in asked.request.options] == ["technical", "billing", "general"]
     assert asked.request.question == f"The supervisor named no agent. Who works on this: {GOAL}"
-    tree.root.answer(RequestKind.CLARIFICATION, option="general")
+    tree.root.pick("general")
     child = tree.begun(tree.root.last)
     assert (child.chain.task.agent, child.chain.task.goal) == ("general", GOAL)
     assert tree.root.told("chain.routed")[-1] == {
@@ -359,8 +357,8 @@ def test_i2_without_rounds_the_first_thought_is_forced() -> None:
     assert tree.root.thought.forced
     tree.root.take(decision("billing"))
     ended(tree)
-    tree.root.propose(content="It is on its way.")
-    assert tree.root.chain.end.answer == "It is on its way."
+    tree.root.writes("It is on its way.")
+    assert tree.root.final_answer == "It is on its way."
 
 
 # ---- confidence
@@ -376,16 +374,16 @@ def test_i3_an_unsure_decision_asks_a_person_and_nothing_is_handed_on_before() -
     assert (first.id, first.title, first.confidence) == ("billing", "billing", 0.4)
     assert (first.subtitle, first.metadata) == ("Invoices and refunds.", {"reasoning": "so"})
     assert [(one.id, one.confidence) for one in others] == [("technical", None), ("general", None)]
-    assert tree.root.chain.status is ChainStatus.AWAITING_CLARIFICATION
+    assert tree.root.status == "awaiting_clarification"
     assert [one["tool"] for one in tree.root.told("action.never_executed")] == [
         "find_order"
     ]  # the rest is asked about
-    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
+    tree.root.pick("billing")
     child = tree.begun(tree.root.last)
     assert (child.chain.task.agent, child.chain.task.goal) == ("billing", "Find out where it is")
     (told,) = tree.root.told("chain.routed")
     assert (told["by"], told["confidence"], told["reasoning"]) == ("ann", 0.4, "so")
-    child.propose(content="Found.")
+    child.writes("Found.")
     tree.report(child)
     assert tree.root.thought.kind is ThoughtKind.REASON
 
@@ -393,7 +391,7 @@ def test_i3_an_unsure_decision_asks_a_person_and_nothing_is_handed_on_before() -
 def test_i3_a_person_may_choose_another_agent_which_gets_the_same_words() -> None:
     tree = routing(threshold=0.7)
     tree.root.take(decision("billing", sure=0.4))
-    tree.root.answer(RequestKind.CLARIFICATION, option="general")
+    tree.root.pick("general")
     child = tree.begun(tree.root.last)
     assert (child.chain.task.agent, child.chain.task.goal) == ("general", "Find out where it is")
 
@@ -422,9 +420,9 @@ def test_i3_a_question_that_expires_ends_as_every_question_does() -> None:
     tree.root.take(decision("billing", sure=0.4))
     tree.root.due("c.r1", at=START + 25 * 3_600_000)
     assert (
-        tree.root.chain.status,
-        tree.root.chain.end.error and tree.root.chain.end.error.code,
+        tree.root.status,
+        tree.root.chain.end.error and tree.root.error.code,
     ) == (
-        ChainStatus.FAILED,
+        "failed",
         "HP-210",
     )

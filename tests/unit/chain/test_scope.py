@@ -9,21 +9,20 @@ from haltpoint.chain.checks.knowledge import users_words
 from haltpoint.chain.checks.plans import callable_tools, drafted_faults, literal_faults
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
 from haltpoint.contracts.work.plans import Plan, Step, StepType
-from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Style, Task
+from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
-from tests.support.builders import call, plan, spec, specs
-from tests.unit.chain.story import Story
+from tests.support.builders import call, open_task, owing, plan, spec, specs, writing
+from tests.unit.chain.story import Story, submitted
 
 LOOKUP = spec("lookup_contacts")
-MAIL = spec("send_mail", read_only=False)
-TEXT = spec("send_text", read_only=False)
+MAIL = writing("send_mail")
+TEXT = writing("send_text")
 TOOLS = specs(LOOKUP, MAIL, TEXT)
 GONE = Outcome(
     success=False,
@@ -34,14 +33,13 @@ REACH = Step(id="reach", one_of=("send_mail", "send_text"))
 
 
 def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story:
-    told = Story(
+    told = submitted(
         door(Task).validate_python({"goal": "reach John", **task}),
         LOOKUP,
         MAIL,
         TEXT,
         policy=policy,
     )
-    told.submit()
     told.draft(plan(*steps))
     return told
 
@@ -52,18 +50,15 @@ def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story
 @pytest.mark.parametrize("mode", Mode)
 def test_c15_a_model_may_call_the_tools_that_the_task_names_and_no_other(mode: Mode) -> None:
     task = Task(goal="reach John", tools=("lookup_*",))
-    everything = Step(
-        id="a", required_tools=("send_mail",), allowed_tools=("send_text", "lookup_contacts")
-    )
+    everything = owing("a", "send_mail", allowed_tools=("send_text", "lookup_contacts"))
 
     assert callable_tools(everything, TOOLS, mode, task) == ("lookup_contacts",)
     assert callable_tools(everything, TOOLS, mode, Task(goal="x", tools=())) == ()
 
 
 def test_c15_a_call_beyond_the_scope_is_refused_and_nothing_of_it_runs() -> None:
-    told = Story(Task(goal="reach John", style=Style.REACT, tools=("lookup_*",)), LOOKUP, MAIL)
-    told.submit()
-    told.propose(call("send_mail"))
+    told = submitted(open_task("reach John", tools=("lookup_*",)), LOOKUP, MAIL)
+    told.calls("send_mail")
 
     assert told.tools_called == []
     [fault] = told.thought.corrections
@@ -73,7 +68,7 @@ def test_c15_a_call_beyond_the_scope_is_refused_and_nothing_of_it_runs() -> None
 
 def test_c15_a_drafted_plan_names_tools_of_the_scope_only() -> None:
     told = drafted(
-        Step(id="a", required_tools=("send_mail",)),
+        owing("a", "send_mail"),
         Step(id="b", allowed_tools=("send_text",)),
         tools=["lookup_contacts"],
     )
@@ -85,9 +80,8 @@ def test_c15_a_drafted_plan_names_tools_of_the_scope_only() -> None:
 
 
 def test_c15_the_submitters_own_plan_is_not_bound_by_what_a_model_may_call() -> None:
-    own = plan(Step(id="a", required_tools=("send_mail",), actions=(call("send_mail"),)))
-    told = Story(Task(plan=own, tools=()), MAIL)
-    told.submit()
+    own = plan(owing("a", "send_mail", actions=(call("send_mail"),)))
+    told = submitted(Task(plan=own, tools=()), MAIL)
 
     assert told.tools_called == ["send_mail"]
 
@@ -105,10 +99,10 @@ def test_c15_words_ask_for_no_tool_beyond_the_scope() -> None:
 def test_c15_a_task_says_how_many_turns_a_step_has(
     task: int | None, step: int | None, most: int
 ) -> None:
-    one = Step(id="a", required_tools=("lookup_contacts",), max_turns=step)
+    one = owing("a", "lookup_contacts", max_turns=step)
     told = drafted(one, max_turns=task, policy=Policy(max_turns=4, strikes=99))
-    while told.chain.status is ChainStatus.EXECUTING:
-        told.propose(content="soon")
+    while told.status == "executing":
+        told.writes("soon")
 
     assert told.chain.runs[0].proposals == most
 
@@ -116,19 +110,17 @@ def test_c15_a_task_says_how_many_turns_a_step_has(
 def test_c15_what_is_private_goes_to_the_tools_of_a_skill_too() -> None:
     inner = Plan(steps=(Step(id="s", actions=(call("lookup_contacts"),)),))
     skill = spec("greet", plan=inner)
-    own = plan(Step(id="a", required_tools=("greet",), actions=(call("greet"),)))
-    told = Story(Task(plan=own, private={"token": "t"}), skill, LOOKUP)
-    told.submit()
+    own = plan(owing("a", "greet", actions=(call("greet"),)))
+    told = submitted(Task(plan=own, private={"token": "t"}), skill, LOOKUP)
 
     [begun] = [output for output in told.last.outputs if isinstance(output, StartChild)]
     assert begun.task.private == {"token": "t"}
 
 
 def test_c15_what_is_private_is_the_origin_of_no_value() -> None:
-    send = spec("send_mail", read_only=False, provenance={"to": ("lookup_contacts.id",)})
-    told = Story(Task(goal="reach John", style=Style.REACT, private={"to": "u1"}), LOOKUP, send)
-    told.submit()
-    told.propose(call("send_mail", to="u1"))
+    send = writing("send_mail", provenance={"to": ("lookup_contacts.id",)})
+    told = submitted(open_task("reach John", private={"to": "u1"}), LOOKUP, send)
+    told.calls("send_mail", to="u1")
 
     assert [fault.violation for fault in told.thought.corrections] == [Violation.NO_PROVENANCE]
 
@@ -140,7 +132,7 @@ def test_c15_nothing_private_is_shown_where_a_task_is_written_out() -> None:
 def test_c15_a_tool_without_a_worker_is_not_offered_and_its_promise_waits_for_one() -> None:
     text = msgspec.structs.replace(TEXT, gone=True)
     tools = specs(LOOKUP, MAIL, text)
-    task, promised = Task(goal="reach John"), Step(id="a", required_tools=("send_text",))
+    task, promised = Task(goal="reach John"), owing("a", "send_text")
     allowed = Step(id="a", allowed_tools=("send_text", "send_mail"))
 
     assert callable_tools(promised, tools, Mode.STRICT, task) == ("lookup_contacts", "send_text")
@@ -175,18 +167,18 @@ def test_c15_the_same_users_goals_before_count_as_their_words_and_answers_do_not
 def test_c3_any_of_several_tools_completes_the_step(name: str) -> None:
     told = drafted(REACH)
     assert told.thought.kind is ThoughtKind.ACT
-    told.propose(call(name))
+    told.calls(name)
     told.result()
 
     assert told.statuses == {"reach": "completed"}
 
 
 def test_c3_a_required_tool_is_needed_beside_one_of_several() -> None:
-    told = drafted(Step(id="reach", required_tools=("lookup_contacts",), one_of=REACH.one_of))
-    told.propose(call("send_text"))
+    told = drafted(owing("reach", "lookup_contacts", one_of=REACH.one_of))
+    told.calls("send_text")
     told.result()
     assert told.statuses == {"reach": "in_progress"}
-    told.propose(call("lookup_contacts"))
+    told.calls("lookup_contacts")
     told.result()
 
     assert told.statuses == {"reach": "completed"}
@@ -194,11 +186,11 @@ def test_c3_a_required_tool_is_needed_beside_one_of_several() -> None:
 
 def test_c3_the_model_and_a_person_are_told_that_any_of_them_will_do() -> None:
     told = drafted(REACH, strikes=2)
-    told.propose(content="He knows.")
+    told.writes("He knows.")
     [fault] = told.thought.corrections
     assert "this needs send_mail or send_text" in fault.message
     assert '{"tool":"send_text","arguments":{}}' in fault.form
-    told.propose(content="He knows.")
+    told.writes("He knows.")
 
     [question] = told.questions
     assert question.request.kind is RequestKind.ESCALATION
@@ -222,23 +214,22 @@ def test_c1_a_literal_step_calls_one_of_them() -> None:
     [fault] = literal_faults(plan(other), TOOLS)
     assert fault.message == "send_mail or send_text is required, but no action of the step calls it"
 
-    told = Story(Task(plan=plan(choice)), TEXT, MAIL)
-    told.submit()
+    told = submitted(Task(plan=plan(choice)), TEXT, MAIL)
     told.result()
-    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.status == "completed"
 
 
 # ---- C11: may_fail
 
 
 def test_c11_a_drafted_plan_goes_on_without_a_step_that_may_fail() -> None:
-    told = drafted(Step(id="find", required_tools=("lookup_contacts",), may_fail=True), REACH)
-    told.propose(call("lookup_contacts"))
+    told = drafted(owing("find", "lookup_contacts", may_fail=True), REACH)
+    told.calls("lookup_contacts")
     told.result(GONE)
     told.end("The provider says no.")
     assert told.statuses == {"find": "failed", "reach": "in_progress"}
-    told.propose(call("send_mail"))
+    told.calls("send_mail")
     told.result()
     told.say("John was reached by mail.")
 
-    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.status == "completed"

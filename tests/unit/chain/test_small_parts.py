@@ -10,12 +10,11 @@ from haltpoint.chain.model.limits import without_blocked
 from haltpoint.chain.model.schemas import form_value_faults
 from haltpoint.chain.model.state import next_due
 from haltpoint.chain.replay import fold, with_matrix
-from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
-from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
-from tests.support.builders import asks, call, plan, spec, specs
-from tests.unit.chain.story import Story
+from tests.support.builders import asks, owing, plan, spec, specs, writing
+from tests.unit.chain.story import submitted
 
 
 @pytest.mark.parametrize("name", ["Save", "sa\u200bve", " save", "save\u00a0", "s-ave", "sAve"])
@@ -29,29 +28,27 @@ def test_a_blocked_tools_are_internal_in_every_spelling_of_their_names(name: str
     "name", ["Secret", "ѕecret", "secret\u200b", "secret ", "functions.secret", "SECRET"]
 )
 def test_a_internal_tools_are_not_reached_by_odd_spellings(name: str) -> None:
-    told = Story(Task(goal="go"), spec("secret", internal=True), spec("note"))
-    told.submit()
-    told.draft(plan(Step(id="do", required_tools=("note",))))
-    told.propose(call(name))
+    told = submitted(Task(goal="go"), spec("secret", internal=True), spec("note"))
+    told.draft(plan(owing("do", "note")))
+    told.calls(name)
 
     assert told.dispatches == []
-    assert told.told("contract.violated")[0]["violation"] == "unknown_tool"
+    assert told.violations[0] == "unknown_tool"
     assert "secret" not in told.thought.corrections[0].message.replace(name, "").replace(
         repr(name), ""
     )
 
 
 def test_r1_the_log_told_again_gives_the_same_chain() -> None:
-    told = Story(Task(goal="go"), spec("note"))
-    told.submit()
-    told.draft(plan(Step(id="do", required_tools=("note",))))
+    told = submitted(Task(goal="go"), spec("note"))
+    told.draft(plan(owing("do", "note")))
     for _ in range(3):
-        told.propose(content="no call")
-    told.answer(RequestKind.ESCALATION, Choice.RETRY)
-    told.propose(call("note"))
+        told.writes("no call")
+    told.rule(Choice.RETRY)
+    told.calls("note")
     told.result(asks())
     assert next_due(told.chain) == told.chain.requests[0].deadline < told.chain.deadline
-    told.answer(RequestKind.CLARIFICATION, option="a")
+    told.pick("a")
     told.say("done")
 
     assert fold(told.first, told.log, told.world) == told.chain
@@ -78,20 +75,19 @@ def test_i4_a_form_is_held_against_its_values() -> None:
 
 @pytest.mark.parametrize("options", [["same", "same"], ["Yes", "No", "Yes"]])
 def test_i4_the_options_of_a_question_are_told_apart_by_their_words(options: list[str]) -> None:
-    told = Story(Task(goal="go"), with_built_in({})[ASK_HUMAN])
-    told.submit()
-    told.draft(plan(Step(id="ask", required_tools=(ASK_HUMAN,))))
-    told.propose(call(ASK_HUMAN, question="Which?", options=options))
+    told = submitted(Task(goal="go"), with_built_in({})[ASK_HUMAN])
+    told.draft(plan(owing("ask", ASK_HUMAN)))
+    told.calls(ASK_HUMAN, question="Which?", options=options)
 
     assert told.questions == []
-    assert told.told("contract.violated")[0]["violation"] == "bad_arguments"
+    assert told.violations[0] == "bad_arguments"
     assert "the same item is in it more than once" in told.thought.corrections[0].message
-    told.propose(call(ASK_HUMAN, question="Which?", options=["this", "that"]))
+    told.calls(ASK_HUMAN, question="Which?", options=["this", "that"])
     assert len(told.questions) == 1
 
 
 def test_i4_nobody_can_serve_another_tool_under_the_name_of_the_built_in_one() -> None:
-    served = specs(spec(ASK_HUMAN, read_only=False), spec(END_STEP), spec("note"))
+    served = specs(writing(ASK_HUMAN), spec(END_STEP), spec("note"))
     assert with_built_in(served) == {
         ASK_HUMAN: HUMAN_SPEC,
         END_STEP: built_in.END_SPEC,

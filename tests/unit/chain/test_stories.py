@@ -5,30 +5,28 @@ what was done.
 import pytest
 
 from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.work.bounds import Bounds
-from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Style, Task
-from tests.support.builders import call, plan, spec
-from tests.unit.chain.story import Story
+from tests.support.builders import call, owing, plan, spec, writing
+from tests.unit.chain.story import Story, submitted
 from tests.unit.chain.test_exits import SURE
 
 LIST = spec("list_people", description="List people.")
 OVERDUE = spec("list_overdue", description="List overdue invoices.")
-SEND = spec("send", read_only=False, description="Send a message.")
+SEND = writing("send", description="Send a message.")
 ASKED = Bounds(required_tools=("send",))
-FIND = Step(id="find", required_tools=("list_people",))
-TELL = Step(id="tell", required_tools=("send",), dependencies=("find",))
+FIND = owing("find", "list_people")
+TELL = owing("tell", "send", dependencies=("find",))
 
 
 def begun(
     goal: str, read: Bounds = ASKED, *, style: Style = Style.REACT, steps: Plan | None = None
 ) -> Story:
-    story = Story(Task(goal=goal, style=style), LIST, OVERDUE, SEND, ASK_HUMAN)
-    story.submit(read=False)
+    story = submitted(Task(goal=goal, style=style), LIST, OVERDUE, SEND, ASK_HUMAN, read=False)
     if style is Style.REACT:
         story.read(read)
     else:
@@ -37,25 +35,25 @@ def begun(
 
 
 def reasons(story: Story) -> list[ReasonKind]:
-    return [reason.kind for reason in story.dispatches[-1].reasons]
+    return [reason.kind for reason in story.reasons]
 
 
 def test_c3_c7_a_mail_to_all_of_a_group_in_one_proposal() -> None:
     for style in Style:
         story = begun("Tell everybody that lunch is at one", style=style)
-        story.propose(call("list_people"))
+        story.calls("list_people")
         story.result(data='{"people": ["ann", "bob", "eve"]}')
         story.propose(*(call("send", to=name) for name in ("ann", "bob", "eve")))
         for _ in range(3):
             story.result()
         if style is Style.REACT:
-            story.propose(content="Everybody knows.")
+            story.writes("Everybody knows.")
         else:
             story.say("Everybody knows.")
 
         assert story.tools_called == ["list_people", "send", "send", "send"]
-        assert (story.chain.status, story.chain.row.count, len(story.thoughts)) == (
-            ChainStatus.COMPLETED,
+        assert (story.status, story.strikes, len(story.thoughts)) == (
+            "completed",
             0,
             4,
         )
@@ -73,14 +71,14 @@ def test_c6_a_model_asks_and_obeys_or_is_corrected_and_calls(
     """What the answer means nobody decides: it leaves the step without a person, or a corrected
     call asks one.
     """
-    asks = Step(id="ask", required_tools=("askHuman",))
-    tells = Step(id="tell", required_tools=("send",), dependencies=("ask",))
-    steps = plan(asks, tells) if own_step else plan(Step(id="tell", required_tools=("send",)))
+    asks = owing("ask", "askHuman")
+    tells = owing("tell", "send", dependencies=("ask",))
+    steps = plan(asks, tells) if own_step else plan(owing("tell", "send"))
 
     def answered() -> Story:
         story = begun("Tell Ann when we meet", style=style, steps=steps)
         offered = {"options": ["Send it", "No"]} if option else {}
-        story.propose(call("askHuman", question="Shall I send it?", **offered))
+        story.calls("askHuman", question="Shall I send it?", **offered)
         story.answer(
             RequestKind.INPUT,
             option=option,
@@ -90,41 +88,41 @@ def test_c6_a_model_asks_and_obeys_or_is_corrected_and_calls(
         return story
 
     obeys = answered()
-    obeys.propose(content="I leave it.")
+    obeys.writes("I leave it.")
     assert [one.message.count(" now") for one in obeys.thought.corrections] == [0]
     assert "end_step" in obeys.thought.corrections[0].form
     obeys.end("The person said so.", "not_needed")
     obeys.say("I left it.")
-    assert (obeys.chain.status, obeys.chain.end.unfinished, obeys.tools_called) == (
-        ChainStatus.COMPLETED,
+    assert (obeys.status, obeys.chain.end.unfinished, obeys.tools_called) == (
+        "completed",
         True,
         [],
     )
     assert len(obeys.questions) == 1
 
     pressed = answered()
-    pressed.propose(content="I leave it.")
-    pressed.propose(call("send", to="ann"))
+    pressed.writes("I leave it.")
+    pressed.calls("send", to="ann")
     assert reasons(pressed) == [ReasonKind.PRESSED]
 
     free = answered()
-    free.propose(call("send", to="ann"))
+    free.calls("send", to="ann")
     assert reasons(free) == []
 
 
 def test_c11_nothing_is_overdue() -> None:
-    step = Step(id="look", required_tools=("list_overdue",))
-    remind = Step(id="remind", required_tools=("send",), dependencies=("look",))
+    step = owing("look", "list_overdue")
+    remind = owing("remind", "send", dependencies=("look",))
     for in_words in (False, True):
         story = begun("Remind who is overdue", style=Style.PLAN, steps=plan(step, remind))
-        story.propose(call("list_overdue"))
+        story.calls("list_overdue")
         story.result(data='{"invoices": [], "count": 0}')
         if in_words:
-            story.propose(content="Nothing is overdue.")
+            story.writes("Nothing is overdue.")
         story.end("Nothing is overdue.", "not_needed")
         story.say("Nothing is overdue.")
-        assert (story.chain.status, story.chain.end.answer) == (
-            ChainStatus.COMPLETED,
+        assert (story.status, story.final_answer) == (
+            "completed",
             "Nothing is overdue.",
         )
         assert (story.questions, story.chain.end.unfinished) == ([], True)
@@ -138,17 +136,17 @@ def test_c11_nothing_is_overdue() -> None:
 
 def test_c11_a_lazy_model_behind_a_lookup_is_before_a_person() -> None:
     story = begun("Remind who is overdue", style=Style.PLAN)
-    story.propose(call("list_people"))
+    story.calls("list_people")
     story.result(data='{"people": ["ann"]}')
-    story.propose(content="All were reminded.")
+    story.writes("All were reminded.")
     story.end("It is not needed.", "not_needed")
     assert story.questions[-1].request.kind is RequestKind.LEAVE_OUT
     story.answer(RequestKind.LEAVE_OUT, Choice.INSIST, text="remind her")
-    story.propose(call("send", to="ann"))
+    story.calls("send", to="ann")
     assert reasons(story) == []
     story.result()
     story.say("Ann was reminded.")
-    assert (story.chain.status, story.chain.end.unfinished) == (ChainStatus.COMPLETED, False)
+    assert (story.status, story.chain.end.unfinished) == ("completed", False)
 
 
 def test_c6_at_most_two_messages() -> None:
@@ -158,16 +156,16 @@ def test_c6_at_most_two_messages() -> None:
         Bounds(required_tools=("send",), conditions=("at most two",)),
     )
     for name in ("ann", "bob"):
-        story.propose(call("send", to=name))
+        story.calls("send", to=name)
         assert reasons(story) == [ReasonKind.CONDITION]
         story.result(SURE)
-        story.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+        story.approve()
         story.result()
-    story.propose(call("send", to="eve"))
+    story.calls("send", to="eve")
     story.result(SURE)
-    story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="two are enough")
-    story.propose(content="Two know.")
-    assert (story.chain.status, story.chain.end.unfinished) == (ChainStatus.COMPLETED, False)
+    story.reject("two are enough")
+    story.writes("Two know.")
+    assert (story.status, story.chain.end.unfinished) == ("completed", False)
 
 
 def test_c3_a_plan_that_drops_its_own_promise_is_refused() -> None:
@@ -178,22 +176,22 @@ def test_c3_a_plan_that_drops_its_own_promise_is_refused() -> None:
         "required_tools or one_of."
     )
     story.draft(plan(FIND), bounds=Bounds())
-    assert story.chain.row.count == 2, "the first readable bounds stand"
+    assert story.strikes == 2, "the first readable bounds stand"
     story.draft(plan(FIND, TELL))
-    assert story.chain.status is ChainStatus.EXECUTING
+    assert story.status == "executing"
 
 
 def test_c3_three_lookups_and_a_send() -> None:
     story = begun("Tell who is overdue")
     for number, tool in enumerate(("list_people", "list_overdue", "list_people"), 1):
-        story.propose(call(tool, page=number))
+        story.calls(tool, page=number)
         story.result(data=f'{{"page": {number}}}')
-    story.propose(call("send", to="ann"))
+    story.calls("send", to="ann")
     story.result()
     assert story.thought.due == ()
-    story.propose(content="Ann knows.")
-    assert (story.chain.status, story.chain.row.count, story.questions) == (
-        ChainStatus.COMPLETED,
+    story.writes("Ann knows.")
+    assert (story.status, story.strikes, story.questions) == (
+        "completed",
         0,
         [],
     )
@@ -202,15 +200,15 @@ def test_c3_three_lookups_and_a_send() -> None:
 def test_c6_a_no_and_a_respelled_call() -> None:
     """The equal call is refused, and words after the no end the step."""
     story = begun("Tell Ann", Bounds(required_tools=("send",), ask_before=("send",)))
-    story.propose(call("send", to="Ann"))
+    story.calls("send", to="Ann")
     story.result(SURE)
-    story.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="not today")
+    story.reject("not today")
     sent = len(story.dispatches)
-    story.propose(call("send", to="Ann"))
+    story.calls("send", to="Ann")
     assert len(story.dispatches) == sent
-    story.propose(content="Then not.")
-    assert (story.chain.status, story.chain.end.answer, story.chain.end.unfinished) == (
-        ChainStatus.COMPLETED,
+    story.writes("Then not.")
+    assert (story.status, story.final_answer, story.chain.end.unfinished) == (
+        "completed",
         "Then not.",
         True,
     )

@@ -11,31 +11,29 @@ import pytest
 from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Record
-from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorType, NextAction, Outcome
 from haltpoint.contracts.work.plans import OnFailure, Plan, Step, ValidationMode
-from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint.contracts.work.thoughts import Violation
-from tests.support.builders import call, failed, plan, spec
-from tests.unit.chain.story import Story
+from tests.support.builders import call, failed, open_task, owing, plan, spec, writing
+from tests.unit.chain.story import Story, submitted
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 FOUND = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
 LOOKUP = spec("lookup", result_schema=FOUND)
-SEND = spec("send", read_only=False, parameters=TO, provenance={"to": ("lookup.id",)})
-SAVE = spec("save", read_only=False)
+SEND = writing("send", parameters=TO, provenance={"to": ("lookup.id",)})
+SAVE = writing("save")
 COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
-FIND = Step(id="find", required_tools=("lookup",))
+FIND = owing("find", "lookup")
 ESCALATION = RequestKind.ESCALATION
 
 
 def planned(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
-    told = Story(
+    told = submitted(
         door(Task).validate_python({"goal": "tell John", **task}), LOOKUP, SEND, SAVE, policy=policy
     )
-    told.submit()
     told.draft(plan(*steps))
     return told
 
@@ -44,7 +42,7 @@ def strikes_exhausted(*steps: Step, **task: Any) -> Story:
     """A chain whose first step has seen three proposals without a call."""
     told = planned(*(steps or (FIND,)), **task)
     for words in ("I will look it up.", "I looked it up.", "Looking ..."):
-        told.propose(content=words)
+        told.writes(words)
     return told
 
 
@@ -53,9 +51,9 @@ def strikes_exhausted(*steps: Step, **task: Any) -> Story:
 
 def test_d1_each_violation_is_a_strike_of_the_step_and_of_the_chain() -> None:
     told = planned(FIND)
-    told.propose(content="I have looked it up.")
+    told.writes("I have looked it up.")
 
-    assert (told.chain.row.count, told.chain.runs[0].strikes) == (1, 1)
+    assert (told.strikes, told.chain.runs[0].strikes) == (1, 1)
     [violated] = told.told("contract.violated")
     assert violated["violation"] == "no_call"
     assert violated["thought_id"] == "c.find.t1.1"
@@ -69,7 +67,7 @@ def test_d1_many_faults_of_one_proposal_are_one_strike() -> None:
     told = planned(FIND)
     told.propose(call("nope"), call("save"), call("neither"))
 
-    assert told.chain.row.count == 1
+    assert told.strikes == 1
     assert [one["violation"] for one in told.told("contract.violated")] == [
         "unknown_tool",
         "not_allowed",
@@ -78,8 +76,8 @@ def test_d1_many_faults_of_one_proposal_are_one_strike() -> None:
 
 
 def test_d1_the_correction_names_what_was_missing_and_shows_the_exact_form() -> None:
-    told = planned(Step(id="send", required_tools=("send",)))
-    told.propose(content="On it.")
+    told = planned(owing("send", "send"))
+    told.writes("On it.")
 
     [correction] = told.thought.corrections
     assert (
@@ -91,72 +89,71 @@ def test_d1_the_correction_names_what_was_missing_and_shows_the_exact_form() -> 
 
 
 def test_d2_a_successful_receipt_of_a_required_tool_ends_the_row_of_the_step() -> None:
-    told = planned(Step(id="both", required_tools=("lookup", "save")))
-    told.propose(content="one")
-    told.propose(content="two")
-    told.propose(call("lookup"))
+    told = planned(owing("both", "lookup", "save"))
+    told.writes("one")
+    told.writes("two")
+    told.calls("lookup")
     told.result(data='{"id": "u1"}')
 
-    assert (told.chain.row.count, told.chain.runs[0].strikes, told.chain.row.case) == (0, 0, ())
-    told.propose(content="three")
-    assert told.chain.status is ChainStatus.EXECUTING
+    assert (told.strikes, told.chain.runs[0].strikes, told.chain.row.case) == (0, 0, ())
+    told.writes("three")
+    assert told.status == "executing"
 
 
 def test_d2_any_successful_receipt_ends_the_row_of_the_chain_and_not_that_of_the_step() -> None:
-    told = planned(Step(id="save", required_tools=("save",)))
+    told = planned(owing("save", "save"))
     for _ in range(2):
-        told.propose(content="saved")
-        told.propose(call("lookup"))
+        told.writes("saved")
+        told.calls("lookup")
         told.result(data='{"id": "u1"}')
-    assert (told.chain.row.count, told.chain.runs[0].strikes) == (0, 2)
-    told.propose(content="saved")
+    assert (told.strikes, told.chain.runs[0].strikes) == (0, 2)
+    told.writes("saved")
 
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
 
 
 def test_d2_any_successful_receipt_ends_the_row_of_a_step_that_requires_no_tool() -> None:
     """Three in a row: a success between two violations has ended the row, whichever tool it is
     of.
     """
-    told = Story(Task(goal="look things up", style=Style.REACT), LOOKUP, SAVE)
-    told.submit()
+    told = submitted(open_task("look things up"), LOOKUP, SAVE)
     for number in range(3):
-        told.propose(call("nope"))
-        told.propose(call("lookup", number=number))
+        told.calls("nope")
+        told.calls("lookup", number=number)
         told.result(data='{"id": "u1"}')
-    assert (told.chain.row.count, told.chain.runs[0].strikes) == (0, 0)
+    assert (told.strikes, told.chain.runs[0].strikes) == (0, 0)
 
     for _ in range(3):
-        told.propose(call("nope"))
-    assert told.chain.status is ChainStatus.ESCALATED
+        told.calls("nope")
+    assert told.status == "escalated"
 
 
 def test_d2_a_failed_receipt_ends_no_row() -> None:
     told = planned(FIND)
-    told.propose(content="one")
-    told.propose(call("lookup"))
+    told.writes("one")
+    told.calls("lookup")
     told.result(failed(ErrorType.NOT_FOUND))
 
-    assert told.chain.row.count == 1
+    assert told.strikes == 1
 
 
 def test_d2_the_chain_is_struck_out_over_several_steps() -> None:
     told = planned(Step(id="think"), FIND, policy=Policy(strikes=2))
-    told.propose(call("nope"))
-    told.propose(content="I thought.")
-    told.propose(content="found")
+    told.calls("nope")
+    told.writes("I thought.")
+    told.writes("found")
 
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
     assert [strike.place for strike in told.chain.row.case] == ["think", "find"]
 
 
 def test_d2_a_refused_call_beside_a_good_one_is_forgiven_with_its_success() -> None:
-    told = planned(Step(id="both", required_tools=("lookup", "save")))
+    told = planned(owing("both", "lookup", "save"))
     told.propose(call("nope"), call("lookup"))
-    assert told.chain.row.count == 1
+    assert told.strikes == 1
     told.result(data='{"id": "u1"}')
 
-    assert told.chain.row.count == 0
+    assert told.strikes == 0
     assert [one.violation for one in told.thought.corrections] == [Violation.UNKNOWN_TOOL]
 
 
@@ -167,13 +164,12 @@ def test_d2_a_refused_call_beside_a_good_one_is_forgiven_with_its_success() -> N
 def test_d3_the_limit_is_the_policys_or_the_tasks(
     limit: int, task: int | None, thoughts: int
 ) -> None:
-    told = Story(Task(goal="go", strikes=task), LOOKUP, policy=Policy(strikes=limit))
-    told.submit()
+    told = submitted(Task(goal="go", strikes=task), LOOKUP, policy=Policy(strikes=limit))
     told.draft(plan(FIND))
-    while told.chain.status is ChainStatus.EXECUTING:
-        told.propose(content="no call")
+    while told.status == "executing":
+        told.writes("no call")
 
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
     assert len(told.thoughts) == thoughts + 1
 
 
@@ -183,8 +179,8 @@ def test_d3_the_limit_is_the_policys_or_the_tasks(
 def test_d3_the_third_violation_brings_the_case_before_a_person() -> None:
     told = strikes_exhausted()
 
-    assert told.chain.status is ChainStatus.ESCALATED
-    assert told.status_of("find") is StepStatus.WAITING
+    assert told.status == "escalated"
+    assert told.status_of("find") == "waiting"
     assert (
         len(told.thoughts) == 4
     )  # the plan and three proposals: nothing more is asked of the model
@@ -206,33 +202,31 @@ def test_d3_the_third_violation_brings_the_case_before_a_person() -> None:
 
 def test_d3_rephrase_gives_the_step_new_words_and_all_its_turns() -> None:
     told = strikes_exhausted(FIND, Step(id="after"))
-    told.answer(ESCALATION, Choice.REPHRASE, text="Call lookup with John.")
+    told.rule(Choice.REPHRASE, text="Call lookup with John.")
 
-    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.status == "executing"
     assert told.chain.plan is not None
     assert [step.description for step in told.chain.plan.steps] == ["Call lookup with John.", ""]
-    assert (told.chain.row.count, told.chain.row.case) == (0, ())
+    assert (told.strikes, told.chain.row.case) == (0, ())
     assert (told.thought.thought_id, told.thought.corrections) == ("c.find.t1.4", ())
     assert told.chain.runs[0].proposals == 1
-    told.propose(call("lookup"))
+    told.calls("lookup")
     told.result(data='{"id": "u1"}')
-    assert told.status_of("find") is StepStatus.COMPLETED
+    assert told.status_of("find") == "completed"
 
 
 def test_d3_retry_asks_the_other_model_from_then_on() -> None:
     told = strikes_exhausted()
     before = told.chain.people.other_model
-    told.answer(ESCALATION, Choice.RETRY)
+    told.rule(Choice.RETRY)
     other = told.chain.people.other_model
-    told.propose(content="no call")
+    told.writes("no call")
     assert (before, other, told.chain.people.other_model) == (False, True, True)
 
 
 def test_d3_a_result_given_by_hand_counts_and_is_marked_as_theirs() -> None:
-    told = strikes_exhausted(
-        FIND, Step(id="send", required_tools=("send",), dependencies=("find",))
-    )
-    told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
+    told = strikes_exhausted(FIND, owing("send", "send", dependencies=("find",)))
+    told.rule(Choice.MANUAL, value={"id": "u1"})
 
     assert told.statuses == {"find": "completed", "send": "in_progress"}
     [resolved] = told.resolved
@@ -245,51 +239,50 @@ def test_d3_a_result_given_by_hand_counts_and_is_marked_as_theirs() -> None:
     assert resolved.action.outcome.metadata.by == "ann"
     assert told.dispatches == []
     assert told.thought.receipts == ("c.find.1",)
-    told.propose(call("send", to="u1"))  # the result that a person gave is an origin of values
+    told.calls("send", to="u1")  # the result that a person gave is an origin of values
     assert told.tools_called == ["send"]
 
 
 def test_d3_of_several_missing_tools_the_first_is_given_and_the_model_goes_on() -> None:
-    told = strikes_exhausted(Step(id="both", required_tools=("lookup", "save")))
-    told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
+    told = strikes_exhausted(owing("both", "lookup", "save"))
+    told.rule(Choice.MANUAL, value={"id": "u1"})
 
-    assert told.status_of("both") is StepStatus.IN_PROGRESS
+    assert told.status_of("both") == "in_progress"
     assert told.thought.thought_id == "c.both.t2.1"
 
 
 def test_d3_a_result_by_hand_that_does_not_fit_the_schema_is_asked_for_again() -> None:
     told = strikes_exhausted()
-    told.answer(ESCALATION, Choice.MANUAL, value={"name": "John"})
+    told.rule(Choice.MANUAL, value={"name": "John"})
 
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
     assert "'id' is a required property" in told.questions[-1].request.question
-    told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
-    assert told.status_of("find") is StepStatus.COMPLETED
+    told.rule(Choice.MANUAL, value={"id": "u1"})
+    assert told.status_of("find") == "completed"
 
 
 def test_d3_words_by_hand_complete_a_reasoning_step() -> None:
     told = planned(Step(id="think"), policy=Policy(strikes=1))
-    told.propose(call("nope"))
-    told.answer(ESCALATION, Choice.MANUAL, text="It is John Doe.")
+    told.calls("nope")
+    told.rule(Choice.MANUAL, text="It is John Doe.")
 
-    assert told.status_of("think") is StepStatus.COMPLETED
+    assert told.status_of("think") == "completed"
 
 
 def test_d3_words_by_hand_answer_an_open_ended_task() -> None:
-    task = Task(goal="who is it?", style=Style.REACT)
-    told = Story(task, LOOKUP, policy=Policy(strikes=1))
-    told.submit()
-    told.propose(call("nope"))
-    told.answer(ESCALATION, Choice.MANUAL, value={"id": "u1"})
+    task = open_task("who is it?")
+    told = submitted(task, LOOKUP, policy=Policy(strikes=1))
+    told.calls("nope")
+    told.rule(Choice.MANUAL, value={"id": "u1"})
 
-    assert told.chain.end.answer == '{"id":"u1"}'
+    assert told.final_answer == '{"id":"u1"}'
 
 
 def test_d3_abort_cancels_the_chain() -> None:
     told = strikes_exhausted()
-    told.answer(ESCALATION, Choice.ABORT, text="never mind")
+    told.rule(Choice.ABORT, text="never mind")
 
-    assert told.chain.status is ChainStatus.CANCELLED
+    assert told.status == "cancelled"
     assert told.final_facts == ["chain.cancelled"]
 
 
@@ -300,63 +293,58 @@ def test_d3_abort_cancels_the_chain() -> None:
 def test_d3_an_answer_that_decides_nothing_changes_nothing(decision: Choice, text: str) -> None:
     told = strikes_exhausted()
     before = told.chain
-    told.answer(ESCALATION, decision, text=text)
+    told.rule(decision, text=text)
 
     assert told.chain is before
 
 
 def test_d3_an_escalation_that_nobody_settles_fails_the_chain() -> None:
-    told = strikes_exhausted(Step(id="save", required_tools=("save",)))
-    told.due("c.r1", at=told.chain.requests[0].deadline)
+    told = strikes_exhausted(owing("save", "save"))
+    told.expire()
 
-    assert told.chain.end.error is not None
-    assert told.chain.end.error.code == "HP-210"
+    assert told.error.code == "HP-210"
 
 
 # ---- plans
 
 
 def test_d1_a_plan_without_end_is_a_case_too() -> None:
-    told = Story(Task(goal="tell John"), LOOKUP)
-    told.submit()
+    told = submitted(Task(goal="tell John"), LOOKUP)
     for _ in range(3):
         told.draft(None, "no JSON in the reply")
 
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
     assert told.chain.requests[0].step == -1
     assert told.told("chain.escalated")[0]["missing"] == []
     assert "step_id" not in told.told("request.opened")[0]
 
 
 def test_d3_a_rephrased_task_is_planned_anew() -> None:
-    told = Story(Task(goal="tell John"), LOOKUP, policy=Policy(strikes=1))
-    told.submit()
+    told = submitted(Task(goal="tell John"), LOOKUP, policy=Policy(strikes=1))
     told.draft(None)
-    told.answer(ESCALATION, Choice.REPHRASE, text="Find John.")
+    told.rule(Choice.REPHRASE, text="Find John.")
 
-    assert (told.chain.status, told.chain.people.goal) == (ChainStatus.PLANNING, "Find John.")
+    assert (told.status, told.chain.people.goal) == ("planning", "Find John.")
     assert told.thought.thought_id == "c.plan.t0.2"
     told.draft(plan(FIND))
-    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.status == "executing"
 
 
 def test_d3_there_is_no_plan_to_be_given_by_hand() -> None:
-    told = Story(Task(goal="tell John"), LOOKUP, policy=Policy(strikes=1))
-    told.submit()
+    told = submitted(Task(goal="tell John"), LOOKUP, policy=Policy(strikes=1))
     told.draft(None)
     before = told.chain
-    told.answer(ESCALATION, Choice.MANUAL, text="look it up")
+    told.rule(Choice.MANUAL, text="look it up")
     assert told.chain is before
-    told.due("c.r1", at=told.chain.requests[0].deadline)
+    told.expire()
 
-    assert told.chain.status is ChainStatus.FAILED
+    assert told.status == "failed"
 
 
 def test_d3_a_rephrased_open_ended_task_has_another_goal() -> None:
-    told = Story(Task(goal="tell John", style=Style.REACT), LOOKUP, policy=Policy(strikes=1))
-    told.submit()
-    told.propose(call("nope"))
-    told.answer(ESCALATION, Choice.REPHRASE, text="Find John.")
+    told = submitted(open_task("tell John"), LOOKUP, policy=Policy(strikes=1))
+    told.calls("nope")
+    told.rule(Choice.REPHRASE, text="Find John.")
 
     assert told.chain.people.goal == "Find John."
 
@@ -365,30 +353,28 @@ def test_d3_a_rephrased_open_ended_task_has_another_goal() -> None:
 
 
 def test_d2_turns_used_up_with_a_required_tool_missing_are_a_case() -> None:
-    told = planned(Step(id="both", required_tools=("lookup", "save"), max_turns=2))
+    told = planned(owing("both", "lookup", "save", max_turns=2))
     for _ in range(2):
-        told.propose(call("lookup"))
+        told.calls("lookup")
         told.result(data='{"id": "u1"}')
-    assert told.chain.status is ChainStatus.ESCALATED
-    told.answer(ESCALATION, Choice.RETRY)
+    assert told.status == "escalated"
+    told.rule(Choice.RETRY)
 
     assert told.thought.thought_id == "c.both.t3.2"
 
 
 def test_d2_turns_used_up_in_advisory_mode_let_the_step_pass_as_failed() -> None:
-    told = planned(Step(id="both", required_tools=("lookup", "save"), max_turns=1), mode="advisory")
-    told.propose(call("lookup"))
+    told = planned(owing("both", "lookup", "save", max_turns=1), mode="advisory")
+    told.calls("lookup")
     told.result(data='{"id": "u1"}')
 
     assert told.told("step.completed") == [{"step_id": "both", "validation_status": "failed"}]
 
 
 def test_d2_in_advisory_mode_turns_used_up_end_the_step_whatever_was_wrong_in_them() -> None:
-    told = planned(
-        Step(id="find", required_tools=("lookup",), max_turns=2), Step(id="after"), mode="advisory"
-    )
-    told.propose(call("nope"))
-    told.propose(call("nope"))
+    told = planned(owing("find", "lookup", max_turns=2), Step(id="after"), mode="advisory")
+    told.calls("nope")
+    told.calls("nope")
 
     assert told.statuses == {"find": "completed", "after": "in_progress"}
     broken = [(one["thought_id"], one["violation"]) for one in told.told("contract.violated")]
@@ -396,7 +382,7 @@ def test_d2_in_advisory_mode_turns_used_up_end_the_step_whatever_was_wrong_in_th
         ("c.find.t1.1", "unknown_tool"),
         ("c.find.t1.2", "unknown_tool"),
     ]
-    assert told.chain.row.count == 0
+    assert told.strikes == 0
 
 
 # ---- advisory and off (D4)
@@ -404,49 +390,45 @@ def test_d2_in_advisory_mode_turns_used_up_end_the_step_whatever_was_wrong_in_th
 
 def test_d4_in_advisory_mode_the_step_goes_on_and_says_that_its_promise_was_not_kept() -> None:
     told = planned(FIND, Step(id="after"), mode="advisory")
-    told.propose(content="I looked it up.")
+    told.writes("I looked it up.")
 
     assert told.statuses == {"find": "completed", "after": "in_progress"}
     assert told.chain.runs[0].unkept
     assert told.told("step.completed") == [{"step_id": "find", "validation_status": "failed"}]
-    assert told.told("contract.violated")[0]["violation"] == "no_call"
+    assert told.violations[0] == "no_call"
     assert told.told("contract.corrected") == []
-    assert told.chain.row.count == 0
+    assert told.strikes == 0
 
 
 def test_d4_in_advisory_mode_a_value_that_was_made_up_is_told_and_let_through() -> None:
-    told = planned(Step(id="send", required_tools=("send",)), mode="advisory")
-    told.propose(call("send", to="made up"))
+    told = planned(owing("send", "send"), mode="advisory")
+    told.calls("send", to="made up")
 
     assert told.tools_called == ["send"]
-    assert told.told("contract.violated")[0]["violation"] == "no_provenance"
+    assert told.violations[0] == "no_provenance"
 
 
 def test_a_step_may_be_stricter_than_its_task_and_never_looser() -> None:
-    strict = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.STRICT)
+    strict = owing("find", "lookup", tool_validation_mode=ValidationMode.STRICT)
     told = strikes_exhausted(strict, mode="advisory")
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
 
-    loose = Step(
-        id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.ADVISORY
-    )
+    loose = owing("find", "lookup", tool_validation_mode=ValidationMode.ADVISORY)
     told = strikes_exhausted(loose)
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
 
 
 def test_a_step_may_hold_the_model_to_its_word_where_its_task_is_off() -> None:
     """What a plan says of mode may tighten: `off` is the loosest."""
-    strict = Step(id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.STRICT)
+    strict = owing("find", "lookup", tool_validation_mode=ValidationMode.STRICT)
     told = strikes_exhausted(strict, mode="off")
-    assert told.chain.status is ChainStatus.ESCALATED
-    assert told.chain.row.count == 3
+    assert told.status == "escalated"
+    assert told.strikes == 3
 
-    advisory = Step(
-        id="find", required_tools=("lookup",), tool_validation_mode=ValidationMode.ADVISORY
-    )
-    told = planned(advisory, Step(id="save", required_tools=("save",)), mode="off")
-    told.propose(content="I looked it up.")
-    told.propose(content="I saved it.")
+    advisory = owing("find", "lookup", tool_validation_mode=ValidationMode.ADVISORY)
+    told = planned(advisory, owing("save", "save"), mode="off")
+    told.writes("I looked it up.")
+    told.writes("I saved it.")
     assert [one["validation_status"] for one in told.told("step.completed")] == [
         "failed",
         "skipped",
@@ -455,29 +437,28 @@ def test_a_step_may_hold_the_model_to_its_word_where_its_task_is_off() -> None:
 
 
 def test_off_skips_what_holds_the_model_to_its_word() -> None:
-    told = planned(FIND, Step(id="send", required_tools=("save",)), mode="off")
-    told.propose(content="I looked it up.")
+    told = planned(FIND, owing("send", "save"), mode="off")
+    told.writes("I looked it up.")
     assert told.told("step.completed") == [{"step_id": "find", "validation_status": "skipped"}]
-    told.propose(call("send", to="made up"))
+    told.calls("send", to="made up")
     told.result(COMPLETE)
-    told.propose(content="I saved it.")
+    told.writes("I saved it.")
 
     assert told.statuses == {"find": "completed", "send": "completed"}
     assert told.told("contract.violated") == []
-    assert told.chain.row.count == 0
+    assert told.strikes == 0
 
 
 def test_off_keeps_what_holds_in_every_mode() -> None:
-    told = Story(Task(goal="go", mode=Mode.OFF), LOOKUP, SEND, spec("secret", internal=True))
-    told.submit()
-    told.draft(plan(Step(id="send", required_tools=("send",), max_turns=5)))
+    told = submitted(Task(goal="go", mode=Mode.OFF), LOOKUP, SEND, spec("secret", internal=True))
+    told.draft(plan(owing("send", "send", max_turns=5)))
     for wrong in (call("secret"), call("nope"), call("nope"), call("send"), call("send", to=7)):
         told.propose(wrong)
 
     assert told.dispatches == []
     assert told.told("step.completed") == [{"step_id": "send", "validation_status": "skipped"}]
     assert len(told.told("contract.violated")) == 5
-    assert told.chain.row.count == 0
+    assert told.strikes == 0
 
 
 # ---- askHuman (I4, B5)
@@ -486,11 +467,8 @@ ASK = {"question": "Which colour?", "options": ["red", "blue"], "priority": "hig
 
 
 def asking(**arguments: object) -> Story:
-    told = Story(Task(goal="paint"), ASK_HUMAN, LOOKUP, SEND, SAVE)
-    told.submit()
-    told.draft(
-        plan(Step(id="ask", required_tools=("askHuman",)), Step(id="after", dependencies=("ask",)))
-    )
+    told = submitted(Task(goal="paint"), ASK_HUMAN, LOOKUP, SEND, SAVE)
+    told.draft(plan(owing("ask", "askHuman"), Step(id="after", dependencies=("ask",))))
     told.propose(call("askHuman", **(arguments or ASK)), call("lookup"))
     return told
 
@@ -498,7 +476,7 @@ def asking(**arguments: object) -> Story:
 def test_i4_a_question_to_a_person_is_an_action_that_no_worker_is_asked_to_do() -> None:
     told = asking()
 
-    assert told.chain.status is ChainStatus.AWAITING_INPUT
+    assert told.status == "awaiting_input"
     assert told.dispatches == []
     [question] = told.questions
     assert (question.request.question, question.priority) == ("Which colour?", "high")
@@ -513,9 +491,9 @@ def test_i4_a_question_to_a_person_is_an_action_that_no_worker_is_asked_to_do() 
 
 def test_i4_the_answer_in_words_is_the_receipt() -> None:
     told = asking()
-    told.answer(RequestKind.INPUT, Choice.ANSWER, text=" green ")
+    told.tell(" green ")
 
-    assert told.status_of("ask") is StepStatus.COMPLETED
+    assert told.status_of("ask") == "completed"
     assert json.loads(told.resolved[0].action.data) == {"answer": " green ", "said": "green"}
 
 
@@ -523,22 +501,17 @@ def test_i4_an_option_is_words_and_no_origin_of_an_id() -> None:
     told = asking(question="Who?", options=["u1", "u2"])
     told.answer(RequestKind.INPUT, option="1")
     assert json.loads(told.resolved[0].action.data)["answer"] == "u1"
-    told.propose(call("send", to="u1"))
+    told.calls("send", to="u1")
 
     assert told.dispatches == []
 
 
 def test_i4_what_a_person_typed_is_an_origin() -> None:
-    told = Story(Task(goal="tell"), ASK_HUMAN, SEND)
-    told.submit()
-    told.draft(
-        plan(
-            Step(id="ask", required_tools=("askHuman",)), Step(id="send", required_tools=("send",))
-        )
-    )
-    told.propose(call("askHuman", question="Whom?"))
-    told.answer(RequestKind.INPUT, Choice.ANSWER, text="u1")
-    told.propose(call("send", to="u1"))
+    told = submitted(Task(goal="tell"), ASK_HUMAN, SEND)
+    told.draft(plan(owing("ask", "askHuman"), owing("send", "send")))
+    told.calls("askHuman", question="Whom?")
+    told.tell("u1")
+    told.calls("send", to="u1")
 
     assert told.tools_called == ["send"]
 
@@ -548,7 +521,7 @@ def test_i4_a_form_is_answered_with_a_value() -> None:
     told = asking(question="How large?", schema=form)
     assert told.questions[0].request.form == form
     before = told.chain
-    told.answer(RequestKind.INPUT, Choice.ANSWER, text="7")
+    told.tell("7")
     assert told.chain is before
     told.answer(RequestKind.INPUT, Choice.ANSWER, value={"size": 7})
 
@@ -587,21 +560,18 @@ def test_i4_a_literal_plan_may_ask_a_person() -> None:
             {"id": "ask", "actions": [{"tool": "askHuman", "arguments": {"question": "Go on?"}}]}
         ]
     }
-    told = Story(Task(plan=door(Plan).validate_python(steps)), ASK_HUMAN)
-    told.submit()
-    told.answer(RequestKind.INPUT, Choice.ANSWER, text="yes")
+    told = submitted(Task(plan=door(Plan).validate_python(steps)), ASK_HUMAN)
+    told.tell("yes")
 
-    assert told.chain.end.answer == '{"answer":"yes","said":"yes"}'
+    assert told.final_answer == '{"answer":"yes","said":"yes"}'
 
 
 def test_i4_a_literal_plan_with_a_bad_form_is_refused() -> None:
     arguments = {"question": "Go on?", "schema": {"pattern": "x"}}
     steps = {"steps": [{"id": "ask", "actions": [{"tool": "askHuman", "arguments": arguments}]}]}
-    told = Story(Task(plan=door(Plan).validate_python(steps)), ASK_HUMAN)
-    told.submit()
+    told = submitted(Task(plan=door(Plan).validate_python(steps)), ASK_HUMAN)
 
-    assert told.chain.end.error is not None
-    assert "pattern cannot be used here" in told.chain.end.error.message
+    assert "pattern cannot be used here" in told.error.message
 
 
 def test_a_receipt_that_nobody_asked_for_changes_nothing_while_a_case_is_open() -> None:
@@ -614,25 +584,23 @@ def test_a_receipt_that_nobody_asked_for_changes_nothing_while_a_case_is_open() 
 
 
 def test_b4_nobody_is_asked_the_same_question_twice() -> None:
-    told = Story(Task(goal="paint"), ASK_HUMAN, SAVE)
-    told.submit()
-    told.draft(plan(Step(id="both", required_tools=("askHuman", "save"))))
-    told.propose(call("askHuman", question="Which colour?"))
-    told.answer(RequestKind.INPUT, Choice.ANSWER, text="red")
-    told.propose(call("askHuman", question="Which colour?"))
+    told = submitted(Task(goal="paint"), ASK_HUMAN, SAVE)
+    told.draft(plan(owing("both", "askHuman", "save")))
+    told.calls("askHuman", question="Which colour?")
+    told.tell("red")
+    told.calls("askHuman", question="Which colour?")
 
     assert len(told.questions) == 1
     assert told.chain.actions["c.both.2"].told.repeats == "c.both.1"
-    told.propose(call("askHuman", question="Which red?"))
+    told.calls("askHuman", question="Which red?")
     assert len(told.questions) == 2
 
 
 def test_c6_a_model_may_always_ask_a_person_unless_the_tool_is_blocked() -> None:
     for tool, asked in ((ASK_HUMAN, 1), (msgspec.structs.replace(ASK_HUMAN, internal=True), 0)):
-        told = Story(Task(goal="paint"), tool, SAVE)
-        told.submit()
-        told.draft(plan(Step(id="save", required_tools=("save",))))
-        told.propose(call("askHuman", question="Which colour?"))
+        told = submitted(Task(goal="paint"), tool, SAVE)
+        told.draft(plan(owing("save", "save")))
+        told.calls("askHuman", question="Which colour?")
         assert len(told.questions) == asked
 
 
@@ -641,16 +609,15 @@ def test_d3_a_full_row_is_before_a_person_when_the_call_beside_the_refused_one_h
     decides.
     """
     steps = (
-        Step(id="first", required_tools=("find",), on_failure=OnFailure.CONTINUE),
-        Step(id="second", required_tools=("find",)),
+        owing("first", "find", on_failure=OnFailure.CONTINUE),
+        owing("second", "find"),
     )
-    told = Story(Task(goal="find it", strikes=1), spec("find"))
-    told.submit()
+    told = submitted(Task(goal="find it", strikes=1), spec("find"))
     told.draft(Plan(steps=steps))
     told.propose(call("no_such_tool"), call("find"))
     thoughts = len(told.thoughts)
     told.result(failed(ErrorType.PERMISSION))
     assert len(told.thoughts) == thoughts
-    assert told.chain.status is ChainStatus.ESCALATED
-    told.answer(RequestKind.ESCALATION, Choice.RETRY)
+    assert told.status == "escalated"
+    told.rule(Choice.RETRY)
     assert len(told.thoughts) == thoughts + 1

@@ -9,7 +9,6 @@ from haltpoint.chain.handlers.thoughts import MOST_FAULTS
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts
 from haltpoint.chain.model.state import ChainError
-from haltpoint.chain.model.statuses import ChainStatus, StepStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
@@ -27,14 +26,14 @@ from haltpoint.contracts.results import Confirmation as Sure
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.tasks import Budget, Mode, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
-from tests.support.builders import OK, call, plan, spec
-from tests.unit.chain.story import START, Story
+from tests.support.builders import OK, call, plan, spec, writing
+from tests.unit.chain.story import START, Story, submitted
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 LOOKUP = spec("lookup")
-SEND = spec("send", read_only=False, parameters=TO, provenance={"to": ("lookup.id",)})
-SAVE = spec("save", read_only=False)
-DROP = spec("drop", read_only=False, destructive=True)
+SEND = writing("send", parameters=TO, provenance={"to": ("lookup.id",)})
+SAVE = writing("save")
+DROP = writing("drop", destructive=True)
 SECRET = spec("secret", internal=True)
 COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 NOT_FOUND = Outcome(
@@ -65,8 +64,7 @@ ASK = Outcome(
 def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story:
     """A chain whose plan has been accepted: its first step is being thought about."""
     wish = door(Task).validate_python({"goal": "tell John", **task})
-    told = Story(wish, LOOKUP, SEND, SAVE, DROP, SECRET, policy=policy)
-    told.submit()
+    told = submitted(wish, LOOKUP, SEND, SAVE, DROP, SECRET, policy=policy)
     told.draft(plan(*steps))
     return told
 
@@ -89,8 +87,7 @@ TELL = call("send", to="u1")
 
 
 def test_c1_faults_of_a_drafted_plan_go_back_as_corrections() -> None:
-    told = Story(Task(goal="tell John"), LOOKUP)
-    told.submit()
+    told = submitted(Task(goal="tell John"), LOOKUP)
     told.draft(plan(tool("a", "nope"), reason("b", dependencies=("z",))))
 
     think = told.thought
@@ -103,8 +100,7 @@ def test_c1_faults_of_a_drafted_plan_go_back_as_corrections() -> None:
 
 
 def test_c1_of_thousands_of_faults_a_model_is_told_some() -> None:
-    told = Story(Task(goal="tell John"), LOOKUP)
-    told.submit()
+    told = submitted(Task(goal="tell John"), LOOKUP)
     names = tuple(f"made_up_{number}" for number in range(1000))
     told.draft(plan(tool("s1", *names)))
 
@@ -114,20 +110,16 @@ def test_c1_of_thousands_of_faults_a_model_is_told_some() -> None:
 
 @pytest.mark.parametrize("mode", [Mode.ADVISORY, Mode.OFF])
 def test_c1_where_nobody_is_to_decide_the_chain_fails_after_the_last_attempt(mode: Mode) -> None:
-    told = Story(Task(goal="tell John", mode=mode), LOOKUP, policy=Policy(strikes=2))
-    told.submit()
+    told = submitted(Task(goal="tell John", mode=mode), LOOKUP, policy=Policy(strikes=2))
     told.draft(None, "no JSON in the reply")
     told.draft(None)
 
-    assert told.chain.end.error == ChainError(
-        "HP-202", "no plan after 2 attempts: the reply has no plan"
-    )
+    assert told.error == ChainError("HP-202", "no plan after 2 attempts: the reply has no plan")
     assert len(told.thoughts) == 2
 
 
 def test_a_repeated_or_foreign_plan_changes_nothing() -> None:
-    told = Story(Task(goal="tell John"), LOOKUP)
-    told.submit()
+    told = submitted(Task(goal="tell John"), LOOKUP)
     planning, first = told.chain, told.thought
     told.no_thought("c.plan.t0.7")
     assert told.chain is planning
@@ -146,11 +138,10 @@ def test_calls_of_a_drafted_plan_are_not_taken_over() -> None:
 
 
 def test_no_plan_to_be_had_fails_the_chain_with_the_thoughts_code() -> None:
-    told = Story(Task(goal="tell John"), LOOKUP)
-    told.submit()
+    told = submitted(Task(goal="tell John"), LOOKUP)
     told.no_thought(kind=ThoughtKind.PLAN)
 
-    assert told.chain.end.error == ChainError("HP-301", "the model's server is away")
+    assert told.error == ChainError("HP-301", "the model's server is away")
 
 
 # ---- tool steps (C3, C7)
@@ -171,7 +162,7 @@ def test_c3_a_tool_step_ends_when_the_proposal_that_kept_its_last_promise_has_ru
 
 def test_c3_words_never_complete_a_tool_step() -> None:
     told = drafted(tool())
-    told.propose(content="I will send it.")
+    told.writes("I will send it.")
 
     think = told.thought
     assert (think.thought_id, think.turn, think.attempt, think.previous) == (
@@ -190,21 +181,21 @@ def test_c3_calls_before_a_suspension_count() -> None:
     told = drafted(tool("both", "lookup", "save"))
     told.propose(LOOK)
     told.result(data='{"id": "u1"}')
-    told.propose(call("save"))
+    told.calls("save")
     told.result(ASK)
-    assert told.chain.status is ChainStatus.AWAITING_CONFIRMATION
-    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    assert told.status == "awaiting_confirmation"
+    told.approve()
     told.result()
 
     assert told.tools_called == ["lookup", "save", "save"]
-    assert told.status_of("both") is StepStatus.COMPLETED
+    assert told.status_of("both") == "completed"
 
 
 def test_c3_receipts_of_another_step_do_not_count() -> None:
     told = drafted(tool("first", "lookup"), tool("second", "lookup", dependencies=("first",)))
     told.propose(LOOK)
     told.result(data='{"id": "u1"}')
-    told.propose(content="It is known already.")
+    told.writes("It is known already.")
 
     assert told.statuses == {"first": "completed", "second": "in_progress"}
     assert [one.violation for one in told.thought.corrections] == [Violation.NO_CALL]
@@ -216,7 +207,7 @@ def test_c3_complete_counts_as_continue_while_a_required_tool_is_missing() -> No
     told.result(COMPLETE, '{"id": "u1"}')
 
     assert told.thought.thought_id == "c.both.t2.1"
-    told.propose(content="done")
+    told.writes("done")
     assert "before these have succeeded in it: send" in told.thought.corrections[0].message
     assert "end_step" in told.thought.corrections[0].form
 
@@ -277,14 +268,14 @@ def test_c3_every_one_of_a_group_is_called_in_the_proposal_that_keeps_the_promis
 
 def test_c3_with_each_a_step_goes_on_until_words_or_its_end() -> None:
     told = drafted(tool("tell", "save", each=True))
-    told.propose(call("save", name="ann"))
+    told.calls("save", name="ann")
     told.result()
     assert (told.statuses, told.thought.kind) == ({"tell": "in_progress"}, ThoughtKind.REASON)
-    told.propose(call("save", name="bob"))
+    told.calls("save", name="bob")
     told.result()
-    told.propose(content="Both know.")
+    told.writes("Both know.")
     assert told.statuses == {"tell": "completed"}
-    assert told.chain.row.count == 0
+    assert told.strikes == 0
 
 
 def test_a_plan_cannot_widen_what_the_policy_allows() -> None:
@@ -294,9 +285,9 @@ def test_a_plan_cannot_widen_what_the_policy_allows() -> None:
     told.propose(LOOK, TELL)
     told.result()
     assert told.tools_called == ["lookup"]
-    told.propose(content="done")
+    told.writes("done")
 
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
     assert len(told.thoughts) == 3
 
 
@@ -312,18 +303,17 @@ def test_c7_a_held_call_is_checked_for_provenance_when_it_is_released() -> None:
 
 def test_c6_null_names_nothing_and_needs_no_origin_where_the_schema_takes_it() -> None:
     either = {"type": "object", "properties": {"to": {"type": ["string", "array", "null"]}}}
-    send = spec("send", read_only=False, parameters=either, provenance={"to": ("lookup.id",)})
+    send = writing("send", parameters=either, provenance={"to": ("lookup.id",)})
     for value in (None, [None]):
-        told = Story(Task(goal="tell John"), send)
-        told.submit()
+        told = submitted(Task(goal="tell John"), send)
         told.draft(plan(tool()))
-        told.propose(call("send", to=value))
+        told.calls("send", to=value)
         assert told.tools_called == ["send"]
     told = drafted(tool())
-    told.propose(call("send", to=None))
+    told.calls("send", to=None)
 
     assert told.tools_called == []
-    assert told.told("contract.violated")[0]["violation"] == "bad_arguments"
+    assert told.violations[0] == "bad_arguments"
 
 
 def test_c7_what_turns_out_to_be_made_up_goes_back_with_the_results() -> None:
@@ -354,7 +344,7 @@ def test_r1_no_call_is_told_as_held_when_the_chain_has_ended(seconds: int, actio
         told.now = START + 1000
     decision = told.propose(LOOK, TELL)
 
-    assert told.chain.status is ChainStatus.FAILED
+    assert told.status == "failed"
     assert decision.facts[-1].type.value == "chain.failed"
 
 
@@ -392,10 +382,9 @@ def test_c6_a_faulty_call_goes_back_typed_and_nothing_of_it_runs(
 
 
 def test_c6_of_hundreds_of_tools_a_correction_lists_some() -> None:
-    told = Story(Task(goal="x"), LOOKUP, *(spec(f"reads_{number:03}") for number in range(300)))
-    told.submit()
+    told = submitted(Task(goal="x"), LOOKUP, *(spec(f"reads_{number:03}") for number in range(300)))
     told.draft(plan(tool("s1", "lookup")))
-    told.propose(call("zzz"))
+    told.calls("zzz")
 
     [correction] = told.thought.corrections
     assert correction.message.endswith(", reads_028")
@@ -403,8 +392,8 @@ def test_c6_of_hundreds_of_tools_a_correction_lists_some() -> None:
 
 def test_the_turns_of_a_step_are_bounded() -> None:
     told = drafted(tool(max_turns=2), reason("after", dependencies=("send",)))
-    told.propose(content="one")
-    told.propose(content="two")
+    told.writes("one")
+    told.writes("two")
 
     assert len(told.thoughts) == 3
     [case] = told.told("chain.escalated")
@@ -415,18 +404,18 @@ def test_the_turns_of_a_step_are_bounded() -> None:
 def test_d2_the_last_turn_of_a_step_that_owes_nothing_offers_no_tools() -> None:
     told = drafted(reason("think", max_turns=2))
     first = told.thought
-    told.propose(call("no_such_tool"))
+    told.calls("no_such_tool")
     assert (first.in_words, told.thought.in_words) == (False, True)
-    told.propose(call("no_such_tool"))
+    told.calls("no_such_tool")
 
-    assert told.chain.status is ChainStatus.ESCALATED
-    told.answer(RequestKind.ESCALATION, Choice.CONTINUE)
+    assert told.status == "escalated"
+    told.rule(Choice.CONTINUE)
     assert (told.thought.step_id, told.thought.in_words, told.chain.runs[0].proposals) == (
         "think",
         False,
         1,
     )
-    told.propose(content="It is so.")
+    told.writes("It is so.")
     assert told.statuses == {"think": "completed"}
 
 
@@ -455,7 +444,7 @@ def test_turns_used_up_without_a_fault() -> None:
 def test_c4_the_words_of_a_reasoning_step_are_accepted_as_they_are() -> None:
     told = drafted(reason(), reason("more", dependencies=("think",)))
     assert told.thought.kind is ThoughtKind.REASON
-    told.propose(content="")
+    told.writes("")
 
     assert told.statuses == {"think": "completed", "more": "in_progress"}
 
@@ -475,7 +464,7 @@ def test_allowed_tools_say_what_a_step_may_call_beside_what_it_requires() -> Non
     told = drafted(reason(allowed_tools=("save",)))
     told.propose(LOOK)
     assert "Tools that may be called here: save." in told.thought.corrections[0].message
-    told.propose(call("save"))
+    told.calls("save")
 
     assert told.tools_called == ["save"]
 
@@ -497,16 +486,16 @@ def test_e4_a_denial_goes_to_the_model_and_the_same_call_is_refused_for_the_rest
     None
 ):
     told = drafted(tool("save", "save"), tool("more", "save", dependencies=("save",)))
-    told.propose(call("save", name="a"))
+    told.calls("save", name="a")
     told.result(ASK)
-    told.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no")
+    told.reject("no")
     assert told.thought.thought_id == "c.save.t2.1"
-    told.propose(call("save", name="a"))
+    told.calls("save", name="a")
     assert (
         told.thought.corrections[0].message
         == "A person denied exactly this call of save. Do not propose it again."
     )
-    told.propose(call("save", name="b"))
+    told.calls("save", name="b")
 
     assert [dispatch.action.id for dispatch in told.dispatches] == ["c.save.1", "c.save.2"]
 
@@ -524,9 +513,9 @@ def refused_by_the_tool(*, recoverable: bool) -> Outcome:
 
 def test_e4_what_a_tool_denied_and_calls_recoverable_is_not_told_as_a_persons_word() -> None:
     told = drafted(tool("save", "save"))
-    told.propose(call("save", name="a"))
+    told.calls("save", name="a")
     told.result(refused_by_the_tool(recoverable=True))
-    told.propose(call("save", name="a"))
+    told.calls("save", name="a")
 
     assert told.tools_called == ["save", "save"]
     assert told.told("contract.violated") == []
@@ -544,7 +533,7 @@ def test_b3_held_calls_are_never_executed_when_a_tool_asks_and_are_proposed_anew
 
     assert told.never_executed == [("send", "a question was open"), ("save", "a question was open")]
     assert len(told.thoughts) == 2
-    told.answer(RequestKind.CLARIFICATION, option="u1")
+    told.pick("u1")
 
     assert told.never_executed == [("send", "a question was open"), ("save", "a question was open")]
     assert told.thought.thought_id == "c.both.t2.1"
@@ -556,10 +545,10 @@ def test_c6_the_id_of_the_selected_option_is_an_origin_and_that_of_another_is_no
     told = drafted(tool("both", "lookup", "send"))
     told.propose(LOOK)
     told.result(WHICH)
-    told.answer(RequestKind.CLARIFICATION, option="u2")
-    told.propose(call("send", to="u1"))
+    told.pick("u2")
+    told.calls("send", to="u1")
     assert told.thought.corrections[0].violation is Violation.NO_PROVENANCE
-    told.propose(call("send", to="u2"))
+    told.calls("send", to="u2")
 
     assert told.tools_called == ["lookup", "send"]
 
@@ -569,7 +558,7 @@ def test_c6_what_a_person_typed_is_an_origin() -> None:
     told.propose(LOOK)
     told.result(WHICH)
     told.answer(RequestKind.CLARIFICATION, Choice.NONE, text=" u77 ")
-    told.propose(call("send", to="u77"))
+    told.calls("send", to="u77")
 
     assert told.tools_called == ["lookup", "send"]
 
@@ -582,28 +571,23 @@ def test_c6_what_a_person_typed_is_an_origin() -> None:
 )
 def test_d2_the_turns_of_budget_and_policy_are_never_overshot(limits: dict[str, Any]) -> None:
     told = drafted(tool(), **limits)
-    told.propose(content="one")
-    told.propose(content="two")
+    told.writes("one")
+    told.writes("two")
 
-    assert told.chain.end.error == ChainError(
-        "HP-208", "the chain has used up its budget of turns", "send"
-    )
+    assert told.error == ChainError("HP-208", "the chain has used up its budget of turns", "send")
     assert told.chain.spent.turns == 2
 
 
 def test_f1_without_words_of_a_model_the_results_answer_a_persons_in_their_words() -> None:
     wish = Task(goal="tell John")
-    told = Story(wish, LOOKUP, built_in.HUMAN_SPEC)
-    told.submit()
+    told = submitted(wish, LOOKUP, built_in.HUMAN_SPEC)
     told.draft(plan(tool("find", "lookup", "askHuman")))
-    told.propose(call("askHuman", question="Which John?"))
-    told.answer(RequestKind.INPUT, Choice.ANSWER, text="John Doe")
+    told.calls("askHuman", question="Which John?")
+    told.tell("John Doe")
     told.propose(LOOK)
     told.result(data='{"id":"u1"}')
     told.no_thought(kind=ThoughtKind.ANSWER)
-    assert str(told.chain.end.answer).endswith(
-        'The results:\naskHuman: John Doe\nlookup: {"id":"u1"}'
-    )
+    assert str(told.final_answer).endswith('The results:\naskHuman: John Doe\nlookup: {"id":"u1"}')
 
 
 def test_a_turn_is_a_proposal_of_a_step_and_plan_and_answer_are_none() -> None:
@@ -611,12 +595,12 @@ def test_a_turn_is_a_proposal_of_a_step_and_plan_and_answer_are_none() -> None:
         reason("think"), tool("find", "lookup", dependencies=("think",)), budget=Budget(turns=2)
     )
     assert (len(told.thoughts), told.chain.spent.turns) == (2, 1)
-    told.propose(content="John, then.")
+    told.writes("John, then.")
     told.propose(LOOK)
     told.result()
     told.say("It is u1.")
 
-    assert (told.chain.status, told.chain.spent.turns) == (ChainStatus.COMPLETED, 2)
+    assert (told.status, told.chain.spent.turns) == ("completed", 2)
 
 
 @pytest.mark.parametrize(
@@ -642,27 +626,21 @@ def test_the_model_is_not_asked_when_the_money_is_used_up() -> None:
     told = drafted(tool("find", "lookup"), budget=Budget(cost=0.5))
     told.propose(content="words", usage=Usage(cost=0.5))
 
-    assert told.chain.end.error == ChainError(
-        "HP-208", "the chain has used up its budget of cost", "find"
-    )
+    assert told.error == ChainError("HP-208", "the chain has used up its budget of cost", "find")
 
 
 def test_a_plan_that_costs_more_than_there_is_is_not_acted_on() -> None:
-    told = Story(Task(goal="x", budget=Budget(tokens=10)), LOOKUP)
-    told.submit()
+    told = submitted(Task(goal="x", budget=Budget(tokens=10)), LOOKUP)
     told.draft(plan(tool("find", "lookup")), usage=Usage(input_tokens=11))
 
-    assert told.chain.status is ChainStatus.FAILED
+    assert told.status == "failed"
 
 
 def test_no_better_plan_is_asked_for_when_the_tokens_are_used_up() -> None:
-    told = Story(Task(goal="x", budget=Budget(tokens=10)), LOOKUP)
-    told.submit()
+    told = submitted(Task(goal="x", budget=Budget(tokens=10)), LOOKUP)
     told.draft(None, usage=Usage(input_tokens=10))
 
-    assert told.chain.end.error == ChainError(
-        "HP-208", "the chain has used up its budget of tokens"
-    )
+    assert told.error == ChainError("HP-208", "the chain has used up its budget of tokens")
     assert len(told.thoughts) == 1
 
 
@@ -671,7 +649,7 @@ def test_the_model_is_not_asked_when_the_tokens_are_used_up() -> None:
     told.propose(content="words", usage=Usage(input_tokens=100))
 
     assert len(told.thoughts) == 2
-    assert told.chain.status is ChainStatus.FAILED
+    assert told.status == "failed"
 
 
 def test_the_actions_of_the_policy_bind_a_chain_with_a_model() -> None:
@@ -680,25 +658,22 @@ def test_the_actions_of_the_policy_bind_a_chain_with_a_model() -> None:
     told.result()
     told.propose(LOOK)
 
-    assert told.chain.end.error == ChainError(
-        "HP-208", "the chain has used up its budget of actions", "both"
-    )
+    assert told.error == ChainError("HP-208", "the chain has used up its budget of actions", "both")
 
 
 def test_the_model_is_not_asked_after_the_deadline() -> None:
     told = drafted(tool(), budget=Budget(seconds=1))
     told.now = START + 1000
-    told.propose(content="words")
+    told.writes("words")
 
-    assert told.chain.end.error == ChainError("HP-208", "the chain has used up its 1 s")
+    assert told.error == ChainError("HP-208", "the chain has used up its 1 s")
 
 
 def test_planning_ends_at_the_deadline() -> None:
-    told = Story(Task(goal="x", budget=Budget(seconds=1)), LOOKUP)
-    told.submit()
+    told = submitted(Task(goal="x", budget=Budget(seconds=1)), LOOKUP)
     told.due(at=START + 1000)
 
-    assert told.chain.status is ChainStatus.FAILED
+    assert told.status == "failed"
 
 
 # ---- repeats, late and foreign messages
@@ -733,7 +708,7 @@ def test_a_failed_thought_fails_the_step_that_waited_for_it_and_no_other() -> No
     assert told.no_thought("c.think.t1.2").chain is before
     told.no_thought()
 
-    assert told.chain.end.error == ChainError("HP-301", "the model's server is away", "think")
+    assert told.error == ChainError("HP-301", "the model's server is away", "think")
 
 
 def test_cancelling_a_step_that_holds_calls_says_so() -> None:
@@ -742,7 +717,7 @@ def test_cancelling_a_step_that_holds_calls_says_so() -> None:
     told.cancel("not now")
 
     assert told.never_executed == [("send", "the chain was cancelled")]
-    assert told.chain.status is ChainStatus.CANCELLED
+    assert told.status == "cancelled"
     final = told.chain
     assert told.result(OK, action=told.action).chain is final
 
@@ -761,10 +736,10 @@ def test_the_answer_is_asked_for_once_after_the_last_step() -> None:
         ThoughtKind.ANSWER,
         ("c.find.1",),
     )
-    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.status == "executing"
     told.say("Found him.")
 
-    assert (told.chain.status, told.chain.end.answer) == (ChainStatus.COMPLETED, "Found him.")
+    assert (told.status, told.final_answer) == ("completed", "Found him.")
 
 
 def test_an_answer_to_another_thought_changes_nothing() -> None:
@@ -781,12 +756,12 @@ def test_when_no_answer_can_be_had_the_receipts_are_the_answer() -> None:
     told.result(NOT_FOUND)
     told.propose(LOOK)
     told.result(data='{"id": "u1"}')
-    told.propose(call("save"))
+    told.calls("save")
     told.result(data="{}")
     told.no_thought(kind=ThoughtKind.ANSWER)
 
-    assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.end.answer == (
+    assert told.status == "completed"
+    assert told.final_answer == (
         "There is no answer in words: the model's server is away (HP-301).\nThe results:\n"
         'lookup: {"id": "u1"}\nsave: {}'
     )
@@ -807,9 +782,9 @@ def test_the_results_are_the_answer_when_time_or_tokens_are_used_up(
     told.now = START + 1000
     told.result(data='{"id": "u1"}')
 
-    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.status == "completed"
     assert (
-        told.chain.end.answer
+        told.final_answer
         == f'There is no answer in words: {why}.\nThe results:\nlookup: {{"id": "u1"}}'
     )
 
@@ -818,7 +793,7 @@ def test_the_results_are_the_answer_when_time_or_tokens_are_used_up(
 
 
 def react() -> Story:
-    told = Story(
+    return submitted(
         door(Task).validate_python({"goal": "tell John", "style": "react"}),
         LOOKUP,
         SEND,
@@ -826,8 +801,6 @@ def react() -> Story:
         DROP,
         SECRET,
     )
-    told.submit()
-    return told
 
 
 def test_a_react_task_is_one_open_ended_step_without_planning() -> None:
@@ -847,9 +820,9 @@ def test_the_words_that_end_a_react_step_are_the_answer() -> None:
     told.result(data='{"id": "u1"}')
     told.propose(TELL)
     told.result()
-    told.propose(content="John knows.")
+    told.writes("John knows.")
 
-    assert (told.chain.status, told.chain.end.answer) == (ChainStatus.COMPLETED, "John knows.")
+    assert (told.status, told.final_answer) == ("completed", "John knows.")
     assert {think.kind for think in told.thoughts} == {ThoughtKind.BOUNDS, ThoughtKind.REASON}
 
 

@@ -7,25 +7,25 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.plans import ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Violation
-from tests.support.builders import call, plan, spec
-from tests.unit.chain.story import Story
+from tests.support.builders import call, owing, plan, spec, writing
+from tests.unit.chain.story import Story, submitted
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 LOOKUP = spec("lookup")
-SEND = spec("send", read_only=False, parameters=TO)
+SEND = writing("send", parameters=TO)
 FAULT = "the arguments of send are not a JSON object within the limits"
 MODES = ("strict", "advisory", "off")
 
 
 def planned(*steps: Step, **task: Any) -> Story:
-    told = Story(door(Task).validate_python({"goal": "tell John", **task}), LOOKUP, SEND, ASK_HUMAN)
-    told.submit()
+    told = submitted(
+        door(Task).validate_python({"goal": "tell John", **task}), LOOKUP, SEND, ASK_HUMAN
+    )
     if steps:
         told.draft(plan(*steps))
     return told
@@ -59,13 +59,13 @@ def test_c6_a_call_that_cannot_be_read_is_a_violation_where_words_would_do(
     told = begin(mode=mode)
     told.take(unread(content="Sending."))
 
-    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.status == "executing"
     [correction] = told.thought.corrections
     assert correction.violation is Violation.UNREADABLE
     assert FAULT in correction.message
     assert '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}' in correction.form
     assert violations(told) == ["unreadable"]
-    assert told.chain.row.count == (mode == "strict")
+    assert told.strikes == (mode == "strict")
     assert told.thought.attempt == 2
 
 
@@ -74,13 +74,13 @@ def test_d1_the_third_call_that_cannot_be_read_is_a_case() -> None:
     for _ in range(3):
         told.take(unread())
 
-    assert told.chain.status is ChainStatus.ESCALATED
+    assert told.status == "escalated"
     assert told.told("chain.escalated")[0]["reason"] == "it sent a reply that cannot be read"
     assert told.questions[-1].request.kind is RequestKind.ESCALATION
 
 
 def test_d1_a_tool_step_is_shown_the_form_of_the_call_that_could_not_be_read() -> None:
-    told = planned(Step(id="send", required_tools=("send",)))
+    told = planned(owing("send", "send"))
     told.take(unread())
 
     [correction] = told.thought.corrections
@@ -92,21 +92,21 @@ def test_d1_a_tool_step_is_shown_the_form_of_the_call_that_could_not_be_read() -
 def test_c7_the_valid_siblings_of_an_unreadable_call_run_and_the_correction_goes_with_their_results(
     mode: str,
 ) -> None:
-    told = planned(Step(id="both", required_tools=("lookup", "send")), mode=mode)
+    told = planned(owing("both", "lookup", "send"), mode=mode)
     told.take(unread(call("lookup")))
 
     assert told.tools_called == ["lookup"]
     assert violations(told) == ["unreadable"]
-    assert told.chain.row.count == (mode == "strict")
+    assert told.strikes == (mode == "strict")
     told.result(data='{"id": "u1"}')
     assert [one.violation for one in told.thought.corrections] == [Violation.UNREADABLE]
     assert '"tool":"send"' in told.thought.corrections[0].form
     assert (told.thought.turn, told.thought.attempt) == (2, 1)
-    assert told.chain.row.count == 0
+    assert told.strikes == 0
 
 
 def test_c6_an_unreadable_call_beside_a_refused_one_is_told_with_it() -> None:
-    told = planned(Step(id="both", required_tools=("lookup", "send")))
+    told = planned(owing("both", "lookup", "send"))
     told.take(unread(call("nope")))
 
     assert told.dispatches == []
@@ -114,7 +114,7 @@ def test_c6_an_unreadable_call_beside_a_refused_one_is_told_with_it() -> None:
         Violation.UNREADABLE,
         Violation.UNKNOWN_TOOL,
     ]
-    assert told.chain.row.count == 1
+    assert told.strikes == 1
 
 
 # ---- the answer (C6, F2)
@@ -122,8 +122,8 @@ def test_c6_an_unreadable_call_beside_a_refused_one_is_told_with_it() -> None:
 
 def spoken(**task: Any) -> Story:
     """A chain whose work is done: the words for the user are asked for."""
-    told = planned(Step(id="find", required_tools=("lookup",)), **task)
-    told.propose(call("lookup"))
+    told = planned(owing("find", "lookup"), **task)
+    told.calls("lookup")
     told.result(data='{"name": "John"}')
     return told
 
@@ -143,11 +143,11 @@ def test_c6_an_answer_that_calls_is_asked_for_again_and_then_its_words_are_deliv
     assert (correction.violation, correction.tool) == (Violation.NOT_ALLOWED, "send")
     assert correction.message.startswith("send cannot be called now")
     assert "plain words" in correction.message
-    assert told.chain.row.count == 1
+    assert told.strikes == 1
     told.say(words, "send")
     told.say(words, "send")
-    assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.end.answer == (words or in_place_of_words("the model said nothing"))
+    assert told.status == "completed"
+    assert told.final_answer == (words or in_place_of_words("the model said nothing"))
     assert violations(told) == ["not_allowed"] * 3
 
 
@@ -159,7 +159,7 @@ def test_c6_what_cannot_be_read_is_no_answer() -> None:
     assert correction.violation is Violation.UNREADABLE
     assert "the text begins like JSON" in correction.message
     told.say("John is found.")
-    assert told.chain.end.answer == "John is found."
+    assert told.final_answer == "John is found."
 
 
 @pytest.mark.parametrize("mode", ["advisory", "off"])
@@ -168,33 +168,33 @@ def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_w
 ) -> None:
     told = spoken(mode=mode)
     told.say("", "send")
-    assert (told.chain.end.answer, violations(told)) == (
+    assert (told.final_answer, violations(told)) == (
         in_place_of_words("the model said nothing"),
         ["not_allowed"],
     )
 
     told = spoken(mode=mode)
     told.say("{{{", faults=("the text begins like JSON and is not valid JSON",))
-    assert (told.chain.end.answer, violations(told)) == (
+    assert (told.final_answer, violations(told)) == (
         in_place_of_words("the model said nothing"),
         ["unreadable"],
     )
 
     told = spoken(mode=mode)
     told.say("John is found.", "send")
-    assert (told.chain.end.answer, violations(told)) == ("John is found.", ["not_allowed"])
+    assert (told.final_answer, violations(told)) == ("John is found.", ["not_allowed"])
 
 
 def test_an_answer_of_no_words_is_the_receipts() -> None:
     told = spoken()
     told.say("")
-    assert (told.chain.end.answer, violations(told)) == (
+    assert (told.final_answer, violations(told)) == (
         in_place_of_words("the model said nothing"),
         [],
     )
 
     told = react()
-    told.propose(call("lookup"))
+    told.calls("lookup")
     told.result(data='{"name": "John"}')
     told.propose()
-    assert told.chain.end.answer == in_place_of_words("the model said nothing")
+    assert told.final_answer == in_place_of_words("the model said nothing")

@@ -14,7 +14,6 @@ from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.approvals import Approval
@@ -30,27 +29,33 @@ from haltpoint.contracts.results import (
     Target,
 )
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import Step
-from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint.contracts.work.thoughts import Violation
-from tests.support.builders import OK, asks, call, failed, plan, spec, tool_step
-from tests.unit.chain.story import Story
+from tests.support.builders import (
+    OK,
+    asks,
+    call,
+    failed,
+    open_task,
+    owing,
+    plan,
+    spec,
+    tool_step,
+    writing,
+)
+from tests.unit.chain.story import Story, submitted
 
 FIND = spec("find", may_clarify=True)
 MAIL = spec("mail", foreign=("mails[].sender",))
-SEND = spec("send", read_only=False, targets=("to", "cc", "letters[].to"))
-ASK_HUMAN = spec("askHuman", read_only=False, may_clarify=True)
+SEND = writing("send", targets=("to", "cc", "letters[].to"))
+ASK_HUMAN = writing("askHuman", may_clarify=True)
 
 
 def open_ended(
     goal: str = "do it", *tools: ToolSpec, policy: Policy | None = None, **task: Any
 ) -> Story:
     """An open-ended chain that may call each of these tools."""
-    story = Story(
-        Task(goal=goal, style=Style.REACT, **task), FIND, MAIL, SEND, *tools, policy=policy
-    )
-    story.submit()
-    return story
+    return submitted(open_task(goal, **task), FIND, MAIL, SEND, *tools, policy=policy)
 
 
 def by_worker(action: Action, outcome: Outcome = OK) -> Outcome:
@@ -59,14 +64,14 @@ def by_worker(action: Action, outcome: Outcome = OK) -> Outcome:
 
 def knows(story: Story, data: Any, tool: str = "find", **arguments: Any) -> Story:
     """A receipt of a worker with this data."""
-    story.propose(call(tool, **arguments))
+    story.calls(tool, **arguments)
     story.result(by_worker(story.action), data if isinstance(data, str) else json.dumps(data))
     return story
 
 
 def sent(story: Story, tool: str = "send", **arguments: Any) -> Dispatch:
-    story.propose(call(tool, **arguments))
-    return story.dispatches[-1]
+    story.calls(tool, **arguments)
+    return story.order
 
 
 def source(story: Story, value: Any) -> str:
@@ -90,7 +95,7 @@ def ask(story: Story, arguments: str | None = None) -> None:
         target=Target(id="send"),
         message="?",
         digest="d",
-        reasons=story.dispatches[-1].reasons,
+        reasons=story.reasons,
         arguments=arguments,
     )
     outcome = Outcome(
@@ -202,7 +207,7 @@ def test_c13_what_a_tool_was_called_with_is_no_result_of_it(arguments: dict[str,
 
 def test_c13_an_error_is_no_source_and_a_tool_that_is_gone_may_have_had_foreign_values() -> None:
     story = open_ended()
-    story.propose(call("find"))
+    story.calls("find")
     story.result(by_worker(story.action, failed()), '{"id": "u1"}')
     assert source(story, "u1") == "model"
     story = knows(open_ended(), {"id": "u1"})
@@ -212,12 +217,12 @@ def test_c13_an_error_is_no_source_and_a_tool_that_is_gone_may_have_had_foreign_
 
 def test_c13_a_person_is_the_source_of_what_they_picked_or_typed() -> None:
     story = open_ended()
-    story.propose(call("find"))
+    story.calls("find")
     story.result(by_worker(story.action, asks("u8", "u9")))
-    story.answer(RequestKind.CLARIFICATION, option="u9")
+    story.pick("u9")
     assert source(story, "u9") == "person c.react.1 data.id"
     story = open_ended()
-    story.propose(call("find"))
+    story.calls("find")
     story.result(by_worker(story.action, asks("u8")))
     story.answer(RequestKind.CLARIFICATION, Choice.NONE, text="ann@x.org")
     assert source(story, "ann@x.org") == "person c.react.1 data.said"
@@ -233,8 +238,8 @@ def test_c13_a_person_is_the_source_of_what_they_picked_or_typed() -> None:
 )
 def test_c13_of_an_answer_the_whole_counts(typed: str, value: str, found: str) -> None:
     story = open_ended("do it", ASK_HUMAN)
-    story.propose(call("askHuman", question="Whom?"))
-    story.answer(RequestKind.INPUT, Choice.ANSWER, text=typed)
+    story.calls("askHuman", question="Whom?")
+    story.tell(typed)
     assert source(story, value).partition(" ")[0] == found
 
 
@@ -242,7 +247,7 @@ def test_c13_what_a_person_picked_is_theirs_though_a_model_offered_it_and_its_nu
     None
 ):
     story = open_ended("do it", ASK_HUMAN)
-    story.propose(call("askHuman", question="Whom?", options=["eve@x.org", "nobody"]))
+    story.calls("askHuman", question="Whom?", options=["eve@x.org", "nobody"])
     story.answer(RequestKind.INPUT, option="1")
     assert source(story, "eve@x.org") == "person c.react.1 data.answer"
     story.result()
@@ -260,11 +265,10 @@ def test_c13_the_words_of_a_no_are_no_source() -> None:
 def answered(question: str, typed: str, story: Story | None = None) -> Story:
     """A chain whose model has asked this in place of a plan, with a person's words to it."""
     if story is None:
-        story = Story(Task(goal="send it"), FIND, SEND)
-        story.submit()
+        story = submitted(Task(goal="send it"), FIND, SEND)
     data = PlanDrafted.Data(thought_id=story.thought.thought_id, plan=None, question=question)
     story.hear(PlanDrafted(id=f"p{question}", source="test", subject="c", data=data))
-    story.answer(RequestKind.INPUT, Choice.ANSWER, text=typed)
+    story.tell(typed)
     return story
 
 
@@ -276,17 +280,17 @@ def test_c13_an_answer_while_planning_counts_as_a_whole_and_is_none_of_the_goals
     typed: str, found: str
 ) -> None:
     story = answered("To whom?", typed)
-    story.draft(plan(Step(id="send", required_tools=("send",))))
+    story.draft(plan(owing("send", "send")))
     assert source(story, "eve@x.org") == found
 
 
 def test_c13_words_in_place_of_the_goal_are_the_users_and_answers_beside_them_are_not() -> None:
     story = answered("Which one?", "the first")
-    while story.chain.status is not ChainStatus.ESCALATED:
+    while story.status != "escalated":
         story.draft(None, "no plan")
-    story.answer(RequestKind.ESCALATION, Choice.REPHRASE, text="write to ann@x.org")
+    story.rule(Choice.REPHRASE, text="write to ann@x.org")
     answered("To whom?", "anyone but eve@x.org", story)
-    story.draft(plan(Step(id="send", required_tools=("send",))))
+    story.draft(plan(owing("send", "send")))
     words = goal_of(Work.on(story.chain, "", story.world, story.now))
     assert words == "write to ann@x.org\nthe first\nanyone but eve@x.org"
     found = sent(story, to="ann@x.org", cc="eve@x.org").sources
@@ -306,7 +310,7 @@ def test_c13_what_a_person_edited_in_is_theirs_in_later_calls_and_what_they_left
             for_=Reach.CALL,
         )
     )
-    order = story.dispatches[-1]
+    order = story.order
     assert {at: found.source.value for at, found in order.sources.items()} == {
         "to": "person",
         "cc": "model",
@@ -342,7 +346,7 @@ def test_c13_what_a_person_edited_in_is_theirs_in_later_calls_and_what_they_left
 def test_c13_only_marked_places_are_asked_about(
     targets: tuple[str, ...], arguments: dict[str, Any], places: list[str]
 ) -> None:
-    story = open_ended("do it", spec("act", read_only=False, targets=targets))
+    story = open_ended("do it", writing("act", targets=targets))
     assert [place for place, _ in asked(sent(story, "act", **arguments))] == places
 
 
@@ -354,7 +358,7 @@ def test_c13_a_read_only_tool_is_asked_about_where_its_author_declares_a_target(
 
 def test_c6_a_declared_default_is_no_models_value() -> None:
     schema = {"type": "object", "properties": {"to": {"default": ["all@x.org"]}, "n": {}}}
-    story = open_ended("do it", spec("act", read_only=False, parameters=schema, targets=("to",)))
+    story = open_ended("do it", writing("act", parameters=schema, targets=("to",)))
     assert sent(story, "act", to=["all@x.org"]).reasons == ()
     story.result()
     assert asked(sent(story, "act", to=["all@x.org", "eve@x.org"])) == [("to[1]", "model")]
@@ -368,9 +372,8 @@ def test_c13_sources_are_recorded_and_only_strict_asks(mode: Mode) -> None:
 
 
 def test_c13_a_literal_plan_is_its_submitters() -> None:
-    story = Story(Task(plan=plan(tool_step("a", call("send", to="eve@x.org")))), SEND)
-    story.submit()
-    order = story.dispatches[-1]
+    story = submitted(Task(plan=plan(tool_step("a", call("send", to="eve@x.org")))), SEND)
+    order = story.order
     assert (order.sources, order.reasons) == ({}, ())
 
 
@@ -407,7 +410,7 @@ def test_c6_the_targets_of_several_calls_of_one_tool_are_one_card_whose_yes_hold
     story = open_ended(policy=Policy(max_turns=20))
     calls = [call("send", to=f"p{number}@x.org") for number in range(3)]
     story.propose(*calls, call("find", query="p9@x.org"))
-    assert [reason.value for reason in story.dispatches[-1].reasons] == [
+    assert [reason.value for reason in story.reasons] == [
         "p0@x.org",
         "p1@x.org",
         "p2@x.org",
@@ -415,7 +418,7 @@ def test_c6_the_targets_of_several_calls_of_one_tool_are_one_card_whose_yes_hold
     approve(story)
     for later in calls[1:]:
         story.propose(later)
-        assert story.dispatches[-1].reasons == ()
+        assert story.reasons == ()
         story.result(by_worker(story.action))
     assert len(story.questions) == 1
 
@@ -423,13 +426,13 @@ def test_c6_the_targets_of_several_calls_of_one_tool_are_one_card_whose_yes_hold
 def test_c6_a_call_whose_targets_are_known_is_not_asked_about_for_those_of_another() -> None:
     story = open_ended("tell bob@x.org")
     story.propose(call("send", to="bob@x.org"), call("send", to="eve@x.org"))
-    assert story.dispatches[-1].reasons == ()
+    assert story.reasons == ()
 
 
 def test_g_a_destructive_call_is_asked_about_alone() -> None:
-    story = open_ended("do it", spec("wipe", read_only=False, destructive=True, targets=("to",)))
+    story = open_ended("do it", writing("wipe", destructive=True, targets=("to",)))
     story.propose(call("wipe", to="a"), call("wipe", to="b"))
-    assert [reason.value for reason in story.dispatches[-1].reasons] == ["a"]
+    assert [reason.value for reason in story.reasons] == ["a"]
 
 
 # ---- how far a yes goes
@@ -471,7 +474,7 @@ def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:
     sent(story, to="eve@x.org")
     ask(story)
     story.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE))
-    approved = story.dispatches[-1]
+    approved = story.order
     assert (approved.approval, approved.sources["to"].source) == (
         Approval(digest="d", by="ann"),
         SourceKind.MODEL,
@@ -495,7 +498,7 @@ def test_c13_what_was_nowhere_in_a_call_before_is_from_who_changed_it() -> None:
 
 
 def ring(*origins: str, **more: Any) -> ToolSpec:
-    return spec("ring", read_only=False, provenance={"to": origins}, **more)
+    return writing("ring", provenance={"to": origins}, **more)
 
 
 def test_c6_a_value_with_an_origin_is_compared_with_that_alone() -> None:
@@ -503,7 +506,7 @@ def test_c6_a_value_with_an_origin_is_compared_with_that_alone() -> None:
     order = sent(story, "ring", to="bob")
     assert (order.reasons, order.sources["to"].source) == ((), SourceKind.GOAL)
     story.result()
-    story.propose(call("ring", to="eve"))
+    story.calls("ring", to="eve")
     assert [fault.violation for fault in story.thought.corrections] == [Violation.NO_PROVENANCE]
 
 
@@ -524,7 +527,7 @@ def test_c6_the_correction_says_where_a_value_comes_from(
     origins: tuple[str, ...], words: str
 ) -> None:
     story = open_ended("tell bob", ring(*origins))
-    story.propose(call("ring", to="eve"))
+    story.calls("ring", to="eve")
     assert [fault.message for fault in story.thought.corrections] == [
         f"The to of ring must not be made up: it is taken from {words}"
     ]
@@ -532,12 +535,12 @@ def test_c6_the_correction_says_where_a_value_comes_from(
 
 def test_c6_options_of_a_model_are_never_an_origin_and_typed_words_always() -> None:
     story = open_ended("do it", ASK_HUMAN, ring("find.id"))
-    story.propose(call("askHuman", question="Whom?", options=["u1", "u2"]))
+    story.calls("askHuman", question="Whom?", options=["u1", "u2"])
     story.answer(RequestKind.INPUT, option="1")
-    story.propose(call("ring", to="u1"))
+    story.calls("ring", to="u1")
     assert [fault.violation for fault in story.thought.corrections] == [Violation.NO_PROVENANCE]
-    story.propose(call("askHuman", question="Whom, then?"))
-    story.answer(RequestKind.INPUT, Choice.ANSWER, text=" u1 ")
+    story.calls("askHuman", question="Whom, then?")
+    story.tell(" u1 ")
     assert sent(story, "ring", to="u1").reasons == ()
 
 
@@ -554,19 +557,14 @@ def test_c9_a_value_that_differs_from_one_origin_only_in_its_signs_takes_its_spe
 @pytest.mark.parametrize("ids", [["A-B 7", "A\u2013B7"], ["A-B 8"]])
 def test_c9_a_value_like_two_origins_or_like_none_is_made_up(ids: list[str]) -> None:
     story = knows(open_ended("do it", ring("find.ids[]")), {"ids": ids})
-    story.propose(call("ring", to="A\u2010B 7"))
+    story.calls("ring", to="A\u2010B 7")
     assert [fault.violation for fault in story.thought.corrections] == [Violation.NO_PROVENANCE]
 
 
 def test_c13_what_strangers_write_stays_theirs_in_the_option_that_a_person_picked() -> None:
     inbox = spec("inbox", may_clarify=True, foreign=("sender",))
-    story = Story(
-        Task(goal="answer the mail", style=Style.REACT),
-        inbox,
-        ToolSpec(name="send", targets=("to",)),
-    )
-    story.submit()
-    story.propose(call("inbox"))
+    story = submitted(open_task("answer the mail"), inbox, ToolSpec(name="send", targets=("to",)))
+    story.calls("inbox")
     option = Option(id="m1", title="Lunch?", value={"sender": "eve@evil.example"})
     question = Clarification(
         type="mail", question="Which?", options=(option, Option(id="m2", title="B"))
@@ -575,6 +573,6 @@ def test_c13_what_strangers_write_stays_theirs_in_the_option_that_a_person_picke
         success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=question
     )
     story.result(asked)
-    story.answer(RequestKind.CLARIFICATION, option="m1")
-    story.propose(call("send", to="eve@evil.example"))
-    assert ReasonKind.TARGET in [reason.kind for reason in story.dispatches[-1].reasons]
+    story.pick("m1")
+    story.calls("send", to="eve@evil.example")
+    assert ReasonKind.TARGET in [reason.kind for reason in story.reasons]

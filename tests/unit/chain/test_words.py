@@ -3,7 +3,6 @@
 from typing import Any
 
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import AnswerDrafted
 from haltpoint.contracts.policy import Messages, Pattern
@@ -11,12 +10,12 @@ from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Usage
-from tests.support.builders import call, plan, spec
-from tests.unit.chain.story import Story
+from tests.support.builders import open_task, owing, plan, spec, writing
+from tests.unit.chain.story import Story, submitted
 
 FIND = spec("find_contact")
-SEND = spec("send_message", read_only=False)
-WRITE = spec("write_file", read_only=False)
+SEND = writing("send_message")
+WRITE = writing("write_file")
 SAVING = Pattern(
     id="save",
     pattern=r"\bsave\b",
@@ -28,10 +27,9 @@ TRUTH = "I could not send the message."
 
 
 def at_work(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
-    told = Story(
+    told = submitted(
         door(Task).validate_python({"goal": "tell John", **task}), FIND, SEND, WRITE, policy=policy
     )
-    told.submit()
     told.draft(plan(*(steps or (Step(id="think"),))))
     return told
 
@@ -39,7 +37,7 @@ def at_work(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
 def spoken(**task: Any) -> Story:
     """A chain whose only step is done: the words for the user are asked for."""
     told = at_work(**task)
-    told.propose(content="John is a friend.")
+    told.writes("John is a friend.")
     return told
 
 
@@ -66,8 +64,7 @@ def test_a_late_repeat_of_an_answer_changes_nothing() -> None:
 
 def saving(read: Bounds | None = None, **task: Any) -> Story:
     wish = door(Task).validate_python({"goal": "save a note about John", **task})
-    told = Story(wish, FIND, WRITE, SEND, policy=Policy(patterns=(SAVING,)))
-    told.submit(read=read is None)
+    told = submitted(wish, FIND, WRITE, SEND, policy=Policy(patterns=(SAVING,)), read=read is None)
     if read is not None:
         told.read(read)
     return told
@@ -75,44 +72,41 @@ def saving(read: Bounds | None = None, **task: Any) -> Story:
 
 def test_c2_in_advisory_mode_the_plan_is_taken_and_the_violation_told() -> None:
     told = saving(mode="advisory")
-    told.draft(plan(Step(id="find", required_tools=("find_contact",))))
+    told.draft(plan(owing("find", "find_contact")))
 
-    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.status == "executing"
     assert violations(told) == ["bad_plan"]
 
 
 def test_c2_off_does_not_look() -> None:
     told = saving(mode="off")
-    told.draft(plan(Step(id="find", required_tools=("find_contact",))))
+    told.draft(plan(owing("find", "find_contact")))
 
     assert violations(told) == []
 
 
 def test_c2_an_open_ended_task_is_not_answered_before_the_tool_has_succeeded() -> None:
     told = saving(style=Style.REACT)
-    told.propose(content="Here is your note.")
+    told.writes("Here is your note.")
     assert violations(told) == ["no_call"]
-    told.propose(call("write_file"))
+    told.calls("write_file")
     told.result()
-    told.propose(content="Here is your note.")
+    told.writes("Here is your note.")
 
-    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.status == "completed"
 
 
 def test_c2_a_pattern_whose_tools_nobody_serves_or_may_call_is_off() -> None:
     internal = spec("write_file", internal=True)
-    told = Story(
-        Task(goal="save it", style=Style.REACT), FIND, internal, policy=Policy(patterns=(SAVING,))
-    )
-    told.submit()
-    told.propose(content="Here it is.")
+    told = submitted(open_task("save it"), FIND, internal, policy=Policy(patterns=(SAVING,)))
+    told.writes("Here it is.")
 
-    assert told.chain.status is ChainStatus.COMPLETED
+    assert told.status == "completed"
 
 
 def test_c12_no_reading_of_a_model_takes_back_what_a_pattern_requires() -> None:
     told = saving(style=Style.REACT, read=Bounds(forbidden=("write_file",)))
-    told.propose(content="Here is your note.")
+    told.writes("Here is your note.")
 
     assert violations(told) == ["no_call"]
 
@@ -120,26 +114,25 @@ def test_c12_no_reading_of_a_model_takes_back_what_a_pattern_requires() -> None:
 def test_the_words_of_corrections_are_the_policys() -> None:
     messages = Messages(no_tool_used="Call {expected_tools} ({count}).")
     policy = Policy(patterns=(SAVING,), messages=messages)
-    told = Story(Task(goal="save it"), WRITE, policy=policy)
-    told.submit()
+    told = submitted(Task(goal="save it"), WRITE, policy=policy)
     told.draft(plan(Step(id="think")))
-    told.draft(plan(Step(id="write", required_tools=("write_file",))))
-    told.propose(content="no")
+    told.draft(plan(owing("write", "write_file")))
+    told.writes("no")
 
     assert "Call write_file (2)." in told.thought.corrections[0].message
 
 
 def test_an_answer_that_costs_more_than_there_was_is_not_delivered() -> None:
-    told = at_work(Step(id="find", required_tools=("find_contact",)), budget={"tokens": 1})
-    told.propose(call("find_contact"))
+    told = at_work(owing("find", "find_contact"), budget={"tokens": 1})
+    told.calls("find_contact")
     told.result(data='{"name": "John"}')
     data = AnswerDrafted.Data(
         thought_id=told.thought.thought_id, text=TRUTH, usage=Usage(output_tokens=1000)
     )
     told.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
-    assert told.chain.status is ChainStatus.COMPLETED
-    assert told.chain.end.answer is not None
-    assert told.chain.end.answer.startswith(
+    assert told.status == "completed"
+    assert told.final_answer is not None
+    assert told.final_answer.startswith(
         "There is no answer in words: the budget for the model is used up."
     )

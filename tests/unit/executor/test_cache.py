@@ -18,11 +18,11 @@ from haltpoint.contracts.results import (
     Option,
     Outcome,
 )
-from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.committing import Loaded
 from haltpoint_executor.cache import LIMIT, ChainCache
-from tests.support.builders import OK, call, literal_task, plan, spec, tool_step
-from tests.unit.chain.story import Story
+from tests.support.builders import OK, call, literal_task, open_task, plan, spec, tool_step
+from tests.unit.chain.story import submitted
 
 
 def loaded(name: str, *, payload: int = 0) -> Loaded:
@@ -64,15 +64,13 @@ def test_the_chains_of_a_partition_that_was_lost_are_forgotten() -> None:
 
 
 def with_a_proposal(number: int) -> Chain:
-    story = Story(Task(goal=f"note {number}", style=Style.REACT), spec("note"))
-    story.submit()
+    story = submitted(open_task(f"note {number}"), spec("note"))
     story.propose(*(call(text=f"{number}-{place}-{'x' * 20_000}") for place in range(8)))
     return story.chain
 
 
 def with_a_question(number: int) -> Chain:
-    story = Story(Task(plan=plan(tool_step("a"))), spec("note", may_clarify=True))
-    story.submit()
+    story = submitted(Task(plan=plan(tool_step("a"))), spec("note", may_clarify=True))
     options = tuple(
         Option(id=f"{number}o{n}", title=f"{number}{n}", value={"x": number * n})
         for n in range(500)
@@ -86,8 +84,7 @@ def with_a_question(number: int) -> Chain:
 
 def of_five_steps(number: int) -> Chain:
     given = msgspec.json.encode(literal_task(5, text=str(number)))
-    story = Story(msgspec.json.decode(given, type=Task), spec("note"))
-    story.submit()
+    story = submitted(msgspec.json.decode(given, type=Task), spec("note"))
     return story.chain
 
 
@@ -96,8 +93,7 @@ def with_a_receipt(outcome: Outcome, data: str = '{"x":1}') -> Chain:
     message.
     """
     steps = (tool_step("a"), tool_step("b", call(x={"$from": "a.data.x"}), after=("a",)))
-    story = Story(Task(plan=plan(*steps)), spec("note"))
-    story.submit()
+    story = submitted(Task(plan=plan(*steps)), spec("note"))
     read = msgspec.json.decode(msgspec.json.encode(outcome), type=Outcome)
     story.result(read, data)
     return story.chain
@@ -110,11 +106,10 @@ def with_one_wide_letter(number: int) -> Chain:
 def with_a_context(value: Callable[[int], Any]) -> Callable[[int], Chain]:
     def made(number: int) -> Chain:
         given = literal_task(1, text=str(number))
-        story = Story(
+        story = submitted(
             replace(given, context={"x": [value(number * 2000 + n) for n in range(2000)]}),
             spec("note"),
         )
-        story.submit()
         return story.chain
 
     return made
@@ -167,8 +162,7 @@ def test_what_is_counted_is_what_a_chain_holds_by_a_factor_of_one_and_a_half(
 
 def test_what_has_changed_beside_the_actions_is_counted_anew() -> None:
     cache = ChainCache()
-    story = Story(Task(goal="note it", style=Style.REACT), spec("note"))
-    story.submit()
+    story = submitted(open_task("note it"), spec("note"))
     cache.keep(Loaded(story.chain, "1-a"))
     before = cache.room
     story.propose(call(text="x" * 20_000), call(text="y" * 20_000))

@@ -24,7 +24,7 @@ from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.thoughts import reply_to
 from tests.support.builders import plan
 from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_outputs
-from tests.unit.chain.story import Story
+from tests.unit.chain.story import Story, submitted
 
 OUTPUTS = hostile_outputs()
 KNOWN = {spec.name: spec for spec in TOOLS}
@@ -34,10 +34,9 @@ def told(style: str) -> Story:
     """A chain in the middle of a step that may call both tools with effects, that thinks, or that
     is open-ended.
     """
-    story = Story(
+    story = submitted(
         Task(goal="tell John", style=Style.REACT if style == "react" else Style.PLAN), *TOOLS
     )
-    story.submit()
     if style != "react":
         tools = ("note", "send") if style == "tool" else ()
         story.draft(plan(Step(id="s1", description="Note it and tell him", required_tools=tools)))
@@ -124,7 +123,7 @@ def test_c6_f2_hostile_outputs_are_no_answers_but_for_words(kind: str) -> None:
         reply = read_reply(hostile.body)
         assert reply is not None
         story = told("reason")
-        story.propose(content="It is noon.")
+        story.writes("It is noon.")
         request = ThoughtRequest(
             thought_id=story.thought.thought_id, kind=ThoughtKind.ANSWER, deadline=0
         )

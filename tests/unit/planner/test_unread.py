@@ -10,18 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.commands import ActionRequested, AnswerRequested, ThoughtRequest
 from haltpoint.contracts.events import ActionProposed, AnswerDrafted
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.exchange import NativeCall, Reply
 from haltpoint_planner.parsing.shown import BESIDE_WORDS, MEANT
 from haltpoint_planner.thoughts import reply_to
-from tests.support.builders import spec, specs
-from tests.unit.chain.story import Story
+from tests.support.builders import open_task, spec, specs
+from tests.unit.chain.story import submitted
 
 
 @pytest.mark.parametrize(
@@ -51,14 +49,13 @@ def test_c6_what_wants_to_be_a_call_or_json_and_cannot_be_read_is_a_fault(words:
 
 @pytest.mark.parametrize("words", ["", " \n", "<think>I should look.</think>", '{"content": ""}'])
 def test_c6_an_empty_reply_is_asked_again_and_never_ends_a_task(words: str) -> None:
-    story = Story(Task(goal="Tell John", style=Style.REACT), spec("note"))
-    story.submit()
+    story = submitted(open_task("Tell John"), spec("note"))
     for attempt in (2, 3):
         story.take(draft_proposal(Reply(words)))
-        assert (story.thought.attempt, story.chain.row.count) == (attempt, attempt - 1)
+        assert (story.thought.attempt, story.strikes) == (attempt, attempt - 1)
         assert "the reply is empty" in story.thought.corrections[0].message
     story.take(draft_proposal(Reply(words)))
-    assert (story.chain.status, story.final_facts) == (ChainStatus.ESCALATED, [])
+    assert (story.status, story.final_facts) == ("escalated", [])
 
 
 @pytest.mark.parametrize(

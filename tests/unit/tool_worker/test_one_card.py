@@ -6,14 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from haltpoint import hook
-from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.work.plans import ProposedCall
-from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.runtime.config import policy_file
 from haltpoint.tools import tool_of
 from haltpoint_tool_worker.targets import marked
-from tests.unit.chain.story import Story
+from tests.support.builders import open_task
+from tests.unit.chain.story import Story, submitted
 from tests.unit.tool_worker.test_hooks import SENT, nag, pay, pre, run_call, send_message
 
 NAMES = policy_file.read(None).targets
@@ -33,14 +31,12 @@ def begin() -> Story:
     SENT.clear()
     tools = [tool_of(function) for function, _ in TOOLS.values()]
     specs = [marked(tool, NAMES).spec for tool in tools if tool is not None]
-    told = Story(Task(goal="go on with ann", style=Style.REACT), *specs)
-    told.submit()
-    return told
+    return submitted(open_task("go on with ann"), *specs)
 
 
 async def work(told: Story, *hooks: Callable[..., Any]) -> None:
     """A worker does the last order, and the chain hears of it."""
-    order = told.dispatches[-1]
+    order = told.order
     action = order.action
     approval = None if order.approval is None else order.approval.digest
     ran = await run_call(
@@ -60,10 +56,10 @@ async def test_g5_a_call_is_asked_about_once_with_all_reasons() -> None:
     told.propose(made)
     await work(told, pre(sure))
     assert (kinds(told), len(SENT)) == (["repeat", "hook"], 1)
-    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    told.approve()
     await work(told, pre(sure))
     assert (len(told.questions), len(SENT)) == (1, 2)
-    assert told.chain.status is ChainStatus.EXECUTING
+    assert told.status == "executing"
 
 
 async def test_g5_a_call_that_hooks_changed_since_is_asked_about_anew() -> None:
@@ -74,10 +70,10 @@ async def test_g5_a_call_that_hooks_changed_since_is_asked_about_anew() -> None:
     )
     told.propose(ProposedCall(tool="send_message", arguments={"to": "ann"}))
     await work(told, *hooks)
-    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    told.approve()
     await work(told, *hooks)
     assert kinds(told) == ["changed", "hook"]
-    told.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    told.approve()
     await work(told, *hooks)
     assert (SENT, len(told.questions)) == ([("ann: two", True)], 2)
 
