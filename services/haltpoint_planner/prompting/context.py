@@ -21,7 +21,7 @@ from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
 from haltpoint.contracts.work.plans import Plan, Step, StepType
-from haltpoint.contracts.work.tasks import Mode, Style, Task
+from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.chain_codec import action_ids, as_worked_on, decode_steps, stored_plan
@@ -102,7 +102,7 @@ class Context:
         """Whether the step is the single one of a ReAct task: done when the model says so in
         words.
         """
-        return self.task.style is Style.REACT and self.task.plan is None
+        return self.task.open_ended
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.ledger import Became
 from haltpoint.contracts.work.plans import Plan
-from haltpoint.contracts.work.tasks import Assignment, Budget, Limits, Mode, Style, Task
+from haltpoint.contracts.work.tasks import Assignment, Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
 from tests.support.builders import ALL_LISTS, call, open_task, owing, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
@@ -171,8 +171,7 @@ def test_i1_an_agent_tightens_its_task_and_never_loosens_it() -> None:
         3,
     )
     assert found.budget == Budget(turns=4, actions=1, seconds=60)
-    limits = Limits(mode=Mode.ADVISORY, strikes=2, max_turns=7)
-    assert found.handed.assigned == Assignment(tools=("x",), limits=limits)
+    assert found.handed.assigned == Assignment(tools=("x",))
 
 
 def test_i5_without_agents_the_tools_are_the_very_same_object() -> None:
@@ -247,7 +246,7 @@ def test_i1_a_call_of_an_agent_begins_a_chain_with_the_callers_words_and_the_use
     assert child.told("chain.started") == [{"origin": "react", "agent": "billing"}]
 
 
-def test_i1_what_an_agent_says_of_itself_does_not_hold_for_those_that_it_hands_on_to() -> None:
+def test_i1_an_agent_keeps_to_the_limits_of_the_one_that_hands_on_to_it() -> None:
     file = Agents(
         agents=(
             Agent(
@@ -264,12 +263,7 @@ def test_i1_what_an_agent_says_of_itself_does_not_hold_for_those_that_it_hands_o
     whole = Tree(Task(goal=GOAL, agent="front", mode=Mode.ADVISORY, max_turns=5), file)
     whole.root.submit()
     task = whole.hand_on(whole.root, "post").chain.task
-    assert (task.max_turns, task.strikes, task.style, task.mode) == (
-        5,
-        None,
-        Style.PLAN,
-        Mode.STRICT,
-    )
+    assert (task.max_turns, task.strikes, task.mode) == (2, 1, Mode.STRICT)
     assert whole.stories["c~react-1"].chain.deadline == START + 60_000
 
 

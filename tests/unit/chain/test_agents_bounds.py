@@ -4,7 +4,7 @@ say of agents.
 
 import pytest
 
-from haltpoint.chain.checks.agents import who_routes
+from haltpoint.chain.checks.agents import strategy_for
 from haltpoint.chain.model.outputs import Dispatch, StartChild
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -13,7 +13,7 @@ from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, ProposedCall
-from haltpoint.contracts.work.routing import SUPERVISOR, Strategy, Supervisor
+from haltpoint.contracts.work.routing import Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task
 from tests.support.builders import ALL_LISTS, call, owing, plan, tool_step
 from tests.unit.chain import test_agents as known
@@ -135,19 +135,18 @@ def test_c11_a_persons_words_in_the_place_of_an_agents_task_count_as_the_users()
 
 
 @pytest.mark.parametrize(
-    ("strategy", "planned", "routes"),
+    ("strategy", "planned", "decides"),
     [
-        (None, False, False),
-        (Strategy.LLM, False, True),
-        (Strategy.LLM, True, False),
-        (Strategy.RULE, True, True),
+        (None, False, None),
+        (Strategy.LLM, False, Strategy.LLM),
+        (Strategy.LLM, True, None),
+        (Strategy.RULE, True, Strategy.RULE),
     ],
 )
 def test_i1_a_supervisor_takes_what_names_no_agent_and_its_model_no_literal_plan(
-    strategy: Strategy | None, planned: bool, routes: bool
+    strategy: Strategy | None, planned: bool, decides: Strategy | None
 ) -> None:
     said = None if strategy is None else Supervisor(strategy=strategy)
     task = Task(goal=GOAL, plan=plan(tool_step("find", call_of("find_order"))) if planned else None)
-    assert (
-        who_routes(Chain("c", task), Agents(agents=FILE.agents, supervisor=said)) == SUPERVISOR
-    ) is routes
+    file = Agents(agents=FILE.agents, supervisor=said)
+    assert strategy_for(Chain("c", task), file) is decides

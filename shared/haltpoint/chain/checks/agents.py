@@ -31,7 +31,6 @@ from haltpoint.contracts.work.tasks import (
     Assignment,
     Budget,
     Handed,
-    Limits,
     Mode,
     Task,
 )
@@ -44,6 +43,7 @@ LONGEST_TASK: Final = 8000
 """Characters of what an agent is to do."""
 
 _STRICTNESS: Final = tuple(Mode)
+_BUDGET: Final = Budget.__struct_fields__
 _TASK: Final = {"type": "string", "maxLength": LONGEST_TASK, "description": "what it is to do"}
 _DECISION: Final = {
     "task": {
@@ -58,19 +58,22 @@ _DECISION: Final = {
 
 def assigned_to(task: Task, agents: Agents) -> Task:
     """The task as the agent that it names works on it, with what this one says of mode, style,
-    limits and tools. A name that is not in the file changes nothing here: the chain fails when it
+    limits and tools. What a name says that is not in the file is nothing: the chain fails when it
     begins.
     """
-    limits = Limits(task.mode, task.style, task.strikes, task.max_turns)
-    assigned = replace(task.handed.assigned or Assignment(), limits=limits)
-    if (agent := agents.named(task.agent)) is None:
-        return replace(task, handed=replace(task.handed, assigned=assigned))
-    handed = replace(task.handed, assigned=replace(assigned, tools=agent.tools))
-    mode = stricter(task.mode, agent.mode or task.mode)
-    strikes, turns = least(task.strikes, agent.strikes), least(task.max_turns, agent.max_turns)
-    own = replace(task, mode=mode, strikes=strikes, max_turns=turns)
-    budget = narrower(task.budget, agent.budget)
-    return replace(own, handed=handed, style=agent.style or task.style, budget=budget)
+    agent = agents.named(task.agent) or Agent(name=str(task.agent), description="not in the file")
+    assigned = replace(task.handed.assigned or Assignment(), tools=agent.tools)
+    own, other = task.budget, agent.budget
+    budget = {name: least(getattr(own, name), getattr(other, name)) for name in _BUDGET}
+    return replace(
+        task,
+        handed=replace(task.handed, assigned=assigned),
+        mode=min(task.mode, agent.mode or task.mode, key=_STRICTNESS.index),
+        style=agent.style or task.style,
+        strikes=least(task.strikes, agent.strikes),
+        max_turns=least(task.max_turns, agent.max_turns),
+        budget=Budget(**budget),
+    )
 
 
 def is_left_open(chain: Chain) -> bool:
@@ -78,35 +81,20 @@ def is_left_open(chain: Chain) -> bool:
     return chain.task.agent is None and action_of(chain.id) is None
 
 
-def who_routes(chain: Chain, agents: Agents) -> str | None:
-    """The supervisor, when there is one and the task leaves open who works on it. A model has
-    nothing to decide where a literal plan says all.
+def strategy_for(chain: Chain, agents: Agents) -> Strategy | None:
+    """How it is decided who works on the task; None: it says so, or there is no supervisor. A model
+    has nothing to decide where a literal plan says all.
     """
     supervisor = agents.supervisor
     if supervisor is None or not is_left_open(chain):
         return None
     by_model = supervisor.strategy is Strategy.LLM
-    return None if by_model and chain.task.plan is not None else SUPERVISOR
-
-
-def stricter(one: Mode, other: Mode) -> Mode:
-    """The one of two modes that lets pass less."""
-    return min(one, other, key=_STRICTNESS.index)
+    return None if by_model and chain.task.plan is not None else supervisor.strategy
 
 
 def least(*limits: Any) -> Any:
     """The smallest limit; None is no limit."""
-    return min((one for one in limits if one is not None), default=None)
-
-
-def narrower(one: Budget, other: Budget) -> Budget:
-    """A budget that keeps to both."""
-    return Budget(
-        **{
-            name: least(getattr(one, name), getattr(other, name))
-            for name in Budget.__struct_fields__
-        }
-    )
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def with_agents(tools: dict[str, ToolSpec], agents: Agents, task: Task) -> dict[str, ToolSpec]:
@@ -142,18 +130,16 @@ def _inside(target: Agent, named: Mapping[str, Agent], tools: Tools, task: Task)
 def _route(targets: Sequence[Agent], inside: set[str], tools: Tools) -> ToolSpec:
     """The tool `route`: its model decides who works on the task."""
     names = [agent.name for agent in targets]
-    told = "; ".join(map(_told, targets))
+    about = "; ".join(f"{agent.name}: {_about(agent)}" for agent in targets)
     properties = {"target_agent": {"type": "string", "enum": names}, **_DECISION}
-    description = f"Hand the task on to one agent, and wait for what it says. The agents: {told}"
+    description = f"Hand the task on to one agent, and wait for what it says. The agents: {about}"
     return _handing_on(ROUTE, description, properties, inside, tools)
 
 
-def _told(agent: Agent) -> str:
-    """An agent, as the model that decides reads of it."""
+def _about(agent: Agent) -> str:
+    """What the model that decides reads of an agent."""
     words = " ".join(agent.description.split())
-    if not agent.skills:
-        return f"{agent.name}: {words}"
-    return f"{agent.name}: {words} (good at: {', '.join(agent.skills)})"
+    return f"{words} (good at: {', '.join(agent.skills)})" if agent.skills else words
 
 
 def _handing_on(
@@ -213,11 +199,6 @@ def must_route(work: Work) -> bool:
     return supervisor is not None and work.below.rounds >= supervisor.max_tool_retries
 
 
-def undecided(work: Work) -> bool:
-    """Whether a supervisor's model owes a decision: no agent has ended yet."""
-    return router(work) is not None and (ROUTE,) in missing(work, 0)
-
-
 def ends_routing(work: Work) -> bool:
     """Whether a supervisor's model has made its last decision: with the results of that the answer
     is due.
@@ -237,7 +218,8 @@ def did_not_route(work: Work, proposal: Proposal) -> bool:
     """
     if not must_route(work) or route_in(proposal) is not None:
         return False
-    return undecided(work) or bool(proposal.calls or proposal.faults)
+    is_due = (ROUTE,) in missing(work, 0)
+    return is_due or bool(proposal.calls or proposal.faults)
 
 
 # ---- strategies that ask no model (I3)
@@ -260,16 +242,6 @@ class Choice:
     rule: str | None = None
 
 
-def routes_by(task: Task, agents: Agents) -> Strategy | None:
-    """By which strategy a task is to be routed; None: it has an agent, or a model decides in a
-    step.
-    """
-    supervisor = agents.supervisor
-    if task.agent != SUPERVISOR or supervisor is None:
-        return None
-    return None if supervisor.strategy is Strategy.LLM else supervisor.strategy
-
-
 def by_rule(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
     """The agent of the first rule that fits, in the order of the file."""
     rules = () if agents.supervisor is None else agents.supervisor.rules
@@ -283,7 +255,10 @@ def by_rule(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
 def by_skill(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
     """The agent with the most of its skill words in the goal; of several the first of the file."""
     words = _words(task.goal)
-    skills = {agent.name: _skills_in(words, agent) for agent in agents.choices}
+    skills = {
+        agent.name: [skill for skill in agent.skills if (_words(skill) or {skill}) <= words]
+        for agent in agents.choices
+    }
     best = max(agents.choices, key=lambda agent: len(skills[agent.name]))
     spoken_of = skills[best.name]
     if not spoken_of:
@@ -348,10 +323,6 @@ def _fits(task: Task, rule: Rule) -> str | None:
     if dumps(given, sort_keys=True) != dumps(rule.context, sort_keys=True):
         return None
     return found_in(task.goal, rule.match) if rule.match else "the context"
-
-
-def _skills_in(words: set[str], agent: Agent) -> list[str]:
-    return [skill for skill in agent.skills if (_words(skill) or {skill}) <= words]
 
 
 def _words(text: str) -> set[str]:

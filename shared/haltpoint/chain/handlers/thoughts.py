@@ -50,7 +50,7 @@ from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR
-from haltpoint.contracts.work.tasks import Mode, Style
+from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 
 REACT_STEP = "react"
@@ -103,7 +103,7 @@ def begin_assigned(work: Work) -> Next | None:
     if task.asked is not None and above is not None:
         work.hear(above.heard, above.granted)
         take_bounds(work, None)
-    if task.style is Style.PLAN:
+    if not task.open_ended:
         return think_plan(work)
     if _is_read_by_a_model(work):
         return think_bounds(work)
@@ -115,7 +115,7 @@ def _origin(work: Work) -> PlanOrigin:
     """Who will say what the steps are."""
     if work.task.plan is not None:
         return PlanOrigin.LITERAL
-    return PlanOrigin.REACT if work.task.style is Style.REACT else PlanOrigin.DRAFTED
+    return PlanOrigin.REACT if work.task.open_ended else PlanOrigin.DRAFTED
 
 
 def _begin_literal(work: Work, plan: Plan) -> Next | None:

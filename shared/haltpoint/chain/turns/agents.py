@@ -7,7 +7,7 @@ it does not, a person does. A person also does where the model is not sure of it
 """
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from msgspec import structs
 
@@ -19,9 +19,8 @@ from haltpoint.chain.checks.agents import (
     hand_on_fault,
     route_in,
     router,
-    routes_by,
+    strategy_for,
     targets_of,
-    who_routes,
     with_agents,
 )
 from haltpoint.chain.checks.bounds import users_goal
@@ -43,8 +42,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.work.plans import ProposedCall
-from haltpoint.contracts.work.routing import ROUTE, Routed, Strategy
-from haltpoint.contracts.work.tasks import Assignment, Task
+from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Routed, Strategy
 from haltpoint.contracts.work.thoughts import ThoughtKind
 
 PLACE: Final = "route"
@@ -58,17 +56,18 @@ def assign(work: Work) -> Next | None:
     """Give the task to its agent, or to the supervisor, and route it where no model has to be
     asked. A task that an agent has handed on has its agent already.
     """
-    agents = work.world.agents
-    name = work.task.agent or who_routes(work, agents)
-    if name is not None and work.task.handed.assigned is None:
-        _give(work, structs.replace(work.task, agent=name))
-    strategy = routes_by(work.task, agents)
-    if strategy is Strategy.FUNCTION:
-        return Think(thought_id(work.id, PLACE, 0, 1), ThoughtKind.ROUTE, None, 1, 1)
-    if strategy is not None:
-        choose = BY_STRATEGY[strategy]
-        choice = choose(work.task, agents, work.world.counts, work.world.turn)
-        _route(work, choice, strategy)
+    agents, task = work.world.agents, work.task
+    match strategy_for(work, agents):
+        case Strategy.FUNCTION:
+            return Think(thought_id(work.id, PLACE, 0, 1), ThoughtKind.ROUTE, None, 1, 1)
+        case Strategy.LLM:
+            _give_to(work, SUPERVISOR)
+        case None:
+            if task.agent is not None and task.handed.assigned is None:
+                _give_to(work, task.agent)
+        case strategy:
+            choose = BY_STRATEGY[strategy]
+            _route(work, choose(task, agents, work.world.counts, work.world.turn), strategy)
     return None
 
 
@@ -89,21 +88,13 @@ def _route(work: Work, choice: Choice, strategy: Strategy) -> None:
         rule=choice.rule,
     )
     _note(work, routed)
-    own = work.task.handed.assigned or Assignment()
-    assigned = None if choice.agent is None else structs.replace(own, tools=None)
-    handed = structs.replace(work.task.handed, assigned=assigned)
-    task = structs.replace(
-        work.task, agent=choice.agent, handed=handed, **structs.asdict(own.limits)
-    )
-    if choice.agent is None:
-        work.task = task
-    else:
-        _give(work, task)
+    if choice.agent is not None:
+        _give_to(work, choice.agent)
 
 
-def _give(work: Work, task: Task) -> None:
-    """The task is its agent's from now on, within the limits of this one."""
-    agents = work.world.agents
+def _give_to(work: Work, name: str) -> None:
+    """The task is this agent's from now on, within its limits."""
+    agents, task = work.world.agents, structs.replace(work.task, agent=name)
     work.task = assigned_to(task, agents)
     deadline = deadline_of(work.task, work.world.policy, work.created_at)
     work.deadline = min(work.deadline, deadline)
@@ -140,18 +131,29 @@ def decide(work: Work, call: CheckedCall) -> Ask | None:
     supervisor = router(work)
     if supervisor is None:
         return None
-    routed = _routed(work, call.arguments)
-    if supervisor.threshold is not None and routed.confidence < supervisor.threshold:
-        work.edit(
-            call.index
-        ).taken += 2  # nothing of the proposal is held: the decision is the person's now
-        sure = f"with a confidence of {routed.confidence:g}"
-        why = f": {routed.reasoning}" if routed.reasoning else ""
-        return _ask_who(
-            work, call.index, f"The supervisor would choose {routed.target_agent}, {sure}{why}"
-        )
-    _note_decision(work, call.index, routed)
+    name, why = call.arguments["target_agent"], call.arguments.get("reasoning", "")
+    confidence = float(call.arguments.get("confidence", 0))
+    if supervisor.threshold is not None and confidence < supervisor.threshold:
+        # nothing of the proposal is held: the decision is the person's now
+        work.edit(call.index).taken += 2
+        words = f"The supervisor would choose {name}, with a confidence of {confidence:g}"
+        return _ask_who(work, call.index, f"{words}: {why}" if why else words)
+    _decided(work, call, confidence)
     return None
+
+
+def _decided(work: Work, call: CheckedCall, confidence: float, by: str | None = None) -> None:
+    """Write a decision down. The turns of the step begin anew, since decisions are bounded."""
+    routed = Routed(
+        target_agent=call.arguments["target_agent"],
+        strategy=Strategy.LLM,
+        timestamp=work.now,
+        reasoning=call.arguments.get("reasoning", ""),
+        confidence=confidence,
+        by=by,
+    )
+    _note(work, routed)
+    work.edit(call.index).proposals = 0
 
 
 def at_bound(work: Work, index: int) -> Next:
@@ -167,36 +169,19 @@ def at_bound(work: Work, index: int) -> Next:
 
 
 def hand_to(work: Work, index: int, name: str, by: str) -> Next:
-    """A person has chosen the agent: it gets the words that the model meant for it. Where it may
-    not get the task any more, the model decides once more.
+    """A person has chosen the agent: it gets the task in the words of the model, where that wrote
+    any. Where it may not get the task any more, the model decides once more.
     """
     reset_strikes(work, index)
     if name not in _takers(work):
         return think_step(work, index, (no_call(work, index),), work.acted_on(index))
-    meant = _meant(work, index)
-    if meant.get("target_agent") != name:
-        meant = {key: value for key, value in meant.items() if key == "task"}
-    chosen = ProposedCall(tool=ROUTE, arguments={"target_agent": name, **meant})
-    call = proposed(work, index, chosen)
-    _note_decision(work, index, _routed(work, call.arguments, by))
+    arguments = {"target_agent": name}
+    meant = route_in(work.proposal(index))
+    if meant is not None and isinstance(meant.arguments.get("task"), str):
+        arguments["task"] = meant.arguments["task"]
+    call = proposed(work, index, ProposedCall(tool=ROUTE, arguments=arguments))
+    _decided(work, call, confidence=0, by=by)
     return send(work, call)
-
-
-def _routed(work: Work, arguments: dict[str, Any], by: str | None = None) -> Routed:
-    return Routed(
-        target_agent=arguments["target_agent"],
-        strategy=Strategy.LLM,
-        timestamp=work.now,
-        reasoning=arguments.get("reasoning", ""),
-        confidence=float(arguments.get("confidence", 0)),
-        by=by,
-    )
-
-
-def _note_decision(work: Work, index: int, routed: Routed) -> None:
-    """Write a decision down. The turns of the step begin anew, since decisions are bounded."""
-    _note(work, routed)
-    work.edit(index).proposals = 0
 
 
 def _takers(work: Work) -> tuple[str, ...]:
@@ -207,26 +192,14 @@ def _takers(work: Work) -> tuple[str, ...]:
     return targets_of(spec)
 
 
-def _meant(work: Work, index: int) -> dict[str, Any]:
-    """What the last reply says to `route`."""
-    named = route_in(work.proposal(index))
-    return {} if named is None else proposed(work, index, named).arguments
-
-
 def _ask_who(work: Work, index: int, words: str) -> Ask:
-    """The question to a person who works on the task; the agent that the model has named comes
-    first.
-    """
-    meant, takers = _meant(work, index), _takers(work)
-    agents = [agent for agent in work.world.agents.choices if agent.name in takers]
-    agents.sort(key=lambda agent: agent.name != meant.get("target_agent"))
-    options: list[Option] = []
-    for agent in agents:
-        option = Option(id=agent.name, title=agent.name, subtitle=agent.description)
-        if agent.name == meant.get("target_agent"):
-            why = {"reasoning": meant.get("reasoning", "")}
-            option = structs.replace(option, confidence=meant.get("confidence", 0), metadata=why)
-        options.append(option)
+    """The question to a person who works on the task."""
+    takers = _takers(work)
+    options = [
+        Option(id=agent.name, title=agent.name, subtitle=agent.description)
+        for agent in work.world.agents.choices
+        if agent.name in takers
+    ]
     stop = "" if words.endswith((".", "!", "?")) else "."
     text = f"{words}{stop} Who works on this: {users_goal(work)}"
     return question(

@@ -40,7 +40,7 @@ MAX_GOAL: Final = 1000
 _SKILLS: Final = ("conversation_id", "context", "private", "mode", "tenant", "user")
 _AGENTS: Final = (
     *("conversation_id", "context", "private", "tools", "parallel", "siblings"),
-    *("patterns_off", "tenant", "user"),
+    *("patterns_off", "tenant", "user", "style", "strikes", "max_turns"),
 )
 _LIMITS: Final = ("turns", "actions", "tokens", "cost")
 
@@ -84,15 +84,11 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
             f"the chain has used up its budget of {name}",
             work.steps[action.step].id,
         )
-    limits = (work.task.handed.assigned or Assignment()).limits
     task = Task(
         goal=str(arguments.get("task", "")).strip() or users_goal(work)[:LONGEST_TASK],
         agent=arguments.get("target_agent", action.tool),
         handed=_handed(work, action),
         budget=_left(work),
-        style=limits.style,
-        strikes=limits.strikes,
-        max_turns=limits.max_turns,
         mode=work.mode(action.step),
         **_of_task(work, _AGENTS),
     )

@@ -110,7 +110,6 @@ class Agents(Strict):
             model=supervisor.model,
             tools=supervisor.tools,
             agents=tuple(agent.name for agent in choices),
-            style=Style.REACT,
             verbose=supervisor.verbose,
         )
 

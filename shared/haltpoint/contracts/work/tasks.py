@@ -13,6 +13,7 @@ from haltpoint.contracts.work.bounds import Bounds, ChainBounds, Names
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
 from haltpoint.contracts.work.plans import Parallel, Plan, Siblings
+from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.written import Duration
 
 Turns = Annotated[int, Meta(ge=1, le=100)]
@@ -76,17 +77,6 @@ class Earlier(Contract):
     """What was answered; empty: there is no answer."""
 
 
-class Limits(Contract):
-    """What a task itself says of these, before its agent tightens them: it holds for those that it
-    is handed on to.
-    """
-
-    mode: Mode = Mode.STRICT
-    style: Style = Style.PLAN
-    strikes: int | None = None
-    max_turns: int | None = None
-
-
 class Assignment(Contract):
     """How an agent works on a task (CONTRACT I)."""
 
@@ -102,8 +92,6 @@ class Assignment(Contract):
     """What persons have said above (C6)."""
     granted: tuple[Grant, ...] = ()
     """Their yeses that reach further than a call (C6)."""
-    limits: Limits = Limits()
-    """What the task itself says, before its agent tightens it."""
 
 
 class Handed(Contract):
@@ -173,6 +161,12 @@ class Task(Strict):
     def path(self) -> tuple[str, ...]:
         """The agents that led to it, from the root's down to its own (I4); empty without agents."""
         return self.handed.above if self.agent is None else (*self.handed.above, self.agent)
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether it is worked on in one open-ended step, as a supervisor always does."""
+        is_react = self.style is Style.REACT or self.agent == SUPERVISOR
+        return is_react and self.plan is None
 
     @property
     def asked(self) -> str | None:
