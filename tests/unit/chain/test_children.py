@@ -34,6 +34,7 @@ from haltpoint.contracts.results import (
     Target,
 )
 from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.work.ledger import Became
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Budget, Mode, Task
 from tests.support.builders import (
@@ -586,6 +587,21 @@ def test_h1_a_skill_with_hooks_goes_to_a_worker_first_and_begins_with_what_they_
     child.result()
     tell_parent(story, child)
     assert story.final_facts == ["chain.completed"]
+
+
+def test_c14_a_skill_counts_as_it_was_proposed_and_as_its_hooks_let_it_run() -> None:
+    plain = skill(hooks=("rules:quiet",))
+    story = Story(open_task("tell John"), *tools(FIND, SEND, plain))
+    story.submit()
+    story.propose(call("tell", who="John", words="late"))
+    story.result(data='{"arguments":{"who":"John","words":"later"}}')
+    assert [entry.became for entry in story.chain.ledger.values()] == [Became.IN_DOUBT] * 2
+    child = below_of(story, story.last)
+    child.result(data='{"id":"john"}')
+    child.result()
+    tell_parent(story, child)
+    told = [entry.became for entry in story.chain.ledger.values() if entry.tool == "tell"]
+    assert told == [Became.DONE] * 2
 
 
 def test_h1_a_hook_that_refuses_a_skill_fails_it_and_nothing_begins() -> None:

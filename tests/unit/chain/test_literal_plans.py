@@ -5,9 +5,12 @@ import json
 import msgspec
 import pytest
 
+from haltpoint.chain.checks import judges
+from haltpoint.chain.checks.calls import CheckedCall, Verdict
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import ChainError
+from haltpoint.chain.turns import dispatching
 from haltpoint.contracts.advice import BY_TYPE
 from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.doors import door
@@ -94,6 +97,7 @@ def test_c3_complete_ends_the_step_and_what_is_left_is_never_executed() -> None:
 
     assert told.status == "completed"
     assert told.never_executed == [("other", "step completed")]
+    assert told.chain.end.unfinished
 
 
 def test_c3_complete_counts_as_continue_while_a_required_tool_is_missing() -> None:
@@ -104,6 +108,18 @@ def test_c3_complete_counts_as_continue_while_a_required_tool_is_missing() -> No
     told.result()
 
     assert told.status == "completed"
+
+
+def test_c6_a_literal_call_meets_the_judges_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[str] = []
+
+    def judge(made: CheckedCall) -> Verdict:
+        judged.append(made.spec.name)
+        return judges.judge(made)
+
+    monkeypatch.setattr(dispatching, "judge", judge)
+    story(plan(tool_step("a", call("find"), call("other"))))
+    assert judged == ["find"] * 2, "a story decides on each event twice"
 
 
 def test_the_lowest_step_that_is_ready_runs_first() -> None:

@@ -565,14 +565,24 @@ def test_an_approved_tool_that_is_gone_fails_its_step() -> None:
 
 
 def test_a_tool_that_is_gone_does_not_stop_a_person_from_answering() -> None:
-    chosen, happened = asked(WHICH), asked(DOUBT)
-    chosen.without("find")
+    happened = asked(DOUBT)
     happened.without("find")
 
-    chosen.answer(CLARIFICATION, option="user_2")
     happened.answer(IN_DOUBT, Choice.HAPPENED, value={"contact_id": "u"})
 
-    assert chosen.tools_called == happened.tools_called == ["find", "send"]
+    assert happened.tools_called == ["find", "send"]
+
+
+def test_f1_a_pick_for_a_tool_that_no_worker_serves_any_more_is_no_deed() -> None:
+    """It may have had effects, and has done nothing."""
+    chosen = asked(WHICH)
+    chosen.without("find")
+
+    chosen.answer(CLARIFICATION, option="user_2")
+
+    assert chosen.tools_called == ["find"]
+    assert "Nothing was done" in str(chosen.chain.end.answer)
+    assert chosen.chain.end.deeds == ()
 
 
 def test_questions_are_numbered_and_wait_as_long_as_the_policy_says() -> None:

@@ -159,8 +159,8 @@ def test_c8_reads_of_one_proposal_run_together_as_one_action_of_the_turn() -> No
     )  # the model is asked again only when every call of the turn has its receipt
     story.result(of="c.react.1", data='{"n":1}')
     assert story.never_executed == [
-        ("send", "one action per turn"),
-        ("look", "one action per turn"),
+        ("send", "its turn is over"),
+        ("look", "its turn is over"),
     ]
     assert story.thought.receipts == ("c.react.1", "c.react.2")
 
@@ -184,9 +184,9 @@ def test_c8_an_error_beside_other_reads_ends_the_turn_when_they_have_ended() -> 
     story = open_ended()
     story.propose(call("read"), call("look"), call("send"))
     story.result(failed(), of="c.react.1")
-    assert story.never_executed == [("send", "the call before it failed")]
     assert len(story.thoughts) == 1
     story.result(of="c.react.2")
+    assert story.never_executed == [("send", "its turn is over")]
     assert story.thought.receipts == ("c.react.1", "c.react.2")
 
 

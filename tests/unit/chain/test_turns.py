@@ -219,7 +219,7 @@ def test_c7_one_action_per_turn_and_the_rest_is_proposed_anew() -> None:
     assert told.tools_called == ["lookup"]
     told.result(data='{"id": "u1"}')
 
-    assert told.never_executed == [("send", "one action per turn"), ("save", "one action per turn")]
+    assert told.never_executed == [("send", "its turn is over"), ("save", "its turn is over")]
     think = told.thought
     assert (think.thought_id, think.receipts, think.corrections) == (
         "c.both.t2.1",
@@ -236,7 +236,7 @@ def test_c7_several_actions_per_turn_run_one_after_the_other_as_far_as_they_are_
     told.result()
 
     assert told.tools_called == ["save", "lookup"]
-    assert told.never_executed == [("save", "2 actions per turn")]
+    assert told.never_executed == [("save", "its turn is over")]
     assert told.thought.thought_id == "c.both.t2.1"
 
 
@@ -246,13 +246,37 @@ def test_c7_neighbouring_calls_of_one_tool_and_the_leading_reads_count_as_one() 
     told.propose(LOOK, call("lookup", query="b"), call("save"))
     told.result()
     told.result()
-    assert told.never_executed == [("save", "one action per turn")]
+    assert told.never_executed == [("save", "its turn is over")]
     told.propose(call("save", n=1), call("save", n=2), LOOK)
     told.result()
     told.result()
 
     assert told.tools_called == ["lookup", "lookup", "save", "save"]
-    assert told.never_executed[1:] == [("lookup", "one action per turn")]
+    assert told.never_executed[1:] == [("lookup", "its turn is over")]
+
+
+def test_c7_an_error_of_a_leading_read_drops_what_follows_the_reads_and_no_read() -> None:
+    """However many of them run side by side."""
+    step = tool("both", "lookup", "send", allowed_tools=("save",), actions_per_turn=2)
+    policy = Policy(actions_per_turn=2, unasked_effects=Treatment.ALLOW)
+    told = drafted(step, policy=policy)
+    told.propose(LOOK, call("lookup", query="b"), call("save"))
+    told.result(NOT_FOUND)
+    told.result()
+
+    assert told.tools_called == ["lookup", "lookup"]
+    assert told.never_executed == [("save", "its turn is over")]
+
+
+def test_c7_an_error_of_another_call_drops_all_that_follow() -> None:
+    step = tool("both", "lookup", "send", allowed_tools=("save",), actions_per_turn=2)
+    policy = Policy(actions_per_turn=2, unasked_effects=Treatment.ALLOW)
+    told = drafted(step, policy=policy)
+    told.propose(LOOK, call("save", n=1), call("save", n=2))
+    told.result()
+    told.result(NOT_FOUND)
+
+    assert told.never_executed == [("save", "the call before it failed")]
 
 
 def test_c3_every_one_of_a_group_is_called_in_the_proposal_that_keeps_the_promise() -> None:
@@ -477,7 +501,7 @@ def test_e3_a_recoverable_error_goes_back_to_the_model_and_drops_what_was_held()
     told.propose(LOOK, TELL)
     told.result(NOT_FOUND)
 
-    assert told.never_executed == [("send", "the call before it failed")]
+    assert told.never_executed == [("send", "its turn is over")]
     assert told.thought.thought_id == "c.both.t2.1"
     assert told.thought.receipts == ("c.both.1",)
 

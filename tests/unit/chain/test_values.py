@@ -406,33 +406,10 @@ def test_c13_all_values_of_a_call_are_one_card_of_bounded_size() -> None:
     assert len(order.sources) == 100
 
 
-def test_c6_the_targets_of_several_calls_of_one_tool_are_one_card_whose_yes_holds_for_all() -> None:
-    story = open_ended(policy=Policy(max_turns=20))
-    calls = [call("send", to=f"p{number}@x.org") for number in range(3)]
-    story.propose(*calls, call("find", query="p9@x.org"))
-    assert [reason.value for reason in story.reasons] == [
-        "p0@x.org",
-        "p1@x.org",
-        "p2@x.org",
-    ]
-    approve(story)
-    for later in calls[1:]:
-        story.propose(later)
-        assert story.reasons == ()
-        story.result(by_worker(story.action))
-    assert len(story.questions) == 1
-
-
-def test_c6_a_call_whose_targets_are_known_is_not_asked_about_for_those_of_another() -> None:
+def test_c6_a_call_is_asked_about_for_its_own_targets_alone() -> None:
     story = open_ended("tell bob@x.org")
     story.propose(call("send", to="bob@x.org"), call("send", to="eve@x.org"))
     assert story.reasons == ()
-
-
-def test_g_a_destructive_call_is_asked_about_alone() -> None:
-    story = open_ended("do it", writing("wipe", destructive=True, targets=("to",)))
-    story.propose(call("wipe", to="a"), call("wipe", to="b"))
-    assert [reason.value for reason in story.reasons] == ["a"]
 
 
 # ---- how far a yes goes
@@ -462,11 +439,11 @@ def test_c6_a_yes_goes_as_far_as_it_says_until_the_chain_ends(
         assert (sent(story, **arguments).reasons != ()) == question
 
 
-def test_c6_a_yes_to_an_edited_call_holds_for_it_alone() -> None:
+def test_c6_a_yes_to_an_edited_call_holds_for_the_values_that_the_edit_left() -> None:
     story = open_ended()
-    sent(story, to=["eve@x.org", "bob@x.org"])
-    approve(story, edited={"to": ["ann@x.org", "bob@x.org"]})
-    assert story.chain.people.granted == ()
+    sent(story, to=["eve@x.org", "bob@x.org"], body="Hello")
+    approve(story, edited={"to": ["ann@x.org", "bob@x.org"], "body": "Good day"})
+    assert [grant.value for grant in story.chain.people.granted] == ["bob@x.org"]
 
 
 def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:

@@ -249,6 +249,6 @@ def careless() -> ChainView:
             )
         ],
         never_executed=[
-            {**NEVER, "at": after(0.6), "step_id": "tell", "reason": "one action per turn"}
+            {**NEVER, "at": after(0.6), "step_id": "tell", "reason": "its turn is over"}
         ],
     )

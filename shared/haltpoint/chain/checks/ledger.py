@@ -109,11 +109,8 @@ def has_lasting_effect(spec: ToolSpec) -> bool:
 def _signatures(work: Work, action: Action) -> set[str]:
     """Those of a call as it was proposed, and as people or hooks had it run."""
     known = compiled(work.world.spec(action.tool))
-    approval = work.approvals.get(action.id)
-    texts = {action.arguments, action.ran}
-    if approval is not None and approval.proposed is not None:
-        texts.add(approval.proposed)
-    return {signature_of(known, text) for text in texts}
+    written = {key for key, entry in work.ledger.items() if entry.action_id == action.id}
+    return {signature_of(known, text) for text in (action.arguments, action.ran)} | written
 
 
 def _became(spec: ToolSpec, action: Action) -> Became | None:

@@ -137,7 +137,11 @@ def not_done(work: Work) -> tuple[NotDone, ...]:
 def is_unfinished(work: Work) -> bool:
     """Whether a promise was left out, or a step of a literal plan."""
     if work.origin is PlanOrigin.LITERAL:
-        return any(run.status is not StepStatus.COMPLETED for run in work.run)
+        taken = [len(step.actions) for step in work.steps]
+        return any(
+            run.status is not StepStatus.COMPLETED or run.taken < most
+            for run, most in zip(work.run, taken, strict=True)
+        )
     steps = range(len(work.run))
     return bool(_left_out(work)) or any(missing(work, index) for index in steps)
 

@@ -24,7 +24,6 @@ from haltpoint.chain.model.references import (
     write_text,
 )
 from haltpoint.chain.model.schemas import declared
-from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
@@ -131,14 +130,10 @@ def respelled(call: CheckedCall) -> CheckedCall:
 
 
 def target(call: CheckedCall) -> Verdict:
-    """Ask about the values that say to whom or where and are not known: those of the call, and with
-    them those of the other calls of its tool in the same proposal, so that a person is asked once.
-    """
-    unknown = _unknown_targets(call, call.arguments)
+    """Ask about the values that say to whom or where and are not known."""
+    unknown = _unknown_targets(call)
     if not unknown:
         return GO
-    for arguments in _beside(call):
-        unknown |= _unknown_targets(call, arguments)
     tool, known = call.spec.name, call.known
     shown = islice(unknown.values(), MOST_SHOWN)
     reasons = [about(tool, value, known.source(value.value)) for value in shown]
@@ -152,29 +147,16 @@ def target(call: CheckedCall) -> Verdict:
     return AskFirst(tuple(reasons))
 
 
-def _unknown_targets(call: CheckedCall, arguments: Any) -> dict[tuple[str, str], Marked]:
+def _unknown_targets(call: CheckedCall) -> dict[tuple[str, str], Marked]:
     """The unknown targets of a call, each once, by their places and forms."""
     unknown: dict[tuple[str, str], Marked] = {}
     for mark in call.spec.targets:
-        for value in values_at_mark(arguments, mark):
+        for value in values_at_mark(call.arguments, mark):
             if call.known.whole(value.value) is not None:
                 continue
             if not _is_default(call.spec, value) and not _is_granted(call, value):
                 unknown[value.place, value.form] = value
     return unknown
-
-
-def _beside(call: CheckedCall) -> Iterator[dict[str, Any]]:
-    """The arguments of the calls of its tool in the proposal that have not run, and are not
-    refused.
-    """
-    work, index = call.work, call.index
-    if call.spec.destructive:
-        return
-    taken, refused = work.run[index].taken, work.refused(index)
-    for place, other in enumerate(work.proposal(index).calls):
-        if place >= taken and place not in refused and other.tool == call.spec.name:
-            yield other.arguments
 
 
 def about(tool: str, value: Marked, source: Source) -> Reason:
@@ -194,13 +176,19 @@ def about(tool: str, value: Marked, source: Source) -> Reason:
 
 
 def granted(
-    work: Work, action: Action, reasons: Iterable[Reason], reach: Reach
+    work: Work, spec: ToolSpec, arguments: Any, reasons: Iterable[Reason], reach: Reach
 ) -> tuple[Grant, ...]:
-    """The chain's grants with those of a person's yes to these reasons, as far as it goes."""
-    spec = work.world.spec(action.tool)
+    """The chain's grants with those of a person's yes to these reasons, as far as it goes: to a
+    value where the call still has it, as people had it run.
+    """
     if spec.destructive or reach is Reach.CALL:
         return work.people.granted
-    new = [_grant(spec, reason, reach) for reason in reasons if reason.parameter is not None]
+    kept = {value.place: value.form for value in marked_values(spec, arguments)}
+    new = [
+        _grant(spec, reason, reach)
+        for reason in reasons
+        if kept.get(reason.parameter or "") == form(reason.value)
+    ]
     if reach is Reach.TOOL:
         new = [Grant(tool=spec.name)]
     return tuple(dict.fromkeys((*work.people.granted, *new)))

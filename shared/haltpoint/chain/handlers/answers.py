@@ -153,18 +153,20 @@ def _select(work: Work, action: Action, request: OpenRequest, data: Data) -> Nex
     """B4: the receipt is completed with the option's value and the option itself; the tool is not
     called again.
 
-    A value that is no object, or not what the tool promised as its result, is the tool's fault
-    (B1).
+    A tool that may have effects has done nothing yet: the model calls it again with the option,
+    which a person has said (C3). A value that is no result of the tool is the tool's fault (B1).
     """
     option = _picked(request, data)
     if request.kind is RequestKind.INPUT:
         selected = {name: value for name, value in in_full(option).items() if name != "value"}
         return _give(work, action, {"answer": option.title, "selected": selected}, data.by)
-    tool = work.world.tools.get(action.tool)
-    if tool is not None and not tool.read_only:
-        return _pick_for_effect(work, action, option, data.by)
+    spec = work.world.spec(action.tool)
+    if not spec.read_only:
+        text = f"A person picked {option.title!r} (id {option.id}). Nothing was done; "
+        fault = ErrorInfo(ErrorType.VALIDATION, f"{text}call again with it.", recoverable=True)
+        return _fail(work, action, fault, option.id, data.by)
     value: Any = {} if option.value is None else option.value
-    faults = () if option.value is None else result_faults(work.world.spec(action.tool), value)
+    faults = () if option.value is None else result_faults(spec, value)
     if faults:
         text = (
             f"{action.tool} offered an option whose value is not a result of it: "
@@ -172,17 +174,6 @@ def _select(work: Work, action: Action, request: OpenRequest, data: Data) -> Nex
         )
         return _fail(work, action, ErrorInfo(ErrorType.SERVER, text, recoverable=False))
     return _give(work, action, {**value, "selected": in_full(option)}, data.by)
-
-
-def _pick_for_effect(work: Work, action: Action, option: Option, by: str) -> Next | None:
-    """A tool with effects that asked has done nothing yet (C3): the model calls it again with the
-    option, which a person has said.
-    """
-    text = (
-        f"A person picked {option.title!r} (id {option.id}). Nothing was done; call again with it."
-    )
-    fault = ErrorInfo(ErrorType.VALIDATION, text, recoverable=True)
-    return _fail(work, action, fault, option.id, by)
 
 
 def _picked(request: OpenRequest, data: Data) -> Option:
@@ -214,8 +205,8 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
     asked = (action.outcome and action.outcome.confirmation) or _NO_QUESTION
     before = work.approvals.get(action.id) or Approval(digest="")
     approval = structs.replace(before, digest=asked.digest, by=by, preview=asked.preview)
-    reasons = asked.reasons
-    if edited is not None and edited != read_json(asked.arguments or action.arguments):
+    arguments = asked.arguments or action.arguments
+    if edited is not None and edited != read_json(arguments):
         faults = argument_faults(spec, edited)
         if faults:
             text = f"{action.tool}: the edited arguments do not fit: {'; '.join(faults)}"
@@ -226,10 +217,10 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
             proposed=asked.arguments or before.proposed or action.arguments,
             edited_by=by,
         )
-        reasons = ()  # a yes to other values goes no further
-        action = structs.replace(action, arguments=write_text(edited))
+        arguments = write_text(edited)
+        action = structs.replace(action, arguments=arguments)
     work.approvals = {**work.approvals, action.id: approval}
-    grants = granted(work, action, reasons, answer.for_ or Reach.VALUE)
+    grants = granted(work, spec, read_json(arguments), asked.reasons, answer.for_ or Reach.VALUE)
     work.people = structs.replace(work.people, granted=grants)
     return send_again(work, action)
 

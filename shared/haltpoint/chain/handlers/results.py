@@ -12,11 +12,12 @@ from zlib import crc32
 from msgspec import structs
 from msgspec.structs import replace
 
+from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.calls import CheckedCall, Refuse
 from haltpoint.chain.checks.templates import skill_fault
 from haltpoint.chain.checks.values import origin
 from haltpoint.chain.model.outputs import CancelChild, Next, StepEnd, failed
-from haltpoint.chain.model.references import read_json
+from haltpoint.chain.model.references import read_json, write_text
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, Rest
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code, PlanOrigin
@@ -123,6 +124,7 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next
     wrong = failed(Code.NOT_RESOLVED, "; ".join(faults))
     failure = wrong if faults else skill_fault(work, spec, arguments)
     if failure is None:
+        ledger.begin(work, structs.replace(action, arguments=write_text(arguments)))
         return child_for(work, action, spec, plan, arguments, again=True)
     fault = ErrorInfo(ErrorType.VALIDATION, failure.error.message, recoverable=False)
     return fail_action(work, resolve_error(work, action, fault), fault)

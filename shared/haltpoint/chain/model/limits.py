@@ -65,6 +65,11 @@ class World:
         """
         return self.tools.get(tool) or ToolSpec(name=tool)
 
+    def only_reads(self, tool: str) -> bool:
+        """Whether a tool has no effects and asks nobody: its calls may run side by side (C8)."""
+        spec = self.spec(tool)
+        return spec.read_only and not spec.may_clarify
+
 
 def deadline_of(task: Task, policy: Policy, now: int) -> int:
     """When a chain that is accepted now (ms) fails at the latest (ms): the earliest of policy, task

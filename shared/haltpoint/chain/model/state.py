@@ -52,9 +52,11 @@ class StepRun(Struct, gc=False):
     actions: int = 0
     """The number of its last action."""
     taken: int = 0
-    """How many calls of the current proposal, or of a literal step, were dispatched."""
+    """How many calls of the current proposal, or of a literal step, were sent, refused or left
+    out.
+    """
     in_turn: int = 0
-    """How many of them in this turn."""
+    """How many of them count in this turn; an error among the leading reads uses it up (C7)."""
     receipts: int = 0
     """Bit i is set when a receipt keeps its i-th promise."""
     last_ok: int = 0

@@ -1,6 +1,7 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
 from collections.abc import Collection, Mapping
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any, Final, Self
 
@@ -194,16 +195,20 @@ class Work(Chain, kw_only=True, gc=False):
         number = 1 + (run.taken if self.origin is PlanOrigin.LITERAL else run.actions)
         return Action(self.action_id(index, number), index, number, tool, arguments)
 
+    def leading_reads(self, index: int) -> int:
+        """How many calls come first in a step's proposal that only read and ask nobody (C7)."""
+        calls = self.proposal(index).calls
+        return len(list(takewhile(lambda call: self.world.only_reads(call.tool), calls)))
+
     def continues(self, index: int, tool: str) -> bool:
         """Whether a call counts as one with the last call of the same turn (C7): it is one of the
-        same tool, or both are among the leading calls that only read and do not ask.
+        same tool, or one of the leading reads.
         """
         run = self.run[index]
         before = self.actions.get(self.action_id(index, run.actions)) if run.in_turn else None
         if before is None or before.tool == tool:
             return before is not None
-        both = (self.world.spec(before.tool), self.world.spec(tool))
-        return run.in_turn == 1 and all(spec.read_only and not spec.may_clarify for spec in both)
+        return run.taken < self.leading_reads(index)
 
     def begin(self, action: Action) -> None:
         """Begin the step's next action: one more of its calls is under way. Calls side by side
@@ -237,10 +242,12 @@ class Work(Chain, kw_only=True, gc=False):
         """Let go of a step's proposal."""
         self.proposals = without(self.proposals, index)
 
-    def refuse(self, index: int, place: int, fault: Correction) -> None:
-        """Keep the verdict on a call of a step's proposal."""
-        refused = {**self.refused(index), place: fault}
+    def refuse(self, index: int, fault: Correction) -> None:
+        """Keep the verdict on the next call of a step's proposal, and go on to the one behind."""
+        run = self.edit(index)
+        refused = {**self.refused(index), run.taken: fault}
         self.proposals = {**self.proposals, index: OpenProposal(self.proposal(index), refused)}
+        run.taken += 1
 
     def hear(self, heard: Heard, granted: tuple[Grant, ...] = ()) -> None:
         """Keep the weightiest of what persons have said, and their yeses."""

@@ -134,8 +134,7 @@ def decide(work: Work, call: CheckedCall) -> Ask | None:
     name, why = call.arguments["target_agent"], call.arguments.get("reasoning", "")
     confidence = float(call.arguments.get("confidence", 0))
     if supervisor.threshold is not None and confidence < supervisor.threshold:
-        # nothing of the proposal is held: the decision is the person's now
-        work.edit(call.index).taken += 2
+        work.edit(call.index).taken += 1  # the decision is the person's now
         words = f"The supervisor would choose {name}, with a confidence of {confidence:g}"
         return _ask_who(work, call.index, f"{words}: {why}" if why else words)
     _decided(work, call, confidence)

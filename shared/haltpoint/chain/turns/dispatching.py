@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import json, structs
 
 from haltpoint.chain.checks import built_in
-from haltpoint.chain.checks.calls import AskFirst, CheckedCall, Refuse
+from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.knowledge import Known
 from haltpoint.chain.checks.templates import skill_fault
@@ -25,7 +25,7 @@ from haltpoint.chain.model.references import (
     resolve,
     write_json,
 )
-from haltpoint.chain.model.state import Action, Failure
+from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus, Code, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_for_input
@@ -35,7 +35,7 @@ from haltpoint.chain.turns.receipts import record, resolve_error
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.reasons import Reason, Source, SourceKind
+from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN, ToolKind, ToolSpec
 from haltpoint.contracts.work.tasks import Mode
@@ -44,17 +44,16 @@ from haltpoint.contracts.work.tasks import Mode
 # -----------------------------------------------------------------------------------------
 
 
-def literal_call(work: Work, index: int) -> CheckedCall | Failure | None:
+def send_literal(work: Work, index: int) -> Next | None:
     """The next call of a literal plan's step, its references replaced by the results that they
-    point at; or why it cannot be made, as when a person's no stands against it. None: it has to
-    wait.
+    point at; or the end of the step, when it cannot be made. None: it has to wait.
 
     Arguments are checked against the schema again: the tool may be another one by now.
     """
     call = work.steps[index].actions[work.run[index].taken]
     spec = work.world.tools.get(call.tool)
     if spec is None:
-        return failed(Code.TOOL_GONE, f"no worker declares {call.tool} any more")
+        return step_failed(index, Code.TOOL_GONE, f"no worker declares {call.tool} any more")
     arguments, faults = call.arguments, tuple[str, ...]()
     if work.graph.sources[index]:
         try:
@@ -65,14 +64,15 @@ def literal_call(work: Work, index: int) -> CheckedCall | Failure | None:
     if not faults:
         faults = built_in.call_faults(spec, arguments)
     if faults:
-        return failed(Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
+        return step_failed(index, Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
     checked = CheckedCall(work, index, spec, arguments)
-    if is_held(checked, asks=False):
+    if is_held(checked):
         return None
     verdict = judge(checked)
     if isinstance(verdict, Refuse):
-        return failed(Code.TOOL_FAILED, verdict.correction.message)
-    return skill_fault(work, spec, arguments) or checked
+        return step_failed(index, Code.TOOL_FAILED, verdict.correction.message)
+    fault = skill_fault(work, spec, arguments)
+    return send(work, checked, verdict) if fault is None else StepEnd(index, fault)
 
 
 def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
@@ -95,25 +95,18 @@ def _size_faults(arguments: dict[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def send_literal(work: Work, call: CheckedCall) -> Next:
-    """The next call of a literal plan."""
-    verdict = judge(call)
-    reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
-    return send(work, call, reasons)
-
-
 # ---- all calls
 # --------------------------------------------------------------------------------------------------
 
 
-def send(work: Work, call: CheckedCall, reasons: tuple[Reason, ...] = ()) -> Next:
+def send(work: Work, call: CheckedCall, verdict: Verdict = GO) -> Next:
     """A checked call as the step's next action, for its queue, for a child chain or for a person;
     or the end, when the budget is used up.
 
-    With `reasons` a worker asks a person before it runs the call; a skill goes to a worker for
-    that.
+    Where its verdict is to ask first, a worker does that; a skill goes to a worker for it.
     """
     index, spec, arguments = call.index, call.spec, call.arguments
+    reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
     if not _has_actions(work):
         return failed(
             Code.OVER_BUDGET, "the chain has used up its budget of actions", work.steps[index].id

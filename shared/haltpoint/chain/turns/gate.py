@@ -63,21 +63,20 @@ def most_at_once(work: Work, index: int) -> int:
     return max(most, work.steps[index].parallel or 0)
 
 
-def is_held(call: CheckedCall, *, asks: bool) -> bool:
+def is_held(call: CheckedCall) -> bool:
     """Whether a call has to wait for the receipts of others (C8).
 
     In its step calls run one at a time, but for those that only read and ask nobody. A model's
     effect runs beside no other effect of the chain, and an agent's call counts as one: what it will
-    call is not known yet. One agent works at a time, also in a literal plan. `asks`: a person is
-    asked before the call runs.
+    call is not known yet. One agent works at a time, also in a literal plan.
     """
     work, spec = call.work, call.spec
     pending = _pending(work)
     if not pending:
         return False
-    beside = [other for action, other in pending if action.step == call.index]
+    beside = [other.name for action, other in pending if action.step == call.index]
     others = [other for _, other in pending]
-    if beside and (asks or not all(map(_only_reads, (spec, *beside)))):
+    if beside and not all(map(work.world.only_reads, (spec.name, *beside))):
         return True
     if _is_agent(spec) and any(map(_is_agent, others)):
         return True
@@ -107,10 +106,6 @@ def _is_agent(spec: ToolSpec) -> bool:
     return spec.kind is ToolKind.AGENT
 
 
-def _only_reads(spec: ToolSpec) -> bool:
-    return spec.read_only and not spec.may_clarify
-
-
 # ---- calls that never run
 # --------------------------------------------------------------------------------------------
 
@@ -134,21 +129,15 @@ def drop_beside_decision(work: Work, index: int) -> None:
 
 
 def drop_held(work: Work, index: int, reason: str) -> None:
-    """Record every call of a step that did not run, and was not refused, as never executed. Of a
-    proposal this is told once: afterwards `taken` is behind its last call.
+    """Record every call of a step that was neither sent nor refused as never executed. Of a
+    proposal this is told once.
     """
-    taken = work.run[index].taken
-    if work.origin is PlanOrigin.LITERAL:
-        for place, call in enumerate(work.steps[index].actions[taken:], taken):
-            _never(work, index, place, call, reason)
-        return
-    calls = proposed_calls(work, index)
-    refused = work.refused(index)
+    is_literal, taken = work.origin is PlanOrigin.LITERAL, work.run[index].taken
+    calls = work.steps[index].actions if is_literal else proposed_calls(work, index)
     for place, call in enumerate(calls[taken:], taken):
-        if place not in refused:
-            _never(work, index, place, call, reason)
-    if taken <= len(calls):
-        work.edit(index).taken = len(calls) + 1
+        _never(work, index, place, call, reason)
+    if taken < len(calls) and not is_literal:
+        work.edit(index).taken = len(calls)
 
 
 def leave_out(work: Work, index: int, reason: str) -> None:

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.agents import did_not_route, ends_routing, must_route
-from haltpoint.chain.checks.calls import AskFirst, CheckedCall, Refuse, Verdict
+from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge, proposed
 from haltpoint.chain.checks.ledger import answered
 from haltpoint.chain.checks.promises import missing
@@ -31,7 +31,6 @@ from haltpoint.chain.turns.receipts import end_of_calls, give_back, succeed
 from haltpoint.chain.turns.strikes import complete_unmet, no_call, refuse, strike, unread
 from haltpoint.chain.turns.thinking import overspent, think_step
 from haltpoint.contracts.events import ActionProposed
-from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
@@ -116,17 +115,13 @@ def _has_asked(work: Work, index: int) -> bool:
 def release(work: Work, index: int) -> Next | Gate | None:
     """The next call of the proposal that may run; `held` when it has to wait, None when there is
     none in this turn.
-
-    While other calls of the step are under way nothing is refused: their results may be origins.
     """
     calls = proposed_calls(work, index)
-    for place in range(work.run[index].taken, len(calls)):
-        wanted = calls[place]
+    while work.run[index].taken < len(calls):
+        wanted = calls[work.run[index].taken]
         if _is_turn_over(work, index, wanted):
             return None
-        if place in work.refused(index):
-            continue
-        released = _release(work, index, place, wanted)
+        released = _release(work, index, wanted)
         if released is not None:
             return released
     return None
@@ -138,39 +133,36 @@ def _is_turn_over(work: Work, index: int, wanted: ProposedCall) -> bool:
     return run.in_turn >= most and not run.pending and not work.continues(index, wanted.tool)
 
 
-def _release(work: Work, index: int, place: int, wanted: ProposedCall) -> Next | Gate | None:
-    """What becomes of one call; None: it is refused, or has its receipt already."""
+def _release(work: Work, index: int, wanted: ProposedCall) -> Next | Gate | None:
+    """What becomes of one call; None: it is refused, or has its receipt already.
+
+    What does not simply go waits for the calls of its step that are under way: their results may
+    be origins and sources.
+    """
     call = proposed(work, index, wanted)
-    verdict = judge(call)
-    if isinstance(verdict, Refuse) or wanted.tool == END_STEP:
-        if work.run[index].pending:
-            return Gate.HELD
-        return _refuse_or_end(work, call, place, verdict)
-    reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
-    if is_held(call, asks=bool(reasons)):
+    if is_held(call):
         return Gate.HELD
-    return _let_run(work, call, place, reasons)
-
-
-def _refuse_or_end(work: Work, call: CheckedCall, place: int, verdict: Verdict) -> Next | None:
+    verdict = judge(call)
+    if work.run[index].pending and (verdict is not GO or wanted.tool == END_STEP):
+        return Gate.HELD
     if isinstance(verdict, Refuse):
-        refuse(work, call.index, place, verdict.correction)
+        refuse(work, index, verdict.correction)
         return None
-    work.edit(call.index).taken = place
-    ended = end_by_call(work, call.index, call.arguments)
-    if isinstance(ended, Correction):
-        refuse(work, call.index, place, ended)
-        return None
-    return ended
+    if wanted.tool != END_STEP:
+        return _let_run(work, call, verdict)
+    ended = end_by_call(work, index, call.arguments)
+    if not isinstance(ended, Correction):
+        return ended
+    refuse(work, index, ended)
+    return None
 
 
-def _let_run(work: Work, call: CheckedCall, place: int, reasons: tuple[Reason, ...]) -> Next | None:
+def _let_run(work: Work, call: CheckedCall, verdict: Verdict) -> Next | None:
     """Send a call that may run; None: it has the receipt of an answered lookup, and the step
     continues.
     """
     index = call.index
     would_ask = _note_what_strict_says(work, call) if call.mode is Mode.ADVISORY else ()
-    work.edit(index).taken = place
     if call.spec.name == ROUTE:
         unsure = decide(work, call)
         if unsure is not None:
@@ -180,7 +172,7 @@ def _let_run(work: Work, call: CheckedCall, place: int, reasons: tuple[Reason, .
     earlier = answered(call)
     if earlier is not None:
         return succeed(work, give_back(work, index, earlier))
-    order = send(work, call, reasons)
+    order = send(work, call, verdict)
     if isinstance(order, Dispatch) and would_ask:
         return structs.replace(order, would_ask=would_ask)
     return order
@@ -206,9 +198,7 @@ def next_turn(work: Work, index: int) -> Next:
     turn again when nothing of it ran.
     """
     run = work.run[index]
-    most = limits.actions_per_turn(work.steps[index], work.world.policy)
-    dropped = "one action per turn" if most == 1 else f"{most} actions per turn"
-    drop_held(work, index, dropped if run.in_turn else "no call of the proposal can run")
+    drop_held(work, index, "its turn is over" if run.in_turn else "no call of the proposal can run")
     ended = end_of_calls(work, index)
     if ended is not None:
         return ended

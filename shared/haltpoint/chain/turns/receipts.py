@@ -8,6 +8,7 @@ from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.answer import shown
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.promises import keep, missing, of_step
+from haltpoint.chain.model.limits import actions_per_turn
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import NO_STRIKES, Action, ChainError, Failure, OpenRequest
@@ -73,15 +74,19 @@ def end_of_calls(work: Work, index: int) -> StepEnd | None:
 
 
 def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
-    """A receipt with an error ends the turn. A literal step fails with it; elsewhere the model
-    reads it (C11).
+    """A receipt with an error ends the turn, but for the leading reads (C7). A literal step fails
+    with it; elsewhere the model reads it (C11).
     """
     index = action.step
     keep(work, action)  # of an agent that failed, what it did before
     record(work, action)
     if is_optional(work, action):
         return end_of_calls(work, index)
-    drop_held(work, index, "the call before it failed")
+    run = work.edit(index)
+    if run.taken <= work.leading_reads(index):
+        run.in_turn = actions_per_turn(work.steps[index], work.world.policy)
+    else:
+        drop_held(work, index, "the call before it failed")
     if work.origin is PlanOrigin.LITERAL:
         return failed_by_tool(Code.TOOL_FAILED, action, fault)
     return None

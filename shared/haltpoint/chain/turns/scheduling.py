@@ -29,7 +29,7 @@ from haltpoint.chain.model.state import Failure, OpenRequest
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
-from haltpoint.chain.turns.dispatching import literal_call, send_again, send_literal
+from haltpoint.chain.turns.dispatching import send_again, send_literal
 from haltpoint.chain.turns.ending import cancel, complete, end_step, fail, has_to_wait, too_late
 from haltpoint.chain.turns.gate import Gate, gate, leave_out
 from haltpoint.chain.turns.proposals import consider, next_turn, release
@@ -183,9 +183,9 @@ def _awake(work: Work, index: int) -> Next | None:
 
 def _through_gate(work: Work, index: int) -> Next | None:
     """What a step wants next."""
+    _begin(work, index)
     if work.origin is PlanOrigin.LITERAL:
         return _next_literal(work, index)
-    _begin(work, index)
     return _next_proposed(work, index)
 
 
@@ -198,19 +198,14 @@ def _begin(work: Work, index: int) -> None:
 
 def _next_literal(work: Work, index: int) -> Next | None:
     """The next call of a literal step. Optional ones that cannot be made are left out."""
-    call = literal_call(work, index)
-    if call is None:
-        return None
-    _begin(work, index)
     actions = work.steps[index].actions
-    while isinstance(call, Failure):
-        if not actions[work.run[index].taken].optional:
-            return StepEnd(index, call)
-        leave_out(work, index, call.error.message)
-        if work.run[index].taken == len(actions):
-            return end_of_calls(work, index)
-        call = literal_call(work, index)
-    return None if call is None else send_literal(work, call)
+    while work.run[index].taken < len(actions):
+        wanted = send_literal(work, index)
+        failure = wanted.failure if isinstance(wanted, StepEnd) else None
+        if failure is None or not actions[work.run[index].taken].optional:
+            return wanted
+        leave_out(work, index, failure.error.message)
+    return end_of_calls(work, index)
 
 
 def _next_proposed(work: Work, index: int) -> Next | None:

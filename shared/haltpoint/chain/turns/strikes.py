@@ -72,10 +72,10 @@ def strike(work: Work, index: int, *faults: Correction) -> None:
     violate(work, index, work.acted_on(index), faults, said)
 
 
-def refuse(work: Work, index: int, place: int, fault: Correction) -> None:
-    """The call at this place of the proposal may not run."""
+def refuse(work: Work, index: int, fault: Correction) -> None:
+    """The next call of the proposal may not run."""
     strike(work, index, fault)
-    work.refuse(index, place, fault)
+    work.refuse(index, fault)
 
 
 def strikes_exhausted(work: Work, index: int | None) -> bool:
