@@ -44,12 +44,7 @@ class Partitions:
         )
         self._clocks: dict[int, ServerClock] = {}
         self._subscriptions: dict[int, Subscription] = {}
-        file = policy_file.read(here.settings.policy_file)
-        agents = agents_file.read(here.settings.agents_file)
-        catalogue = ToolCatalogue(here.calls, here.topology, file.blocked_tools)
-        phrases = phrases_file.read(here.settings.phrases_file)
-        decided_by = policy_of(policy, file, phrases, here.settings.lease)
-        self.world = CurrentWorld(catalogue, agents, decided_by)
+        self.world = _world(here)
         dead_letters = DeadLetters(here.calls, here.topology)
         self._parts = Parts(self._store, ChainCache(), self.world, dead_letters, self.tracing)
         self.leases = Leases(
@@ -64,7 +59,7 @@ class Partitions:
 
     async def fire_due(self) -> None:
         """Look at the timers of all partitions that are ours."""
-        await deadlines.fire_due(self._store, list(self._clocks.items()))
+        await deadlines.fire_due(self._store, self._clocks.items())
 
     async def _take(self, partition: int) -> bool:
         me = self._here.instance
@@ -99,6 +94,16 @@ class Partitions:
         await self._here.unsubscribe(self._subscriptions.pop(partition))
         partition_of = self._here.topology.partition
         self._parts.cache.drop_where(lambda chain_id: partition_of(chain_id) == partition)
+
+
+def _world(here: Service) -> CurrentWorld:
+    """The world as the files of the deployment and the catalogue of tools say it."""
+    settings = here.settings
+    file = policy_file.read(settings.policy_file)
+    phrases = phrases_file.read(settings.phrases_file)
+    policy = policy_of(settings.limits, file, phrases, settings.lease)
+    catalogue = ToolCatalogue(here.calls, here.topology, file.blocked_tools)
+    return CurrentWorld(catalogue, agents_file.read(settings.agents_file), policy)
 
 
 async def run(settings: Settings) -> None:

@@ -4,12 +4,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from operator import attrgetter
 from sys import getsizeof
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
 from haltpoint.chain.model.state import Action, Chain
-from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.chain_codec import BESIDE_PLAN
 from haltpoint.runtime.store.committing import Loaded
@@ -28,19 +27,16 @@ _EDGE: Final = 16
 measured.
 """
 
-_STRUCT: Final = {b'"': 12, b'":': -36, b",": 24, b"[": 32, b"{": 16}
-_DICT: Final = _STRUCT | {b'":': -24, b"{": 120}
-"""Bytes that a sign of JSON stands for beside its letters, of our own classes and of any objects:
-two quotes are a text or a name. Measured, about.
+_SIGNS: Final = {b'"': 12, b'":': -24, b",": 24, b"[": 32, b"{": 120}
+"""Bytes that a sign of JSON stands for beside its letters: two quotes are a text or a name. Of
+objects of any keys, measured, about; our own classes take less.
 """
 
 _NEW: Final = Chain("", Task(goal=""))
-_beside: Final[Callable[[Chain], tuple[Any, ...]]] = attrgetter(
-    "plan", "proposals", "requests", *BESIDE_PLAN
-)
+_beside: Final = attrgetter("plan", "proposals", "requests", *BESIDE_PLAN)
 """What a chain holds beside its task and its actions: few events change any of it."""
-_of_receipt: Final[Callable[[Outcome], tuple[Any, ...]]] = attrgetter(
-    *("error", "confirmation", "warnings", "instruction_for_ai", "metadata")
+_of_receipt: Final = attrgetter(
+    "error", "confirmation", "warnings", "instruction_for_ai", "metadata"
 )
 """What a receipt holds. The options that it asks about are counted with the question."""
 
@@ -109,12 +105,12 @@ def _size_of(chain: Chain, before: Chain, was: _Size) -> _Size:
     task = was.task
     beside = was.beside
     if chain.task is not before.task:
-        task = _bytes_of(chain.task, _DICT)
+        task = _bytes_of(chain.task)
     held = _beside(chain)
     if before is _NEW or _beside(before) != held:
         own = held[1:] if chain.plan is chain.task.plan else held
         edges = sum(map(len, chain.graph.dependencies))
-        beside = _bytes_of(own, _DICT) + _STEP * len(chain.runs) + _EDGE * edges
+        beside = _bytes_of(own) + _STEP * len(chain.runs) + _EDGE * edges
     actions: dict[str, int] = {}
     for name, action in chain.actions.items():
         unchanged = before.actions.get(name) is action
@@ -125,15 +121,13 @@ def _size_of(chain: Chain, before: Chain, was: _Size) -> _Size:
 
 def _size_of_action(action: Action) -> int:
     texts = getsizeof(action.arguments) + getsizeof(action.data)
-    if action.outcome is None:
-        return _ACTION + texts
-    return _ACTION + texts + _bytes_of(_of_receipt(action.outcome), _STRUCT)
+    return _ACTION + texts + _bytes_of(action.outcome and _of_receipt(action.outcome))
 
 
-def _bytes_of(held: object, signs: dict[bytes, int]) -> int:
+def _bytes_of(held: object) -> int:
     """About how much memory this takes: the letters of its JSON, and the texts, values, lists and
     objects in it.
     """
     text = encode(held)
-    signed = [text.count(sign) * size for sign, size in signs.items()]
+    signed = [text.count(sign) * size for sign, size in _SIGNS.items()]
     return len(text) + sum(signed)

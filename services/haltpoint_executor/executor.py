@@ -24,7 +24,6 @@ from opentelemetry.trace import Span
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import World
-from haltpoint.chain.model.outputs import Decision, StartChild
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import (
     HumanAnswered,
@@ -36,7 +35,7 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
-from haltpoint.runtime.store.dead_letters import DeadLetters, Orphan, loss_of, loss_of_message
+from haltpoint.runtime.store.dead_letters import DeadLetters, loss_of, loss_of_message
 from haltpoint.runtime.store.loading import arrived
 from haltpoint.runtime.store.store import CommitStatus, Store
 from haltpoint.runtime.streams.delivery import Entry
@@ -45,7 +44,7 @@ from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
-from haltpoint_executor.foreign import Undeliverable, submit_foreign
+from haltpoint_executor.foreign import Undeliverable, submit_foreign, unknown_chain
 from haltpoint_executor.routing import with_counts
 from haltpoint_executor.spans import EventSpans
 from haltpoint_executor.world import CurrentWorld
@@ -54,6 +53,8 @@ _ATTEMPTS: Final = 20
 """Conflicts in a row after which a chain's entries are left to come back; each means that another
 executor got on.
 """
+
+_FAILED: Final = "a decision failed; the message comes back, then becomes a dead letter: report it"
 
 _log = logs.get(__name__)
 
@@ -83,11 +84,7 @@ class Executor:
 
     def __init__(self, partition: int, parts: Parts, clock: ServerClock) -> None:
         self._partition = partition
-        self._store = parts.store
-        self._cache = parts.cache
-        self._world = parts.world
-        self._dead_letters = parts.dead_letters
-        self._tracing = parts.tracing
+        self._parts = parts
         self._spans = EventSpans(parts.tracing, partition)
         self._clock = clock
         # Reader and reclaimer may come at the same time; a chain must be decided on by one of them
@@ -123,13 +120,13 @@ class Executor:
         known: dict[str, Loaded] = {}
         missing: list[str] = []
         for chain_id, events in heard.items():
-            loaded = self._cache.get(chain_id) or _new_chain(events)
+            loaded = self._parts.cache.get(chain_id) or _new_chain(events)
             if loaded is None:
                 missing.append(chain_id)
             else:
                 known[chain_id] = loaded
         if missing:
-            known.update(await self._store.load(missing))
+            known.update(await self._parts.store.load(missing))
         return known
 
     async def _submit_foreign(
@@ -143,26 +140,13 @@ class Executor:
                 if isinstance(message, TaskSubmitted) and message.id != events.chain_id:
                     tasks.append((entry, message))
                 else:
-                    detail = f"{message.type} for {events.chain_id}"
-                    if isinstance(message, TaskSubmitted):
-                        detail += (
-                            ", which another release stored in its own form "
-                            "(HP-022): submit the task again"
-                        )
-                    undeliverable.append(
-                        Undeliverable(
-                            entry, DeadLetterReason.UNKNOWN_CHAIN, detail, Orphan(events.chain_id)
-                        )
-                    )
+                    undeliverable.append(unknown_chain(entry, message))
         submitted = await asyncio.gather(
-            *(submit_foreign(self._store, self._tracing, *task) for task in tasks)
+            *(submit_foreign(self._parts.store, self._parts.tracing, *task) for task in tasks)
         )
-        undeliverable += [one for one in submitted if one is not None]
-        return [
-            entry.id
-            for (entry, _), refused in zip(tasks, submitted, strict=True)
-            if refused is None
-        ]
+        undeliverable += [fault for fault in submitted if fault is not None]
+        refused = {fault.entry.id for fault in undeliverable}
+        return [entry.id for entry, _ in tasks if entry.id not in refused]
 
     async def _decide_and_write(
         self, heard: dict[str, ChainEvents], known: dict[str, Loaded], finished: Sequence[str]
@@ -174,13 +158,13 @@ class Executor:
         failed is logged.
         """
         for _ in range(_ATTEMPTS):
-            await self._world.know(
+            await self._parts.world.know(
                 (received.message, known[each.chain_id].chain)
                 for each in heard.values()
                 for received in each.received
             )
             chains = [one.chain for one in known.values()]
-            counted = await with_counts(chains, self._world.value, self._store.agents)
+            counted = await with_counts(chains, self._parts.world.value, self._parts.store.agents)
             spans: list[Span] = []
             now = self._clock.now()
             decided = [
@@ -195,7 +179,7 @@ class Executor:
             _log.debug(
                 "another executor changed these chains; deciding again", chains=len(conflicts)
             )
-            known = await self._store.load(conflicts)
+            known = await self._parts.store.load(conflicts)
             heard = {chain_id: heard[chain_id] for chain_id in known}
             finished = ()
         _log.warning(
@@ -221,58 +205,29 @@ class Executor:
         entries = [entry.id for entry in events.entries]
         chain = loaded.chain
         for received in events.received:
-            message, span = received.message, None
-            world = (
-                counted
-                if counted is not None and chain is loaded.chain
-                else self._world.of(chain.task)
-            )
+            message = received.message
+            world = self._parts.world.of(chain.task)
+            if counted is not None and chain is loaded.chain:
+                world = counted
             now = max(now, chain.updated_at)
             if isinstance(message, HumanAnswered | TimerDue):
                 now = max(now, message.data.at)  # it tells the server's time
-            if loaded.trace is not None and (
-                span := self._spans.start(message, loaded.chain.id, loaded.trace)
-            ):
-                spans.append(span)
+            span = self._spans.start(message, events.chain_id, loaded.trace, spans)
             try:
                 decision = decide(chain, received, world, now)
             except Exception as error:  # noqa: BLE001 - one chain must not stop the others
                 with logs.about(chain=events.chain_id, trace=loaded.trace):
-                    _log.error(
-                        "a decision failed; the message comes back, then becomes a dead "
-                        "letter: report it",
-                        message=message.id,
-                        exc_info=error,
-                    )
+                    _log.error(_FAILED, message=message.id, exc_info=error)
                 if isinstance(message, MessageLost):
                     return ChainCommit(loaded, (), entries, error)
                 return None
-            chain, trace = decision.chain, loaded.trace
+            chain = decision.chain
+            trace = telemetry.context_of(span, loaded.trace)
             if span is not None:
-                trace = telemetry.context_of(span, trace)
                 span.set_attribute(telemetry.CHAIN_STATUS, chain.status.value)
-            agents = (
-                {}
-                if trace is None or chain.task.handed.assigned is None
-                else self._begun(decision, trace, spans)
-            )
+            agents = self._spans.agents(decision, trace, spans)
             decided.append(Decided(received, decision, now, trace, agents))
         return ChainCommit(loaded, decided, entries)
-
-    def _begun(self, decision: Decision, trace: str, spans: list[Span]) -> dict[str, str]:
-        """The contexts of the chains of agents that begin, by their ids; their spans go to
-        `spans`.
-        """
-        begun = [
-            one
-            for one in decision.outputs
-            if isinstance(one, StartChild) and one.task.agent is not None
-        ]
-        agents = {one.action.child: self._spans.agent(one, trace) for one in begun}
-        spans += (one for one in agents.values() if one is not None)
-        return {
-            name: told for name, one in agents.items() if (told := telemetry.context_of(one, trace))
-        }
 
     async def _write(
         self, commits: list[ChainCommit], finished: Sequence[str], spans: Iterable[Span]
@@ -283,7 +238,7 @@ class Executor:
         if not commits and not finished:
             return []
         try:
-            batch = await self._store.commit(self._partition, commits, finished)
+            batch = await self._parts.store.commit(self._partition, commits, finished)
         finally:
             for span in spans:
                 telemetry.finish(span)
@@ -292,9 +247,9 @@ class Executor:
         for commit, committed in zip(commits, batch.chains, strict=True):
             chain_id = commit.loaded.chain.id
             if committed.loaded is not None:
-                self._cache.keep(committed.loaded)
+                self._parts.cache.keep(committed.loaded)
                 continue
-            self._cache.drop(chain_id)
+            self._parts.cache.drop(chain_id)
             if committed.status is CommitStatus.CONFLICT:
                 conflicts.append(chain_id)
             else:
@@ -304,7 +259,7 @@ class Executor:
 
     async def _dead_letter(self, one: Undeliverable) -> None:
         ref = EntryRef.of(one.entry.stream, one.entry.id)
-        await self._dead_letters.add(ref, one.reason, one.detail, about=one.about)
+        await self._parts.dead_letters.add(ref, one.reason, one.detail, about=one.about)
 
 
 def _decode(entries: list[Entry], undeliverable: list[Undeliverable]) -> dict[str, ChainEvents]:
@@ -319,9 +274,7 @@ def _decode(entries: list[Entry], undeliverable: list[Undeliverable]) -> dict[st
             undeliverable.append(Undeliverable(entry, decoded.reason, decoded.detail, loss))
             continue
         chain_id = decoded.message.subject
-        events = heard.get(chain_id)
-        if events is None:
-            events = heard[chain_id] = ChainEvents(chain_id)
+        events = heard.setdefault(chain_id, ChainEvents(chain_id))
         events.received.append(Received(cast("ToExecutor", decoded.message), decoded.body))
         events.entries.append(entry)
     return heard

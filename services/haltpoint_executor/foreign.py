@@ -5,7 +5,7 @@ partition.
 from dataclasses import dataclass
 
 from haltpoint.chain.checks.plans import task_fault
-from haltpoint.contracts.events import MessageLost, TaskSubmitted
+from haltpoint.contracts.events import MessageLost, TaskSubmitted, ToExecutor
 from haltpoint.runtime.observability.telemetry import Tracing, finish
 from haltpoint.runtime.store.dead_letters import Orphan
 from haltpoint.runtime.store.store import Store, SubmitStatus, foreign_chain_id
@@ -21,6 +21,15 @@ class Undeliverable:
     reason: DeadLetterReason
     detail: str
     about: MessageLost | Orphan | None
+
+
+def unknown_chain(entry: Entry, message: ToExecutor) -> Undeliverable:
+    """A message for a chain that is not there, or that another release has stored."""
+    detail = f"{message.type} for {message.subject}"
+    if isinstance(message, TaskSubmitted):
+        detail += ", which another release stored in its own form (HP-022): submit the task again"
+    orphan = Orphan(message.subject)
+    return Undeliverable(entry, DeadLetterReason.UNKNOWN_CHAIN, detail, orphan)
 
 
 async def submit_foreign(

@@ -4,7 +4,7 @@ chain that begins.
 
 from opentelemetry.trace import Span, SpanKind
 
-from haltpoint.chain.model.outputs import StartChild
+from haltpoint.chain.model.outputs import Decision, StartChild
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToExecutor
 from haltpoint.runtime.observability import telemetry
@@ -24,25 +24,37 @@ class EventSpans:
             telemetry.MESSAGING_GROUP: GROUP[Stream.EVENTS].value,
         }
 
-    def start(self, message: ToExecutor, chain_id: str, trace: str) -> Span | None:
-        """The span of one decision; None when the chain is not traced."""
+    def start(
+        self, message: ToExecutor, chain_id: str, trace: str | None, spans: list[Span]
+    ) -> Span | None:
+        """The span of one decision; None when the chain is not traced. It is added to `spans`."""
         if not self._tracing.wanted(trace):
             return None
         name = message.type.rpartition(".")[0]
         about = {telemetry.MESSAGING_MESSAGE: message.id, telemetry.CHAIN: chain_id}
-        return self._tracing.start(
+        span = self._tracing.start(
             f"process {name}",
             trace,
             SpanKind.CONSUMER,
             {**self._attributes, **about},
             caused_by=message.traceparent,
         )
+        if span is not None:
+            spans.append(span)
+        return span
 
-    def agent(self, begun: StartChild, trace: str) -> Span | None:
-        """The span of a chain that carries out a call of an agent; None when the chain is not
-        traced.
+    def agents(self, decision: Decision, trace: str | None, spans: list[Span]) -> dict[str, str]:
+        """The contexts of the chains of agents that a decision begins, by their ids: each has a
+        span, which is added to `spans`. Of a chain that is not traced there are none.
         """
-        about = telemetry.agent_attributes(begun.action.child, begun.task)
-        return self._tracing.start(
-            telemetry.agent_span(begun.task), trace, SpanKind.INTERNAL, about
-        )
+        begun: dict[str, str] = {}
+        for output in decision.outputs:
+            if isinstance(output, StartChild) and output.task.agent is not None:
+                name = output.action.child
+                title = telemetry.agent_span(output.task)
+                about = telemetry.agent_attributes(name, output.task)
+                span = self._tracing.start(title, trace, SpanKind.INTERNAL, about)
+                if span is not None:
+                    spans.append(span)
+                    begun[name] = str(telemetry.context_of(span, trace))
+        return begun

@@ -92,7 +92,7 @@ async def test_a_skill_with_steps_is_a_chain_of_its_own_whose_question_is_answer
     )
     above = await client.chain(run.id)
     assert (above.status, above.requests) == ("executing", ())
-    assert f"Waits for the chain {child}." in above.summary
+    assert [action.child for step in above.steps for action in step.actions] == [child]
     assert (
         f"chain {child}"
         in (await asyncio.to_thread(system.process, "chain", "show", run.id)).stdout

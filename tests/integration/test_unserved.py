@@ -95,6 +95,6 @@ async def test_a_chain_says_that_it_waits_for_a_worker(bed: Bed) -> None:
     found = waiting(chain)
     assert (found.code, found.queue) == ("HP-102", "contacts")
     assert found.hint == "Start one: haltpoint up tool-worker --queue contacts"
-    assert 'No worker serves the queue "contacts"' in chain.summary
+    assert 'No worker serves the queue "contacts"' in found.message
     await serve(bed, "contacts")
     assert waiting(await view()) is None

@@ -31,7 +31,7 @@ from haltpoint.runtime.views.chain_view import actions_of, view_of
 from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.record import ChainRecord
 from tests.support.builders import OK, asks, failed, spec
-from tests.support.stored import stored_action
+from tests.support.stored import chain_record, stored_action
 
 TOOLS = (
     spec("look"),
@@ -63,7 +63,7 @@ class Drawn:
             {"step_id": "s0", "tool": "send", "arguments": "{}", "reason": "stopped"},
         )
         end = {"answer": draw(st.sampled_from([None, "", "Done.", "All is [sent]."]))}
-        self.record = ChainRecord(
+        self.record = chain_record(
             id=chain,
             head={
                 **HEAD,
@@ -153,7 +153,7 @@ def test_f1_every_effect_has_one_line_and_every_line_an_effect(drawn: Drawn) -> 
     shown = [line for line in answer_lines(view) if line.mark is Mark.DEED]
     assert len(shown) == len(drawn.effects)
     assert view.answer is not None
-    words = drawn.record.end["answer"]
+    words = drawn.record.chain.end.answer
     assert view.answer.text == words or not words
 
 

@@ -1,9 +1,17 @@
 """What lies in Redis of one chain, action, request or thought, read as the product reads it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace as replace_fields
+
+from haltpoint.chain.model.references import Graph
+from haltpoint.chain.model.state import StepRun
 from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.chain_codec import decode_chain
 from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import (
     ActionRow,
@@ -22,6 +30,8 @@ from haltpoint.runtime.store.rows import (
     thought_of,
 )
 from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.views.record import ChainRecord
 
 
 class Stored:
@@ -122,3 +132,25 @@ def stored_action(
     first = recorded(receipt, data) or recorded(in_doubt, "", Kind.IN_DOUBT)
     before = {number: Receipt(Kind.RECEIPT, text, "") for number, text in (earlier or {}).items()}
     return StoredAction(name, row, tool, args, first, recorded(resolution, resolution_data), before)
+
+
+def chain_record(
+    *,
+    id: str,
+    head: Mapping[str, str],
+    task: Task,
+    plan: Plan | None = None,
+    runs: tuple[StepRun, ...] = (),
+    end: Mapping[str, Any] | None = None,
+    **parts: Any,
+) -> ChainRecord:
+    """What is kept of a chain with this head (as it is stored), plan and end."""
+    fields = {name.encode(): text.encode() for name, text in head.items()}
+    data = {
+        Data.TASK.encode(): encode(task),
+        Data.END.encode(): encode(end or {}),
+    }
+    chain = replace_fields(decode_chain(id, fields, data), runs=runs)
+    if plan is not None:
+        chain = replace_fields(chain, plan=plan, graph=Graph.of(plan))
+    return ChainRecord(chain=chain, **parts)

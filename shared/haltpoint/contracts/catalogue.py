@@ -1,8 +1,8 @@
 """The table of contents of the whole system: every message, its stream, who sends it and who
 receives it.
 
-A newcomer starts here. Each arrow of the system is one row; there are no others. The AsyncAPI
-document, the golden files and the topology are made from this table.
+A newcomer starts here. Each arrow of the system is one row; there are no others. The
+golden files, the topology and `haltpoint schema events` are made from this table.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,6 @@ class Row:
     message: type[Message]
     stream: Stream
     sender: Party
-    body: str = ""
 
     @property
     def type(self) -> str:
@@ -69,7 +68,7 @@ CATALOGUE: Final[tuple[Row, ...]] = (
     Row(events.ActionProposed, Stream.EVENTS, Party.PLANNER),
     Row(events.AnswerDrafted, Stream.EVENTS, Party.PLANNER),
     Row(events.ThoughtFailed, Stream.EVENTS, Party.PLANNER),
-    Row(events.ToolCompleted, Stream.EVENTS, Party.WORKER, body="the result's data, a JSON object"),
+    Row(events.ToolCompleted, Stream.EVENTS, Party.WORKER),
     Row(events.HumanAnswered, Stream.EVENTS, Party.GATEWAY),
     Row(events.TimerDue, Stream.EVENTS, Party.EXECUTOR),
     Row(events.MessageLost, Stream.EVENTS, Party.EXECUTOR),
@@ -77,7 +76,7 @@ CATALOGUE: Final[tuple[Row, ...]] = (
     Row(commands.PlanRequested, Stream.PLANS, Party.EXECUTOR),
     Row(commands.ActionRequested, Stream.PLANS, Party.EXECUTOR),
     Row(commands.AnswerRequested, Stream.PLANS, Party.EXECUTOR),
-    Row(commands.ToolRequested, Stream.TOOLS, Party.EXECUTOR, body="the arguments, a JSON object"),
+    Row(commands.ToolRequested, Stream.TOOLS, Party.EXECUTOR),
     Row(commands.HumanRequested, Stream.HUMANS, Party.EXECUTOR),
     Row(commands.HumanWithdrawn, Stream.HUMANS, Party.EXECUTOR),
 )

@@ -64,7 +64,6 @@ def chain(**changes: Any) -> ChainView:
         "id": "c1",
         "status": "executing",
         "goal": "Tell John I'm running late",
-        "summary": "",
         "created_at": BEGUN,
         "updated_at": BEGUN + timedelta(seconds=1.2),
         "deadline": BEGUN + timedelta(days=7),

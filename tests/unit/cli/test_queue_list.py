@@ -11,7 +11,7 @@ from haltpoint.runtime.views.queues import QueueState
 def test_slots_that_are_held_are_told_with_the_code_of_that() -> None:
     printed = list[str]()
     shell: Any = SimpleNamespace(out=SimpleNamespace(print=lambda text, **_: printed.append(text)))
-    _print_queue(shell, QueueState("mails", 0, 1, (), 1))
+    _print_queue(shell, QueueState("mails", 0, 1, (), left_over=1, waited=0.0))
     (code,) = (
         one
         for one, words in CATALOGUE.items()

@@ -49,7 +49,6 @@ def view(answer: dict[str, Any], *steps: dict[str, Any], status: str = "complete
     about = {
         "id": "c",
         "goal": "",
-        "summary": "",
         "status": status,
         "answer": answer,
         "steps": steps,

@@ -16,7 +16,7 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.record import ChainRecord
-from tests.support.stored import stored_action
+from tests.support.stored import chain_record, stored_action
 
 AT = 1767225600000
 HEAD = {"status": "completed", "origin": "drafted", "created": str(AT), "updated": str(AT + 5000)}
@@ -59,7 +59,7 @@ def record(*actions: dict[str, Any], chain: str = "c", **changes: Any) -> ChainR
             if (name := f"{chain}.s.{number}")
         },
     }
-    return ChainRecord(**{**whole, **changes})
+    return chain_record(**{**whole, **changes})
 
 
 def answer(*actions: dict[str, str], **changes: Any) -> FinalAnswer:

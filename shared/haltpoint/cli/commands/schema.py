@@ -2,7 +2,7 @@
 
 import json
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Union
 
 import typer
 
@@ -13,7 +13,6 @@ class Document(StrEnum):
     """What there is."""
 
     OPENAPI = "openapi"
-    ASYNCAPI = "asyncapi"
     EVENTS = "events"
     AGENTS = "agents"
 
@@ -23,8 +22,8 @@ def add_to(app: typer.Typer) -> None:
 
     @verb(app, "schema")
     def schema(shell: Shell, document: Annotated[Document, typer.Argument()]) -> None:
-        """Print a contract as JSON: the HTTP API, the streams, the messages, or the agents file
-        (JSON Schema).
+        """Print a contract as JSON: the HTTP API, the messages with the public facts, or the
+        agents file (JSON Schema).
         """
         made = _MAKERS[document]()
         if shell.json:
@@ -52,18 +51,14 @@ def _openapi() -> dict[str, Any]:
     return document
 
 
-def _asyncapi() -> dict[str, Any]:
-    from haltpoint.runtime.service.asyncapi import document
-
-    return document()
-
-
 def _events() -> dict[str, Any]:
     from pydantic import Field, TypeAdapter
 
     from haltpoint.contracts.commands import AnyMessage
+    from haltpoint.contracts.public_facts import PUBLIC
 
-    union = Annotated[AnyMessage, Field(discriminator="type")]
+    messages: Any = Union[AnyMessage, *PUBLIC.values()]
+    union: Any = Annotated[messages, Field(discriminator="type")]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **TypeAdapter(union).json_schema(),
@@ -78,7 +73,6 @@ def _agents() -> dict[str, Any]:
 
 _MAKERS = {
     Document.OPENAPI: _openapi,
-    Document.ASYNCAPI: _asyncapi,
     Document.EVENTS: _events,
     Document.AGENTS: _agents,
 }

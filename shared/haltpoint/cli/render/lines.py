@@ -11,7 +11,7 @@ from haltpoint.cli.render.case import CLOSED, answer_words, details, said
 from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.base import root_of
 from haltpoint.contracts.people.phrases import count, why_dropped
-from haltpoint.contracts.results import HookVerdict, NextAction, ToolResult
+from haltpoint.contracts.results import HookVerdict, Metadata, NextAction, ToolResult
 from haltpoint.contracts.views.chains import DroppedCall, RequestView, RoutedView
 from haltpoint.contracts.views.steps import ActionView, StepView, ViolationView
 from haltpoint.contracts.work.tasks import Mode
@@ -113,14 +113,11 @@ def called(action: ActionView) -> Iterator[Line]:
     """A call, where it runs when that is no worker, and as what it ran; nothing when a person gave
     the result (D3).
     """
-    if not (action.receipt and action.receipt.metadata.by and not action.arguments):
-        below = (
-            f"the receipt of {action.repeats}"
-            if action.repeats
-            else f"chain {action.child}"
-            if action.child
-            else ""
-        )
+    told = action.receipt.metadata if action.receipt else Metadata()
+    if not (told.by and not action.arguments):
+        below = f"chain {action.child}" if action.child else ""
+        if told.repeats:
+            below = f"the receipt of {told.repeats}"
         yield Line(
             1, Mark.RUNNING, call(action.tool, action.arguments), below, at=action.started_at
         )

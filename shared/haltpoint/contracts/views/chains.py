@@ -88,8 +88,7 @@ class RequestView(View):
     `form` (`schema` on the wire) is that of the value which is asked for; of an escalation, that of
     the result which a person may give by hand. `strikes` are the case: what the model said each
     time, in its own words. `path` are the agents that led to the question, from the root's down; it
-    is there when there are any. `closed_at`: when the chain took the answer, or was asking no more;
-    it is there in the view of a chain.
+    is there when there are any. `closed_at`: when the chain took the answer, or was asking no more.
     """
 
     model_config = ConfigDict(
@@ -202,7 +201,6 @@ class ChainView(ChainSummary):
     tenant: str | None = None
     conversation_id: str | None = None
     current: CurrentView | None = None
-    summary: str
     bounds: ChainBounds | None = None
     """What the goal asks of tools, and says against them (C12)."""
     stopped: str | None = None

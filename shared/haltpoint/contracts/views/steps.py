@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Any
 
 from haltpoint.contracts.doors import View
-from haltpoint.contracts.reasons import Source
 from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.work.plans import OnFailure, ProposedCall, StepType
 from haltpoint.contracts.work.tasks import Mode
@@ -17,16 +16,13 @@ class ActionView(View):
 
     `arguments` are those that were asked for, `ran` those that ran, when hooks have changed them.
     `child` is the id of the chain that carries it out, when it is a call of a skill with steps.
-    `sources` say where its values come from.
     """
 
     id: str
     tool: str
     arguments: dict[str, Any] = {}
-    sources: dict[str, Source] = {}
     ran: dict[str, Any] | None = None
     status: str
-    repeats: str = ""
     receipt: ToolResult | None = None
     child: str | None = None
     started_at: datetime | None = None
@@ -45,11 +41,10 @@ class ActionRecord(View):
     """One record of the action log. `step` is the step's number in the plan, from 1; `input` the
     arguments as they ran.
 
-    `status`: dispatched, resting, asking, done or failed. `expected` is what the plan or the model
-    said that the call is to bring, `result` the data of a success. `attempts` is `ctx.attempt` of
-    the last run (0: a limit let none begin), `tokens` are those of the thought that proposed the
-    call (null: a literal call), `by` names the person who gave the result. Secrets of known forms
-    are starred.
+    `status`: dispatched, resting, asking, done or failed. `result` is the data of a success.
+    `attempts` is `ctx.attempt` as the receipt says (0: a limit let none begin), `tokens` are those
+    of the thought that proposed the call (null: a literal call), `by` names the person who gave the
+    result. Secrets of known forms are starred.
     """
 
     action_id: str
@@ -59,13 +54,10 @@ class ActionRecord(View):
     tool: str
     input: dict[str, Any] = {}
     status: str
-    repeats: str = ""
-    expected: str = ""
     result: dict[str, Any] | None = None
     error: ActionError | None = None
     duration_ms: int | None = None
     attempts: int = 1
-    sources: dict[str, Source] = {}
     tokens: int | None = None
     by: str = ""
 

@@ -59,7 +59,7 @@ class ProposedCall(Strict):
     optional: bool = False
     """It may fail: of a literal plan."""
     expected: Annotated[str, Meta(max_length=MOST_EXPECTED)] = ""
-    """What it is to bring, in words: the action log shows that beside the result."""
+    """What it is to bring, in words for people."""
 
 
 class Step(Strict):

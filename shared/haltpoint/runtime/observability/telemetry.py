@@ -34,16 +34,14 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import (
     Link,
-    NonRecordingSpan,
     Span,
-    SpanContext,
     SpanKind,
     Status,
     StatusCode,
-    TraceFlags,
     Tracer,
-    set_span_in_context,
+    get_current_span,
 )
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.this_machine import is_this_machine
@@ -86,9 +84,8 @@ ANSWERED_BY: Final = "haltpoint.answered.by"
 _SAMPLED: Final = frozenset("13579bdf")
 """Last digits of a traceparent that is sampled."""
 
-_TRACEPARENT: Final = re.compile(
-    r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})"
-)
+_TRACEPARENT: Final = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_W3C: Final = TraceContextTextMapPropagator()
 
 
 def valid(traceparent: str | None) -> bool:
@@ -157,7 +154,10 @@ class Tracing:
         """
         if self._tracer is None or not self.wanted(parent):
             return None
-        links = [Link(_context(caused_by))] if caused_by and caused_by != parent else None
+        links: list[Link] = []
+        if caused_by and caused_by != parent:
+            cause = get_current_span(_below(caused_by)).get_span_context()
+            links.append(Link(cause))
         return self._tracer.start_span(name, _below(parent), kind, attributes, links)
 
     def record(
@@ -245,12 +245,4 @@ def _below(traceparent: str | None) -> Context | None:
     """The context of a span under this one; None: a trace begins."""
     if traceparent is None:
         return None
-    return set_span_in_context(NonRecordingSpan(_context(traceparent)))
-
-
-def _context(traceparent: str) -> SpanContext:
-    match = _TRACEPARENT.fullmatch(traceparent)
-    if match is None:
-        return SpanContext(0, 0, is_remote=True)
-    trace_id, span_id, flags = (int(number, 16) for number in match.groups())
-    return SpanContext(trace_id, span_id, is_remote=True, trace_flags=TraceFlags(flags))
+    return _W3C.extract({"traceparent": traceparent}, Context())

@@ -6,15 +6,14 @@ shows whole.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.results import Metadata, NextAction, ToolResult
+from haltpoint.contracts.results import ErrorInfo, Metadata, NextAction
 from haltpoint.contracts.secrets import starred, without_secrets
-from haltpoint.contracts.views.steps import ActionError, ActionRecord, ActionView, StepView
-from haltpoint.contracts.work.plans import ProposedCall
-from haltpoint.runtime.store.rows import StoredAction
+from haltpoint.contracts.views.steps import ActionError, ActionRecord, ActionView
 from haltpoint.runtime.views.chain_view import view_of
+from haltpoint.runtime.views.contract_view import place_of
 from haltpoint.runtime.views.record import ChainRecord
 
 
@@ -23,24 +22,13 @@ def records(record: ChainRecord) -> tuple[ActionRecord, ...]:
     their own logs.
     """
     tokens = _tokens(record)
-    literal = {step.id: step.actions for step, _ in record.steps}
     rows: list[ActionRecord] = []
     for number, step in enumerate(view_of(record).steps, start=1):
-        for place, action in enumerate(step.actions):
-            more = {
-                "step": number,
-                "step_id": step.id,
-                "expected": without_secrets(
-                    _expected(literal[step.id][place : place + 1], step, action)
-                ),
-                "attempts": _attempts(record.actions[action.id]),
-                "tokens": tokens.get(action.id),
-            }
-            rows.append(_row(action).model_copy(update=more))
+        rows += [_row(number, step.id, action, tokens.get(action.id)) for action in step.actions]
     return tuple(sorted(rows, key=lambda row: (row.time is None, row.time or 0, row.step)))
 
 
-def _row(action: ActionView) -> ActionRecord:
+def _row(number: int, step_id: str, action: ActionView, tokens: int | None) -> ActionRecord:
     receipt = action.receipt if action.status == "done" else None
     metadata = Metadata() if receipt is None else receipt.metadata
     failed = receipt is not None and receipt.next_action is NextAction.ERROR
@@ -48,22 +36,21 @@ def _row(action: ActionView) -> ActionRecord:
     return ActionRecord(
         action_id=action.id,
         time=action.started_at,
-        step=0,
-        step_id="",
+        step=number,
+        step_id=step_id,
         tool=action.tool,
         input=starred(action.arguments if action.ran is None else action.ran),
         status="failed" if failed else action.status,
-        repeats=action.repeats,
         result=starred(receipt.data) if receipt is not None and succeeded else None,
-        error=None if receipt is None else _error(receipt),
+        error=_error(receipt.error) if receipt is not None else None,
         duration_ms=None if receipt is None else metadata.duration_ms,
-        sources=action.sources,
+        attempts=metadata.attempt,
+        tokens=tokens,
         by=metadata.by,
     )
 
 
-def _error(receipt: ToolResult) -> ActionError | None:
-    error = receipt.error
+def _error(error: ErrorInfo | None) -> ActionError | None:
     if error is None:
         return None
     message = without_secrets(error.message)
@@ -72,47 +59,20 @@ def _error(receipt: ToolResult) -> ActionError | None:
     )
 
 
-def _attempts(stored: StoredAction) -> int:
-    """The number of its last run, by a worker's last word on it; a person's says nothing about
-    runs.
-    """
-    words = [*stored.earlier.values(), stored.receipt]
-    for word in reversed(words):
-        if word is not None:
-            return int(json.loads(word.outcome).get("metadata", {}).get("attempt", 1))
-    return 1
-
-
-def _expected(literal: Sequence[ProposedCall], step: StepView, action: ActionView) -> str:
-    """What the literal plan, or the model with its last call that was just this one, said that the
-    call is to bring.
-    """
-    calls = [*literal]
-    for thought in reversed(step.thoughts):
-        calls += [
-            call
-            for call in thought.calls
-            if (call.tool, call.arguments) == (action.tool, action.arguments)
-        ]
-    return calls[0].expected if calls else ""
-
-
 def _tokens(record: ChainRecord) -> Mapping[str, int]:
-    """The cost of the thought that proposed an action, by the action's id; none for literal
-    calls.
+    """The cost of the thought that proposed an action, by the action's id; none for literal calls.
+    A call that was held is dispatched later, on another message.
     """
     tokens: dict[str, int] = {}
     by_step: dict[str, int] = {}
     for line in record.log:
         thought = record.thoughts.get(line.ref or "")
+        if thought is not None:
+            step = place_of(record.id, line.ref or "")
+            by_step[step] = _cost(thought.data)
         for kind, details in line.facts:
-            if kind != FactType.ACTION_DISPATCHED.value:
-                continue
-            step = details["step_id"]
-            if thought is not None:
-                by_step[step] = _cost(thought.data)
-            if step in by_step:  # a call that was held is dispatched later, on another message
-                tokens.setdefault(details["action_id"], by_step[step])
+            if kind == FactType.ACTION_DISPATCHED.value and details["step_id"] in by_step:
+                tokens.setdefault(details["action_id"], by_step[details["step_id"]])
     return tokens
 
 

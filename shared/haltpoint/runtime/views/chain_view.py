@@ -1,21 +1,19 @@
 """A chain as people and clients see it, made from its keys. Pure: values in, views out."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 
-import msgspec
+from msgspec import structs
 
 from haltpoint.chain.checks.answer import answer
 from haltpoint.chain.model.limits import added
-from haltpoint.chain.model.state import Action, End
-from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
+from haltpoint.chain.model.state import Action, Chain, is_submitters
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
 from haltpoint.contracts.answers import FinalAnswer
-from haltpoint.contracts.base import action_id, action_of
+from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import RequestStatus
-from haltpoint.contracts.people.phrases import count, runs_again
 from haltpoint.contracts.results import Spent
 from haltpoint.contracts.views.chains import (
     ChainSummary,
@@ -27,82 +25,73 @@ from haltpoint.contracts.views.chains import (
     RequestView,
     RoutedView,
 )
-from haltpoint.contracts.views.steps import StepView
-from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.chain_codec import read_spent
 from haltpoint.runtime.store.loading import decode_action
 from haltpoint.runtime.store.rows import StoredAction, local
 from haltpoint.runtime.views import contract_view, log_view
-from haltpoint.runtime.views.log_view import Details, Times, moment
-from haltpoint.runtime.views.record import ChainRecord, Fields, Named
-from haltpoint.runtime.views.request_view import Background, question_of, request_of
+from haltpoint.runtime.views.log_view import Details, moment
+from haltpoint.runtime.views.record import ChainRecord
+from haltpoint.runtime.views.request_view import goal_of, request_of
 from haltpoint.runtime.views.step_view import resting, step_view, thoughts_of
 
 
-def summary_of(
-    chain_id: str, head: Fields, task: Task | Named, end: Mapping[str, Any]
-) -> ChainSummary:
+def summary_of(chain: Chain) -> ChainSummary:
     """One line of the list of chains."""
+    error = chain.end.error
     return ChainSummary(
-        id=chain_id,
-        status=head["status"],
-        goal=task.goal,
-        agent=task.agent,
-        error=_error(end),
-        unfinished=bool(end.get("unfinished")),
-        created_at=moment(head["created"]),
-        updated_at=moment(head["updated"]),
+        id=chain.id,
+        status=chain.status,
+        goal=goal_of(chain),
+        agent=chain.task.agent,
+        error=None if error is None else ErrorView(**structs.asdict(error)),
+        unfinished=chain.end.unfinished,
+        created_at=moment(chain.created_at),
+        updated_at=moment(chain.updated_at),
     )
 
 
 def view_of(record: ChainRecord) -> ChainView:
     """The whole chain; with its answer when it is over."""
-    head, task = record.head, record.task
+    chain, task = record.chain, record.task
     facts = tuple(log_view.facts(record.log))
     told = log_view.by_type(facts)
     times = log_view.times(facts)
     thoughts = thoughts_of(record)
     violations = contract_view.violations(record.id, facts, record.words)
-    requests = _requests(record, times)
+    validations = contract_view.validations(facts)
     steps = tuple(
-        step_view(record, step, run, times, thoughts[step.id], violations.get(step.id, ()))
+        step_view(
+            record,
+            step,
+            run,
+            times,
+            thoughts[step.id],
+            violations.get(step.id, ()),
+            validations.get(step.id, "skipped"),
+        )
         for step, run in record.steps
     )
     routed = tuple(_routed(details) for details in told[FactType.CHAIN_ROUTED])
     dropped = tuple(_dropped(details) for details in told[FactType.ACTION_NEVER_EXECUTED])
-    of_plan = violations.get("plan", ())
-    of_answer = violations.get("answer", ())
-    current = _current(record)
-    sentences = [
-        *_progress(record, steps),
-        *contract_view.remarks(record.status is ChainStatus.COMPLETED, steps, of_answer),
-        *(
-            _dropped_in_words(len(dropped))
-            if record.status.final
-            else _waits_for(record, steps, requests, current)
-        ),
-    ]
     return ChainView(
-        **dict(summary_of(record.id, head, task, record.end)),
+        **dict(summary_of(chain)),
         answer=answer_of(record) if record.status.final else None,
         mode=task.mode,
         tenant=task.tenant,
         conversation_id=task.conversation_id,
-        current=current,
-        summary=" ".join(sentences),
-        bounds=record.kept.bounds,
+        current=_current(record),
+        bounds=chain.bounds,
         stopped=_stopped(told[FactType.CHAIN_CANCELLED]),
         routed=routed[-1] if routed else None,
         routed_before=routed[:-1],
         steps=steps,
-        strikes=record.kept.row.count,
-        violations=(*of_plan, *of_answer),
+        strikes=chain.row.count,
+        violations=(*violations.get("plan", ()), *violations.get("answer", ())),
         never_executed=dropped,
-        requests=requests,
+        requests=requests_of(record),
         children=tuple(map(_child, record.children.values())),
         budget=task.budget,
         usage=_usage(record),
-        deadline=moment(head.get("deadline", head["created"])),
+        deadline=moment(chain.deadline),
     )
 
 
@@ -111,14 +100,13 @@ def answer_of(record: ChainRecord) -> FinalAnswer:
     of a submitter's literal plan go, so their lines are read off the receipts here, by its own
     function.
     """
-    end = msgspec.convert(record.end, End)
+    end = record.chain.end
     text = end.answer or ""
     if not text and end.error is not None:
         text = end.error.message
     elif not text and record.status is ChainStatus.CANCELLED:
         text = record.phrases.stopped
-    is_literal = record.head.get("origin") == PlanOrigin.LITERAL.value
-    if not is_literal or action_of(record.id) is not None:
+    if not is_submitters(record.chain):
         return FinalAnswer(text=text, deeds=end.deeds, not_done=end.not_done)
     return answer(text, actions_of(record), (), end.not_done, record.spec, record.phrases)
 
@@ -147,12 +135,12 @@ def under_way(record: ChainRecord) -> StoredAction | None:
     return None
 
 
-def _requests(record: ChainRecord, times: Times) -> tuple[RequestView, ...]:
+def requests_of(record: ChainRecord) -> tuple[RequestView, ...]:
     """All that the chain has asked, each with the times of its log."""
-    background = Background(record.words, record.plan, record.specs)
+    times = log_view.times(log_view.facts(record.log))
     views: list[RequestView] = []
     for stored in record.requests.values():
-        view = request_of(question_of(stored), stored, record.task, background)
+        view = request_of(stored, record)
         begun, ended = times.get(view.id, (view.asked_at, None))
         views.append(view.model_copy(update={"asked_at": begun, "closed_at": ended}))
     return tuple(views)
@@ -163,9 +151,9 @@ def _child(record: ChainRecord) -> ChildView:
     return ChildView(
         id=record.id,
         status=record.status.value,
-        goal=record.task.goal,
+        goal=goal_of(record.chain),
         agent=record.task.agent,
-        requests=_requests(record, log_view.times(log_view.facts(record.log))),
+        requests=requests_of(record),
         children=tuple(map(_child, record.children.values())),
     )
 
@@ -174,17 +162,12 @@ def _usage(record: ChainRecord) -> Spent:
     """What the chain has used, with what its agents have; a share that one of them holds is not
     used.
     """
-    used = read_spent(record.head.get("spent", "0 0 0 0"))
+    used = record.chain.spent
     for child in record.children.values():
         if child.task.agent is not None:
             below = added(_usage(child), Spent(chains=1))
             used = added(used, below)
     return used
-
-
-def _error(end: Mapping[str, Any]) -> ErrorView | None:
-    error = end.get("error")
-    return ErrorView.model_validate(error) if error else None
 
 
 def _stopped(cancelled: Sequence[Details]) -> str | None:
@@ -222,42 +205,3 @@ def _current(record: ChainRecord) -> CurrentView | None:
                 resting=resting(record, pending),
             )
     return None
-
-
-def _progress(record: ChainRecord, steps: Sequence[StepView]) -> Iterable[str]:
-    """How far the chain came, and why it failed."""
-    done = sum(step.status == StepStatus.COMPLETED.value for step in steps)
-    yield f"{done} of {len(steps)} steps completed." if steps else "No plan yet."
-    error = _error(record.end)
-    if error is not None:
-        yield f"{error.code}: {error.message}"
-    elif record.kept.failing is not None:
-        failing = record.kept.failing.error
-        yield f"Fails when the running work has ended: {failing.code}: {failing.message}"
-
-
-def _dropped_in_words(number: int) -> Iterable[str]:
-    if number:
-        were = "was" if number == 1 else "were"
-        yield f"{count(number, 'call')} {were} never executed."
-
-
-def _waits_for(
-    record: ChainRecord,
-    steps: Sequence[StepView],
-    requests: Sequence[RequestView],
-    current: CurrentView | None,
-) -> Iterable[str]:
-    questions = [request.question for request in requests if request.status is RequestStatus.OPEN]
-    if questions:
-        more = f" (and {len(questions) - 1} more)." if len(questions) > 1 else ""
-        yield f"Waits for a person: {questions[0]}{more}"
-    for step in steps:
-        for action in step.actions:
-            if action.child and action.receipt is None:
-                yield f"Waits for the chain {action.child}."
-    if record.waiting is not None:
-        yield f"{record.waiting.message}. {record.waiting.hint}."
-    if current is not None and current.resting is not None:
-        rest = current.resting
-        yield f"{current.tool} {runs_again(rest.until)}: {rest.why}"

@@ -8,13 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from haltpoint.chain.model import limits
-from haltpoint.chain.model.state import StepRun
-from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.views.steps import ActionView, PromiseView, StepView, ViolationView
+from haltpoint.contracts.views.steps import ActionView, PromiseView, ViolationView
 from haltpoint.contracts.work.plans import Step
-from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.views.log_view import Fact
 from haltpoint.runtime.views.request_view import MOST_SAID
 
@@ -80,28 +76,12 @@ def promises(step: Step, actions: Sequence[ActionView]) -> tuple[PromiseView, ..
     return tuple(views)
 
 
-def validation(task: Task, step: Step, run: StepRun, origin: str) -> str | None:
-    """How a step that is done kept its promise: passed, failed or skipped."""
-    if not run.status.done:
-        return None
-    if run.status is StepStatus.FAILED:
-        return "failed"
-    if run.status is not StepStatus.COMPLETED:
-        return "skipped"
-    if origin == PlanOrigin.LITERAL:
-        return "passed"
-    return limits.validation(step, limits.mode(task, step), unkept=run.unkept)
-
-
-def remarks(
-    completed: bool, steps: Iterable[StepView], about_answer: Sequence[ViolationView]
-) -> list[str]:
-    """Sentences about promises that were not kept (D4)."""
-    sentences: list[str] = []
-    for step in steps:
-        if step.status == StepStatus.COMPLETED.value and step.validation_status == "failed":
-            mode = step.tool_validation_mode.value
-            sentences.append(f"Step {step.id!r} continued without its required tools ({mode}).")
-    if completed and about_answer and about_answer[-1].correction is None:
-        sentences.append("The model did not answer in plain text.")
-    return sentences
+def validations(facts: Iterable[Fact]) -> dict[str, str]:
+    """How each step that is done kept its promise: passed, failed or skipped, by its id."""
+    found: dict[str, str] = {}
+    for _, name, details in facts:
+        if name == FactType.STEP_COMPLETED.value:
+            found[details["step_id"]] = details["validation_status"]
+        elif name == FactType.STEP_FAILED.value:
+            found[details["step_id"]] = "failed"
+    return found

@@ -49,6 +49,8 @@ class QueueState:
 
     left_over: int
     """Calls that are over and do not end, and so hold slots of the workers of this queue."""
+    waited: float
+    """Seconds that the oldest call has waited, or run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +97,23 @@ async def _read(
         pipe.time()
         pipe.zrange(resting_key, 0, -1, withscores=True)
         pipe.hgetall(why_key)
-        for stream in _streams(topology, name):
+        for partition in range(topology.partitions):
+            stream = topology.stream(partition, Stream.TOOLS, name)
             pipe.xlen(stream)
             pipe.xpending(stream, GROUP[Stream.TOOLS].value)
-        (seconds, us), resting, why, *streams = await pipe.execute()
-    running = sum(pending["pending"] for pending in streams[1::2])
-    waiting = max(0, sum(streams[0::2]) - running)
+            pipe.xrange(stream, count=1)
+        (seconds, us), resting, why, *streams = await pipe.execute(
+            raise_on_error=False  # a queue that no worker has read has no group
+        )
+    lengths, pendings, oldest = streams[0::3], streams[1::3], streams[2::3]
+    running = sum(pending["pending"] for pending in pendings if isinstance(pending, dict))
+    waiting = max(0, sum(lengths) - running)
     workers = [service for service in services if name in service.get("queues", ())]
     left_over = sum(worker.get("left_over", 0) for worker in workers)
     now = seconds * 1000 + us / 1000
-    return QueueState(name, waiting, running, _resting(resting, why, now), left_over)
+    begun = [int(entries[0][0].partition(b"-")[0]) for entries in oldest if entries]
+    waited = (now - min(begun, default=now)) / 1000
+    return QueueState(name, waiting, running, _resting(resting, why, now), left_over, waited)
 
 
 def _resting(calls: list[Any], why: dict[bytes, bytes], now: float) -> tuple[Resting, ...]:
@@ -131,32 +140,8 @@ async def unserved(redis: Redis, topology: Topology, specs: Iterable[ToolSpec]) 
                 tools.pop(queue, None)
     found: list[Unserved] = []
     for queue, names in tools.items():
-        steps, waited = await _waiting(redis, topology, queue)
-        if waited > GRACE:
-            found.append(Unserved(queue, tuple(sorted(names)), steps, waited))
+        state = await _read(redis, topology, queue, ())
+        if state.waited > GRACE:
+            steps = state.waiting + state.running
+            found.append(Unserved(queue, tuple(sorted(names)), steps, state.waited))
     return found
-
-
-async def _waiting(redis: Redis, topology: Topology, queue: str) -> tuple[int, float]:
-    """How many orders there are, and the seconds that the oldest has waited."""
-    async with redis.pipeline(transaction=False) as pipe:
-        pipe.time()
-        for stream in _streams(topology, queue):
-            pipe.xlen(stream)
-            pipe.xrange(stream, count=1)
-        (seconds, us), *replies = await pipe.execute()
-    oldest = [_moment(entries[0][0]) for entries in replies[1::2] if entries]
-    now = seconds + us / 1e6
-    waited = now - min(oldest, default=now)
-    return sum(replies[0::2]), waited
-
-
-def _streams(topology: Topology, queue: str) -> list[str]:
-    return [
-        topology.stream(partition, Stream.TOOLS, queue) for partition in range(topology.partitions)
-    ]
-
-
-def _moment(entry: bytes) -> float:
-    """When an entry was added, by its id, in seconds since the epoch."""
-    return int(entry.partition(b"-")[0]) / 1000

@@ -3,32 +3,37 @@ each.
 """
 
 import asyncio
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
 import msgspec
 
+from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store import rows
-from haltpoint.runtime.store.chain_codec import action_ids, as_worked_on, decode_steps, stored_plan
+from haltpoint.runtime.store.chain_codec import action_ids, decode_chain
 from haltpoint.runtime.store.chain_reader import ChainReader
-from haltpoint.runtime.store.rows import Data, Head, Key, local
+from haltpoint.runtime.store.rows import Data, Fields, Head, Key, local
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views.log_view import LogLine
-from haltpoint.runtime.views.record import ChainRecord, Fields, Named
+from haltpoint.runtime.views.record import ChainRecord
 from haltpoint.runtime.views.request_view import question_of
 
 _THOUGHTS: Final = frozenset(
     {"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"}
 )
+
+
+class _Owned(msgspec.Struct):
+    """Whose a task of any release is."""
+
+    tenant: str | None = None
 
 
 class OtherReleaseError(Exception):
@@ -53,6 +58,18 @@ class Records:
 
     async def read(self, chain_id: str, visible_to: VisibleTo) -> ChainRecord | None:
         """The chain with all below it, or None when there is none that this reader sees."""
+        record = await self.alone(chain_id, visible_to)
+        if record is None:
+            return None
+        children: dict[str, ChainRecord] = {}
+        for action in record.actions.values():
+            child = await self.read(action.child, visible_to) if action.child else None
+            if child is not None:
+                children[child.id] = child
+        return replace(record, children=children)
+
+    async def alone(self, chain_id: str, visible_to: VisibleTo) -> ChainRecord | None:
+        """The chain without those below it."""
         head, data, lines = await asyncio.gather(
             self.chains.head(chain_id),
             self.chains.data(chain_id),
@@ -66,21 +83,13 @@ class Records:
         if not visible(data, visible_to):
             return None
         log = tuple(LogLine.parse(chain_id, number, line) for number, line in enumerate(lines))
-        return await self._whole(_record(chain_id, head, data, log), visible_to)
-
-    async def _whole(self, record: ChainRecord, visible_to: VisibleTo) -> ChainRecord:
-        """The record with the parts that are read elsewhere."""
+        record = _record(chain_id, head, data, log)
         questions = map(question_of, record.requests.values())
         tools = {question.tool for question in questions if question.kind is RequestKind.ESCALATION}
         if record.status.final:
             tools.update(action.tool for action in record.actions.values())
-        specs = await self.specs(record.id, tools)
-        children: dict[str, ChainRecord] = {}
-        for action in record.actions.values():
-            child = await self.read(action.child, visible_to) if action.child else None
-            if child is not None:
-                children[child.id] = child
-        return replace(record, specs=specs, children=children, phrases=self._phrases)
+        specs = await self.specs(chain_id, tools)
+        return replace(record, specs=specs, phrases=self._phrases)
 
     async def refuse(self, chain_id: str, visible_to: VisibleTo) -> None:
         """Of a chain that another release has written: raise OtherReleaseError for a reader that
@@ -91,7 +100,7 @@ class Records:
             "GET", self._topology.key_of("task", chain_id)
         )  # of the first form
         task = data.get(Data.TASK.encode(), older)
-        tenant = msgspec.json.decode(task, type=Named).tenant if task else None
+        tenant = msgspec.json.decode(task, type=_Owned).tenant if task else None
         if visible_to(tenant):
             raise OtherReleaseError(chain_id)
 
@@ -106,36 +115,25 @@ class Records:
         return {tool.spec.name: tool.spec for tool in listed}
 
 
-def visible(data: rows.Fields, visible_to: VisibleTo) -> bool:
+def visible(data: Fields, visible_to: VisibleTo) -> bool:
     """Whether there is a task, and this reader sees its chain."""
     task = data.get(Data.TASK.encode())
     if task is None:
         return False
-    named = msgspec.json.decode(task, type=Named)
+    named = msgspec.json.decode(task, type=_Owned)
     return visible_to(named.tenant)
 
 
-def _record(
-    chain_id: str, head: rows.Fields, data: rows.Fields, log: tuple[LogLine, ...]
-) -> ChainRecord:
+def _record(chain_id: str, head: Fields, data: Fields, log: tuple[LogLine, ...]) -> ChainRecord:
     """The chain out of its keys."""
-    given = msgspec.json.decode(data[Data.TASK.encode()], type=Task)
-    written = data.get(Data.PLAN.encode())
-    task, plan = as_worked_on(written, given)
-    runs = decode_steps(head)
-    names = action_ids(chain_id, plan, runs) if plan else []
+    chain = decode_chain(chain_id, head, data)
+    names = action_ids(chain_id, chain.plan, chain.runs) if chain.plan else []
     actions = [rows.action_of(name, head, data) for name in names]
-    requests = [rows.request_of(name, head, data) for name in asked_ids(chain_id, head)]
+    requests = [rows.request_of(name, head, data) for name in _asked_ids(chain)]
     thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
     words = {name: data.get(local(name).encode()) for name in thoughts}
     return ChainRecord(
-        id=chain_id,
-        head=texts(head),
-        task=task,
-        plan=plan if runs else None,
-        kept=stored_plan(written),
-        runs=runs,
-        end=json.loads(data.get(Data.END.encode(), b"{}")),
+        chain=chain,
         log=log,
         actions={action.id: action for action in actions if action is not None},
         requests={request.id: request for request in requests if request is not None},
@@ -143,12 +141,6 @@ def _record(
     )
 
 
-def asked_ids(chain_id: str, head: rows.Fields) -> list[str]:
+def _asked_ids(chain: Chain) -> list[str]:
     """The ids of all questions of a chain, by how many it has asked."""
-    asked = int(head.get(Head.ASKED.encode(), 0))
-    return [request_id(chain_id, number) for number in range(1, asked + 1)]
-
-
-def texts(fields: Mapping[bytes, bytes]) -> Fields:
-    """A hash of Redis, decoded."""
-    return {name.decode(): value.decode(errors="replace") for name, value in fields.items()}
+    return [request_id(chain.id, number) for number in range(1, chain.asked + 1)]

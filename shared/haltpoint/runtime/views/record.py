@@ -2,31 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-import msgspec
-
-from haltpoint.chain.model.state import StepRun
+from haltpoint.chain.model.state import Chain, StepRun
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import WaitingView
-from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.chain_codec import StoredPlan
 from haltpoint.runtime.store.rows import StoredAction, StoredRequest, StoredThought
 from haltpoint.runtime.views.log_view import LogLine
-
-Fields = Mapping[str, str]
-"""A hash of Redis, decoded."""
-
-
-class Named(msgspec.Struct):
-    """A task of any release: whose it is, and what a list shows."""
-
-    goal: str = ""
-    agent: str | None = None
-    tenant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +20,8 @@ class ChainRecord:
     absent.
     """
 
-    id: str
-    head: Fields
-    task: Task
-    plan: Plan | None = None
-    runs: tuple[StepRun, ...] = ()
-    end: Mapping[str, Any] = field(default_factory=dict)
-    kept: StoredPlan = field(default_factory=StoredPlan)
+    chain: Chain
+    """Its head, task, plan, runs and end, without its actions, requests and proposals."""
     log: tuple[LogLine, ...] = ()
     actions: Mapping[str, StoredAction] = field(default_factory=dict)
     requests: Mapping[str, StoredRequest] = field(default_factory=dict)
@@ -61,12 +41,22 @@ class ChainRecord:
     """The runtime's own words."""
 
     @property
+    def id(self) -> str:
+        """The chain's id."""
+        return self.chain.id
+
+    @property
+    def task(self) -> Task:
+        """The task as it was submitted."""
+        return self.chain.task
+
+    @property
     def steps(self) -> tuple[tuple[Step, StepRun], ...]:
         """The steps of the plan with their runs; none before there is a plan, or while it is being
         written.
         """
-        steps = self.plan.steps if self.plan else ()
-        return tuple(zip(steps, self.runs, strict=False))
+        steps = self.chain.plan.steps if self.chain.plan else ()
+        return tuple(zip(steps, self.chain.runs, strict=False))
 
     def spec(self, tool: str) -> ToolSpec:
         """The tool of this name; all that is known of one that no worker declares is its name."""
@@ -80,4 +70,4 @@ class ChainRecord:
     @property
     def status(self) -> ChainStatus:
         """The chain's state."""
-        return ChainStatus(self.head["status"])
+        return self.chain.status

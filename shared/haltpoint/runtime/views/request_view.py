@@ -2,20 +2,19 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 from msgspec import structs
 
+from haltpoint.chain.model.state import Chain, goal_in_full
 from haltpoint.contracts.people.humans import Answer, Question, RequestKind
-from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import AnswerView, RequestView
 from haltpoint.contracts.work.plans import Plan
-from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Strike
 from haltpoint.runtime.store.rows import StoredRequest
 from haltpoint.runtime.views.log_view import moment
+from haltpoint.runtime.views.record import ChainRecord
 
 MOST_SAID: Final = 2000
 """Characters of the model's own words that are shown with a violation; the whole is kept with the
@@ -23,44 +22,35 @@ thought.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Background:
-    """Of an escalation, what is shown beside its own text; other questions say all themselves."""
-
-    raw: Mapping[str, str] = field(default_factory=dict)
-    """The model's words, by thought."""
-
-    plan: Plan | None = None
-
-    specs: Mapping[str, ToolSpec] = field(default_factory=dict)
-    """The tool that is wanted."""
-
-
 def question_of(stored: StoredRequest) -> Question:
     """What was asked."""
     return msgspec.json.decode(stored.question, type=Question)
 
 
-def request_of(
-    question: Question, stored: StoredRequest, task: Task, background: Background
-) -> RequestView:
-    """One question, and its answer."""
+def goal_of(chain: Chain) -> str:
+    """The goal that counts: the task's, or a person's words."""
+    return goal_in_full(chain.task, chain.people.goal, chain.planning.answers)
+
+
+def request_of(stored: StoredRequest, record: ChainRecord) -> RequestView:
+    """One question of a chain, and its answer."""
+    question = question_of(stored)
     view = {
         **structs.asdict(question),
         "id": question.request_id,
         "chain_id": stored.chain_id,
         "status": stored.status,
-        "goal": task.goal,
+        "goal": goal_of(record.chain),
         "arguments": json.loads(question.arguments or "{}"),
         "asked_at": moment(question.asked_at),
         "deadline": moment(question.deadline),
         "answer": _answer(stored),
     }
     if question.kind is RequestKind.ESCALATION:
-        spec = background.specs.get(question.tool)
+        spec = record.specs.get(question.tool)
         view["form"] = spec.result_schema if spec is not None else None
-        view["step"] = _step(question, background.plan)
-        view["strikes"] = _in_own_words(question.strikes, background.raw)
+        view["step"] = _step(question, record.chain.plan)
+        view["strikes"] = _in_own_words(question.strikes, record.words)
     return RequestView.model_validate(view)
 
 

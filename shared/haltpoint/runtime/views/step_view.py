@@ -52,6 +52,7 @@ def step_view(
     times: Times,
     thoughts: Sequence[ThoughtView],
     violations: tuple[ViolationView, ...],
+    validation: str,
 ) -> StepView:
     """One step with its run; `times` are those of its actions, too."""
     ids = (action_id(record.id, step.id, number) for number in range(1, run.actions + 1))
@@ -63,9 +64,7 @@ def step_view(
         **structs.asdict(step),
         "tool_validation_mode": limits.mode(record.task, step),
         "status": run.status.value,
-        "validation_status": contract_view.validation(
-            record.task, step, run, record.head.get("origin", "")
-        ),
+        "validation_status": validation if run.status.done else None,
         "strikes": run.strikes,
         "started_at": started,
         "ended_at": ended,
@@ -109,10 +108,8 @@ def _action(record: ChainRecord, stored: StoredAction, times: Times) -> ActionVi
         id=stored.id,
         tool=stored.tool,
         arguments=json.loads(stored.arguments or "{}"),
-        sources={} if receipt is None else receipt.metadata.sources,
         ran=_ran(stored),
         status=status,
-        repeats="" if receipt is None else receipt.metadata.repeats,
         receipt=receipt,
         child=stored.child or None,
         started_at=started,
@@ -141,7 +138,7 @@ def resting(record: ChainRecord, actions: Iterable[str]) -> RestingView | None:
     """The first of these actions that rests."""
     held = any(request.status is RequestStatus.OPEN for request in record.requests.values())
     for action in actions:
-        rest = record.kept.resting.get(action)
+        rest = record.chain.resting.get(action)
         if rest is not None and rest.until:
             error = rest.outcome.error
             until = None if held else moment(rest.until)

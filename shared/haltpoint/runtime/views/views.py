@@ -6,12 +6,10 @@ their parts.
 """
 
 import asyncio
-import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
-import msgspec
 from msgspec import structs
 from redis.asyncio import Redis
 
@@ -19,7 +17,7 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import chain_of, undo_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import RequestKind, RequestStatus
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.views.chains import (
     ChainSummary,
@@ -30,19 +28,16 @@ from haltpoint.contracts.views.chains import (
     WaitingView,
 )
 from haltpoint.contracts.views.steps import ActionRecord
-from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.chain_codec import as_worked_on
-from haltpoint.runtime.store.rows import Data, Fields, Head, Key, local, request_parts, thought_of
-from haltpoint.runtime.store.rows import request_of as stored_request
+from haltpoint.runtime.store.chain_codec import decode_chain
+from haltpoint.runtime.store.rows import Data, Fields, Head, Key
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views import action_log, chain_view
 from haltpoint.runtime.views.log_view import LogLine, Place, place_of
 from haltpoint.runtime.views.pages import page
 from haltpoint.runtime.views.queues import unserved
-from haltpoint.runtime.views.reading import Records, VisibleTo, asked_ids, texts, visible
-from haltpoint.runtime.views.record import ChainRecord, Named
-from haltpoint.runtime.views.request_view import Background, question_of, request_of
+from haltpoint.runtime.views.reading import Records, VisibleTo, visible
+from haltpoint.runtime.views.record import ChainRecord
 from haltpoint.runtime.views.undo_view import Undoing, undoing
 
 
@@ -136,16 +131,16 @@ class Views:
         fields, data = await asyncio.gather(
             self._chains.head(chain_id, *_HEADER), self._chains.data(chain_id, Data.TASK)
         )
-        head = texts(fields)
-        if Head.STATUS not in head:
+        if Head.STATUS.encode() not in fields:
             return None
-        if Head.VERSION not in head:
+        if Head.VERSION.encode() not in fields:
             await self._records.refuse(chain_id, visible_to)
             return None
         if not visible(data, visible_to):
             return None
-        status = ChainStatus(head[Head.STATUS])
-        return ChainHeader(status, head.get(Head.TRACE) or None)
+        status = ChainStatus(fields[Head.STATUS.encode()].decode())
+        trace = fields.get(Head.TRACE.encode(), b"").decode()
+        return ChainHeader(status, trace or None)
 
     async def whole(self, action: str, visible_to: VisibleTo) -> bytes | None:
         """The uncut data of an action's result as JSON, or None when none are kept that this reader
@@ -176,9 +171,9 @@ class Views:
 
     async def request(self, request: str, visible_to: VisibleTo) -> RequestView | None:
         """One question, or None when there is none that this reader sees."""
-        if await self.header(chain_of(request), visible_to) is None:
-            return None
-        return await self._request(request, visible_to)
+        record = await self._records.alone(chain_of(request), visible_to)
+        views = () if record is None else chain_view.requests_of(record)
+        return next((view for view in views if view.id == request), None)
 
     async def requests(
         self,
@@ -194,20 +189,27 @@ class Views:
         is_open = status is RequestStatus.OPEN
 
         async def shown(members: list[str]) -> list[list[RequestView]]:
-            asked = [[request] for request in members]
-            if not is_open:
-                asked = list(map(asked_ids, members, await self._chains.heads(members, Head.ASKED)))
-            views = await asyncio.gather(
-                *(self._requests(requests, visible_to) for requests in asked)
-            )
+            asked = await asyncio.gather(*(self._asked(name, visible_to) for name in members))
             return [
-                [view for view in found if view.status is status and kind in (None, view.kind)]
-                for found in views
+                [view for view in views if view.status is status and kind in (None, view.kind)]
+                for views in asked
             ]
 
         names = ["index:requests"] if is_open else _indexes(None)
         step = limit if is_open else 100
         return await page(self._calls, self._topology, names, cursor, limit, step, shown)
+
+    async def _asked(self, member: str, visible_to: VisibleTo) -> list[RequestView]:
+        """The question of this id, or all of the chain of this id, as far as this reader sees
+        them.
+        """
+        chain_id = chain_of(member)
+        head = await self._chains.head(chain_id, Head.ASKED, Head.VERSION)
+        if len(head) < 2:
+            return []
+        record = await self._records.alone(chain_id, visible_to)
+        views = () if record is None else chain_view.requests_of(record)
+        return [view for view in views if member in (view.id, chain_id)]
 
     async def open_requests(
         self, chain_ids: Sequence[str], visible_to: VisibleTo
@@ -220,11 +222,10 @@ class Views:
             record = await self._records.read(chain_id, visible_to) if lives else None
             if record is not None:
                 records.append(record)
-        asked: list[str] = []
+        views: list[RequestView] = []
         for record in records:  # grows while it is walked
             records += record.children.values()
-            asked += record.requests
-        views = await self._requests(asked, visible_to)
+            views += chain_view.requests_of(record)
         return [view for view in views if view.status is RequestStatus.OPEN]
 
     async def events(self, chain_id: str, after: str | None, lines: int) -> LogSlice:
@@ -303,51 +304,16 @@ class Views:
             )
         return None
 
-    async def _requests(self, requests: Iterable[str], visible_to: VisibleTo) -> list[RequestView]:
-        """Those of these questions that this reader sees."""
-        views = await asyncio.gather(*(self._request(request, visible_to) for request in requests))
-        return [view for view in views if view is not None]
-
-    async def _request(self, request: str, visible_to: VisibleTo) -> RequestView | None:
-        """A question; None when it is not there, of another release, or of a chain that this reader
-        does not see.
-        """
-        name, chain_id = local(request), chain_of(request)
-        head, data = await asyncio.gather(
-            self._chains.head(chain_id, name, Head.VERSION),
-            self._chains.data(chain_id, Data.TASK, *request_parts(name)),
-        )
-        stored = stored_request(request, head, data)
-        is_ours = Head.VERSION.encode() in head
-        if stored is None or not is_ours or not visible(data, visible_to):
-            return None
-        about = msgspec.json.decode(data[Data.TASK.encode()], type=Task)
-        question = question_of(stored)
-        background = await self._background(stored.chain_id, about, question)
-        return request_of(question, stored, about, background)
-
-    async def _background(self, chain_id: str, task: Task, question: Question) -> Background:
-        """What an escalation shows beside its own text."""
-        if question.kind is not RequestKind.ESCALATION:
-            return Background()
-        thoughts = {strike.thought_id: local(strike.thought_id) for strike in question.strikes}
-        data = await self._chains.data(chain_id, Data.PLAN, *thoughts.values())
-        words = {thought: data.get(name.encode()) for thought, name in thoughts.items()}
-        raw = {thought: thought_of(text).raw for thought, text in words.items() if text}
-        _, carried_out = as_worked_on(data.get(Data.PLAN.encode()), task)
-        specs = await self._records.specs(chain_id, [question.tool])
-        return Background(raw, carried_out, specs)
-
     async def _summary(self, chain_id: str, visible_to: VisibleTo) -> ChainSummary | None:
-        """A line of the list; None: the chain is gone, or this reader does not see it."""
+        """A line of the list; None: the chain is gone, of another release, or this reader does not
+        see it.
+        """
         head, data = await asyncio.gather(
-            self._chains.head(chain_id), self._chains.data(chain_id, Data.TASK, Data.END)
+            self._chains.head(chain_id), self._chains.data(chain_id, *Data)
         )
-        if not head or not visible(data, visible_to):
+        if Head.VERSION.encode() not in head or not visible(data, visible_to):
             return None
-        named = msgspec.json.decode(data[Data.TASK.encode()], type=Named)
-        end = json.loads(data.get(Data.END.encode(), b"{}"))
-        return chain_view.summary_of(chain_id, texts(head), named, end)
+        return chain_view.summary_of(decode_chain(chain_id, head, data))
 
 
 def _is_over(head: Fields) -> bool:
