@@ -57,8 +57,7 @@ def _events() -> dict[str, Any]:
     from haltpoint.contracts.commands import AnyMessage
     from haltpoint.contracts.public_facts import PUBLIC
 
-    messages: Any = Union[AnyMessage, *PUBLIC.values()]
-    union: Any = Annotated[messages, Field(discriminator="type")]
+    union: Any = Annotated[Union[AnyMessage, *PUBLIC.values()], Field(discriminator="type")]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **TypeAdapter(union).json_schema(),
