@@ -25,7 +25,7 @@ def test_g4_a_rule_asks_about_what_would_run_and_a_yes_lets_it(system: Running) 
         ("rule", "A refund of 100 or more needs a yes.")
     ]
     assert system.written(asked["id"]) == []
-    assert ended(system, asked, "--approve")["status"] == "completed"
+    assert ended(system, asked, "approve")["status"] == "completed"
     assert system.written(asked["id"]) == ["refunded 100 to eve"]
 
 

@@ -31,7 +31,7 @@ def test_g1_a_destructive_call_shows_its_preview_and_runs_when_it_is_approved(
     )
     assert [reason["kind"] for reason in request["reasons"]] == ["destructive"]
     assert system.written(asked["id"]) == []
-    done = ended(system, asked, "--approve")
+    done = ended(system, asked, "approve")
     assert (done["status"], system.written(asked["id"])) == ("completed", ["deleted news after 0"])
     approval = receipt_of(done)["metadata"]["approval"]
     assert (approval["digest"], approval["by"]) == (request["digest"], "admin")
@@ -39,7 +39,7 @@ def test_g1_a_destructive_call_shows_its_preview_and_runs_when_it_is_approved(
 
 def test_g1_a_denied_call_does_not_run(system: Running) -> None:
     asked = called(system, "delete_page", "page=kept", code=3)
-    done = ended(system, asked, "--reject", "keep it", code=1)
+    done = ended(system, asked, "reject", "keep it", code=1)
     assert receipt_of(done)["error"]["error_type"] == "DENIED"
     assert system.written(asked["id"]) == []
 
@@ -51,7 +51,7 @@ def test_g3_a_preview_that_says_something_else_now_is_asked_about_anew_with_both
     page.write_text("two lines")
     asked = called(system, "delete_page", "page=draft", code=3)
     page.write_text("a whole book")
-    system.command("answer", asked["requests"][0]["id"], "--approve")
+    system.command("answer", asked["requests"][0]["id"], "approve")
     again = asked_anew(system, asked)
     new = next(one for one in again["requests"] if one["status"] == "open")
     assert (new["status"], new["approved_preview"]) == ("open", "Deletes 'draft': two lines")
@@ -61,17 +61,17 @@ def test_g3_a_preview_that_says_something_else_now_is_asked_about_anew_with_both
     card = system.command("inbox").stdout
     assert "approved:" in card
     assert "now:" in card
-    assert ended(system, again, "--approve")["status"] == "completed"
+    assert ended(system, again, "approve")["status"] == "completed"
     assert system.written(asked["id"]) == ["deleted draft after 0"]
 
 
 def test_g2_an_edit_that_changes_the_preview_is_shown_again(system: Running) -> None:
     asked = called(system, "delete_page", "page=a", code=3)
-    system.command("answer", asked["requests"][0]["id"], "--approve", "--edit", "page=b")
+    system.command("answer", asked["requests"][0]["id"], "approve", '{"page": "b"}')
     again = asked_anew(system, asked)
     new = next(one for one in again["requests"] if one["status"] == "open")
     assert (new["arguments"], new["preview"]) == ({"page": "b"}, "Deletes 'b': an empty page")
-    done = ended(system, again, "--approve")
+    done = ended(system, again, "approve")
     assert system.written(asked["id"]) == ["deleted b after 0"]
     approval = receipt_of(done)["metadata"]["approval"]
     assert (approval["proposed"], approval["edited_by"]) == ('{"page":"a"}', "admin")

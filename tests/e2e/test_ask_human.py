@@ -44,7 +44,7 @@ async def test_i4_a_plan_asks_in_words(system: Running, client: Client) -> None:
     assert (await client.chain(run.id)).status == "awaiting_input"
     assert (request.question, request.priority) == ("Which colour?", "high")
     assert "[high]" in (await system.typed("inbox")).stdout
-    assert (await system.typed("answer", request.id, "--text", "a warm red")).returncode == 0
+    assert (await system.typed("answer", request.id, "text", "a warm red")).returncode == 0
     chain = (await run.result()).chain
     assert chain.steps[1].result == {"words": "a warm red"}
     (asked,) = chain.steps[0].actions
@@ -64,7 +64,7 @@ async def test_i4_a_form_is_filled_in(system: Running, client: Client) -> None:
         assert refused.value.code == "invalid_answer"
         assert refused.value.problem["allowed"]["schema"] == FORM
     value = {"colour": "red", "coats": 2}
-    assert (await system.typed("answer", request.id, "--value", json.dumps(value))).returncode == 0
+    assert (await system.typed("answer", request.id, "value", json.dumps(value))).returncode == 0
     assert (await run.result()).chain.steps[0].result == {"answer": value}
 
 

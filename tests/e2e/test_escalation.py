@@ -46,8 +46,9 @@ async def test_d3_prose_three_times_is_a_case_with_everything_that_was_said(
     assert "tool\tbook_room\t" in (await system.typed("stats")).stdout
     inbox = (await system.typed("inbox")).stdout
     assert "replied with text instead of a tool call" in inbox
-    assert f"haltpoint answer {request.id} --rephrase WORDS" in inbox
-    assert (await system.typed("answer", request.id, "--abort")).returncode == 0
+    assert f"haltpoint answer {request.id} ..." in inbox
+    assert "rephrase WORDS" in inbox
+    assert (await system.typed("answer", request.id, "abort")).returncode == 0
     assert (await run.result()).status == "cancelled"
 
 
@@ -55,7 +56,7 @@ async def test_d3_a_person_finds_the_words(system: Running, client: Client) -> N
     run, request = await escalated(client)
     with pytest.raises(GatewayError, match="new wording in `text`"):
         await client.answer(request.id, decision=Choice.REPHRASE)
-    assert (await system.typed("answer", request.id, "--rephrase", HEARD)).returncode == 0
+    assert (await system.typed("answer", request.id, "rephrase", HEARD)).returncode == 0
     result = await run.result()
     (step,) = result.chain.steps
     assert result.status == "completed"

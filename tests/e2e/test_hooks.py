@@ -68,7 +68,7 @@ def test_h1_a_hook_asks_and_an_approval_runs_the_call(system: Running) -> None:
     (request,) = stopped["requests"]
     assert stopped["status"] == "awaiting_confirmation"
     assert "far Thule is far. Deliver anyway?" in system.command("inbox").stdout
-    assert system.command("answer", request["id"], "--approve").returncode == 0
+    assert system.command("answer", request["id"], "approve").returncode == 0
     done = watched(system, stopped["id"])
     assert done["steps"][0]["result"] == {
         "delivered": "far Thule",

@@ -37,7 +37,7 @@ def test_b7_a_tool_in_the_older_style_asks_and_runs_when_it_is_approved(system: 
     assert asked["status"] == "awaiting_confirmation"
     assert asked["requests"][0]["question"] == "Erase 'news' for good?"
     assert system.written(asked["id"]) == []
-    done = ended(system, asked, "--approve")
+    done = ended(system, asked, "approve")
     assert done["status"] == "completed"
     assert done["steps"][0]["result"] == {"success": True, "erased": "news"}
     assert system.written(asked["id"]) == ["erased news"]

@@ -101,7 +101,7 @@ def test_the_quick_start_runs_as_it_is_printed(environment: dict[str, str], tmp_
             time.sleep(0.05)
         run, inbox, answer = ask.splitlines()
         told = command(run)
-        (request,) = set(re.findall(r"haltpoint answer (\S+) --option user_abc123", told))
+        (request,) = set(re.findall(r"haltpoint answer (\S+) \.\.\.", told))
         assert request in command(inbox)
         watch = re.search(
             r"haltpoint chain watch (\w+)", command(answer.replace("REQUEST", request))

@@ -1,12 +1,14 @@
 """What a person types at a question, and what it means."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from haltpoint.cli.answering import NotUnderstoodError, Said, understand
 from haltpoint.cli.commands.inbox import how_to_answer
-from haltpoint.cli.render.asking import Said, ask, prompt_for, understand
+from haltpoint.cli.render.asking import ask, prompt_for
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
 from haltpoint.contracts.reasons import Reach
@@ -17,6 +19,33 @@ from tests.unit.cli.chains import request
 def question(kind: str = "clarification") -> RequestView:
     view = request() | {"kind": kind, "arguments": {"recipient_id": "user_abc123"}}
     return RequestView.model_validate(view if kind == "clarification" else view | {"options": []})
+
+
+def at_prompt(asked: RequestView, *typed: str) -> Said | None:
+    """What is sent when a person types these lines at the prompt; None: nothing was understood."""
+
+    class Client:
+        sent: Said | None = None
+
+        async def events(self, chain_id: str) -> Any:
+            await asyncio.Event().wait()
+            yield None
+
+        async def answer(self, request_id: str, **said: Any) -> None:
+            self.sent = Said(**said)
+
+    lines = iter(typed)
+
+    async def read(prompt: str) -> str:
+        line = next(lines, None)
+        if line is None:
+            raise EOFError
+        return line
+
+    client = Client()
+    with suppress(EOFError):
+        asyncio.run(ask(client, asked, read))  # type: ignore[arg-type]
+    return client.sent
 
 
 @pytest.mark.parametrize(
@@ -67,8 +96,10 @@ def question(kind: str = "clarification") -> RequestView:
         ),
     ],
 )
-def test_what_is_typed_is_understood(kind: str, typed: str, said: Said | None) -> None:
-    assert understand(question(kind), typed) == said
+def test_what_is_typed_at_a_prompt_is_what_is_sent(
+    kind: str, typed: str, said: Said | None
+) -> None:
+    assert at_prompt(question(kind), typed) == said
 
 
 @pytest.mark.parametrize(
@@ -117,11 +148,11 @@ async def test_a_question_that_is_closed_elsewhere_is_withdrawn(
 @pytest.mark.parametrize(
     ("kind", "commands"),
     [
-        ("clarification", ["--option user_abc123", "--option user_ghi789", "--none WORDS"]),
-        ("confirmation", ["--approve", "--reject WORDS", 'recipient_id="user_abc123"']),
-        ("input", ["--text WORDS", "--abort"]),
-        ("escalation", ["--rephrase WORDS", "--manual '{", "--skip WORDS", "--retry", "--abort"]),
-        ("in_doubt", ["--happened [JSON]", "--not-happened", "--failed"]),
+        ("clarification", ["user_abc123", "user_ghi789", "none [WORDS]"]),
+        ("confirmation", ["approve [JSON]", "reject [WORDS]", 'recipient_id="user_abc123"']),
+        ("input", ["text WORDS", "abort"]),
+        ("escalation", ["rephrase WORDS", "manual JSON", "skip WORDS", "retry", "abort"]),
+        ("in_doubt", ["happened [JSON]", "not-happened", "failed"]),
     ],
 )
 def test_the_inbox_says_how_to_answer(kind: str, commands: list[str]) -> None:
@@ -153,4 +184,42 @@ def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> 
     hidden = "e\\u{200b}ve@x.org"
     assert f'to = "{hidden}"  from c1.read.1 data.body (text): “to {hidden}”' in text
     assert 'cc = "x"  from no result, and not in your words (model)' in text
-    assert "--approve --for parameter" in text
+    assert "approve for parameter" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "said"),
+    [
+        ("confirmation", "approve", Said(decision=Choice.APPROVE)),
+        ("confirmation", "approve for tool", Said(decision=Choice.APPROVE, reach=Reach.TOOL)),
+        (
+            "confirmation",
+            'approve {"note": "hi"}',
+            Said(decision=Choice.APPROVE, arguments={"recipient_id": "user_abc123", "note": "hi"}),
+        ),
+        ("input", "text a warm red", Said(decision=Choice.ANSWER, text="a warm red")),
+        ("in_doubt", "not-happened", Said(decision=Choice.NOT_HAPPENED)),
+        ("in_doubt", "not_happened", Said(decision=Choice.NOT_HAPPENED)),
+        ("escalation", "skip it is done", Said(decision=Choice.SKIP, text="it is done")),
+    ],
+)
+def test_a_command_names_what_is_decided(kind: str, typed: str, said: Said) -> None:
+    assert understand(question(kind), typed) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "why"),
+    [
+        ("clarification", "John", "'John' is no answer to this question; possible: the number or"),
+        ("escalation", "manual sent", "manual takes a JSON object, and this is none"),
+        ("escalation", "manual [1]", "manual takes a JSON object, and this is not one: [1]"),
+        ("escalation", "rephrase", "rephrase takes words; write: rephrase WORDS"),
+        ("input", "value 7", "'value' is no answer to this question; possible: text WORDS, abort"),
+    ],
+)
+def test_what_is_no_answer_is_refused_with_what_would_be_one(
+    kind: str, typed: str, why: str
+) -> None:
+    with pytest.raises(NotUnderstoodError) as refused:
+        understand(question(kind), typed)
+    assert why in str(refused.value)

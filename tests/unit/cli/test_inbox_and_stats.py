@@ -5,9 +5,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from haltpoint.cli.commands import inbox
+from haltpoint.cli.errors import CliError
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell
 from haltpoint.client import GatewayError
@@ -38,46 +40,48 @@ def test_urgent_questions_are_at_the_top_of_the_inbox(monkeypatch: pytest.Monkey
     assert places == sorted(places)
 
 
-class Refusing:
-    """A client of a gateway that refuses the answer to a question, or cannot send it."""
+class Waiting:
+    """A client of a gateway with these open questions, which keeps what is answered."""
 
-    def __init__(self, asked: RequestView, **more: Any) -> None:
-        self._asked, self._more = asked, more
+    def __init__(self, *names: str) -> None:
+        self._open = {name: RequestView.model_validate({**request(), "id": name}) for name in names}
+        self.answered: list[str] = []
 
-    async def answer(self, request_id: str, **said: Any) -> None:
-        raise GatewayError(
-            422, {"code": "invalid_answer", "detail": "no", "hint": "Send it again.", **self._more}
-        )
+    async def request(self, name: str) -> RequestView:
+        if name not in self._open:
+            raise GatewayError(404, {"code": "no_such_request", "detail": f"there is no {name}"})
+        return self._open[name]
 
-    async def request(self, request_id: str) -> RequestView:
-        return self._asked
+    async def requests(self, cursor: str | None, limit: int) -> Page[RequestView]:
+        return Page(items=tuple(self._open.values()))
+
+    async def answer(self, name: str, **said: Any) -> RequestView:
+        self.answered.append(f"{name} {said['option_id']}")
+        return self._open[name]
 
 
-def answered(client: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What `haltpoint answer` says to do when its answer is refused."""
-    hints: list[str] = []
+@pytest.mark.parametrize(
+    ("name", "answered", "why"),
+    [
+        ("abc.r1", ["abc.r1 user_def456"], ""),
+        ("ab", ["abc.r1 user_def456"], ""),
+        ("b", [], "these begin so: bcd.r1, bde.r1"),
+        ("x", [], "there is no x"),
+    ],
+)
+def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
+    monkeypatch: pytest.MonkeyPatch, name: str, answered: list[str], why: str
+) -> None:
+    client, faults = Waiting("abc.r1", "bcd.r1", "bde.r1"), list[str]()
 
-    def talk(
-        _: Shell, conversation: Callable[[Any], Coroutine[Any, Any, RequestView]]
-    ) -> RequestView:
-        with pytest.raises(GatewayError) as refused:
-            asyncio.run(conversation(client))
-        hints.append(refused.value.hint)
-        return RequestView.model_validate(request())
+    def talk(_: Shell, conversation: Callable[[Any], Coroutine[Any, Any, RequestView]]) -> Any:
+        try:
+            return asyncio.run(conversation(client))
+        except (GatewayError, CliError) as error:
+            faults.append(str(error))
+            raise typer.Exit(2) from error
 
     monkeypatch.setattr(inbox, "talk", talk)
-    assert CliRunner().invoke(app, ["answer", "c1.r1", "--text", "Hello"]).exit_code == 0
-    return hints[0]
-
-
-def test_an_answer_that_is_refused_shows_what_the_inbox_shows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    view = request() | {"kind": "escalation", "options": [], "tool": ""}
-    asked = RequestView.model_validate(view)
-    told = answered(Refusing(asked, allowed={}), monkeypatch)
-    assert told == (
-        "Possible answers: --rephrase WORDS, --manual WORDS, --skip WORDS, --retry, "
-        "--continue, --abort"
-    )
-    assert answered(Refusing(asked), monkeypatch) == "Send it again."
+    CliRunner().invoke(app, ["answer", name, "2"])
+    assert client.answered == answered
+    assert why in "".join(faults)

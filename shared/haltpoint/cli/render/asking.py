@@ -6,16 +6,15 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from haltpoint.cli.answering import LEAVE, NotUnderstoodError, Said, understand, ways
 from haltpoint.cli.render.case import CLOSED, answer_words, fields
 from haltpoint.cli.render.following import read_line
 from haltpoint.cli.wording import visible
-from haltpoint.contracts.base import root_of
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import Choice, RequestKind, choices
-from haltpoint.contracts.reasons import Reach
+from haltpoint.contracts.people.humans import Choice, RequestKind
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
@@ -28,122 +27,16 @@ _CLOSING: Final = frozenset(
 ReadLine = Callable[[str], Awaitable[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """An answer before it is sent: an option, or a decision."""
-
-    option_id: str | None = None
-    decision: Choice = Choice.SELECT
-    text: str = ""
-    value: dict[str, Any] | None = None
-    reach: Reach | None = None
-
-
-_KEYS: dict[RequestKind, dict[str, Choice]] = {
-    RequestKind.CLARIFICATION: {"n": Choice.NONE, "a": Choice.ABORT},
-    RequestKind.CONFIRMATION: {"y": Choice.APPROVE, "n": Choice.REJECT, "a": Choice.ABORT},
-    RequestKind.INPUT: {},
-    RequestKind.ESCALATION: {
-        "r": Choice.REPHRASE,
-        "m": Choice.MANUAL,
-        "s": Choice.SKIP,
-        "t": Choice.RETRY,
-        "c": Choice.CONTINUE,
-        "a": Choice.ABORT,
-    },
-    RequestKind.LEAVE_OUT: {"y": Choice.ACCEPT, "i": Choice.INSIST, "a": Choice.ABORT},
-    RequestKind.IN_DOUBT: {
-        "h": Choice.HAPPENED,
-        "n": Choice.NOT_HAPPENED,
-        "f": Choice.FAILED,
-        "a": Choice.ABORT,
-    },
-}
-_NAMES = {
-    Choice.REPHRASE: "rephrase WORDS",
-    Choice.MANUAL: "give it by hand",
-    Choice.SKIP: "skip WORDS",
-    Choice.RETRY: "try again",
-    Choice.ACCEPT: "leave it out",
-    Choice.INSIST: "insist WORDS",
-}
-_LEAVE = "/abort"
-"""Instead of words: where every word may be the answer, a letter is no command."""
-
-
-def understand(request: "RequestView", typed: str) -> Said | None:
-    """What was meant: an option's number or id, or a letter; words behind it go to the model. None:
-    not understood.
-    """
-    first, _, words = typed.strip().partition(" ")
-    by_number = {str(number): one.id for number, one in enumerate(request.options, 1)}
-    by_id = {one.id: one.id for one in request.options}
-    if chosen := by_number.get(first) or by_id.get(first):
-        return Said(option_id=chosen)
-    if request.kind is RequestKind.INPUT:
-        return _understand_input(request, typed.strip())
-    decision = _keys(request).get(first.lower()[:1]) if first else None
-    if decision is Choice.APPROVE and words.strip() in list(Reach):
-        return Said(decision=decision, reach=Reach(words.strip()))
-    if decision in (Choice.REPHRASE, Choice.SKIP) and not words.strip():
-        return None
-    takes_result = decision is Choice.MANUAL or decision is Choice.HAPPENED
-    if decision is not None and takes_result and words.strip().startswith("{"):
-        value = _object(words)
-        return None if value is None else Said(decision=decision, value=value)
-    return Said(decision=decision, text=words.strip()) if decision else None
-
-
-def _understand_input(request: "RequestView", typed: str) -> Said | None:
-    if typed == _LEAVE:
-        return Said(decision=Choice.ABORT)
-    if not typed or request.form is None:
-        return Said(decision=Choice.ANSWER, text=typed) if typed else None
-    value = _object(typed)
-    return None if value is None else Said(decision=Choice.ANSWER, value=value)
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _keys(request: "RequestView") -> dict[str, Choice]:
-    keys = _KEYS[request.kind]
-    return (
-        keys
-        if request.step_id
-        else {key: one for key, one in keys.items() if one in choices(request.kind, step=False)}
-    )
-
-
 def prompt_for(request: "RequestView") -> str:
     """What may be typed, in one line."""
-    if request.kind is RequestKind.INPUT:
-        wanted = f"1-{len(request.options)} or words" if request.options else "words"
-        if request.form is not None:
-            wanted = "JSON, or Enter for each field"
-        below = request.chain_id != root_of(request.chain_id)
-        return (
-            f"    Your answer ({wanted}; {_LEAVE} ends "
-            f"{'only the chain that asks' if below else 'the chain'}): "
-        )
-    named = {
-        letter: _NAMES.get(one, one.value.replace("_", " "))
-        for letter, one in _keys(request).items()
-    }
-    keys = ", ".join(f"{letter} {name}" for letter, name in named.items())
-    numbers = (
-        f"1-{len(request.options)}, "
-        if len(request.options) > 1
-        else "1, "
-        if request.options
-        else ""
-    )
-    return f"    Your choice ({numbers}{keys}): "
+    options = f"1-{len(request.options)}" if len(request.options) > 1 else "1"
+    numbers = [options] if request.options else []
+    if request.kind is not RequestKind.INPUT:
+        keys = [f"{way.key} {way.usage}" for way in ways(request)]
+        return f"    Your choice ({', '.join([*numbers, *keys])}): "
+    wanted = "words" if request.form is None else "JSON, or Enter for each field"
+    *_, abort = ways(request)
+    return f"    Your answer ({' or '.join([*numbers, wanted])}; {LEAVE}: {abort.meaning}): "
 
 
 class _ClosedElsewhereError(Exception):
@@ -201,20 +94,12 @@ async def _converse(client: "Client", request: "RequestView", read: ReadLine) ->
     from haltpoint.client import GatewayError
 
     while True:
-        typed = await read(prompt_for(request))
-        said = understand(request, typed)
-        if request.form is not None and said is None and not typed.strip():
-            said = Said(decision=Choice.ANSWER) if request.kind is RequestKind.INPUT else None
-        if said is None:
-            continue
-        if (
-            said.value is None
-            and request.form is not None
-            and said.decision in (Choice.ANSWER, Choice.MANUAL)
-        ):
-            said = await _fill_in(said, request.form, read)
+        typed = (await read(prompt_for(request))).strip()
         try:
+            said = await _read(request, typed, read)
             await client.answer(request.id, **asdict(said))
+        except NotUnderstoodError as error:
+            print(f"    {visible(str(error))}")
         except GatewayError as error:
             if error.code != "invalid_answer":
                 raise
@@ -223,7 +108,23 @@ async def _converse(client: "Client", request: "RequestView", read: ReadLine) ->
             return
 
 
-async def _fill_in(said: Said, form: dict[str, Any], read: ReadLine) -> Said:
+async def _read(request: "RequestView", typed: str, read: ReadLine) -> Said:
+    """What was typed at the prompt. Asked for input every word may be the answer, and of a form
+    that is not typed as a whole each field is asked for.
+    """
+    if request.kind is RequestKind.INPUT and typed == LEAVE:
+        return Said(decision=Choice.ABORT)
+    if request.form is not None and typed in ("", "m", "manual"):
+        decision = Choice.ANSWER if request.kind is RequestKind.INPUT else Choice.MANUAL
+        return Said(decision=decision, value=await _fill_in(request.form, read))
+    names = [option.id for option in request.options]
+    numbers = [str(number) for number, _ in enumerate(names, 1)]
+    if request.kind is RequestKind.INPUT and typed not in (*names, *numbers):
+        typed = f"{ways(request)[0].verb} {typed}"
+    return understand(request, typed)
+
+
+async def _fill_in(form: dict[str, Any], read: ReadLine) -> dict[str, Any]:
     """Ask for each field of a form; an empty line leaves an optional one out."""
     value: dict[str, Any] = {}
     required = form.get("required", ())
@@ -235,7 +136,7 @@ async def _fill_in(said: Said, form: dict[str, Any], read: ReadLine) -> Said:
                 break
         if typed:
             value[name] = _typed(typed, schema)
-    return replace(said, value=value)
+    return value
 
 
 def _typed(text: str, schema: Any) -> Any:

@@ -2,15 +2,13 @@
 decided and how.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
 from haltpoint.cli.wording import call, value_text, visible
-from haltpoint.contracts.base import root_of
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
-from haltpoint.contracts.reasons import ReasonKind, Source
+from haltpoint.contracts.reasons import Source
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.routing import SUPERVISOR
@@ -32,29 +30,6 @@ _EXPLAINED: Final = frozenset(
     }
 )
 """Violations whose message says more to a person than their name."""
-
-_COMMANDS: Final[dict[RequestKind, tuple[tuple[str, str], ...]]] = {
-    RequestKind.CLARIFICATION: (("--none WORDS", "none of them; the model reads your words"),),
-    RequestKind.CONFIRMATION: (
-        ("--approve", "approve the call"),
-        ("--approve --edit K=V", "approve it with another argument"),
-        ("--reject WORDS", "reject it; the model reads your words"),
-    ),
-    RequestKind.INPUT: (),
-    RequestKind.ESCALATION: (
-        ("--rephrase WORDS", "ask the model again in these words"),
-        ("--retry", "ask the model once more"),
-    ),
-    RequestKind.LEAVE_OUT: (
-        ("--accept", "leave it out"),
-        ("--insist WORDS", "it is to be done; the model reads your words"),
-    ),
-    RequestKind.IN_DOUBT: (
-        ("--happened [JSON]", "it happened; add its result if you know it"),
-        ("--not-happened", "it did not happen; run it again"),
-        ("--failed", "it did not happen; record the error and do not run it again"),
-    ),
-}
 
 
 def details(request: RequestView) -> Iterator[str]:
@@ -160,38 +135,6 @@ def answer_words(request: RequestView, answer: Answer) -> str:
     return answer.decision.value.replace("_", " ") + (f": {words}" if words else "")
 
 
-def commands(request: RequestView) -> list[tuple[str, str]]:
-    """What may be typed behind `haltpoint answer REQUEST`, each with what it means."""
-    chosen = [(f"--option {visible(one.id)}", visible(one.title)) for one in request.options]
-    own = list(_COMMANDS[request.kind])
-    if any(reason.kind is ReasonKind.TARGET for reason in request.reasons):
-        own.insert(
-            1,
-            (
-                "--approve --for parameter",
-                "approve every later value of it too; also: call, value, tool",
-            ),
-        )
-    if request.kind is RequestKind.INPUT and request.form is None:
-        own = [("--text WORDS", "the answer in words")]
-    elif request.kind is RequestKind.INPUT:
-        own = [(f"--value '{example(request.form or {})}'", "the form, filled in")]
-    elif request.kind is RequestKind.ESCALATION and request.step_id:
-        by_hand = (
-            f"--manual '{example(request.form or {})}'",
-            f"you give the result of {visible(request.tool)}",
-        )
-        own.insert(1, by_hand if request.tool else ("--manual WORDS", "you say it in its place"))
-        own.insert(2, ("--skip WORDS", "you say why the step is not needed"))
-        own.append(("--continue", "give the step its turns once more"))
-    below = request.chain_id != root_of(request.chain_id)
-    return [
-        *chosen,
-        *own,
-        ("--abort", "cancel only the chain that asks" if below else "cancel the chain"),
-    ]
-
-
 def fields(form: dict[str, Any]) -> list[tuple[str, str, Any]]:
     """The fields of a form: name, what is wanted in words, and the schema of each."""
     properties = form.get("properties")
@@ -208,13 +151,6 @@ def fields(form: dict[str, Any]) -> list[tuple[str, str, Any]]:
     ]
 
 
-def example(form: dict[str, Any]) -> str:
-    """A value of this form with a placeholder in each field, as JSON text."""
-    return json.dumps(
-        {name: _placeholder(schema) for name, _, schema in fields(form)}, ensure_ascii=False
-    )
-
-
 def _wanted(schema: dict[str, Any], required: bool) -> str:
     kind = schema.get("type", "any")
     choice = schema.get("enum")
@@ -225,12 +161,3 @@ def _wanted(schema: dict[str, Any], required: bool) -> str:
     optional = "" if required else ", optional"
     note = f"  {visible(str(about))}" if about else ""
     return f"{visible(words)}{optional}{note}"
-
-
-def _placeholder(schema: Any) -> Any:
-    kind = schema.get("type") if isinstance(schema, dict) else None
-    if isinstance(schema, dict) and isinstance(schema.get("enum"), list) and schema["enum"]:
-        return schema["enum"][0]
-    return {"integer": 0, "number": 0, "boolean": True, "array": [], "object": {}}.get(
-        str(kind), "..."
-    )
