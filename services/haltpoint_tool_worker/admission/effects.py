@@ -17,7 +17,7 @@ from typing import Any, Final
 from msgspec import json
 
 from haltpoint.chain.checks.answer import shown
-from haltpoint.chain.model.schemas import with_defaults
+from haltpoint.chain.model.schemas import defaults
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import digest_of_preview
 from haltpoint.contracts.reasons import Reason, ReasonKind
@@ -83,7 +83,7 @@ def effect_of(spec: ToolSpec, tenant: str | None, arguments: str) -> Effect:
     the same one.
     """
     given = json.decode(arguments or "{}")
-    filled = with_defaults(json.decode(arguments or "{}"), spec.parameters)
+    filled = {**defaults(spec.parameters), **json.decode(arguments or "{}")}
     parts: list[Any] = []
     words = ""
     for text, name, _, _ in Formatter().parse(spec.recovery.effect_key or ""):

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, Final
 
 from haltpoint.chain.model.references import ANY, KEYS, Path, path_of, path_text
-from haltpoint.chain.model.schemas import declared
+from haltpoint.chain.model.schemas import defaults
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition, Verdict
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import ErrorType, HookRecord, HookVerdict, OnTimeout
@@ -110,10 +110,10 @@ def _fits(rule: ApprovalRule, call: hook.Call, place: str) -> bool:
     passes = rule.does is Verdict.PASS
     condition = rule.when[place]
     path = path_of(place)
-    defaults = dict(declared(call.spec.parameters, "default"))
+    filled = {**defaults(call.spec.parameters), **call.arguments}
     is_default = path[0] not in call.arguments
     verdicts = []
-    for at, value in _values({**defaults, **call.arguments}, path):
+    for at, value in _values(filled, path):
         source = _DECLARED if is_default else call.sources.get(path_text(at))
         try:
             verdicts.append(_holds(condition, value, source))

@@ -163,7 +163,8 @@ def test_f1_a_question_of_the_model_is_no_call() -> None:
 def test_f1_a_failed_call_has_no_line_when_a_later_deed_has_its_target() -> None:
     first = action(failed())
     assert not_done(first, action(done(at=AT + 1), 2, arguments='{"to":"u1","text":"x"}')) == []
-    assert len(not_done(first, action(done(target="u2", at=AT + 1), 2))) == 1
+    other = action(done(target="u2", at=AT + 1), 2, arguments='{"to":"u2"}')
+    assert len(not_done(first, other)) == 1
     assert len(not_done(action(done()), action(failed(at=AT + 1), 2))) == 1
 
 

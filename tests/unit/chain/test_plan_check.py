@@ -64,7 +64,7 @@ def test_tools_are_known_and_may_be_called() -> None:
 
     assert faults(plan(named), literal=False) == [
         "step 'a': no tool is called 'sned'; there are: drop, note, send",
-        "step 'a': secret is internal: no plan and no model may call it",
+        "step 'a': secret may not be called in this task, or no worker serves it now",
     ]
 
 
@@ -73,7 +73,7 @@ def test_e7_a_literal_plan_alone_may_undo() -> None:
     named = plan(tool_step("a", call("note~undo")))
     assert literal_faults(named, tools) == []
     (fault,) = drafted_faults(named, tools, Task(), 50)
-    assert fault.message == "note~undo is internal: no plan and no model may call it"
+    assert fault.message.startswith("note~undo may not be called in this task")
 
 
 def test_without_tools_there_is_nothing_to_name() -> None:
@@ -161,7 +161,7 @@ def test_references_point_to_steps_that_come_before(
     found = faults(steps)
 
     assert len(found) == (words is not None)
-    assert words is None or f"step 'last': actions[0]: {words}" in found[0]
+    assert words is None or f"step 'last': actions[0] send: {words}" in found[0]
 
 
 def test_a_reference_beside_an_unknown_dependency_is_still_judged() -> None:

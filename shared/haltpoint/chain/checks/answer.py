@@ -23,7 +23,7 @@ from haltpoint.chain.checks.ledger import MAY_HAVE_ACTED
 from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model.canonical import UNSEEN
 from haltpoint.chain.model.references import read_json, write_json
-from haltpoint.chain.model.schemas import declared
+from haltpoint.chain.model.schemas import defaults
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.base import value
@@ -34,6 +34,8 @@ from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
 
 _WHY: Final = {ErrorType.IN_DOUBT: WhyNot.IN_DOUBT, ErrorType.DENIED: WhyNot.DENIED}
 _ALWAYS_TOLD: Final = (WhyNot.DENIED, WhyNot.IN_DOUBT)
+_OF_PROMISES: Final = (WhyNot.LEFT_OUT, WhyNot.NOT_CALLED)
+"""Lines without a call. Where a failed call of such a tool has one they say nothing more."""
 
 SpecOf = Callable[[str], ToolSpec]
 """What is declared of a tool, by its name."""
@@ -78,7 +80,9 @@ def answer(
         line = not_done(spec_of(call.tool), call.arguments, WhyNot.NEVER_EXECUTED, reason)
         missed.append(Missed(line, call.at, call.arguments))
     lost = [entry.line for entry in missed if not _is_made_good(entry, actions, deeds)]
-    lines = tuple(dict.fromkeys((*lost, *due)))
+    called = {line.tool for line in lost if line.action_id is not None}
+    untold = [line for line in due if line.why not in _OF_PROMISES or called.isdisjoint(line.tools)]
+    lines = tuple(dict.fromkeys((*lost, *untold)))
     return FinalAnswer(text=text, deeds=tuple(deeds), not_done=lines)
 
 
@@ -161,25 +165,21 @@ def _reason(action: Action, spec: ToolSpec, phrases: Phrases) -> tuple[WhyNot, s
 
 
 def _is_made_good(missed: Missed, actions: Iterable[Action], deeds: Iterable[Deed]) -> bool:
-    """Whether a later call of the tool made it good: with the same target, or where it has none,
-    the same arguments, as far as these are known. A tool that only reads has brought something by
-    any later success.
+    """Whether a later call of the tool made it good: with the same target or the same arguments. A
+    tool that only reads has brought something by any later success.
     """
     line = missed.line
     if line.why in _ALWAYS_TOLD:
         return False
-    own = [action for action in actions if action.tool == line.tool and action.satisfies]
-    reads = [action for action in own if action.told.deed is None]
-    if any(ended_at(action) >= missed.at for action in reads):
+    later = [deed for deed in deeds if deed.at.timestamp() * 1000 >= missed.at]
+    own = [deed for deed in later if deed.tool in line.tools]
+    same = [deed for deed in own if line.target in (None, deed.target)]
+    if same and (line.target is not None or not missed.arguments):
         return True
-    of_tools = [deed for deed in deeds if deed.tool in line.tools]
-    later = [deed for deed in of_tools if deed.at.timestamp() * 1000 >= missed.at]
-    if line.target is not None:
-        return any(deed.target == line.target for deed in later)
-    if not missed.arguments:
-        return bool(later)
-    same = [action.id for action in own if read_json(action.ran) == read_json(missed.arguments)]
-    return any(deed.action_id in same for deed in later)
+    given = read_json(missed.arguments)
+    calls = [action for action in actions if action.tool == line.tool and action.satisfies]
+    good = [call for call in calls if call.told.deed is None or read_json(call.ran) == given]
+    return any(ended_at(call) >= missed.at for call in good)
 
 
 # ---- the words of a deed
@@ -202,7 +202,7 @@ def deed_words(spec: ToolSpec, arguments: str, data: str = "{}") -> DeedWords:
 
 
 def _filled(spec: ToolSpec, given: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    known = {**data, **dict(declared(spec.parameters, "default")), **given}
+    known = {**data, **defaults(spec.parameters), **given}
     line = ""
     for text, name, *_ in Formatter().parse(spec.says or ""):
         line += text

@@ -8,7 +8,7 @@ literal plan has no bounds.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import chain
 from typing import Final
 
 from msgspec.structs import asdict, replace
@@ -30,10 +30,14 @@ MOST_NAMED: Final = 6
 
 NO_BOUNDS: Final = ChainBounds()
 
+_LONGEST: Final = 200
+"""Characters of the words that a bound quotes."""
 _OF_TOOLS: Final = ("required_tools", "optional_tools", "ask_before", "forbidden")
+_LIST_OF: Final = {Does.REQUIRE: "required_tools", Does.ASK_BEFORE: "ask_before"}
 _BY: Final = {SaidBy.GOAL: "the goal", SaidBy.SUBMITTER: "the task"}
 
-Entries = tuple[Bound, ...]
+Entries = Iterator[tuple[str, Bound]]
+"""Each with the name of the list that it is in."""
 
 
 # ---- read and merged
@@ -41,13 +45,8 @@ Entries = tuple[Bound, ...]
 
 def served(tools: Mapping[str, ToolSpec], task: Task) -> list[str]:
     """The tools that a model may call here, or its agents may."""
-    names = set[str]()
-    for name, spec in tools.items():
-        if open_to_models(spec, task):
-            names.add(name)
-        if spec.kind is ToolKind.AGENT:
-            names.update(spec.inside)
-    return [name for name in tools if name in names]
+    below = set(chain.from_iterable(spec.inside for spec in tools.values()))
+    return [name for name, spec in tools.items() if name in below or open_to_models(spec, task)]
 
 
 def nameable(tools: Mapping[str, ToolSpec], task: Task) -> list[str]:
@@ -58,14 +57,13 @@ def nameable(tools: Mapping[str, ToolSpec], task: Task) -> list[str]:
 
 
 def names_too_many(work: Work, reading: Bounds) -> bool:
-    """Whether a reading names more tools with effects than a goal asks for."""
-    return len(_in_order(work, reading)) > MOST_NAMED
+    """Whether a reading asks for more tools with effects than a goal does."""
+    return len(_asked_for(work, reading)) > MOST_NAMED
 
 
 def is_to_be_read(task: Task) -> bool:
     """Whether a list of the bounds is left for a model to read."""
-    given = task.bounds or Bounds()
-    return None in asdict(given).values()
+    return None in asdict(task.bounds or Bounds()).values()
 
 
 def merged(work: Work, reading: Bounds | None) -> ChainBounds:
@@ -74,79 +72,65 @@ def merged(work: Work, reading: Bounds | None) -> ChainBounds:
     a forbidden tool is not due.
     """
     given = work.task.bounds or Bounds()
-    read = _said(_usable(work, reading or Bounds(), given), SaidBy.GOAL)
-    others = _joined(_said(given, SaidBy.SUBMITTER), _found(work))
-    wanted = tools_of(others.required_tools)
-    softened = tuple(bound for bound in read.forbidden if not wanted.isdisjoint(bound.tools))
-    forbidden = tuple(bound for bound in read.forbidden if bound not in softened)
-    whole = _joined(
-        others, replace(read, ask_before=(*read.ask_before, *softened), forbidden=forbidden)
-    )
-    barred = tools_of(whole.forbidden)
-    due = tuple(bound for bound in whole.required_tools if not barred.issuperset(bound.tools))
-    return replace(whole, required_tools=due)
+    lists: dict[str, list[Bound]] = {name: [] for name in ChainBounds.__struct_fields__}
+    for name, bound in (*_said(given, SaidBy.SUBMITTER), *_found(work)):
+        lists[name].append(bound)
+    wanted = tools_of(lists["required_tools"])
+    for name, bound in _read(work, reading or Bounds(), given):
+        is_softened = name == "forbidden" and not wanted.isdisjoint(bound.tools)
+        lists["ask_before" if is_softened else name].append(bound)
+    barred = tools_of(lists["forbidden"])
+    required = lists["required_tools"]
+    lists["required_tools"] = [bound for bound in required if not barred.issuperset(bound.tools)]
+    return ChainBounds(**{name: tuple(entries) for name, entries in lists.items()})
 
 
 def handed_down(work: Work, bounds: ChainBounds) -> ChainBounds:
     """The bounds of the user's goal in the chain of an agent: it promises what it can call (I1)."""
     names = set(served(work.world.tools, work.task))
-    own = tuple(bound for bound in bounds.required_tools if not names.isdisjoint(bound.tools))
-    return replace(bounds, required_tools=own)
+    own = [bound for bound in bounds.required_tools if not names.isdisjoint(bound.tools)]
+    return replace(bounds, required_tools=tuple(own))
 
 
 def tools_of(bounds: Iterable[Bound]) -> set[str]:
     """The tools that entries name."""
-    return {tool for bound in bounds for tool in bound.tools}
+    return set(chain.from_iterable(bound.tools for bound in bounds))
 
 
-def _usable(work: Work, reading: Bounds, given: Bounds) -> Bounds:
+def _said(bounds: Bounds, by: SaidBy) -> Entries:
+    """One reading as entries."""
+    for name in _OF_TOOLS:
+        for tool in dict.fromkeys(getattr(bounds, name) or ()):
+            yield name, Bound(by=by, tools=(tool,))
+    for words in bounds.conditions or ():
+        yield "conditions", Bound(by=by, words=words)
+
+
+def _read(work: Work, reading: Bounds, given: Bounds) -> Entries:
     """Of a model's reading the lists that the submitter leaves, with the tools that it may name."""
-    named = _in_order(work, reading)
-    lists = {"conditions": reading.conditions}
-    for name in _OF_TOOLS:
-        known = named[:MOST_NAMED] if name in ("required_tools", "optional_tools") else named
-        said = getattr(reading, name) or ()
-        lists[name] = tuple(tool for tool in said if tool in known)
-    open_lists = [name for name in lists if getattr(given, name) is None]
-    return Bounds(**{name: lists[name] for name in open_lists})
-
-
-def _in_order(work: Work, reading: Bounds) -> list[str]:
-    """The tools that a reading names and may name, over its lists in their order."""
-    names: list[str] = []
-    for name in _OF_TOOLS:
-        names += getattr(reading, name) or ()
     known = nameable(work.world.tools, work.task)
+    asked_for = _asked_for(work, reading)[:MOST_NAMED]
+    usable = {"required_tools": asked_for, "optional_tools": asked_for}
+    for name, bound in _said(reading, SaidBy.GOAL):
+        is_open = getattr(given, name) is None
+        if is_open and set(usable.get(name, known)).issuperset(bound.tools):
+            yield name, bound
+
+
+def _asked_for(work: Work, reading: Bounds) -> list[str]:
+    """The tools that a reading asks for and may name, in its order."""
+    known = nameable(work.world.tools, work.task)
+    names = (*(reading.required_tools or ()), *(reading.optional_tools or ()))
     return [name for name in dict.fromkeys(names) if name in known]
 
 
-def _said(bounds: Bounds, by: SaidBy) -> ChainBounds:
-    """One reading as entries."""
-    lists: dict[str, Entries] = {}
-    for name in _OF_TOOLS:
-        tools = dict.fromkeys(getattr(bounds, name) or ())
-        lists[name] = tuple(Bound(by=by, tools=(tool,)) for tool in tools)
-    conditions = tuple(Bound(by=by, words=words) for words in bounds.conditions or ())
-    return ChainBounds(conditions=conditions, **lists)
-
-
-def _found(work: Work) -> ChainBounds:
+def _found(work: Work) -> Entries:
     """What patterns find in the goal."""
     task, world = work.task, work.world
-    session = task.context.get("active_session")
-    text = session if isinstance(session, str) else ""
-    names = served(world.tools, task)
-    hits = list(bounds_of(world.policy.patterns, goal_alone(work), text, names, task.patterns_off))
-    required = tuple(bound for does, bound in hits if does is Does.REQUIRE)
-    asked = tuple(bound for does, bound in hits if does is Does.ASK_BEFORE)
-    return ChainBounds(required_tools=required, ask_before=asked)
-
-
-def _joined(*parts: ChainBounds) -> ChainBounds:
-    lists: dict[str, Entries] = {}
-    for name in ChainBounds.__struct_fields__:
-        lists[name] = sum((getattr(part, name) for part in parts), ())
-    return ChainBounds(**lists)
+    session = str(task.context.get("active_session", ""))
+    names, goal = served(world.tools, task), goal_alone(work)
+    for does, bound in bounds_of(world.policy.patterns, goal, session, names, task.patterns_off):
+        yield _LIST_OF[does], bound
 
 
 # ---- the goal itself
@@ -159,8 +143,7 @@ def goal_of(work: Work) -> str:
 
 def goal_alone(work: Work) -> str:
     """The user's goal, whatever an agent has made of it, without what they said in the chain."""
-    goal = work.people.goal
-    return goal_in_full(work.task, work.task.asked if goal is None else goal, ())
+    return work.people.goal or work.task.asked or work.task.goal
 
 
 def users_goal(work: Work) -> str:
@@ -241,14 +224,13 @@ def whose(bound: Bound) -> str:
     return _BY.get(bound.by, pattern)
 
 
-def _holding(call: CheckedCall, name: str) -> Entries:
+def _holding(call: CheckedCall, name: str) -> tuple[Bound, ...]:
     """The entries of a list that hold in the mode of the call: what a model has read holds in
     strict alone.
     """
-    bounds: Entries = getattr(call.work.bounds or NO_BOUNDS, name)
-    if call.mode is Mode.STRICT:
-        return bounds
-    return tuple(bound for bound in bounds if bound.by is not SaidBy.GOAL)
+    bounds: tuple[Bound, ...] = getattr(call.work.bounds or NO_BOUNDS, name)
+    is_strict = call.mode is Mode.STRICT
+    return tuple(bound for bound in bounds if is_strict or bound.by is not SaidBy.GOAL)
 
 
 def _about(call: CheckedCall, name: str) -> Bound | None:
@@ -258,9 +240,8 @@ def _about(call: CheckedCall, name: str) -> Bound | None:
     spec, bounds = call.spec, _holding(call, name)
     if spec.kind is ToolKind.AGENT or not bounds:
         return None
-    names = {spec.name, *inside(spec, call.work.world.tools)}
-    if with_effects(spec):
-        names.add(EVERY)
+    every = (EVERY,) if with_effects(spec) else ()
+    names = {spec.name, *inside(spec, call.work.world.tools), *every}
     return next((bound for bound in bounds if not names.isdisjoint(bound.tools)), None)
 
 
@@ -272,7 +253,7 @@ def _is_named(work: Work, bounds: ChainBounds, tool: str) -> bool:
     """
     named = tools_of((*bounds.required_tools, *bounds.optional_tools, *bounds.ask_before))
     if not work.task.handed.earlier and work.task.asked is None:
-        named = named.union(*(step.promised_tools for step in work.steps))
+        named.update(*(step.promised_tools for step in work.steps))
     return tool in named or EVERY in named
 
 
@@ -283,16 +264,13 @@ def _is_granted(call: CheckedCall) -> bool:
 
 # ---- patterns
 
-_LONGEST: Final = 200  # characters of the words that a bound quotes
-
 
 def found_in(text: str, expression: str) -> str | None:
     """The first words that an expression finds in a text on one line, cut; None: it finds
     nothing.
     """
-    line = " ".join(text.split())
-    words = [str(fit[0]) for fit in islice(fits(expression, line), 1)]
-    return words[0][:_LONGEST] if words else None
+    fit = next(fits(expression, " ".join(text.split())), None)
+    return None if fit is None else str(fit[0])[:_LONGEST]
 
 
 def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
@@ -312,23 +290,20 @@ def bounds_of(
 ) -> Iterator[tuple[Does, Bound]]:
     """What the patterns that are on find. One whose tools nobody serves says nothing."""
     for pattern in patterns:
-        is_on = pattern.on and EVERY not in off and pattern.id not in off
+        is_on = pattern.on and {EVERY, pattern.id}.isdisjoint(off)
         words = _words(pattern, goal, session) if is_on else None
         tools = fitting(pattern.tools, served) if pattern.tools else (EVERY,)
-        if words is not None and tools:
-            yield (
-                pattern.does,
-                Bound(by=SaidBy.PATTERN, tools=tools, words=words, pattern=pattern.id),
-            )
+        if words and tools:
+            bound = Bound(by=SaidBy.PATTERN, tools=tools, words=words, pattern=pattern.id)
+            yield pattern.does, bound
 
 
 def _words(pattern: Pattern, goal: str, session: str) -> str | None:
     """What a pattern finds, quoted, with its reason; where it looks at the session, too, both are
-    found.
+    found. An empty expression finds no words, and fits.
     """
-    in_session = found_in(session, pattern.session) if pattern.session else ""
-    in_goal = found_in(goal, pattern.pattern) if pattern.pattern else in_session
-    if in_session is None or in_goal is None:
+    in_goal, in_session = found_in(goal, pattern.pattern), found_in(session, pattern.session)
+    if in_goal is None or in_session is None:
         return None
-    quoted = f'"{in_goal}"'
+    quoted = f'"{in_goal or in_session}"'
     return f"{quoted}: {pattern.reason}" if pattern.reason else quoted

@@ -7,14 +7,15 @@ which brought it. Receipts that a chain knows are made known to those below it a
 (I1).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, Final, Self
 
 from msgspec import structs
 
-from haltpoint.chain.model.canonical import bare, form, holds
+from haltpoint.chain.model.canonical import form, holds
 from haltpoint.chain.model.references import (
     KEYS,
     Path,
@@ -41,10 +42,11 @@ MOST_KNOWN: Final = 64 * 1024
 message.
 """
 _AROUND: Final = 40
+"""Characters that an excerpt shows before a value."""
 _PICKED: Final = ("selected", "id")
+"""The option of a tool that a person picked is one of its own."""
 
 Receipts = tuple[KnownReceipt, ...]
-Values = tuple[tuple[Path, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +69,33 @@ class Document:
 
     def whole(self, value: Any) -> Source | None:
         """The source of a value that is the whole of a text or number."""
-        places = _places(self.data).get(form(value), ())
-        own = [place for place in places if KEYS not in place and not self._is_foreign(place)]
-        if self.kind is SourceKind.TEXT or not own or self._is_echo(value):
+        place = _wholes(self).get(form(value))
+        if place is None or self._is_echo(value):
             return None
-        return Source(source=self.kind, where=self._at(own[0]))
+        return Source(source=self.kind, where=self._at(place))
 
     def piece(self, value: Any) -> Source | None:
         """The place of the first text that holds a value; of an echo there is none."""
         wanted = str(value).lower()
         for place, scalar in _scalars(self.data):
-            text = str(scalar)
-            start = text.lower().find(wanted)
+            start = str(scalar).lower().find(wanted)
             if start >= 0 and KEYS not in place and not self._is_echo(value):
-                piece = text[max(0, start - _AROUND) : start + 3 * _AROUND]
-                excerpt = " ".join(piece.split())
+                around = str(scalar)[max(0, start - _AROUND) : start + 3 * _AROUND]
+                excerpt = " ".join(around.split())
                 return Source(source=SourceKind.TEXT, where=self._at(place), excerpt=excerpt)
         return None
 
+    def paths(self, origins: Iterable[str]) -> list[Path]:
+        """The places of these origins in it."""
+        paths = [] if self.typed is None else [self.typed]
+        for origin in origins:
+            tool, _, place = origin.partition(".")
+            if tool == self.tool:
+                paths += [parse_path(place) or (), _PICKED]
+        return paths
+
     def _at(self, place: Path) -> str:
         return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
-
-    def _is_foreign(self, place: Path) -> bool:
-        marks = [parse_path(mark) or () for mark in self.foreign]
-        return any(is_below(mark, place) for mark in marks)
 
     def _is_echo(self, value: Any) -> bool:
         given = [scalar for _, scalar in _scalars(self.call)]
@@ -98,7 +103,7 @@ class Document:
 
 
 @lru_cache(maxsize=256)
-def _scalars(data: str) -> Values:
+def _scalars(data: str) -> tuple[tuple[Path, Any], ...]:
     """The texts and numbers of JSON text. Most documents of a chain were there in the turn
     before.
     """
@@ -106,30 +111,16 @@ def _scalars(data: str) -> Values:
 
 
 @lru_cache(maxsize=256)
-def _places(data: str) -> dict[str, list[Path]]:
-    """The places of texts and numbers by the form of each."""
-    places: dict[str, list[Path]] = {}
-    for place, value in _scalars(data):
-        places.setdefault(form(value), []).append(place)
-    return places
-
-
-@lru_cache(maxsize=256)
-def _given(document: Document, origins: tuple[str, ...]) -> dict[str, Any]:
-    """The values of a document that are at one of these origins, by their forms. The option of a
-    tool that a person picked is one of its own.
+def _wholes(document: Document) -> dict[str, Path]:
+    """The places of texts and numbers by the form of each, but for keys and what strangers
+    write.
     """
-    paths = [] if document.typed is None else [document.typed]
-    for origin in origins:
-        tool, _, place = origin.partition(".")
-        if tool == document.tool:
-            paths += [parse_path(place) or (), _PICKED]
-    scalars = _scalars(document.data) if paths else ()
-    return {
-        form(value): value
-        for place, value in scalars
-        if any(is_below(path, place) for path in paths)
-    }
+    marks = [parse_path(mark) or () for mark in document.foreign]
+    wholes: dict[str, Path] = {}
+    for place, value in () if document.kind is SourceKind.TEXT else _scalars(document.data):
+        if KEYS not in place and not any(is_below(mark, place) for mark in marks):
+            wholes.setdefault(form(value), place)
+    return wholes
 
 
 @dataclass(eq=False)
@@ -160,11 +151,11 @@ class Known:
     @cached_property
     def _documents(self) -> list[Document]:
         """What was given with the task before receipts, and these in their order."""
-        documents = [Document(SourceKind.GOAL, "plan", write_json(self.written))]
-        documents.append(Document(SourceKind.PERSON, "answers", write_json(self.answers), typed=()))
-        documents.append(
-            Document(SourceKind.CONTEXT, "context", write_json(self.context), typed=())
-        )
+        documents = [
+            Document(SourceKind.GOAL, "plan", write_json(self.written)),
+            Document(SourceKind.PERSON, "answers", write_json(self.answers), typed=()),
+            Document(SourceKind.CONTEXT, "context", write_json(self.context), typed=()),
+        ]
         for action in self.receipts.values():
             documents += _documents_of(action, self.tools.get(action.tool))
         return documents
@@ -178,40 +169,31 @@ class Known:
 
     def source(self, value: Any) -> Source:
         """The source of any value."""
-        whole = self.whole(value)
-        if whole is not None:
-            return whole
         pieces = (document.piece(value) for document in self._documents)
-        return next(filter(None, pieces), Source(source=SourceKind.MODEL))
+        return self.whole(value) or next(filter(None, pieces), Source(source=SourceKind.MODEL))
+
+    def is_goal(self, value: Any, origins: Collection[str]) -> bool:
+        """Whether the user's words are one of the origins, and hold the value."""
+        return GOAL in origins and self._is_said(value)
 
     def _is_said(self, value: Any) -> bool:
         return any(holds(words, value) for words in self.words)
 
-    def has_origin(self, value: Any, origins: tuple[str, ...]) -> bool:
-        """Whether a value is at one of its declared origins (C6)."""
-        is_goal = GOAL in origins and self._is_said(value)
-        return is_goal or form(value) in self._values_at(origins)
-
-    def spelling(self, value: Any, origins: tuple[str, ...]) -> str | None:
-        """The spelling of a text at the one origin from which it differs in signs alone (C9)."""
-        if not isinstance(value, str) or self.has_origin(value, origins):
-            return None
-        texts = [text for text in self._values_at(origins).values() if isinstance(text, str)]
-        alike = [text for text in texts if bare(text) == bare(value)]
-        return alike[0] if len(alike) == 1 else None
-
-    def _values_at(self, origins: tuple[str, ...]) -> dict[str, Any]:
-        """The values at origins by their forms: in receipts of their tools, in the context, and
-        what a person picked there or typed anywhere.
+    def given(self, origins: Sequence[str]) -> dict[str, Any]:
+        """The values at origins (C6) by their forms: in receipts of their tools, in the context,
+        and what a person picked there or typed anywhere.
         """
-        values: dict[str, Any] = {}
+        given: dict[str, Any] = {}
         for document in self._documents:
-            values |= _given(document, origins)
-        return values
+            paths = document.paths(origins)
+            for place, value in _scalars(document.data) if paths else ():
+                if any(is_below(path, place) for path in paths):
+                    given[form(value)] = value
+        return given
 
     def origin_actions(self, spec: ToolSpec) -> tuple[str, ...]:
         """The actions whose receipts may be the origin of a value that a tool takes."""
-        tools = {tool for origins in spec.provenance.values() for tool in tools_of(origins)}
+        tools = set(tools_of(chain.from_iterable(spec.provenance.values())))
         receipts = self.receipts.values()
         own = [action for action in receipts if action.by_a_person or action.tool in tools]
         return tuple(action.id for action in own)
@@ -224,12 +206,11 @@ def _documents_of(action: Action, spec: ToolSpec | None) -> Iterator[Document]:
     approval = action.told.approval
     if approval is not None and approval.proposed is not None:
         yield Document(SourceKind.PERSON, f"{action.id} edited", action.ran, approval.proposed)
-    where, is_question = f"{action.id} data", action.tool == ASK_HUMAN
-    tool = action.tool if action.satisfies and not is_question else ""
     foreign = () if spec is None else spec.foreign
+    where = f"{action.id} data"
+    tool = action.tool if action.satisfies and action.tool != ASK_HUMAN else ""
     if action.by_a_person:
-        # the ids of a model's options are numbers that nobody has typed
-        own = ("selected",) if is_question else _in_options(foreign)
+        own = (*foreign, *_in_options(action.tool, foreign))
         typed = None if action.selected else (SAID,)
         yield Document(SourceKind.PERSON, where, action.data, "", own, tool, typed)
     elif action.satisfies and not action.in_models_words:
@@ -237,12 +218,16 @@ def _documents_of(action: Action, spec: ToolSpec | None) -> Iterator[Document]:
         yield Document(kind, where, action.data, action.arguments, foreign, tool)
 
 
-def _in_options(foreign: tuple[str, ...]) -> tuple[str, ...]:
-    """Fields of a result that strangers write, which the value of a picked option has, too."""
-    return (*foreign, *(f"selected.value.{field}" for field in foreign))
+def _in_options(tool: str, foreign: tuple[str, ...]) -> list[str]:
+    """What no person has typed of an option that they picked: the fields that strangers write, and
+    all of an option of a model's, whose id is a number.
+    """
+    if tool == ASK_HUMAN:
+        return ["selected"]
+    return [f"selected.value.{field}" for field in foreign]
 
 
-def tools_of(origins: Sequence[str]) -> list[str]:
+def tools_of(origins: Iterable[str]) -> list[str]:
     """The tools among the origins."""
     return [origin.partition(".")[0] for origin in origins if origin != GOAL]
 

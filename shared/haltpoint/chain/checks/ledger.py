@@ -6,20 +6,20 @@ literal plan has written each call of it, so a root chain with such a plan keeps
 denied and what its children add.
 """
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Final
 
-from msgspec.structs import replace
-
 from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse
+from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.schemas import compiled, signature_of
 from haltpoint.chain.model.state import Action, is_submitters
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
-from haltpoint.contracts.results import ErrorType, Metadata, Outcome
-from haltpoint.contracts.tools import ASK_HUMAN, ToolKind, ToolSpec
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
 from haltpoint.contracts.work.ledger import LONGEST_WORDS, Became, Entry, Ledger
 from haltpoint.contracts.work.thoughts import Violation
 
@@ -28,9 +28,14 @@ MAY_HAVE_ACTED: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 `no_effect`.
 """
 
+_A_RECEIPTS: Final = (Became.DONE, Became.IN_DOUBT)
 _A_PERSONS: Final = (Became.DENIED, Became.FAILED)
 """What a receipt does not change: a no, and a person's word that a call has failed."""
 
+_REFUSED: Final = {
+    Became.DENIED: "A person denied exactly this call of {}. Do not propose it again.",
+    Became.FAILED: "Exactly this call of {} failed, and would fail again. Continue without it.",
+}
 
 # ---- writing
 # --------------------------------------------------------------------------------------------------
@@ -40,12 +45,8 @@ def begin(work: Work, action: Action) -> None:
     """A call is sent: its effect is in doubt until its receipt. One that was done before stays
     done.
     """
-    if is_submitters(work) or not has_lasting_effect(work.world.spec(action.tool)):
-        return
-    for signature in _signatures(work, action):
-        known = work.ledger.get(signature)
-        if known is None or known.became is Became.FAILED:
-            _write(work, signature, action, Became.IN_DOUBT)
+    if has_lasting_effect(work.world.spec(action.tool)) and not is_submitters(work):
+        _write(work, action, Became.IN_DOUBT, over=(Became.FAILED,))
 
 
 def settle(work: Work, action: Action) -> None:
@@ -55,28 +56,46 @@ def settle(work: Work, action: Action) -> None:
     if is_submitters(work):
         return
     became = _became(work.world.spec(action.tool), action)
-    for signature in _signatures(work, action):
-        known = work.ledger.get(signature)
-        if known is not None and known.became in _A_PERSONS:
-            continue
-        if became is not None:
-            _write(work, signature, action, became)
-        elif known is not None and known.action_id == action.id:
-            work.ledger = {key: entry for key, entry in work.ledger.items() if key != signature}
+    if became is not None:
+        _write(work, action, became, over=_A_RECEIPTS)
+        return
+    work.ledger = {
+        signature: entry
+        for signature, entry in work.ledger.items()
+        if entry.action_id != action.id or entry.became in _A_PERSONS
+    }
 
 
 def deny(work: Work, action: Action, words: str) -> None:
     """A person has said no to a call, in these words."""
-    for signature in _signatures(work, action):
-        _write(work, signature, action, Became.DENIED, words)
+    _write(work, action, Became.DENIED, words)
 
 
 def fail(work: Work, action: Action) -> None:
     """A person says that a call in doubt has failed (E5): the equal one would fail again."""
-    if is_submitters(work):
-        return
-    for signature in _signatures(work, action):
-        _write(work, signature, action, Became.FAILED)
+    if not is_submitters(work):
+        _write(work, action, Became.FAILED)
+
+
+def _write(
+    work: Work,
+    action: Action,
+    became: Became,
+    words: str = "",
+    over: Collection[Became] = frozenset(Became),
+) -> None:
+    """Write down what became of a call as it was proposed, and as people or hooks had it run; what
+    is known of it stays unless it is one of `over`.
+    """
+    entry = Entry(action.tool, action.id, became, work.now, words[:LONGEST_WORDS])
+    known = compiled(work.world.spec(action.tool))
+    own = {key for key, entry in work.ledger.items() if entry.action_id == action.id}
+    for signature in own.union(
+        signature_of(known, text) for text in (action.arguments, action.ran)
+    ):
+        before = work.ledger.get(signature)
+        if before is None or before.became in over:
+            work.ledger = {**work.ledger, signature: entry}
 
 
 def take_back(work: Work, added: Ledger) -> None:
@@ -90,27 +109,12 @@ def take_back(work: Work, added: Ledger) -> None:
 def additions(work: Work) -> Ledger:
     """What a child hands back: the entries that it did not begin with."""
     given = work.task.handed.ledger
-    return {
-        signature: entry
-        for signature, entry in work.ledger.items()
-        if given.get(signature) != entry
-    }
+    return {name: entry for name, entry in work.ledger.items() if given.get(name) != entry}
 
 
 def has_lasting_effect(spec: ToolSpec) -> bool:
-    """Whether a second call has a second effect. An agent's effects are those of the calls in its
-    own chain.
-    """
-    if spec.read_only or spec.repeats:
-        return False
-    return spec.kind is not ToolKind.AGENT and spec.name != ASK_HUMAN
-
-
-def _signatures(work: Work, action: Action) -> set[str]:
-    """Those of a call as it was proposed, and as people or hooks had it run."""
-    known = compiled(work.world.spec(action.tool))
-    written = {key for key, entry in work.ledger.items() if entry.action_id == action.id}
-    return {signature_of(known, text) for text in (action.arguments, action.ran)} | written
+    """Whether a second call has a second effect."""
+    return with_effects(spec) and not spec.repeats
 
 
 def _became(spec: ToolSpec, action: Action) -> Became | None:
@@ -125,11 +129,6 @@ def _became(spec: ToolSpec, action: Action) -> Became | None:
     return None if fault.recoverable else Became.FAILED
 
 
-def _write(work: Work, signature: str, action: Action, became: Became, words: str = "") -> None:
-    entry = Entry(action.tool, action.id, became, work.now, words[:LONGEST_WORDS])
-    work.ledger = {**work.ledger, signature: entry}
-
-
 # ---- judging
 # --------------------------------------------------------------------------------------------------
 
@@ -140,22 +139,18 @@ def denied(call: CheckedCall) -> Verdict:
     of one action.
     """
     ledger, tool = call.work.ledger, call.spec.name
-    known = ledger.get(call.signature) if ledger else None
-    if known is not None and known.became is Became.DENIED:
-        return refuse(
-            call, f"A person denied exactly this call of {tool}. Do not propose it again."
-        )
-    if known is not None and known.became is Became.FAILED:
-        return refuse(
-            call, f"Exactly this call of {tool} failed, and would fail again. Continue without it."
-        )
-    entries = [entry for entry in ledger.values() if entry.tool == tool]
-    refusals = [entry for entry in entries if entry.became is Became.DENIED]
-    if len({entry.action_id for entry in refusals}) > 1:
-        return refuse(call, f"A person has said no to {tool} twice. Do not call it again.")
-    if not refusals or call.spec.read_only:
+    if not ledger:
         return GO
-    said = f': "{refusals[0].words}"' if refusals[0].words else ""
+    known = ledger.get(call.signature)
+    if known is not None and known.became in _A_PERSONS:
+        return refuse(call, _REFUSED[known.became].format(tool))
+    of_tool = [entry for entry in ledger.values() if entry.tool == tool]
+    words = {entry.action_id: entry.words for entry in of_tool if entry.became is Became.DENIED}
+    if len(words) > 1:
+        return refuse(call, f"A person has said no to {tool} twice. Do not call it again.")
+    if not words or call.spec.read_only:
+        return GO
+    said = "".join(f': "{word}"' for word in words.values() if word)
     return ask(ReasonKind.DENIED, f"You said no to another call of {tool}{said}. May this one run?")
 
 
@@ -182,10 +177,8 @@ def repeat(call: CheckedCall) -> Verdict:
 def stuck(call: CheckedCall) -> Verdict:
     """The third equal call in a row that would bring the same receipt."""
     work, spec = call.work, call.spec
-    last = work.run[call.index].actions
-    names = [work.action_id(call.index, number) for number in (last - 1, last)]
-    row = [work.actions[name] for name in names if name in work.actions]
-    receipts = [_receipt(action) for action in row if _is_equal(call, action)]
+    own = [action for action in work.actions.values() if action.step == call.index]
+    receipts = [(action.error, action.data) for action in own[-2:] if _is_equal(call, action)]
     if spec.repeats or len(receipts) < 2 or receipts[0] != receipts[1]:
         return GO
     words = (
@@ -212,14 +205,4 @@ def _is_equal(call: CheckedCall, action: Action) -> bool:
     if action.tool != call.spec.name or action.outcome is None:
         return False
     known = compiled(call.spec)
-    return call.signature in (
-        signature_of(known, action.arguments),
-        signature_of(known, action.ran),
-    )
-
-
-def _receipt(action: Action) -> tuple[Outcome | None, str]:
-    """What a call brought, whenever it ran."""
-    outcome = action.outcome
-    plain = None if outcome is None else replace(outcome, metadata=Metadata())
-    return plain, action.data
+    return call.signature in [signature_of(known, text) for text in (action.arguments, action.ran)]

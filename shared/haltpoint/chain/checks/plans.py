@@ -3,7 +3,7 @@ out (C1).
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
@@ -16,12 +16,12 @@ from haltpoint.chain.model.references import Reference, reached, references, wri
 from haltpoint.contracts.answers import OR
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, value
 from haltpoint.contracts.tools import ASK_HUMAN, BUILT_IN, CONFIRMED, END_STEP, ToolKind, ToolSpec
-from haltpoint.contracts.work.plans import Plan, Step, StepType
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Handed, Mode, Task
 
 Tools = Mapping[str, ToolSpec]
-
+FaultsOf = Callable[[Step], Iterator[str]]
 
 _MOST_NAMES = 30  # tools that one sentence lists
 _PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, "object": {}}
@@ -31,9 +31,7 @@ def with_effects(spec: ToolSpec) -> bool:
     """Whether a call may change something. The built-in tools change nothing, and nothing does an
     agent by itself.
     """
-    if spec.read_only or spec.name in BUILT_IN:
-        return False
-    return spec.kind is not ToolKind.AGENT
+    return not (spec.read_only or spec.name in BUILT_IN or spec.kind is ToolKind.AGENT)
 
 
 def in_scope(spec: ToolSpec, task: Task) -> bool:
@@ -130,17 +128,14 @@ def listed(names: Sequence[str]) -> str:
 
 @value
 class PlanFault:
-    """One thing that is wrong with a plan: in which step (None: in the plan as a whole), and
-    what.
-    """
+    """One thing that is wrong with a plan."""
 
     step_id: str | None
+    """In which step; None: in the plan as a whole."""
     message: str
 
     def __str__(self) -> str:
-        if self.step_id is None:
-            return self.message
-        return f"step {self.step_id!r}: {self.message}"
+        return self.message if self.step_id is None else f"step {self.step_id!r}: {self.message}"
 
 
 def task_fault(task: Task) -> str | None:
@@ -160,35 +155,49 @@ def drafted_faults(plan: Plan, tools: Tools, task: Task, most: int) -> list[Plan
     """Everything that is wrong with a plan of a model, which has `most` steps (C1). It names tools
     that its task lets a model call; calls that it brings along are not looked at.
     """
-    faults: list[PlanFault] = []
-    for step in plan.steps:
-        if step.step_type is StepType.TOOL and not step.promised:
-            words = "a tool step must name the tools that it needs in required_tools or one_of"
-            faults.append(PlanFault(step.id, words))
-        for name in _named(step):
-            fault = _tool_fault(name, tools)
-            if fault is None and not open_to_models(tools[name], task):
-                fault = f"{name} may not be called in this task, or no worker serves it now"
-            if fault is not None:
-                faults.append(PlanFault(step.id, fault))
-    return faults + _shape_faults(plan, most)
+    return _faults(plan, most, lambda step: _drafted(step, tools, task))
 
 
 def literal_faults(plan: Plan, tools: Tools) -> list[PlanFault]:
     """Everything that is wrong with a plan that brings all its calls (C1). It alone may undo
     (E7).
     """
+    return _faults(plan, MAX_STEPS, lambda step: _literal(plan, step, tools))
+
+
+def _faults(plan: Plan, most: int, faults_of: FaultsOf) -> list[PlanFault]:
     faults: list[PlanFault] = []
     for step in plan.steps:
-        called = [call.tool for call in step.actions]
-        for name in dict.fromkeys((*_named(step), *called)):
-            is_undo = name in tools and tools[name].undoes
-            fault = None if is_undo else _tool_fault(name, tools)
-            if fault is not None:
-                faults.append(PlanFault(step.id, fault))
-        faults += [PlanFault(step.id, words) for words in _promise_faults(step)]
-        faults += [PlanFault(step.id, words) for words in _action_faults(plan, step, tools)]
-    return faults + _shape_faults(plan, MAX_STEPS)
+        faults += [PlanFault(step.id, words) for words in faults_of(step)]
+    return [*faults, *_shape_faults(plan, most)]
+
+
+def _drafted(step: Step, tools: Tools, task: Task) -> Iterator[str]:
+    if step.step_type is StepType.TOOL and not step.promised:
+        yield "a tool step must name the tools that it needs in required_tools or one_of"
+    for name in _named(step):
+        if name not in tools:
+            yield unknown(name, tools)
+        elif not open_to_models(tools[name], task):
+            yield f"{name} may not be called in this task, or no worker serves it now"
+
+
+def _literal(plan: Plan, step: Step, tools: Tools) -> Iterator[str]:
+    called = [call.tool for call in step.actions]
+    for name in dict.fromkeys((*_named(step), *called)):
+        if name not in tools:
+            yield unknown(name, tools)
+        elif tools[name].internal and not tools[name].undoes:
+            yield f"{name} is internal: no plan and no model may call it"
+    if not step.actions:
+        yield "a step of a literal plan must bring its calls in actions; no model is asked"
+    certain = {call.tool for call in step.actions if not call.optional}
+    for promise in step.promised:
+        if certain.isdisjoint(promise):
+            yield f"{OR.join(promise)} is required, but no action of the step calls it"
+    for number, call in enumerate(step.actions):
+        for fault in _call_faults(plan, step, call, tools):
+            yield f"actions[{number}] {call.tool}: {fault}"
 
 
 def _named(step: Step) -> tuple[str, ...]:
@@ -197,89 +206,63 @@ def _named(step: Step) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _tool_fault(name: str, tools: Tools) -> str | None:
-    """Why no plan may name a tool."""
-    if name not in tools:
-        return unknown(name, tools)
-    return f"{name} is internal: no plan and no model may call it" if tools[name].internal else None
-
-
 def unknown(name: str, tools: Tools) -> str:
     """Why a name is no tool's, with those that there are."""
     names = [known for known, spec in tools.items() if not spec.internal]
     return f"no tool is called {name!r}; there are: {listed(sorted(names))}"
 
 
-def _promise_faults(step: Step) -> Iterator[str]:
-    if not step.actions:
-        yield "a step of a literal plan must bring its calls in actions; no model is asked"
-    called = {call.tool for call in step.actions if not call.optional}
-    for promise in step.promised:
-        if called.isdisjoint(promise):
-            yield f"{OR.join(promise)} is required, but no action of the step calls it"
-
-
-def _action_faults(plan: Plan, step: Step, tools: Tools) -> Iterator[str]:
-    """What is wrong with the calls of a literal step. Nothing is asked of a value that is not known
+def _call_faults(plan: Plan, step: Step, call: ProposedCall, tools: Tools) -> Iterator[str]:
+    """What is wrong with a call of a literal step. Nothing is asked of a value that is not known
     yet.
     """
+    referred = references(call.arguments)
+    yield from _reference_faults(plan, step, dict(referred).values())
+    spec = tools.get(call.tool)
+    if spec is None:
+        return
+    plain = without_confirmed(spec, call.arguments)
+    yield from built_in.call_faults(spec, plain, list(dict(referred)))
+    if len(plain) < len(call.arguments):
+        yield f"leave out {CONFIRMED}: it is set only when a person has approved this call"
+
+
+def _reference_faults(
+    plan: Plan, step: Step, referred: Collection[Reference | None]
+) -> Iterator[str]:
+    """Why references do not point backwards."""
+    if not referred:
+        return
     waits = {other.id: other.dependencies for other in plan.steps}
-    before: Collection[str] = ()
-    for number, call in enumerate(step.actions):
-        referred = references(call.arguments)
-        if referred and not before:
-            before = reached(step.dependencies, lambda name: waits.get(name, ()))
-        for _, target in referred:
-            fault = _reference_fault(target, waits, before)
-            if fault:
-                yield f"actions[{number}]: {fault}"
-        spec = tools.get(call.tool)
-        if spec is not None:
-            places = [place for place, _ in referred]
-            plain = without_confirmed(spec, call.arguments)
-            for fault in built_in.call_faults(spec, plain, places):
-                yield f"actions[{number}] {call.tool}: {fault}"
-            if len(plain) < len(call.arguments):
-                words = (
-                    f"leave out {CONFIRMED}: it is set only when a person has approved this call"
-                )
-                yield f"actions[{number}] {call.tool}: {words}"
+    before = reached(step.dependencies, lambda name: waits.get(name, ()))
+    for target in referred:
+        if target is None:
+            yield 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
+        elif target.step not in waits:
+            yield f"{target.text!r} refers to an unknown step"
+        elif target.step not in before:
+            yield (
+                f"{target.text!r} refers to step {target.step!r}, which this step does not wait "
+                "for; add it to its dependencies"
+            )
 
 
-def _reference_fault(
-    target: Reference | None, steps: Collection[str], before: Collection[str]
-) -> str | None:
-    """Why a reference does not point backwards."""
-    if target is None:
-        return 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
-    if target.step in before:
-        return None
-    if target.step not in steps:
-        return f"{target.text!r} refers to an unknown step"
-    text = f"{target.text!r} refers to step {target.step!r}, which this step does not wait for"
-    return f"{text}; add it to its dependencies"
-
-
-def _shape_faults(plan: Plan, most: int) -> list[PlanFault]:
-    faults: list[PlanFault] = []
+def _shape_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
     if not plan.steps:
-        faults.append(PlanFault(None, "the plan has no steps"))
+        yield PlanFault(None, "the plan has no steps")
     if len(plan.steps) > most:
         words = f"the plan has {len(plan.steps)} steps; at most {most} are allowed"
-        faults.append(PlanFault(None, words))
+        yield PlanFault(None, words)
     waits = {step.id: step.dependencies for step in plan.steps}
     times = Counter(step.id for step in plan.steps)
-    twice = [name for name in times if times[name] > 1]
-    faults += [PlanFault(name, "another step has the same id") for name in twice]
     for name, dependencies in waits.items():
-        strange = [other for other in dependencies if other not in waits]
-        faults += [
-            PlanFault(name, f"depends on {other!r}, which is not a step of the plan")
-            for other in strange
-        ]
+        if times[name] > 1:
+            yield PlanFault(name, "another step has the same id")
+        for other in dependencies:
+            if other not in waits:
+                yield PlanFault(name, f"depends on {other!r}, which is not a step of the plan")
     try:
         TopologicalSorter(waits).prepare()
     except CycleError as circle:
         names = ", ".join(circle.args[1][:-1])
-        faults.append(PlanFault(None, f"the dependencies form a cycle: {names}"))
-    return faults
+        yield PlanFault(None, f"the dependencies form a cycle: {names}")

@@ -6,7 +6,9 @@ those of the goal, of patterns and of the submitter. A drafted plan has to promi
 these in a step.
 """
 
+from collections.abc import Collection, Iterator
 from enum import StrEnum
+from itertools import chain
 
 from haltpoint.chain.checks.answer import not_done as not_done_line
 from haltpoint.chain.checks.bounds import NO_BOUNDS, tools_of, whose
@@ -19,8 +21,8 @@ from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.reasons import Heard
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import BUILT_IN
-from haltpoint.contracts.work.bounds import ChainBounds, LeftOut
-from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.bounds import Bound, ChainBounds, LeftOut
+from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.tasks import Mode
 
@@ -40,17 +42,17 @@ def missing(work: Work, index: int) -> tuple[Promise, ...]:
     out.
     """
     kept = work.run[index].receipts
-    due = [tools for bit, tools in enumerate(of_step(work, index)) if not kept >> bit & 1]
-    if work.origin is PlanOrigin.REACT:
-        left_out = [entry.tools for entry in work.left_out]
-        due = [tools for tools in due if tools not in left_out]
-    return tuple(due)
+    promises = enumerate(of_step(work, index))
+    is_open_ended = work.origin is PlanOrigin.REACT
+    left_out = [entry.tools for entry in work.left_out if is_open_ended]
+    due = [tools for bit, tools in promises if not kept >> bit & 1]
+    return tuple(tools for tools in due if tools not in left_out)
 
 
 def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:
     """The tools of the promises that are due in a step."""
     due = () if index is None else missing(work, index)
-    return tuple(dict.fromkeys(name for tools in due for name in tools))
+    return tuple(dict.fromkeys(chain.from_iterable(due)))
 
 
 def in_words(promises: tuple[Promise, ...]) -> str:
@@ -66,12 +68,10 @@ def keep(work: Work, action: Action) -> bool:
     names = set(action.told.below.nested_successes)
     if action.satisfies or action.tool == ROUTE:
         names.add(action.tool)
-    kept = 0
-    for bit, tools in enumerate(of_step(work, action.step)):
-        if not names.isdisjoint(tools):
-            kept |= 1 << bit
+    promises = enumerate(of_step(work, action.step))
+    kept = [1 << bit for bit, tools in promises if not names.isdisjoint(tools)]
     if kept:
-        work.edit(action.step).receipts |= kept
+        work.edit(action.step).receipts |= sum(kept)
     return bool(kept)
 
 
@@ -84,26 +84,22 @@ def recount(work: Work, index: int) -> None:
         keep(work, action)
 
 
-def dropped(work: Work, bounds: ChainBounds, plan: Plan) -> tuple[str, ...]:
+def dropped(work: Work, bounds: ChainBounds, plan: Plan) -> Iterator[str]:
     """The promises of the task that no step of a drafted plan makes, in words for the model."""
-    faults: list[str] = []
+    promises = list(chain.from_iterable(step.promised for step in plan.steps))
     for bound in bounds.required_tools:
-        wanted = set(bound.tools)
-        if not any(_promises(work, step, wanted) for step in plan.steps):
-            asked = f"No step promises {OR.join(bound.tools)}, which {whose(bound)} requires."
-            faults.append(
-                f"{asked} Add a step with {listed(bound.tools)} in required_tools or one_of."
+        if not any(_keeps(work, promise, bound) for promise in promises):
+            yield (
+                f"No step promises {OR.join(bound.tools)}, which {whose(bound)} requires. "
+                f"Add a step with {listed(bound.tools)} in required_tools or one_of."
             )
-    return tuple(faults)
 
 
-def _promises(work: Work, step: Step, wanted: set[str]) -> bool:
-    """Whether a step promises a tool of these: each tool that keeps a promise of it is one, or
-    calls one inside.
-    """
-    tools = work.world.tools
-    inner = {name: {name, *inside(work.world.spec(name), tools)} for name in step.promised_tools}
-    return any(all(inner[name] & wanted for name in promise) for promise in step.promised)
+def _keeps(work: Work, promise: Promise, bound: Bound) -> bool:
+    """Whether each tool that keeps a promise is one that is required, or calls one inside."""
+    specs = [work.world.spec(name) for name in promise]
+    calls = [{spec.name, *inside(spec, work.world.tools)} for spec in specs]
+    return not any(names.isdisjoint(bound.tools) for names in calls)
 
 
 # ---- what was not done
@@ -116,42 +112,34 @@ def leave_out(work: Work, index: int, reason: str) -> None:
 
 
 def not_done(work: Work) -> tuple[NotDone, ...]:
-    """What was due and has no receipt when the chain ends, but for what a failed call tells: what
-    was left out first.
-    """
-    failed = {action.tool for action in work.actions.values() if not action.satisfies}
-    left_out = [entry for entry in _left_out(work) if failed.isdisjoint(entry.tools)]
-    lines = [_line(entry.tools, WhyNot.LEFT_OUT, entry.reason) for entry in left_out]
+    """What was due and has no receipt when the chain ends, what was left out first."""
+    lines = [_line(entry.tools, WhyNot.LEFT_OUT, entry.reason) for entry in _left_out(work)]
     if work.origin is PlanOrigin.LITERAL:
         return (*lines, *_not_reached(work))
-    told = [entry.tools for entry in work.left_out]
-    for index, run in enumerate(work.run):
-        called = {action.tool for action in work.actions.values() if action.step == index}
-        for tools in missing(work, index):
-            is_told = run.status is StepStatus.SKIPPED and tools in told
-            if called.isdisjoint(tools) and not is_told:
-                lines.append(_line(tools, WhyNot.NOT_CALLED, work.phrases.not_called))
+    left_out = [entry.tools for entry in work.left_out]
+    due = chain.from_iterable(missing(work, index) for index in range(len(work.run)))
+    lines += [
+        _line(tools, WhyNot.NOT_CALLED, work.phrases.not_called)
+        for tools in due
+        if tools not in left_out
+    ]
     return tuple(lines)
 
 
 def is_unfinished(work: Work) -> bool:
     """Whether a promise was left out, or a step of a literal plan."""
     if work.origin is PlanOrigin.LITERAL:
-        taken = [len(step.actions) for step in work.steps]
-        return any(
-            run.status is not StepStatus.COMPLETED or run.taken < most
-            for run, most in zip(work.run, taken, strict=True)
-        )
-    steps = range(len(work.run))
-    return bool(_left_out(work)) or any(missing(work, index) for index in steps)
+        is_over = [run.status is StepStatus.COMPLETED for run in work.run]
+        taken = [run.taken for run in work.run]
+        return not all(is_over) or taken != [len(step.actions) for step in work.steps]
+    return bool(not_done(work))
 
 
 def _left_out(work: Work) -> list[LeftOut]:
     """What was left out and not done since: an agent leaves out what another one may do."""
-    done: set[Promise] = set()
-    if work.origin is PlanOrigin.REACT and work.run:
-        kept = work.run[0].receipts
-        done = {tools for bit, tools in enumerate(of_step(work, 0)) if kept >> bit & 1}
+    kept = work.run[0].receipts if work.origin is PlanOrigin.REACT and work.run else 0
+    promises = enumerate(of_step(work, 0)) if kept else ()
+    done = [tools for bit, tools in promises if kept >> bit & 1]
     return [entry for entry in work.left_out if entry.tools not in done]
 
 
@@ -215,17 +203,19 @@ def last_error(work: Work, index: int) -> Action | None:
     """The last receipt of a step, if it is an error or a person's no. That a lookup found nothing
     is neither.
     """
-    own = [action for action in work.actions.values() if action.step == index]
-    receipts = filter(_is_receipt, own)
-    last = max(receipts, key=lambda action: action.number, default=None)
+    receipts = _receipts(work, (index,))
+    last = receipts[-1] if receipts else None
     if last is None or last.error is None or _is_reading(work, last):
         return None
     return last
 
 
-def _is_receipt(action: Action) -> bool:
-    """Whether an action has a receipt of a tool: not one of the built-in ones that only speak."""
-    return action.outcome is not None and action.tool not in BUILT_IN
+def _receipts(work: Work, steps: Collection[int]) -> list[Action]:
+    """The actions of steps that have a receipt of a tool: not one of the built-in ones, which only
+    speak.
+    """
+    own = [action for action in work.actions.values() if action.step in steps]
+    return [action for action in own if action.outcome and action.tool not in BUILT_IN]
 
 
 def _may_be_left(work: Work, index: int) -> bool:
@@ -239,28 +229,24 @@ def _may_be_left(work: Work, index: int) -> bool:
     if is_optional or work.people.heard is Heard.ANSWER:
         return True
     before = reached([index], lambda step: work.graph.dependencies[step])
-    receipts = [action for action in work.actions.values() if action.step in before]
-    readings = [action for action in receipts if _is_reading(work, action)]
-    if work.run[index].strikes:
-        return any(map(_is_empty, readings))
-    return bool(readings)
+    readings = [action for action in _receipts(work, before) if _is_reading(work, action)]
+    return any(_is_empty(reading) or not work.run[index].strikes for reading in readings)
 
 
-def _is_reading(work: Work, action: Action) -> bool:
+def _is_reading(work: Work, receipt: Action) -> bool:
     """Whether a receipt says what a read-only tool found, or that it found nothing. A person's no
     is no reading.
     """
-    if not _is_receipt(action) or not work.world.spec(action.tool).read_only:
-        return False
-    found_nothing = action.error is not None and action.error.error_type is ErrorType.NOT_FOUND
-    return action.satisfies or (found_nothing and not action.told.by)
+    error = receipt.error
+    found_nothing = error is not None and error.error_type is ErrorType.NOT_FOUND
+    is_reading = receipt.satisfies or (found_nothing and not receipt.told.by)
+    return is_reading and work.world.spec(receipt.tool).read_only
 
 
 def _is_empty(reading: Action) -> bool:
     """Whether a reading has found nothing: all lists and objects in its data are empty, whatever is
     beside them, or it has no value at all.
     """
-    data = read_json(reading.data)
-    values = [value for path, value in walk(data) if path]
+    values = [value for path, value in walk(read_json(reading.data)) if path]
     groups = [value for value in values if isinstance(value, dict | list)]
     return not reading.satisfies or not any(groups or values)

@@ -6,11 +6,12 @@ declares what a tool declares: its flags are those of its tools, and an argument
 marked place of a tool has the same mark.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, Final
 
-import msgspec
+from msgspec import json
+from msgspec.structs import replace
 
 from haltpoint.chain.checks.knowledge import in_words
 from haltpoint.chain.checks.plans import Tools, literal_faults
@@ -33,7 +34,7 @@ from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_BODY, levels_of
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import Plan, ProposedCall
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 
 INPUT: Final = "input"
 MOST_LEVELS: Final = 3
@@ -44,15 +45,21 @@ _ANY: Final = ("destructive", "internal", "may_clarify", "foreign")
 
 def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
     """The literal plan that carries out one call."""
-
-    def filled(call: ProposedCall) -> ProposedCall:
-        return msgspec.structs.replace(call, arguments=_filled(call.arguments, arguments))
-
-    steps = (
-        msgspec.structs.replace(step, actions=tuple(map(filled, step.actions)))
-        for step in plan.steps
-    )
+    steps: list[Step] = []
+    for step in plan.steps:
+        actions = [_filled(call, arguments) for call in step.actions]
+        steps.append(replace(step, actions=tuple(actions)))
     return Plan(steps=tuple(steps))
+
+
+def _filled(call: ProposedCall, given: Mapping[str, Any]) -> ProposedCall:
+    """A call with the arguments of the skill in it; a reference to a step stays."""
+    filled = call.arguments
+    # backwards: what is left out of a list moves those behind it
+    for place, source in reversed(references(filled)):
+        if source is not None and source.step == INPUT:
+            filled = replaced_at(filled, place, values_at(given, source.path))
+    return replace(call, arguments=filled)
 
 
 def skill_fault(work: Work, spec: ToolSpec, arguments: dict[str, Any]) -> Failure | None:
@@ -60,49 +67,36 @@ def skill_fault(work: Work, spec: ToolSpec, arguments: dict[str, Any]) -> Failur
     if spec.plan is None:
         return None
     if levels_of(work.id) >= MOST_LEVELS:
-        words = f"skills call skills more than {MOST_LEVELS} deep"
-        return failed(Code.TOO_DEEP, f"{spec.name}: {words}")
+        words = f"{spec.name}: skills call skills more than {MOST_LEVELS} deep"
+        return failed(Code.TOO_DEEP, words)
     if references(arguments):
         words = "its arguments hold a $from, which would be read as one of the skill's"
         return failed(Code.NOT_RESOLVED, f"{spec.name}: {words}")
-    if len(msgspec.json.encode(fill(spec.plan, arguments))) > MAX_BODY:
+    if len(json.encode(fill(spec.plan, arguments))) > MAX_BODY:
         words = f"its steps with these arguments have more than {MAX_BODY} bytes"
         return failed(Code.NOT_RESOLVED, f"{spec.name}: {words}")
     return None
-
-
-def _filled(template: dict[str, Any], given: Mapping[str, Any]) -> Any:
-    """The arguments of a call with those of the skill in them; a reference to a step stays."""
-    filled: Any = template
-    for place, source in reversed(
-        references(template)
-    ):  # what is left out of a list moves those behind it
-        if source is not None and source.step == INPUT:
-            filled = replaced_at(filled, place, values_at(given, source.path))
-    return filled
 
 
 def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """What is wrong with the steps of a skill, as far as that can be told without its tools
     (C1).
     """
-    named = {call.tool for call in _calls(plan)}.union(
-        *(step.promised_tools for step in plan.steps)
-    )
-    anything = {name: ToolSpec(name=name) for name in named}
-    properties = parameters.get("properties", {})
+    promised = chain.from_iterable(step.promised_tools for step in plan.steps)
+    names = (*promised, *(call.tool for call in _calls(plan)))
+    anything = {name: ToolSpec(name=name) for name in names}
     faults: list[str] = []
     if any(step.id == INPUT for step in plan.steps):
         faults.append(f"step {INPUT!r}: {INPUT} is the name of the skill's arguments")
     for _, _, source in _references(plan):
-        if source.step == INPUT and source.path[0] not in properties:
-            faults.append(f"{source.text!r}: the skill has no parameter {source.path[0]!r}")
-    faults += map(str, literal_faults(fill(plan, {}), anything))
-    return tuple(faults)
+        name = source.path[0]
+        if source.step == INPUT and name not in parameters.get("properties", {}):
+            faults.append(f"{source.text!r}: the skill has no parameter {name!r}")
+    return (*faults, *map(str, literal_faults(fill(plan, {}), anything)))
 
 
 def _calls(plan: Plan) -> Iterator[ProposedCall]:
-    return (call for step in plan.steps for call in step.actions)
+    return chain.from_iterable(step.actions for step in plan.steps)
 
 
 def _references(plan: Plan) -> Iterator[tuple[str, Place, Reference]]:
@@ -119,11 +113,8 @@ def with_skills(tools: Tools) -> dict[str, ToolSpec]:
     """The tools; internal is a skill whose steps are not what it declares, by the tools of all
     workers.
     """
-    found = dict(tools)
-    for name, spec in tools.items():
-        if skill_faults(spec, tools):
-            found[name] = msgspec.structs.replace(spec, internal=True)
-    return found
+    wrong = [spec for spec in tools.values() if skill_faults(spec, tools)]
+    return {**tools, **{spec.name: replace(spec, internal=True) for spec in wrong}}
 
 
 def skill_faults(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
@@ -132,77 +123,61 @@ def skill_faults(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
     """
     if spec.plan is None:
         return ()
-    called = dict.fromkeys(call.tool for call in _calls(spec.plan))
-    known = [tools[name] for name in called if name in tools]
-    return (*_wrong_flags(spec, known), *_wrong_marks(spec, spec.plan, tools))
+    names = dict.fromkeys(call.tool for call in _calls(spec.plan))
+    called = {name: tools[name] for name in names if name in tools}
+    flags = chain.from_iterable(_wrong_flags(spec, tool) for tool in called.values())
+    return (*flags, *_wrong_marks(spec, spec.plan, called))
 
 
-def _wrong_flags(spec: ToolSpec, called: Iterable[ToolSpec]) -> Iterator[str]:
-    for tool in called:
-        if spec.read_only and not tool.read_only:
-            yield f"read_only: {tool.name} has effects"
-        if spec.repeats and not (tool.read_only or tool.repeats):
-            yield f"repeats: {tool.name} does not say so"
-        for flag in _ANY:
-            if getattr(tool, flag) and not getattr(spec, flag):
-                yield f"{flag}: {tool.name} says so; say so, too"
+def _wrong_flags(spec: ToolSpec, tool: ToolSpec) -> Iterator[str]:
+    if spec.read_only and not tool.read_only:
+        yield f"read_only: {tool.name} has effects"
+    if spec.repeats and not (tool.read_only or tool.repeats):
+        yield f"repeats: {tool.name} does not say so"
+    for flag in _ANY:
+        if getattr(tool, flag) and not getattr(spec, flag):
+            yield f"{flag}: {tool.name} says so; say so, too"
 
 
-@dataclass(frozen=True, slots=True)
-class _Feed:
-    """A value that comes to a marked place of a tool."""
-
-    tool: ToolSpec
-    mark: str
-    source: Reference
-    path: Path
-    """Where the value is in what the source names."""
-
-    @property
-    def origins(self) -> tuple[str, ...]:
-        """Those that the place demands; none of a target."""
-        return self.tool.provenance.get(self.mark, ())
-
-
-def _feeds(plan: Plan, tools: Tools) -> Iterator[_Feed]:
-    for name, place, source in _references(plan):
-        tool = tools.get(name, ToolSpec(name=name))
-        for mark in (*tool.provenance, *tool.targets):
-            marked = path_of(mark)
-            if covers(marked, place):
-                yield _Feed(tool, mark, source, (*source.path, *marked[len(place) :]))
-
-
-def _wrong_marks(spec: ToolSpec, plan: Plan, tools: Tools) -> Iterator[str]:
+def _wrong_marks(spec: ToolSpec, plan: Plan, called: Tools) -> Iterator[str]:
     """Each value that comes to a marked place from an argument without this mark, or from strangers
     (C6, C13).
     """
-    for feed in _feeds(plan, tools):
-        becomes = f"{feed.source.text} becomes {feed.mark} of {feed.tool.name}"
-        place = path_text(feed.path)
-        if feed.source.step != INPUT:
-            if _is_foreign(feed.source, plan, tools):
-                yield f"{becomes}, and strangers write it"
-        elif feed.origins and not _has_origins(spec, feed):
-            words = in_words(feed.origins)
-            yield f"{becomes}, which comes from {words}; write `origins: {{{place}: [...]}}`"
-        elif not _is_marked(spec, feed):
-            yield f"{becomes}, which says to whom or where; write `targets: [{place}]`"
+    for name, place, source in _references(plan):
+        tool = called.get(name, ToolSpec(name=name))
+        for mark in (*tool.provenance, *tool.targets):
+            path = path_of(mark)
+            inner = (*source.path, *path[len(place) :])
+            lack = None
+            if covers(path, place) and source.step == INPUT:
+                lack = _lacks(spec, inner, tool.provenance.get(mark))
+            elif covers(path, place) and _is_foreign(source, plan, called):
+                lack = "and strangers write it"
+            if lack is not None:
+                yield f"{source.text} becomes {mark} of {name}, {lack}"
 
 
-def _has_origins(spec: ToolSpec, feed: _Feed) -> bool:
-    own = spec.provenance.get(path_text(feed.path), ())
-    return bool(own) and set(own) <= set(feed.origins)
-
-
-def _is_marked(spec: ToolSpec, feed: _Feed) -> bool:
+def _lacks(spec: ToolSpec, path: Path, origins: tuple[str, ...] | None) -> str | None:
+    """What a skill does not say of a place in its arguments, from which values come to a place
+    with these origins, or to a target.
+    """
+    own = spec.provenance.get(path_text(path), ())
+    if origins:
+        is_said = bool(own) and set(own) <= set(origins)
+        words = (
+            f"which comes from {in_words(origins)}; write `origins: {{{path_text(path)}: [...]}}`"
+        )
+        return None if is_said else words
     marks = map(path_of, (*spec.targets, *spec.provenance))
-    return any(is_below(mark, feed.path) for mark in marks)
+    if any(is_below(mark, path) for mark in marks):
+        return None
+    return f"which says to whom or where; write `targets: [{path_text(path)}]`"
 
 
-def _is_foreign(source: Reference, plan: Plan, tools: Tools) -> bool:
+def _is_foreign(source: Reference, plan: Plan, called: Tools) -> bool:
     """Whether strangers write what a reference takes, or a part of it."""
-    called = (call.tool for step in plan.steps if step.id == source.step for call in step.actions)
-    specs = [tools[name] for name in called if name in tools]
-    marks = [("data", *(parse_path(mark) or ())) for tool in specs for mark in tool.foreign]
-    return any(covers(mark, source.path) for mark in marks)
+    actions = chain.from_iterable(step.actions for step in plan.steps if step.id == source.step)
+    tools = [called[call.tool] for call in actions if call.tool in called]
+    marks = chain.from_iterable(tool.foreign for tool in tools)
+    paths = [("data", *(parse_path(mark) or ())) for mark in marks]
+    return any(covers(path, source.path) for path in paths)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Verdict, refuse
 from haltpoint.chain.checks.knowledge import LONGEST_PLACE, Known, in_words, tools_of
-from haltpoint.chain.model.canonical import form
+from haltpoint.chain.model.canonical import bare, form
 from haltpoint.chain.model.references import (
     KEYS,
     Path,
@@ -23,7 +23,7 @@ from haltpoint.chain.model.references import (
     scalars_at,
     write_text,
 )
-from haltpoint.chain.model.schemas import declared
+from haltpoint.chain.model.schemas import defaults
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
@@ -81,8 +81,8 @@ def values_at_mark(arguments: Any, mark: str) -> Iterator[Marked]:
 
 
 def _is_default(spec: ToolSpec, value: Marked) -> bool:
-    defaults = dict(declared(spec.parameters, "default"))
-    return any(default.form == value.form for default in values_at_mark(defaults, value.mark))
+    given = values_at_mark(defaults(spec.parameters), value.mark)
+    return value.form in [default.form for default in given]
 
 
 # ---- origins
@@ -105,8 +105,9 @@ def origin(call: CheckedCall) -> Verdict:
 def made_up(known: Known, spec: ToolSpec, arguments: Any) -> str | None:
     """The first place with a value that is at none of its origins; null and a default need none."""
     for mark, origins in spec.provenance.items():
+        given = known.given(origins)
         for value in values_at_mark(arguments, mark):
-            has_origin = known.has_origin(value.value, origins)
+            has_origin = value.form in given or known.is_goal(value.value, origins)
             if not has_origin and not _is_default(spec, value):
                 return mark
     return None
@@ -118,10 +119,13 @@ def respelled(call: CheckedCall) -> CheckedCall:
     """
     arguments = call.arguments
     for mark, origins in call.spec.provenance.items():
+        given = call.known.given(origins).values()
+        texts = [text for text in given if isinstance(text, str)]
         for value in values_at_mark(arguments, mark):
-            spelling = call.known.spelling(value.value, origins)
-            if spelling is not None and KEYS not in value.path:
-                arguments = replaced_at(arguments, value.path, [spelling])
+            alike = [text for text in texts if bare(text) == bare(str(value.value))]
+            is_plain = isinstance(value.value, str) and KEYS not in value.path
+            if is_plain and len(alike) == 1 and not call.known.is_goal(value.value, origins):
+                arguments = replaced_at(arguments, value.path, alike)
     return CheckedCall(call.work, call.index, call.spec, arguments)
 
 
@@ -181,37 +185,31 @@ def granted(
     """The chain's grants with those of a person's yes to these reasons, as far as it goes: to a
     value where the call still has it, as people had it run.
     """
+    before = work.people.granted
     if spec.destructive or reach is Reach.CALL:
-        return work.people.granted
-    kept = {value.place: value.form for value in marked_values(spec, arguments)}
-    new = [
-        _grant(spec, reason, reach)
-        for reason in reasons
-        if kept.get(reason.parameter or "") == form(reason.value)
-    ]
+        return before
     if reach is Reach.TOOL:
-        new = [Grant(tool=spec.name)]
-    return tuple(dict.fromkeys((*work.people.granted, *new)))
+        return tuple(dict.fromkeys((*before, Grant(tool=spec.name))))
+    asked = {(reason.parameter, form(reason.value)) for reason in reasons}
+    marked = marked_values(spec, arguments)
+    kept = [value for value in marked if (value.place, value.form) in asked]
+    new = [_grants(spec.name, value)[reach] for value in kept]
+    return tuple(dict.fromkeys((*before, *new)))
 
 
-def _grant(spec: ToolSpec, reason: Reason, reach: Reach) -> Grant:
-    value = form(reason.value) if reach is Reach.VALUE else None
-    return Grant(tool=spec.name, parameter=_parameter(reason.parameter or ""), value=value)
-
-
-def _parameter(place: str) -> str:
-    """A place, whichever element of its lists it is in: `letters[].to`."""
-    return _NUMBER.sub("[]", place)
+def _grants(tool: str, value: Marked) -> dict[Reach, Grant]:
+    """The yeses that cover a value, whichever element of its lists it is in: `letters[].to`."""
+    parameter = _NUMBER.sub("[]", value.place)
+    return {
+        Reach.TOOL: Grant(tool=tool),
+        Reach.PARAMETER: Grant(tool=tool, parameter=parameter),
+        Reach.VALUE: Grant(tool=tool, parameter=parameter, value=value.form),
+    }
 
 
 def _is_granted(call: CheckedCall, value: Marked) -> bool:
-    parameter = _parameter(value.place)
-    for grant in call.work.people.granted:
-        if grant.tool != call.spec.name or grant.parameter not in (None, parameter):
-            continue
-        if grant.value in (None, value.form):
-            return True
-    return False
+    grants = _grants(call.spec.name, value).values()
+    return not set(call.work.people.granted).isdisjoint(grants)
 
 
 # ---- sources

@@ -13,13 +13,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import takewhile
 from types import EllipsisType
 from typing import Any, Final, Self, TypeVar
 
 from msgspec import Struct, field
 
-from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.plans import Plan, Step
 
 FROM: Final = "$from"
 ANY: Final = None
@@ -33,6 +32,7 @@ Place = tuple[str | int, ...]
 _PART: Final = re.compile(
     r'\.?\[(\d{0,6})\]|(\{\})|(?:^|\.)("(?:[^"]|"")*"|(?!")(?:[^.\[\]{]|\{(?!\}))+)'
 )
+_OF_ANY: Final[dict[Part, type]] = {ANY: int, KEYS: str}
 _BARE: Final = re.compile(r'[^.\[\]{}"]+')
 _PATH: Final = re.compile(rf"(?!\.)(?:{_PART.pattern})+")
 
@@ -110,11 +110,8 @@ def _part_text(part: Part) -> str:
 
 def covers(path: Path, place: Path) -> bool:
     """Whether a place, as far as both say, is one that the path points at."""
-    kinds: dict[Part, type] = {ANY: int, KEYS: str}
-    for part, other in zip(path, place, strict=False):
-        if part != other and not isinstance(other, kinds.get(part, ())):
-            return False
-    return True
+    pairs = zip(path, place, strict=False)
+    return all(part == other or isinstance(other, _OF_ANY.get(part, ())) for part, other in pairs)
 
 
 def is_below(path: Path, place: Path) -> bool:
@@ -142,14 +139,15 @@ def _members(value: Any) -> dict[Any, Any]:
     return dict(enumerate(value)) if isinstance(value, list) else {}
 
 
-def reached(start: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) -> dict[Node, None]:
-    """All that can be reached from these, themselves included, each once and in order."""
+def reached(start: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) -> set[Node]:
+    """All that can be reached from these, themselves included."""
+    known = set[Node]()
     waiting = list(start)
-    known = dict.fromkeys(waiting)
-    for node in waiting:  # grows while it is walked
-        new = [other for other in onward(node) if other not in known]
-        known.update(dict.fromkeys(new))
-        waiting += new
+    while waiting:
+        node = waiting.pop()
+        if node not in known:
+            known.add(node)
+            waiting += onward(node)
     return known
 
 
@@ -165,11 +163,7 @@ def scalars_at(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
     Keys of objects below it count, too: their place ends in `{}` and the key.
     """
-    plain = tuple(takewhile(lambda part: part is not ANY and part is not KEYS, path))
-    for inner in values_at(value, plain):
-        for place, scalar in _scalars(inner):
-            if is_below(path, (*plain, *place)):
-                yield (*plain, *place), scalar
+    return ((place, scalar) for place, scalar in _scalars(value) if is_below(path, place))
 
 
 def _scalars(value: Any) -> Iterator[tuple[Path, Any]]:
@@ -227,16 +221,15 @@ class UnresolvedError(Exception):
 def reference(value: dict[str, Any]) -> Reference | None:
     """The reference that an object with `$from` is; None when it is malformed."""
     text = value[FROM]
-    path = parse_path(text) if isinstance(text, str) else None
-    if path is None or len(value) > 1 or len(path) < 2 or not {ANY, KEYS}.isdisjoint(path):
+    path = parse_path(text) if isinstance(text, str) and len(value) == 1 else None
+    if path is None or len(path) < 2 or not {ANY, KEYS}.isdisjoint(path):
         return None
-    return Reference(path[0], path[1:], text) if isinstance(path[0], str) else None
+    step = path[0]
+    return Reference(step, path[1:], text) if isinstance(step, str) else None
 
 
 def references(value: dict[str, Any]) -> list[tuple[Place, Reference | None]]:
     """Every `$from` inside a call's arguments with its place in them; None for a malformed one."""
-    if FROM not in value and not any(isinstance(inner, dict | list) for inner in value.values()):
-        return []  # as most are
     objects = [(place, inner) for place, inner in walk(value) if isinstance(inner, dict)]
     return [(place, reference(inner)) for place, inner in objects if FROM in inner]
 
@@ -284,29 +277,23 @@ class Graph(Struct, frozen=True, gc=False):
     def of(cls, plan: Plan) -> Self:
         """The graph of a plan without faults (C1), or of a skill's: its `input` is no step."""
         index = {step.id: number for number, step in enumerate(plan.steps)}
-        dependencies = tuple(
-            [tuple([index[name] for name in step.dependencies]) for step in plan.steps]
-        )
-        sources = _sources(plan, index)
-        return cls(index, dependencies, _turned(dependencies), sources, _turned(sources))
+        waits = [tuple(index[name] for name in step.dependencies) for step in plan.steps]
+        sources = [_sources(step, index) for step in plan.steps]
+        return cls(index, tuple(waits), _turned(waits), tuple(sources), _turned(sources))
 
 
-def _sources(plan: Plan, index: dict[str, int]) -> Edges:
-    sources: list[tuple[int, ...]] = []
-    for step in plan.steps:
-        named = set[str]()
-        for call in step.actions:
-            named.update(
-                wanted.step for _, wanted in references(call.arguments) if wanted is not None
-            )
-        sources.append(tuple(sorted(index[name] for name in named if name in index)))
-    return tuple(sources)
+def _sources(step: Step, index: dict[str, int]) -> tuple[int, ...]:
+    found = set[int]()
+    for call in step.actions:
+        names = [wanted.step for _, wanted in references(call.arguments) if wanted is not None]
+        found.update(index[name] for name in names if name in index)
+    return tuple(sorted(found))
 
 
-def _turned(edges: Edges) -> Edges:
+def _turned(edges: Sequence[tuple[int, ...]]) -> Edges:
     """The same edges seen from the other end, in ascending order."""
     turned: list[list[int]] = [[] for _ in edges]
     for number, others in enumerate(edges):
-        for other in dict.fromkeys(others):
+        for other in set(others):
             turned[other].append(number)
     return tuple(map(tuple, turned))

@@ -18,7 +18,14 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import extend, validator_for
 from referencing import Registry
 
-from haltpoint.chain.model.references import Place, path_text, read_json, replaced_at, write_json
+from haltpoint.chain.model.references import (
+    Place,
+    covers,
+    path_text,
+    read_json,
+    replaced_at,
+    write_json,
+)
 from haltpoint.contracts.tools import ToolSpec
 
 MOST: Final = 4096
@@ -31,15 +38,6 @@ WIDTH: Final = 200
 _DIGITS: Final = 16
 _ABOUT_THE_OUTSIDE: Final = frozenset({"required", "type", "additionalProperties"})
 """Words about an object as a whole, whatever its members are."""
-_TYPES: Final[dict[Any, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
-_WORDS: Final = frozenset({"title", "description", "default", "type"})
-_FLAT: Final = _WORDS | {"properties", "required", "additionalProperties"}
 _FORMS: Final = Draft202012Validator(
     {
         "propertyNames": {"not": {"enum": ["$ref", "$dynamicRef", "pattern", "patternProperties"]}},
@@ -60,54 +58,20 @@ class Compiled:
     spec: ToolSpec
     arguments: Validator | None
     """Holds arguments against the schema; None when the schema itself is wrong."""
-    flat: dict[str, tuple[type, ...]] | None
-    """The types of the plainest parameters, where the schema asks for nothing else of the whole."""
-    required: frozenset[str]
-    """The parameters that have to be there."""
-
-    def fits(self, arguments: Any) -> bool:
-        """Whether arguments fit for certain: it takes a tenth of the time that a validator
-        needs.
-        """
-        if (
-            self.flat is None
-            or type(arguments) is not dict
-            or not self.required <= arguments.keys()
-        ):
-            return False
-        return all(type(value) in self.flat.get(name, ()) for name, value in arguments.items())
 
 
 _by_spec: dict[int, Compiled] = {}
+"""By the identity of a spec, which is kept here: no other has its id."""
 
 
 def compiled(spec: ToolSpec) -> Compiled:
-    """What was worked out from a spec, remembered by its identity; equal schemas share a
-    validator.
-    """
+    """What was worked out from a spec; equal schemas share a validator."""
     known = _by_spec.get(id(spec))
-    if known is None or known.spec is not spec:
+    if known is None:
         if len(_by_spec) >= MOST:
             _by_spec.clear()
-        known = _by_spec[id(spec)] = _compiled(spec)
+        known = _by_spec[id(spec)] = Compiled(spec, _validator(write_json(spec.parameters)))
     return known
-
-
-def _compiled(spec: ToolSpec) -> Compiled:
-    schema = spec.parameters
-    validator = _validator(write_json(schema))
-    is_flat = schema.get("type") == "object" and _FLAT.issuperset(schema)
-    if validator is None or not is_flat:
-        return Compiled(spec, validator, None, frozenset())
-    types: dict[str, tuple[type, ...]] = {}
-    for name, inner in schema.get("properties", {}).items():
-        if (
-            isinstance(inner, dict)
-            and _WORDS.issuperset(inner)
-            and isinstance(inner.get("type"), str)
-        ):
-            types[name] = _TYPES.get(inner["type"], ())
-    return Compiled(spec, validator, types, frozenset(schema.get("required", ())))
 
 
 @lru_cache(maxsize=MOST)
@@ -144,10 +108,7 @@ def argument_faults(
     """What is wrong with the arguments of a call; nothing is asked of the values at `unknown`
     places.
     """
-    known = compiled(spec)
-    if known.fits(arguments):
-        return ()
-    return _faults(known.arguments, arguments, "arguments", unknown)
+    return _faults(compiled(spec).arguments, arguments, "arguments", unknown)
 
 
 def result_faults(spec: ToolSpec, data: Any) -> tuple[str, ...]:
@@ -215,12 +176,9 @@ def _short(text: str) -> str:
 def _concerns(error: ValidationError, unknown: Sequence[Place]) -> bool:
     """Whether an error is about a value that is not known yet, or may be because of one."""
     path = tuple(error.absolute_path)
+    around = [place for place in unknown if covers(place, path)]
     is_outside = _choices(error)[0].validator in _ABOUT_THE_OUTSIDE
-    for place in unknown:
-        both = min(len(path), len(place))
-        if path[:both] == place[:both] and (both == len(place) or not is_outside):
-            return True
-    return False
+    return any(len(place) <= len(path) or not is_outside for place in around)
 
 
 # ---- what was meant?
@@ -234,18 +192,16 @@ def read_arguments(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
     the JSON of the wanted type is that value. All else stays as it is, for the check of the schema
     to refuse.
     """
-    known = compiled(spec)
-    if known.arguments is None or known.fits(arguments):
-        return arguments
+    validator = compiled(spec).arguments
     before: Any = None
-    while arguments != before:
+    while validator is not None and arguments != before:
         before = arguments
         try:
-            errors = list(known.arguments.iter_errors(arguments))
+            errors = list(validator.iter_errors(arguments))
         except Exception:  # noqa: BLE001 - as in `_faults`, which says so
             return arguments
         for error in errors:
-            arguments = _read(known.arguments, arguments, error)
+            arguments = _read(validator, arguments, error)
     return arguments
 
 
@@ -292,20 +248,12 @@ def _refuse(word: str) -> None:
 # -------------------------------------------------------------------------------
 
 
-def declared(schema: dict[str, Any], word: str) -> Iterator[tuple[str, Any]]:
-    """What the schemas of an object's properties say under a word of JSON Schema, `default` for
-    one.
-    """
+def defaults(schema: dict[str, Any]) -> dict[str, Any]:
+    """The defaults of an object's properties, by their names."""
     properties = schema.get("properties")
-    members = properties.items() if isinstance(properties, dict) else ()
-    return (
-        (name, inner[word]) for name, inner in members if isinstance(inner, dict) and word in inner
-    )
-
-
-def with_defaults(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with the defaults of the parameters that they leave out."""
-    return {**dict(declared(schema, "default")), **arguments}
+    named = properties.items() if isinstance(properties, dict) else ()
+    inside = [(name, inner) for name, inner in named if isinstance(inner, dict)]
+    return {name: inner["default"] for name, inner in inside if "default" in inner}
 
 
 @lru_cache(maxsize=2048)
@@ -318,7 +266,7 @@ def signature_of(known: Compiled, text: str) -> str:
     """
     arguments = read_json(text)
     if isinstance(arguments, dict):
-        arguments = with_defaults(arguments, known.spec.parameters)
+        arguments = {**defaults(known.spec.parameters), **arguments}
     values = json.loads(write_json([known.spec.name, arguments]), parse_float=_number)
     canonical = json.dumps(values, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:_DIGITS]
