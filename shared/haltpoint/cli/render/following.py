@@ -22,6 +22,7 @@ Asked = Callable[["RequestView"], Awaitable[bool]]
 """Called once with each open question; false: do not wait for its answer."""
 
 _LOOK_AGAIN = 5.0  # seconds
+_AT_WORK = ("planning", "executing")
 ENDS = {"completed": Exit.OK, "failed": Exit.FAILED, "cancelled": Exit.FAILED}
 
 
@@ -76,9 +77,10 @@ async def follow(
             if last:  # listening failed: say why
                 await listeners[chain_id]
             with suppress(TimeoutError):
-                # A tool without a worker causes no event, so look from time to time.
+                # A tool without a worker, and a model that is away, cause no event: look from time
+                # to time.
                 await asyncio.wait_for(
-                    news.wait(), _LOOK_AGAIN if chain.status == "executing" else None
+                    news.wait(), _LOOK_AGAIN if chain.status in _AT_WORK else None
                 )
     finally:
         for listener in listeners.values():

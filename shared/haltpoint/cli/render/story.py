@@ -30,6 +30,7 @@ step.
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 _ONE_DECISION: Final = timedelta(milliseconds=1)
 NOTHING: Final = "Nothing was sent, changed or deleted."
+_ASKED_AGAIN: Final = "the chain waits, and asks it again"
 _END_MARKS: Final = {"completed": Mark.DONE, "failed": Mark.FAILED, "cancelled": Mark.NEVER}
 
 
@@ -44,6 +45,8 @@ def tell(chain: ChainView) -> list[Line]:
     story = sorted(parts[0], key=_begun)
     for step, part in zip(steps, parts[1:], strict=True):
         story += [[lines.title(step)], *sorted(part, key=_begun)]
+    if (rest := chain.waits_for_model) is not None:
+        story.append([Line(0, Mark.MISSING, f"{rest.code} {visible(rest.message)}", _ASKED_AGAIN)])
     if chain.status in _END_MARKS:
         story.append(list(_end(chain)))
     return list(joined.from_iterable(story))

@@ -62,6 +62,18 @@ class RestingView(View):
     why: str
 
 
+class ModelRestView(View):
+    """A chain waits for a model that cannot answer: since when, why, how often it was asked, and
+    when it is asked again.
+    """
+
+    code: str
+    message: str
+    tries: int
+    since: datetime
+    until: datetime
+
+
 class CurrentView(View):
     """Where a chain is: the step in progress or waiting, its index in the plan, and the tool of its
     last action.
@@ -201,6 +213,7 @@ class ChainView(ChainSummary):
     tenant: str | None = None
     conversation_id: str | None = None
     current: CurrentView | None = None
+    waits_for_model: ModelRestView | None = UNSAID
     bounds: ChainBounds | None = None
     """What the goal asks of tools, and says against them (C12)."""
     stopped: str | None = None

@@ -20,6 +20,7 @@ from msgspec import Struct, json, structs
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.base import chain_of, root_of, value
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -90,6 +91,29 @@ class Recorded(StrEnum):
     RECORDED = "recorded"
     AGAIN = "again"
     FINAL = "final"
+
+
+class Rested(StrEnum):
+    """What became of a thought that its model cannot have now."""
+
+    RESTING = "resting"
+    FINAL = "final"
+    LATE = "late"
+    """No time is left for another try; its entry is not finished."""
+
+
+@value
+class Rest:
+    """Why a thought rests, and for how many seconds: each rest is twice as long as the one
+    before.
+    """
+
+    code: str
+    message: str
+    after: float
+    """As long as the model's server asks to wait."""
+    shortest: float = 0.5
+    longest: float = 60.0
 
 
 class Finished(Struct, frozen=True, gc=False):
@@ -250,6 +274,18 @@ class ReceiptStore:
         args = (ref.entry, reply.data.thought_id, reply.type, data, words, head)
         status = await self._functions.call("record_thought", ref.partition, *args)
         return Recorded(status.decode())
+
+    async def rest_thought(self, ref: EntryRef, request: ThoughtRequest, rest: Rest) -> Rested:
+        """Let a thought rest until its model may answer: `fire_due` asks for it again, whatever
+        becomes of this process.
+        """
+        why = encode({"code": rest.code, "message": rest.message}).decode()[1:-1]
+        after, shortest, longest = (
+            round(seconds * 1000) for seconds in (rest.after, rest.shortest, rest.longest)
+        )
+        args = (ref.entry, request.thought_id, after, shortest, longest, request.deadline, why)
+        status = await self._functions.call("rest_thought", ref.partition, *args)
+        return Rested(status.decode())
 
     def _flush(self, partition: int) -> None:
         batch = self._finished.pop(partition)

@@ -9,7 +9,7 @@ nothing else expires.
   and `claim`, `release`, `dead_letter` and `requeue` change it without a new version. A question
   has one, `r<n>`: its state and its deadline; `answer` and `fire_due` change it.
 - `data:<id>`, a hash of texts that are written once: `Data`, an action's call, a thought, a
-  question, and their outcomes.
+  question, and their outcomes. Only the rest of a thought that waits for its model changes.
 - `log:<id>`, a list: each input with the time and its facts (`LogLine`), written by `commit`.
 
 Ids inside a chain are stored without the chain's own id, also in the log.
@@ -93,6 +93,10 @@ class Part(StrEnum):
     APPROVAL = "approval"
     """A person's yes to a call: its digest, its end (ms), `open` or `consumed`; the author on the
     next line.
+    """
+    REST = "rest"
+    """Of a thought that the model cannot have now: `ThoughtRest` as JSON, and on the next line its
+    question. It goes when the thought is recorded.
     """
 
 

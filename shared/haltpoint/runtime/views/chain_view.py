@@ -22,6 +22,7 @@ from haltpoint.contracts.views.chains import (
     CurrentView,
     DroppedCall,
     ErrorView,
+    ModelRestView,
     RequestView,
     RoutedView,
 )
@@ -79,6 +80,7 @@ def view_of(record: ChainRecord) -> ChainView:
         tenant=task.tenant,
         conversation_id=task.conversation_id,
         current=_current(record),
+        waits_for_model=None if record.status.final else _rest_of(record),
         bounds=chain.bounds,
         stopped=_stopped(told[FactType.CHAIN_CANCELLED]),
         routed=routed[-1] if routed else None,
@@ -144,6 +146,12 @@ def requests_of(record: ChainRecord) -> tuple[RequestView, ...]:
         begun, ended = times.get(view.id, (view.asked_at, None))
         views.append(view.model_copy(update={"asked_at": begun, "closed_at": ended}))
     return tuple(views)
+
+
+def _rest_of(record: ChainRecord) -> ModelRestView | None:
+    """Why a model cannot answer this chain, or one below it."""
+    below = filter(None, map(_rest_of, record.children.values()))
+    return next(iter(record.rests), None) or next(below, None)
 
 
 def _child(record: ChainRecord) -> ChildView:

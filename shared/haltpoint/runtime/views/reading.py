@@ -3,7 +3,7 @@ each.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -14,6 +14,7 @@ from haltpoint.contracts.base import request_id
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.views.chains import ModelRestView
 from haltpoint.runtime.store import rows
 from haltpoint.runtime.store.chain_codec import action_ids, decode_chain
 from haltpoint.runtime.store.chain_reader import ChainReader
@@ -25,6 +26,7 @@ from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.record import ChainRecord
 from haltpoint.runtime.views.request_view import question_of
 
+_REST: Final = f".{rows.Part.REST}".encode()
 _THOUGHTS: Final = frozenset(
     {"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"}
 )
@@ -138,7 +140,15 @@ def _record(chain_id: str, head: Fields, data: Fields, log: tuple[LogLine, ...])
         actions={action.id: action for action in actions if action is not None},
         requests={request.id: request for request in requests if request is not None},
         thoughts={name: rows.thought_of(text) for name, text in words.items() if text},
+        rests=tuple(_rests(data)),
     )
+
+
+def _rests(data: Fields) -> Iterator[ModelRestView]:
+    """Of the thoughts that wait for their model."""
+    for name, text in data.items():
+        if name.endswith(_REST):
+            yield ModelRestView.model_validate_json(text.partition(b"\n")[0])
 
 
 def _asked_ids(chain: Chain) -> list[str]:

@@ -7,7 +7,7 @@ from haltpoint.chain.model.state import Chain, StepRun
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.views.chains import WaitingView
+from haltpoint.contracts.views.chains import ModelRestView, WaitingView
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import StoredAction, StoredRequest, StoredThought
@@ -33,6 +33,9 @@ class ChainRecord:
     """
 
     waiting: WaitingView | None = None
+
+    rests: tuple[ModelRestView, ...] = ()
+    """Of the thoughts that wait for their model."""
 
     children: Mapping[str, "ChainRecord"] = field(default_factory=dict)
     """The chains that carried out skills and agents."""

@@ -10,6 +10,8 @@ local function record_thought(prefix, thought, kind, data, raw, head)
     return 'final'
   end
   redis.call('HSET', rows, name, kind .. '\n' .. data .. '\n' .. raw)
+  redis.call('HDEL', rows, name .. '.' .. PART.REST)
+  redis.call('ZREM', prefix .. 'resting', thought)
   add(prefix, 'events', head .. data .. '}')
   return 'recorded'
 end
@@ -27,4 +29,45 @@ register('record_thought', function(keys, args)
   local status = record_thought(prefix, args[2], args[3], args[4], args[5], args[6])
   finish(prefix, 'plans', args[1])
   return status
+end)
+
+--[[
+hp3_rest_thought entry thought after shortest longest deadline why
+
+The model cannot answer now: the thought rests, and `fire_due` asks for it again. The entry is finished.
+  after              ms that the model's server asks to wait, or 0
+  shortest, longest  ms of the first rest and of the longest one; each is twice as long as the one before
+  deadline           ms since the epoch: the last try is a second before it
+  why                JSON fields that say why, for views
+Returns resting (also when it did before) | final (the chain is over or gone) | late (no time is left; nothing was done).
+]]
+register('rest_thought', function(keys, args)
+  local prefix, entry, thought = prefix_of(keys), args[1], args[2]
+  local chain, name = split(thought)
+  local rows, part = row(prefix, KEY.DATA, chain), name .. '.' .. PART.REST
+  local status = redis.call('HGET', row(prefix, KEY.CHAIN, chain), HEAD.STATUS)
+  if not status or FINAL[status] or redis.call('HEXISTS', rows, name) == 1 then
+    finish(prefix, 'plans', entry)
+    return 'final'
+  end
+  local fields = fields_of(prefix, 'plans', entry)
+  if not fields then
+    return 'resting'
+  end
+  local at, last = now(prefix), tonumber(args[6]) - 1000
+  if at >= last then
+    return 'late'
+  end
+  local before = redis.call('HGET', rows, part) or ''
+  local tries = tonumber(string.match(before, '^{"tries":(%d+)') or 0)
+  local since = string.match(before, '"since":(%d+)') or digits(at)
+  local pause = math.min(tonumber(args[4]) * 2 ^ math.min(tries, 20), tonumber(args[5]))
+  -- Half of it is drawn, so that chains that began to wait together do not come back together.
+  pause = math.max(tonumber(args[3]), pause / 2 + real_now() % 1000 / 1000 * pause / 2)
+  local due = math.min(at + pause, last)
+  redis.call('HSET', rows, part, '{"tries":' .. tries + 1 .. ',"since":' .. since .. ',"until":' .. digits(due) .. ','
+    .. args[7] .. '}\n' .. fields[2])
+  redis.call('ZADD', prefix .. 'resting', digits(due), thought)
+  finish(prefix, 'plans', entry)
+  return 'resting'
 end)

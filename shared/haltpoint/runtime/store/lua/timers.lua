@@ -3,7 +3,8 @@ hp3_fire_due limit again_in
 
 Tell the chains whose timer has gone off, the earliest first, at most `limit`: expire their open requests that are due
 and add timer.due. Each timer is set to now + again_in ms, so that it goes off again should the message get lost; the
-executor's commit sets the true one. A timer without a living chain is removed.
+executor's commit sets the true one. A timer without a living chain is removed. Thoughts that have rested go to the planner
+again, unless their chain is over.
 Returns {now, number of chains told}.
 ]]
 
@@ -26,12 +27,25 @@ local function expire_requests(prefix, chain, head, open, at)
   return expired
 end
 
+local function wake_thoughts(prefix, stamp, limit)
+  local due = redis.call('ZRANGEBYSCORE', prefix .. 'resting', '-inf', stamp, 'LIMIT', 0, limit)
+  for _, thought in ipairs(due) do
+    local chain, name = split(thought)
+    local rest = redis.call('HGET', row(prefix, KEY.DATA, chain), name .. '.' .. PART.REST)
+    if rest and not is_final(prefix, chain) then
+      add(prefix, 'plans', string.match(rest, '\n(.*)$'))
+    end
+    redis.call('ZREM', prefix .. 'resting', thought)
+  end
+end
+
 register('fire_due', function(keys, args)
   local prefix = prefix_of(keys)
   local at = now(prefix)
   local stamp = digits(at)
   local due = redis.call('ZRANGEBYSCORE', prefix .. 'timers', '-inf', stamp, 'LIMIT', 0, args[1])
   local told = 0
+  wake_thoughts(prefix, stamp, args[1])
   for _, chain in ipairs(due) do
     local head = row(prefix, KEY.CHAIN, chain)
     local is = redis.call('HMGET', head, HEAD.STATUS, HEAD.OPEN, HEAD.TRACE)
