@@ -18,15 +18,16 @@ from opentelemetry.trace import Span, SpanKind
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.commands import ToPlanner
+from haltpoint.contracts.commands import ThoughtRequest, ToPlanner
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import Price
 from haltpoint.contracts.secrets import starred, without_secrets
+from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.dead_letters import DeadLetters, loss_of
-from haltpoint.runtime.store.receipts import Lease, ReceiptStore, Thought
+from haltpoint.runtime.store.receipts import Lease, ReceiptStore, Rest, Rested, Thought
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
@@ -34,7 +35,7 @@ from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_planner import routing_function
 from haltpoint_planner.exchange import Reply
-from haltpoint_planner.model import Model
+from haltpoint_planner.model import Model, PassingError, TooLongError
 from haltpoint_planner.models import Models
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, ContextReader
@@ -44,6 +45,9 @@ DRAIN: Final = 5.0
 """Seconds that thoughts under way have at the end; the others are handed back and paid for
 again.
 """
+
+_PROMPTS: Final = 3
+"""Prompts of one thought, each shorter than the one before."""
 
 LOOK: Final = 1.0
 """Seconds between two looks for cancelled chains."""
@@ -224,72 +228,80 @@ class PlannerHandler:
             chain=chain_of(request.thought_id), step=request.step_id, trace=message.traceparent
         ):
             try:
-                context = await self._reader.read(request)
+                thought, words = await self._thought(message)
+            except PassingError as failure:
+                if await self._rests(ref, request, failure):
+                    return
+                thought, words = _failed(message, failure.error), ""
             except HaltpointError as error:
-                await self._receipt_store.record_thought(ref, _failed(message, error))
-                return
-            if (
-                context is None
-            ):  # `record_thought` finds that out again, in one step with the acknowledgement
-                await self._receipt_store.record_thought(ref, failed(message, _too_late()))
-                return
-            if context.function is not None and request.kind is ThoughtKind.ROUTE:
-                await self._receipt_store.record_thought(
-                    ref, await _by_function(message, context, context.function)
-                )
-                return
-            section = None if context.agent is None else context.agent.model
-            name = self._models.name_of(context.endpoint, another=request.other_model)
-            provider = context.endpoint.provider if context.endpoint else None
-            span = self._span(message, name, provider, context.task.conversation_id)
-            message = msgspec.structs.replace(
-                message, traceparent=telemetry.context_of(span, message.traceparent)
-            )
-            try:
-                model = self._models.port_to(section, context.endpoint)
-                reply = await _ask(model, name, context)
-            except HaltpointError as error:
-                telemetry.finish(span, error.code)
-                await self._receipt_store.record_thought(ref, _failed(message, error))
-                return
-            reply = replace(reply, usage=priced(reply.usage, self._prices))
-            asked, said = reply.usage.input_tokens, reply.usage.output_tokens
-            telemetry.finish(
-                span, attributes={telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said}
-            )
-            if reply.cut:
-                limit = (
-                    "HALTPOINT_MODEL__MAX_TOKENS"
-                    if section is None
-                    else f"max_tokens of [models.{section}]"
-                )
-                _log.warning(
-                    f"a reply reached its limit of tokens and is cut off; raise {limit}",
-                    kind=request.kind.value,
-                )
-            thought = reply_to(message, reply, context.known, self._phrases)
-            outcome = await self._receipt_store.record_thought(ref, thought, words_of(reply))
-            _log.info(
-                "thought",
-                kind=request.kind.value,
-                outcome=outcome.value,
-                input_tokens=asked,
-                output_tokens=said,
-            )
+                thought, words = _failed(message, error), ""
+            outcome = await self._receipt_store.record_thought(ref, thought, words)
+            _log.info("thought", kind=request.kind.value, outcome=outcome.value)
 
-    def _span(
-        self, message: ToPlanner, model: str, provider: str | None, conversation: str | None
-    ) -> Span | None:
+    async def _thought(self, message: ToPlanner) -> tuple[Thought, str]:
+        """What the executor gets, and the model's own words. Raises HaltpointError and
+        PassingError.
+        """
+        request = message.data
+        context = await self._reader.read(request)
+        if context is None:  # found out again in one step with the acknowledgement
+            return failed(message, _too_late()), ""
+        if context.function is not None and request.kind is ThoughtKind.ROUTE:
+            return await _by_function(message, context, context.function), ""
+        name = self._models.name_of(context.endpoint, another=request.other_model)
+        span = self._span(message, name, context)
+        trace = telemetry.context_of(span, message.traceparent)
+        message = msgspec.structs.replace(message, traceparent=trace)
+        try:
+            reply = await self._reply(name, context)
+        except PassingError as failure:
+            telemetry.finish(span, failure.error.code)
+            raise
+        except HaltpointError as error:
+            telemetry.finish(span, error.code)
+            raise
+        usage = reply.usage
+        tokens = {
+            telemetry.INPUT_TOKENS: usage.input_tokens,
+            telemetry.OUTPUT_TOKENS: usage.output_tokens,
+        }
+        telemetry.finish(span, attributes=tokens)
+        return reply_to(message, reply, context.known, self._phrases), words_of(reply)
+
+    async def _reply(self, name: str, context: Context) -> Reply:
+        """The reply, with what it costs."""
+        section = None if context.agent is None else context.agent.model
+        model = self._models.port_to(section, context.endpoint)
+        reply = await _shorter(model, name, context)
+        if reply.cut:
+            own = f"max_tokens of [models.{section}]"
+            limit = own if section else "HALTPOINT_MODEL__MAX_TOKENS"
+            _log.warning(f"a reply reached its limit of tokens and is cut off; raise {limit}")
+        return replace(reply, usage=priced(reply.usage, self._prices))
+
+    async def _rests(self, ref: EntryRef, request: ThoughtRequest, failure: PassingError) -> bool:
+        """Let the thought rest until its model may answer, and say so to those who watch; False
+        when no time is left.
+        """
+        error = failure.error
+        message = f"{error.what}: {error.why}. {error.fix}"
+        rest = Rest(error.code, message, failure.after)
+        rested = await self._receipt_store.rest_thought(ref, request, rest)
+        _log.warning(str(error), thought=request.thought_id, outcome=rested.value)
+        self._receipt_store.show_progress(ProgressView(request.thought_id, 0.0, str(error)))
+        return rested is not Rested.LATE
+
+    def _span(self, message: ToPlanner, model: str, context: Context) -> Span | None:
         request = message.data
         attributes: dict[str, telemetry.Value] = {
             telemetry.OPERATION: "chat",
-            telemetry.PROVIDER: provider
-            or "openai",  # whose API it speaks: more is not known of an address
+            telemetry.PROVIDER: self._models.provider_of(context.endpoint),
             telemetry.MODEL: model,
             telemetry.CHAIN: chain_of(request.thought_id),
             telemetry.THOUGHT: request.kind.value,
             telemetry.ATTEMPT: request.attempt,
         }
+        conversation = context.task.conversation_id
         which = {telemetry.STEP: request.step_id, telemetry.CONVERSATION: conversation}
         attributes |= {name: value for name, value in which.items() if value}
         return self._tracing.start(
@@ -297,7 +309,22 @@ class PlannerHandler:
         )
 
 
-async def _ask(model: Model, name: str, context: Context) -> Reply:
+async def _shorter(model: Model, name: str, context: Context) -> Reply:
+    """The reply to the prompt; to a shorter one when the model's server refuses it, and nothing
+    else helps.
+    """
+    room: int | None = None
+    for left in reversed(range(_PROMPTS)):
+        try:
+            return await _ask(model, name, context, room)
+        except TooLongError as error:
+            if not left:
+                raise error.error from error
+            room = error.room
+    raise AssertionError("the last one returns or raises")
+
+
+async def _ask(model: Model, name: str, context: Context, room: int | None) -> Reply:
     """The reply of a model to one prompt; both are in the log, without secrets, where the agent is
     `verbose`.
     """
@@ -313,7 +340,7 @@ async def _ask(model: Model, name: str, context: Context) -> Reply:
             messages=messages,
             tools=tools,
         )
-    reply = await model.ask(name, prompt, request)
+    reply = await model.ask(name, prompt, request, room)
     if verbose:
         said = without_secrets(words_of(reply))
         _log.info("reply", kind=request.kind.value, thought=request.thought_id, words=said)

@@ -12,8 +12,9 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.connections import Connections
-from haltpoint_planner.model import Model
+from haltpoint_planner.model import Model, Port, Send
 from haltpoint_planner.providers import provided
+from haltpoint_planner.servers import Server
 
 _REMEMBERED: Final = 100
 
@@ -24,8 +25,7 @@ class Models:
     def __init__(self, configured: ModelSettings, connections: Connections) -> None:
         self._configured = configured
         self._connections = connections
-        self._default: Model | None = None
-        self._own: dict[ModelEndpoint, Model] = {}
+        self._ports: dict[ModelEndpoint | None, Model] = {}
 
     def name_of(self, endpoint: ModelEndpoint | None, *, another: bool) -> str:
         """What the model is called where it is; `another`: a person wants the other one to try, if
@@ -33,51 +33,51 @@ class Models:
         """
         return self._configured.chosen(another) if endpoint is None else endpoint.name
 
+    def provider_of(self, endpoint: ModelEndpoint | None) -> str:
+        """Whose API the model speaks."""
+        place = self._configured if endpoint is None else endpoint
+        return place.provider or "openai"
+
     def port_to(self, section: str | None, endpoint: ModelEndpoint | None) -> Model:
         """The port to the model of this section of the agents file; None: the configured one.
 
         Raises HaltpointError HP-302 when the proxy before it cannot be used, HP-303 when the
         environment has no key for it, and HP-310 when its provider cannot be used.
         """
-        if endpoint is None:
-            return self._configured_port()
-        if endpoint not in self._own:
-            if len(self._own) >= _REMEMBERED:
-                self._own.clear()
-            self._own[endpoint] = self._port(section or "", endpoint)
-        return self._own[endpoint]
+        if endpoint not in self._ports:
+            if len(self._ports) >= _REMEMBERED:
+                self._ports.clear()
+            self._ports[endpoint] = self._port(section, endpoint)
+        return self._ports[endpoint]
 
-    def _configured_port(self) -> Model:
-        if self._default is None:
-            http = self._connections.to(self._configured.base_url)
-            self._default = ChatCompletions(self._configured, http)
-        return self._default
+    def _port(self, section: str | None, endpoint: ModelEndpoint | None) -> Model:
+        settings = self._configured
+        if endpoint is not None:
+            own = {name: getattr(endpoint, name) for name in _OF_AN_ENDPOINT}
+            key = _key(section, endpoint.api_key_env)
+            settings = settings.model_copy(update={**own, "api_key": key, "context": None})
+        server = Server(settings, section)
+        return Port(settings, server, self._send(settings, server))
 
-    def _port(self, section: str, endpoint: ModelEndpoint) -> Model:
-        key = _key(section, endpoint.api_key_env)
-        if endpoint.provider is not None:
-            return provided(section, endpoint, key)
-        settings = ModelSettings(
-            base_url=endpoint.base_url,
-            name=endpoint.name,
-            api_key=key,
-            timeout=endpoint.timeout,
-            max_tokens=endpoint.max_tokens,
-            headers=self._configured.headers,
-        )
-        http = self._connections.to(endpoint.base_url)
-        return ChatCompletions(settings, http, section=section)
+    def _send(self, settings: ModelSettings, server: Server) -> Send:
+        if settings.provider not in (None, "openai"):
+            return provided(settings, server).send
+        http = self._connections.to(settings.base_url)
+        return ChatCompletions(settings, http, server).send
 
 
-def _key(section: str, variable: str | None) -> SecretStr | None:
+_OF_AN_ENDPOINT: Final = ("base_url", "name", "provider", "timeout", "max_tokens")
+
+
+def _key(section: str | None, variable: str | None) -> SecretStr | None:
     if variable is None:
         return None
-    if not (key := os.environ.get(variable)):
-        what, why = (
-            f"the model {section} has no key",
-            f"{variable} is not set in the planner's environment",
-        )
-        raise HaltpointError(
-            "HP-303", what, why, f"Set {variable}, or correct api_key_env of [models.{section}]"
-        )
-    return SecretStr(key)
+    key = os.environ.get(variable)
+    if key:
+        return SecretStr(key)
+    raise HaltpointError(
+        "HP-303",
+        f"the model {section} has no key",
+        f"{variable} is not set in the planner's environment",
+        f"Set {variable}, or correct api_key_env of [models.{section}]",
+    )

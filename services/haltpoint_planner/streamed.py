@@ -1,17 +1,18 @@
 """A streamed chat completion (server-sent events), put together into the body of one that was not
-streamed.
+streamed, with all that the provider put beside words and calls.
 """
 
+import json
 import re
+from collections.abc import Iterator
 from typing import Any, Final
-
-from haltpoint_planner.parsing.json_text import parse
-from haltpoint_planner.parsing.replies import MAX_REPLY, REPLY_DEPTH, blocks_in, dicts
 
 DONE: Final = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
 """The last event. Some servers keep the connection open behind it."""
 
 _EVENTS: Final = re.compile(r"\ufeff?\s*(?:data|event|id|retry)?:")
+_REPEATED: Final = frozenset({"role", "type", "id", "index", "format", "model"})
+"""Fields of which each piece says all."""
 
 
 def is_stream(text: str) -> bool:
@@ -23,71 +24,104 @@ def whole(text: str) -> dict[str, Any] | None:
     """The chat completion that the events make, or the `error` among them; None when they are none
     or break off.
     """
-    message: dict[str, Any] = {"content": "", "refusal": "", "tool_calls": []}
+    message: dict[str, Any] = {"role": "assistant", "content": ""}
     usage: Any = None
     finished: Any = None
     done = False
     for event in _events(text):
-        if done := event == "[DONE]":
+        done = event == "[DONE]"
+        if done:
             break
-        found = parse(event, limit=MAX_REPLY, depth=REPLY_DEPTH)
-        if found is None or not isinstance(found.value, dict):
+        chunk = _object_in(event)
+        if chunk is None:
             return None
-        if found.value.get("error"):
-            return {"error": found.value["error"]}
-        usage = found.value.get("usage") or usage
-        for choice in dicts(found.value.get("choices")):
+        if chunk.get("error"):
+            return chunk
+        usage = chunk.get("usage") or usage
+        for choice in chunk.get("choices") or ():
             if not choice.get("index"):
                 finished = choice.get("finish_reason") or finished
-                _add(message, choice.get("delta") or choice.get("message"))
+                message = _joined(message, choice.get("delta") or choice.get("message") or {})
     if not done and finished is None:
         return None
     return {"choices": [{"message": message, "finish_reason": finished}], "usage": usage}
 
 
-def _events(text: str) -> list[str]:
+def _object_in(event: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(event)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _events(text: str) -> Iterator[str]:
     """The data of each event; its lines are joined."""
     text = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    blocks = [
-        [line for line in block.split("\n") if line.startswith("data:")]
-        for block in text.split("\n\n")
-    ]
-    return ["\n".join(line[5:].removeprefix(" ") for line in block) for block in blocks if block]
+    for block in text.split("\n\n"):
+        lines = [line[5:] for line in block.split("\n") if line.startswith("data:")]
+        if lines:
+            yield "\n".join(line.removeprefix(" ") for line in lines)
 
 
-def _add(message: dict[str, Any], delta: Any) -> None:
-    if not isinstance(delta, dict):
-        return
-    message["content"] += blocks_in(delta.get("content"))[0]
-    if isinstance(delta.get("refusal"), str):
-        message["refusal"] += delta["refusal"]
-    for part in dicts(delta.get("tool_calls")):
-        if isinstance(part.get("function"), dict):
-            _add_to_call(message["tool_calls"], part, part["function"])
+def _joined(before: Any, piece: Any, field: str = "") -> Any:
+    """A value with the next piece of it: texts go on, lists and objects are joined."""
+    if piece is None or piece == "":
+        return before
+    if isinstance(before, list) or isinstance(piece, list):
+        return _with_items(_blocks(before), _blocks(piece))
+    if isinstance(before, dict) and isinstance(piece, dict):
+        names = dict.fromkeys((*before, *piece))
+        return {name: _joined(before.get(name), piece.get(name), name) for name in names}
+    if isinstance(before, str) and isinstance(piece, str) and field not in _REPEATED:
+        is_again = field == "name" and before == piece
+        return before if is_again else before + piece
+    return piece
 
 
-def _add_to_call(
-    calls: list[dict[str, Any]], part: dict[str, Any], function: dict[str, Any]
-) -> None:
-    """A piece belongs to the call of its index; without one, and under a new id, a name begins a
-    call.
+def _blocks(value: Any) -> list[Any]:
+    """A list as it is; words that come beside blocks are one."""
+    if isinstance(value, list):
+        return value
+    return [{"type": "text", "text": value}] if value else []
+
+
+def _with_items(items: list[Any], pieces: list[Any]) -> list[Any]:
+    """A list with the next pieces of its items; what continues none is an item of its own."""
+    joined = list(items)
+    for piece in pieces:
+        place = _continued(joined, piece)
+        if place is None:
+            joined.append(piece)
+        else:
+            joined[place] = _joined(joined[place], piece)
+    return joined
+
+
+def _continued(items: list[Any], piece: Any) -> int | None:
+    """The item that a piece goes on with: the last one of its index."""
+    if not isinstance(piece, dict):
+        return None
+    for place in reversed(range(len(items))):
+        item = items[place]
+        if isinstance(item, dict) and item.get("index") == piece.get("index"):
+            return None if _begins_another(item, piece) else place
+    return None
+
+
+def _begins_another(item: dict[str, Any], piece: dict[str, Any]) -> bool:
+    """Whether a piece under the index of this item is no part of it: some servers give all items
+    one index, or none.
     """
-    name, arguments = function.get("name"), function.get("arguments")
-    same = [call for call in calls if call["index"] == part.get("index")]
-    if not same or (
-        name and (part.get("index") is None or part.get("id") not in (None, "", same[-1]["id"]))
-    ):
-        calls.append(
-            {
-                "index": part.get("index"),
-                "id": part.get("id"),
-                "function": {"name": name, "arguments": ""},
-            }
-        )
-        same = calls[-1:]
-    called = same[-1]["function"]
-    called["name"] = called["name"] or name
-    if isinstance(arguments, str) and isinstance(called["arguments"], str):
-        called["arguments"] += arguments
-    elif arguments is not None:
-        called["arguments"] = arguments
+    if any(piece.get(name) not in (None, "", item.get(name)) for name in ("id", "type")):
+        return bool(item.get("id") or item.get("type"))
+    function = piece.get("function")
+    is_named = isinstance(function, dict) and bool(function.get("name"))
+    return is_named and (piece.get("index") is None or _is_whole(item))
+
+
+def _is_whole(item: dict[str, Any]) -> bool:
+    """Whether the arguments of a call have come to their end."""
+    function = item.get("function")
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    return isinstance(arguments, str) and _object_in(arguments) is not None

@@ -21,6 +21,7 @@ from haltpoint.contracts.commands import (
     ThoughtRequest,
 )
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
@@ -33,6 +34,7 @@ from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.views.views import Views
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
@@ -135,8 +137,32 @@ class Board:
         return reply
 
     async def idle(self, chain: str) -> bool:
-        key = self.topology.stream(self.topology.partition(chain), Stream.PLANS)
-        return int(await self.redis.xlen(key)) == 0
+        """Whether the planner has nothing to do; thoughts that have rested are asked for again."""
+        partition = self.topology.partition(chain)
+        await self.store.fire_due(partition)
+        waiting = await self.redis.xlen(self.topology.stream(partition, Stream.PLANS))
+        return int(waiting) == 0 and not await self.resting(chain)
+
+    async def resting(self, chain: str) -> bool:
+        """Whether thoughts of the chain's partition rest."""
+        key = self.topology.key(self.topology.partition(chain), "resting")
+        return bool(await self.redis.zcard(key))
+
+    async def view(self, chain: str) -> ChainView:
+        views = Views(self.redis, self.calls, self.topology)
+        view = await views.chain(chain, lambda _: True)
+        assert view is not None
+        return view
+
+    async def tried(self, chain: str, times: int) -> bool:
+        """Whether a model that is away was asked for the chain so many times."""
+        await self.store.fire_due(self.topology.partition(chain))
+        rest = (await self.view(chain)).waits_for_model
+        return rest is not None and rest.tries >= times
+
+    @property
+    def store(self) -> Store:
+        return Store(self.calls, self.topology)
 
     async def know(self, *tools: ToolSpec) -> None:
         await ToolCatalogue(self.calls, self.topology).announce(tools)

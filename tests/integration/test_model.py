@@ -16,25 +16,38 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint_planner.chat_completions import ChatCompletions
-from haltpoint_planner.exchange import Prompt
-from haltpoint_planner.model import Model
+from haltpoint_planner.exchange import Finish, NativeCall, Prompt
+from haltpoint_planner.model import Model, PassingError, Port, TooLongError
+from haltpoint_planner.servers import Server as Named
 
 Answer = tuple[int, str | Sequence[str | float]]
 """A status, and a body or its parts; a number is a pause of so many seconds."""
 Server = Callable[[dict[str, Any]], Answer]
 
-TOOL = {
-    "type": "function",
-    "function": {"name": "find", "parameters": {"type": "object", "properties": {}}},
-}
+
+def tool(name: str, **parameters: Any) -> dict[str, Any]:
+    function = {"name": name, "parameters": {"type": "object", "properties": {}, **parameters}}
+    return {"type": "function", "function": function}
+
+
 PROMPT = Prompt(
     messages=({"role": "user", "content": "hi"},),
-    tools=(TOOL,),
+    tools=(tool("find"),),
     force=True,
     schema={"type": "object"},
 )
 WHOLE = json.dumps({"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}]})
-ALL = {"model", "messages", "tools", "tool_choice", "response_format", "temperature", "max_tokens"}
+ALL = {
+    "model",
+    "messages",
+    "tools",
+    "tool_choice",
+    "response_format",
+    "temperature",
+    "max_tokens",
+    "stream",
+    "stream_options",
+}
 
 
 def thought(seconds: float = 60.0, **more: Any) -> ThoughtRequest:
@@ -48,6 +61,7 @@ class Asked:
     def __init__(self, server: Server) -> None:
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.reply_headers: list[tuple[bytes, bytes]] = []
         self._server = server
 
     async def app(
@@ -62,7 +76,12 @@ class Asked:
         self.bodies.append(json.loads(text + message["body"]))
         self.headers.append({name.decode(): told.decode() for name, told in scope["headers"]})
         status, answer = self._server(self.bodies[-1])
-        await send({"type": "http.response.start", "status": status, "headers": []})
+        start = {
+            "type": "http.response.start",
+            "status": status,
+            "headers": self.reply_headers,
+        }
+        await send(start)
         for part in [answer] if isinstance(answer, str) else answer:
             if isinstance(part, str):
                 await send({"type": "http.response.body", "body": part.encode(), "more_body": True})
@@ -82,125 +101,358 @@ async def served(server: Server, **settings: Any) -> AsyncIterator[tuple[Model, 
     await http_server.start()
     try:
         async with httpx.AsyncClient() as http:
-            url = f"http://127.0.0.1:{http_server.port}/v1"
-            yield ChatCompletions(ModelSettings(base_url=url, **settings), http, pause=0.001), asked
+            yield port(f"http://127.0.0.1:{http_server.port}/v1", http, **settings), asked
     finally:
         await http_server.stop()
 
 
-def refusing(**refused: str) -> Server:
-    """Answers once none of these parameters is in the question; until then it refuses the first, in
-    these words.
-    """
-
-    def server(body: dict[str, Any]) -> Answer:
-        for name, words in refused.items():
-            if name in body:
-                return 400, words
-        return 200, WHOLE
-
-    return server
+def port(url: str, http: httpx.AsyncClient, **settings: Any) -> Port:
+    given = ModelSettings(base_url=url, **settings)
+    named = Named(given)
+    return Port(given, named, ChatCompletions(given, http, named).send)
 
 
 def openai(message: str, param: str | None = None) -> str:
-    return json.dumps(
-        {
-            "error": {
-                "message": message,
-                "type": "invalid_request_error",
-                "param": param,
-                "code": "x",
-            }
-        }
-    )
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": "x"}
+    return json.dumps({"error": error})
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        (
-            "temperature",
-            openai(
-                "Unsupported value: 'temperature' does not support 0 with this model.",
-                "temperature",
-            ),
-        ),
-        (
-            "response_format",
-            openai("'strict' is not known here", "response_format.json_schema.strict"),
-        ),
-        ("tool_choice", openai("`tool_choice` must be auto")),
-        (
-            "tool_choice",
-            json.dumps(
-                {"object": "error", "message": "tool_choice is not implemented", "param": None}
-            ),
-        ),
-        ("response_format", "response_format is not supported"),
-        (
-            "max_tokens",
-            json.dumps(
-                {
-                    "detail": [
-                        {"loc": ["body", "max_tokens"], "msg": "Extra", "input": {"temperature": 0}}
-                    ]
-                }
-            ),
-        ),
-        (
-            "temperature",
-            json.dumps(
-                {"message": {"detail": [{"loc": ["body", "temperature"], "msg": "forbidden"}]}}
-            ),
-        ),
-    ],
-)
-async def test_a_refused_parameter_is_left_out_alone_from_then_on(name: str, words: str) -> None:
-    async with served(refusing(**{name: words})) as (model, asked):
+# ---- what a server refuses is learnt
+
+
+def refusing(refused: Callable[[dict[str, Any]], bool], words: str, status: int = 400) -> Server:
+    return lambda body: (status, words) if refused(body) else (200, WHOLE)
+
+
+UNNAMED = openai("bad request")
+OPTIONAL = ["temperature", "tool_choice", "response_format", "stream_options", "stream"]
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+@pytest.mark.parametrize("words", ["named", "unnamed", "plain"])
+async def test_a_refused_part_is_left_out_alone_from_then_on(name: str, words: str) -> None:
+    said = {"named": openai(f"`{name}` is not supported", name), "unnamed": UNNAMED, "plain": "no"}
+    server = refusing(lambda body: name in body, said[words])
+    async with served(server) as (model, asked):
         for _ in range(2):
             await model.ask("m", PROMPT, thought())
-    assert [set(body) for body in asked.bodies] == [ALL, ALL - {name}, ALL - {name}]
+    left_out = {name, "stream_options"} if name == "stream" else {name}
+    assert set(asked.bodies[0]) == ALL
+    assert set(asked.bodies[-1]) == ALL - left_out
+    if words == "named":
+        assert len(asked.bodies) == 3
+
+
+@pytest.mark.parametrize("words", [openai("Use 'max_completion_tokens'."), UNNAMED])
+async def test_a_limit_of_tokens_goes_under_its_other_name_where_that_is_asked_for(
+    words: str,
+) -> None:
+    server = refusing(lambda body: "max_tokens" in body, words)
+    async with served(server, max_tokens=7) as (model, asked):
+        for _ in range(2):
+            await model.ask("m", PROMPT, thought())
+    assert set(asked.bodies[-1]) == ALL - {"max_tokens"} | {"max_completion_tokens"}
+    assert asked.bodies[-1]["max_completion_tokens"] == 7
+
+
+async def test_each_question_learns_one_of_several_refused_parts() -> None:
+    server = refusing(lambda body: not {"tool_choice", "temperature"}.isdisjoint(body), UNNAMED)
+    async with served(server) as (model, asked):
+        for _ in range(3):
+            await model.ask("m", PROMPT, thought())
+    assert set(asked.bodies[-1]) == ALL - {"tool_choice", "temperature"}
+
+
+NESTED = {
+    "properties": {"where": {"$ref": "#/$defs/Place"}, "note": {"type": "string", "default": ""}},
+    "$defs": {
+        "Place": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "within": {"$ref": "#/$defs/Place"}},
+        }
+    },
+}
+
+
+def schemas(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    functions = (each["function"] for each in body.get("tools", ()))
+    return {function["name"]: function["parameters"] for function in functions}
+
+
+def mentions(word: str, of_tool: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda body: word in json.dumps(schemas(body)[of_tool])
+
+
+@pytest.mark.parametrize("words", [openai("Invalid schema for function 'go'"), UNNAMED])
+async def test_a_tools_references_are_written_out_for_that_tool_alone_once_refused(
+    words: str,
+) -> None:
+    tools = (tool("stay", **NESTED), tool("go", **NESTED), tool("rest", **NESTED))
+    prompt = Prompt(messages=PROMPT.messages, tools=tools)
+    async with served(refusing(mentions("$ref", "go"), words)) as (model, asked):
+        for _ in range(2):
+            await model.ask("m", prompt, thought())
+    assert schemas(asked.bodies[0])["go"] == tools[1]["function"]["parameters"]
+    sent = schemas(asked.bodies[-1])
+    assert (sent["stay"], sent["rest"]) == (
+        tools[0]["function"]["parameters"],
+        tools[2]["function"]["parameters"],
+    )
+    inner = sent["go"]["properties"]["where"]["properties"]
+    assert inner["city"] == {"type": "string"}
+    assert inner["within"]["properties"]["city"] == {"type": "string"}
+    assert sent["go"]["properties"]["note"] == {"type": "string", "default": ""}
+
+
+async def test_a_tool_whose_schema_is_refused_in_every_form_goes_with_none() -> None:
+    tools = (tool("stay", **NESTED), tool("go", **NESTED))
+    prompt = Prompt(messages=PROMPT.messages, tools=tools)
+    async with served(refusing(mentions("where", "go"), UNNAMED)) as (model, asked):
+        for _ in range(2):
+            await model.ask("m", prompt, thought())
+    assert schemas(asked.bodies[-1]) == {
+        "stay": tools[0]["function"]["parameters"],
+        "go": {"type": "object", "properties": {}},
+    }
+
+
+async def test_opaque_fields_of_messages_are_left_out_once_refused() -> None:
+    said = {"role": "assistant", "content": "hm", "reasoning_content": "let me see"}
+    prompt = Prompt(messages=(*PROMPT.messages, said, *PROMPT.messages))
+    server = refusing(lambda body: "reasoning_content" in body["messages"][1], UNNAMED, 422)
+    async with served(server) as (model, asked):
+        for _ in range(2):
+            await model.ask("m", prompt, thought())
+    assert asked.bodies[0]["messages"][1] == said
+    assert asked.bodies[-1]["messages"][1] == {"role": "assistant", "content": "hm"}
+
+
+WORDS = {
+    "an object": openai("no such model"),
+    "a list": json.dumps([{"error": {"code": 400, "message": "no such model"}}]),
+    "a text": json.dumps({"error": "no such model"}),
+    "details": json.dumps({"detail": [{"loc": ["body"], "msg": "no such model"}]}),
+    "bare": "no such model",
+}
+
+
+@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
+async def test_a_refusal_of_all_is_told_in_the_providers_words_with_the_settings(
+    words: str,
+) -> None:
+    async with served(lambda _: (400, words)) as (model, asked):
+        with pytest.raises(HaltpointError) as caught:
+            await model.ask("m", PROMPT, thought())
+    assert caught.value.code == "HP-304"
+    assert caught.value.why == "HTTP 400 no such model"
+    assert "HALTPOINT_MODEL__NAME" in caught.value.fix
+    assert len(asked.bodies) == 2
+
+
+TOO_LONG = {
+    "openai": "This model's maximum context length is 8192 tokens. However, you requested 9300.",
+    "mistral": "Prompt contains 20000 tokens, too large for model with 8192 maximum context length",
+    "none": "too long",
+}
+
+
+@pytest.mark.parametrize("words", TOO_LONG.values(), ids=TOO_LONG)
+async def test_the_room_of_a_prompt_is_learnt_when_a_shorter_one_is_taken(words: str) -> None:
+    def size(body: dict[str, Any]) -> int:
+        return len(body["messages"][0]["content"]) // 4
+
+    def prompt(tokens: int) -> Prompt:
+        return Prompt(messages=({"role": "user", "content": "four" * tokens},))
+
+    server = refusing(lambda body: size(body) > 6200, openai(words))
+    async with served(server, max_tokens=2000) as (model, _):
+        assert model.room("m") == 30_000
+        room = None
+        for _ in range(5):
+            try:
+                await model.ask("m", prompt(room or 12_000), thought(), room)
+                break
+            except TooLongError as error:
+                room = error.room
+        assert 4_000 < model.room("m") <= 6_200
+        assert model.room("other") == 30_000
 
 
 # ---- streams
 
 
-def events(*data: Any) -> Iterator[str]:
-    for one in data:
-        yield f"data: {one if isinstance(one, str) else json.dumps(one)}\n\n"
+def events(*data: Any) -> list[str | float]:
+    return [f"data: {one if isinstance(one, str) else json.dumps(one)}\n\n" for one in data]
 
 
 def delta(finish: str | None = None, **delta: Any) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
 
-async def test_a_server_that_only_streams_is_asked_for_a_stream() -> None:
-    def server(body: dict[str, Any]) -> Answer:
-        if not body.get("stream"):
-            return 400, openai(
-                "This model only supports stream mode, please enable the stream parameter."
-            )
-        if "stream_options" in body:
-            return 400, openai("unknown parameter", "stream_options")
-        return 200, list(events(delta(content="hel"), delta("stop", content="lo"), "[DONE]"))
+def piece(index: int | None, name: str, arguments: str, call_id: str = "") -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    return {"index": index, "id": call_id, "type": "function", "function": function}
 
-    async with served(server) as (model, asked):
-        replies = [await model.ask("m", PROMPT, thought()) for _ in range(2)]
-    assert [reply.content for reply in replies] == ["hello", "hello"]
-    assert [body.get("stream") for body in asked.bodies] == [None, True, True, True]
-    assert set(asked.bodies[-1]) == ALL | {"stream"}
+
+async def streamed(*chunks: Any, **settings: Any) -> Any:
+    async with served(lambda _: (200, events(*chunks, "[DONE]")), **settings) as (model, _):
+        return await model.ask("m", PROMPT, thought())
+
+
+async def test_what_a_provider_streams_beside_words_and_calls_is_kept_whole() -> None:
+    reply = await streamed(
+        delta(role="assistant", reasoning_content="let "),
+        delta(reasoning_content="me see"),
+        delta(reasoning_details=[{"index": 0, "type": "text", "text": "a"}]),
+        delta(reasoning_details=[{"index": 0, "type": "text", "text": "b", "signature": "s"}]),
+        delta(content="hel"),
+        delta(content="lo"),
+        delta(tool_calls=[piece(0, "fi", "", "call_1") | {"extra_content": {"g": {"t": "x"}}}]),
+        delta(tool_calls=[piece(0, "nd", '{"a":')]),
+        delta(tool_calls=[piece(0, "", "1}")]),
+        delta("tool_calls", tool_calls=[piece(1, "find", "{}", "call_2")]),
+        {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}},
+    )
+    assert reply.content == "hello"
+    assert reply.calls == (
+        NativeCall("find", '{"a":1}', "call_1"),
+        NativeCall("find", "{}", "call_2"),
+    )
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (9, 4)
+    assert not reply.usage.estimated
+    assert reply.message is not None
+    assert reply.message["reasoning_content"] == "let me see"
+    assert reply.message["reasoning_details"] == [
+        {"index": 0, "type": "text", "text": "ab", "signature": "s"}
+    ]
+    assert reply.message["tool_calls"][0]["extra_content"] == {"g": {"t": "x"}}
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [piece(0, "find", "{}", "x"), piece(0, "find", "{}", "y")],
+        [piece(0, "find", "{}"), piece(0, "find", "{}")],
+        [piece(None, "find", "{}", "x"), piece(None, "find", "{}", "x")],
+        [piece(None, "find", "{", "x"), piece(None, "", "}"), piece(None, "find", "{}", "y")],
+        [piece(0, "find", "{", "x"), piece(0, "find", "}", "x"), piece(1, "find", "{}", "y")],
+    ],
+)
+async def test_two_calls_are_two_whatever_index_and_id_a_stream_gives_them(
+    pieces: list[dict[str, Any]],
+) -> None:
+    reply = await streamed(*[delta(tool_calls=[each]) for each in pieces], delta("tool_calls"))
+    assert [(call.name, call.arguments) for call in reply.calls] == [("find", "{}")] * 2
+
+
+async def test_words_that_come_in_blocks_are_one_text() -> None:
+    reply = await streamed(
+        delta(content=[{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]),
+        delta(content="hel"),
+        delta("stop", content="lo"),
+    )
+    assert reply.content == "hello"
+
+
+@pytest.mark.parametrize(
+    ("finish", "meant"),
+    [("stop", Finish.STOP), ("length", Finish.LENGTH), ("content_filter", Finish.FILTER)],
+)
+async def test_why_a_stream_ended_is_known(finish: str, meant: Finish) -> None:
+    assert (await streamed(delta(content="a"), delta(finish))).finish is meant
+
+
+async def test_a_body_that_is_not_streamed_is_read_all_the_same() -> None:
+    async with served(lambda _: (200, WHOLE)) as (model, _):
+        assert (await model.ask("m", PROMPT, thought())).content == "hello"
+
+
+async def test_tokens_are_estimated_where_the_server_does_not_tell_them() -> None:
+    prompt = Prompt(messages=({"role": "user", "content": "four" * 500},))
+    async with served(lambda _: (200, WHOLE)) as (model, _):
+        usage = (await model.ask("m", prompt, thought())).usage
+    assert usage.estimated
+    assert 480 < usage.input_tokens < 560
+    assert 0 < usage.output_tokens < 20
+
+
+# ---- what passes
+
+
+def broken_off() -> Iterator[Answer]:
+    yield 200, events(delta(content="hel"))
+    yield 200, events({"error": {"message": "overloaded", "code": 503}})
+    yield 503, openai("overloaded")
+    yield 429, "[]"
+    yield 500, "<html>"
+    yield 529, ""
+
+
+@pytest.mark.parametrize("answer", list(broken_off()))
+async def test_what_may_be_better_later_is_no_failure(answer: Answer) -> None:
+    async with served(lambda _: answer) as (model, asked):
+        with pytest.raises(PassingError) as caught:
+            await model.ask("m", PROMPT, thought())
+    assert caught.value.error.code == "HP-305"
+    assert len(asked.bodies) == 1
+
+
+async def test_the_server_says_how_long_to_wait() -> None:
+    async with served(lambda _: (429, "{}")) as (model, asked):
+        asked.reply_headers = [(b"retry-after", b"7")]
+        with pytest.raises(PassingError) as caught:
+            await model.ask("m", PROMPT, thought())
+    assert caught.value.after == 7.0
+
+
+async def test_a_server_that_is_not_there_may_come() -> None:
+    async with httpx.AsyncClient() as http:
+        with pytest.raises(PassingError) as caught:
+            await port("http://127.0.0.1:1/v1", http).ask("m", PROMPT, thought())
+    assert caught.value.error.code == "HP-302"
+    assert "HALTPOINT_MODEL__BASE_URL" in caught.value.error.fix
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, "HP-303"), (403, "HP-303"), (404, "HP-304")])
+async def test_what_no_second_try_mends_is_told_at_once(status: int, code: str) -> None:
+    async with served(lambda _: (status, openai("no sk-12345")), api_key="sk-12345") as (model, _):
+        with pytest.raises(HaltpointError) as caught:
+            await model.ask("m", PROMPT, thought())
+    assert caught.value.code == code
+    assert "sk-12345" not in str(caught.value)
 
 
 # ---- time
 
 
-async def test_a_server_that_drips_is_left_after_the_timeout() -> None:
-    drops: list[str | float] = [
-        part for event in events(*[delta(content="x")] * 1000) for part in (event, 0.05)
-    ]
-    with pytest.raises(HaltpointError, match=r"HP-30[27]"):
-        async with served(lambda _: (200, drops), timeout=0.3) as (model, _):
-            await model.ask("m", PROMPT, thought(1))
+async def test_silence_is_what_counts_and_not_length() -> None:
+    drops: list[str | float] = []
+    for event in events(*[delta(content="x")] * 10, delta("stop"), "[DONE]"):
+        drops += [event, 0.1]
+    async with served(lambda _: (200, drops), silence=0.5) as (model, _):
+        assert (await model.ask("m", PROMPT, thought())).content == "x" * 10
+
+
+@pytest.mark.parametrize(
+    ("limits", "setting"),
+    [({"silence": 0.2}, "SILENCE"), ({"timeout": 0.2}, "TIMEOUT")],
+)
+async def test_a_server_that_is_too_slow_is_told_with_the_setting_that_helps(
+    limits: dict[str, float], setting: str
+) -> None:
+    async with served(lambda _: (200, [1.0]), **limits) as (model, _):
+        with pytest.raises(PassingError) as caught:
+            await model.ask("m", PROMPT, thought())
+    assert caught.value.error.code == "HP-307"
+    assert caught.value.error.fix == f"Raise HALTPOINT_MODEL__{setting}"
+
+
+async def test_a_server_that_does_not_stream_may_be_silent_for_the_whole_time() -> None:
+    def server(body: dict[str, Any]) -> Answer:
+        return (400, "no stream") if "stream" in body else (200, [0.5, WHOLE])
+
+    async with served(server, silence=0.2) as (model, _):
+        assert (await model.ask("m", PROMPT, thought())).content == "hello"
 
 
 # ---- who asks

@@ -3,17 +3,20 @@ cannot be had.
 """
 
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 
+from haltpoint.cli.render.story import tell
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.rows import Key
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel
@@ -97,18 +100,18 @@ async def test_a_paid_thought_that_was_not_recorded_is_paid_again_and_recorded_o
 async def test_r12_what_a_dead_planner_had_in_hand_is_thought_one_by_one(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask, inside, most = ChatCompletions.ask, 0, 0
+    send, inside, most = ChatCompletions.send, 0, 0
 
     async def counted(self: ChatCompletions, *args: Any) -> Any:
         nonlocal inside, most
         inside += 1
         most = max(most, inside)
         try:
-            return await ask(self, *args)
+            return await send(self, *args)
         finally:
             inside -= 1
 
-    monkeypatch.setattr(ChatCompletions, "ask", counted)
+    monkeypatch.setattr(ChatCompletions, "send", counted)
     thoughts = [await board.ask(await board.chain()) for _ in range(6)]
     for number in range(board.topology.partitions):
         await board.redis.xreadgroup(
@@ -154,6 +157,68 @@ async def test_what_passes_is_asked_again(board: Board, fault: dict[str, object]
             "type"
         ] == "plan.drafted.v1"
         assert len(model.requests) == 3
+
+
+AWAY = {"fault": {"status": 503, "words": "loading"}}
+
+
+async def test_a_chain_says_why_it_waits_for_its_model_and_until_when(board: Board) -> None:
+    async with ScriptedModel(script(AWAY)) as model, board.planner(model):
+        chain = await board.chain()
+        thought = await board.ask(chain)
+        await wait_until(lambda: board.resting(chain))
+        view = await board.view(chain)
+        rest = view.waits_for_model
+        assert rest is not None
+        assert (rest.code, rest.tries) == ("HP-305", 1)
+        assert "loading" in rest.message
+        assert rest.since < rest.until
+        assert "loading" in "".join(line.text for line in tell(view))
+        await wait_until(lambda: board.tried(chain, 3))
+        again = (await board.view(chain)).waits_for_model
+        assert again is not None
+        assert again.since == rest.since
+        assert again.until > rest.until
+        assert not await board.replies(thought)
+
+
+async def test_a_rest_outlives_its_planner_and_ends_with_the_reply(board: Board) -> None:
+    async with ScriptedModel(script(AWAY | {"times": 1}, GOOD_PLAN)) as model:
+        async with board.planner(model):
+            chain = await board.chain()
+            thought = await board.ask(chain)
+            await wait_until(lambda: board.resting(chain))
+        async with board.planner(model):
+            assert (await board.reply(thought))["type"] == "plan.drafted.v1"
+        assert len(model.requests) == 2
+    assert (await board.view(chain)).waits_for_model is None
+
+
+async def test_a_server_is_asked_as_late_as_it_wants(board: Board) -> None:
+    busy = {"times": 1, "fault": {"status": 429, "retry_after": 2}}
+    async with ScriptedModel(script(busy, GOOD_PLAN)) as model, board.planner(model):
+        begun = time.monotonic()
+        await board.reply(await board.ask(await board.chain()))
+        assert time.monotonic() - begun > 2.0
+
+
+async def test_a_thought_without_time_for_another_try_fails_with_the_reason(board: Board) -> None:
+    async with ScriptedModel(script(AWAY)) as model, board.planner(model):
+        thought = await board.ask(await board.chain(), deadline=int(time.time() * 1000) + 2500)
+        reply = await board.reply(thought)
+    assert (reply["type"], reply["data"]["code"]) == ("thought.failed.v1", "HP-305")
+    assert len(model.requests) > 1
+
+
+async def test_a_cancelled_chain_is_not_asked_for_again(board: Board) -> None:
+    async with ScriptedModel(script(AWAY)) as model, board.planner(model):
+        chain = await board.chain()
+        await board.ask(chain)
+        await wait_until(lambda: board.resting(chain))
+        await board.redis.hset(board.topology.key_of(Key.CHAIN, chain), "status", "cancelled")
+        before = len(model.requests)
+        await wait_until(lambda: board.idle(chain))
+        assert len(model.requests) == before
 
 
 @pytest.mark.parametrize(

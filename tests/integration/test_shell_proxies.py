@@ -23,6 +23,7 @@ from haltpoint_planner import providers
 from haltpoint_planner.connections import Connections
 from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.models import Models
+from haltpoint_planner.servers import Server
 from tests.support.listener import Listener
 
 VARIABLES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"]
@@ -85,9 +86,9 @@ async def test_a_provider_on_this_machine_is_made_without_proxies(
 
     monkeypatch.setattr("pydantic_ai.providers.infer_provider_class", lambda _: Provider)
     before = dict(os.environ)
-    endpoint = ModelEndpoint(name="m", provider="ollama", base_url="http://localhost:11434/v1")
+    given = ModelSettings(name="m", provider="ollama", base_url="http://localhost:11434/v1")
     with pytest.raises(HaltpointError, match="seen"):
-        providers.provided("own", endpoint, None)
+        providers.provided(given, Server(given))
     (client,) = made
     assert not client._mounts
     assert dict(os.environ) == before

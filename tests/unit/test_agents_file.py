@@ -54,7 +54,7 @@ def test_the_example_of_the_page_loads(tmp_path: Path) -> None:
     )
     large = file.models["large"]
     assert (large.api_key_env, large.timeout, large.max_tokens) == ("LARGE_KEY", 90.0, 4096)
-    assert file.models["small"].timeout == 60.0
+    assert file.models["small"].timeout == 600.0
     assert b"KEY" in encode(file)
     assert file.named("billing") is billing
     assert file.named("nobody") is None

@@ -2,9 +2,11 @@
 here.
 """
 
+import asyncio
 import builtins
+import json
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -12,11 +14,7 @@ from pydantic import SecretStr
 from pydantic_ai import (
     ModelMessage,
     ModelRequest,
-    ModelResponse,
-    ModelResponsePart,
-    RequestUsage,
     SystemPromptPart,
-    TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
@@ -25,22 +23,31 @@ from pydantic_ai import (
 from pydantic_ai.exceptions import (
     ModelAPIError,
     ModelAuthenticationError,
+    ModelConnectionError,
     ModelHTTPError,
     ModelNotFoundError,
     ModelQuotaExceededError,
+    ModelRateLimitError,
     UnexpectedModelBehavior,
     UserError,
 )
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models import Model
+from pydantic_ai.models.function import (
+    AgentInfo,
+    DeltaThinkingPart,
+    DeltaToolCall,
+    FunctionModel,
+)
 from pydantic_ai.models.test import TestModel
 
 from haltpoint.contracts.commands import ThoughtRequest
-from haltpoint.contracts.work.agents import ModelEndpoint
-from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint_planner import providers
-from haltpoint_planner.exchange import Finish, NativeCall, Prompt, Reply
-from haltpoint_planner.providers import ProviderPort, provided
+from haltpoint.runtime.config.settings import ModelSettings
+from haltpoint_planner.exchange import NativeCall, Prompt
+from haltpoint_planner.model import PassingError, Port
+from haltpoint_planner.providers import Provided, provided
+from haltpoint_planner.servers import Server
 
 NOTE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 TOOL = {
@@ -59,8 +66,10 @@ TALK: tuple[dict[str, Any], ...] = (
     {"role": "tool", "tool_call_id": "call_1", "name": "note", "content": "noted"},
     {"role": "user", "content": "Go on."},
 )
-ENDPOINT = ModelEndpoint(name="big", provider="anthropic", max_tokens=77, timeout=5)
-Answer = Callable[[list[ModelMessage], AgentInfo], ModelResponse]
+SETTINGS = ModelSettings(
+    name="big", provider="anthropic", max_tokens=77, api_key=SecretStr("sk-12345")
+)
+Answer = Callable[[list[ModelMessage], AgentInfo], AsyncIterator[Any]]
 
 
 def thought(attempt: int = 1, left: float = 60.0) -> ThoughtRequest:
@@ -70,31 +79,31 @@ def thought(attempt: int = 1, left: float = 60.0) -> ThoughtRequest:
     )
 
 
-def port(answer: Answer, endpoint: ModelEndpoint = ENDPOINT) -> ProviderPort:
-    about = providers._About("own", "anthropic", SecretStr("sk-12345"))
-    return ProviderPort(FunctionModel(answer), about, endpoint, pause=0.001)
+def port(model: Model, settings: ModelSettings = SETTINGS) -> Port:
+    server = Server(settings, "own")
+    return Port(settings, server, Provided(model, settings, server).send)
+
+
+def answering(answer: Answer) -> Port:
+    return port(FunctionModel(stream_function=answer))
 
 
 async def test_a_conversation_with_tools_goes_in_and_words_and_calls_come_out() -> None:
     seen: list[tuple[list[ModelMessage], AgentInfo]] = []
 
-    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    async def answer(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
         seen.append((messages, info))
-        parts: list[ModelResponsePart] = [
-            ThinkingPart("hm"),
-            TextPart("Noting."),
-            ToolCallPart("note", {"text": "b"}, "c1"),
-            ToolCallPart("note", "{", "c2"),
-        ]
-        return ModelResponse(
-            parts, usage=RequestUsage(input_tokens=9, output_tokens=4), finish_reason="length"
-        )
+        yield "Noting."
+        yield {0: DeltaToolCall("note", '{"text": "b"}', tool_call_id="call_2")}
+        yield {1: DeltaToolCall("note", "{", tool_call_id="call_3")}
 
-    reply = await port(answer).ask("big", Prompt(TALK, (TOOL,), force=True), thought())
-    calls = (NativeCall("note", {"text": "b"}, "c1"), NativeCall("note", "{", "c2"))
-    assert reply == Reply(
-        "Noting.", calls, Usage(input_tokens=9, output_tokens=4, model="big"), finish=Finish.LENGTH
+    reply = await answering(answer).ask("big", Prompt(TALK, (TOOL,), force=True), thought())
+    assert reply.content == "Noting."
+    assert reply.calls == (
+        NativeCall("note", '{"text": "b"}', "call_2"),
+        NativeCall("note", "{", "call_3"),
     )
+    assert reply.usage.model == "big"
     ((messages, info),) = seen
     first, said, last = messages
     assert isinstance(first, ModelRequest)
@@ -109,15 +118,38 @@ async def test_a_conversation_with_tools_goes_in_and_words_and_calls_come_out() 
     assert info.model_settings == {"max_tokens": 77, "temperature": 0, "tool_choice": "required"}
 
 
+async def test_a_providers_message_goes_back_as_it_came() -> None:
+    seen: list[list[ModelMessage]] = []
+
+    async def answer(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[Any]:
+        seen.append(messages)
+        yield {0: DeltaThinkingPart(content="let me see", signature="sig")}
+        yield {1: DeltaToolCall("note", '{"text": "b"}', tool_call_id="call_2")}
+
+    model = answering(answer)
+    first = await model.ask("big", Prompt(TALK[:2], (TOOL,)), thought())
+    assert first.message is not None
+    stored = json.loads(json.dumps(first.message))
+    result = {"role": "tool", "tool_call_id": "call_2", "content": "noted"}
+    await model.ask("big", Prompt((*TALK[:2], stored, result), (TOOL,)), thought())
+    thinking, call = seen[1][1].parts
+    assert isinstance(thinking, ThinkingPart)
+    assert (thinking.content, thinking.signature) == ("let me see", "sig")
+    assert isinstance(call, ToolCallPart)
+    (returned,) = seen[1][2].parts
+    assert isinstance(returned, ToolReturnPart)
+    assert (returned.tool_name, returned.tool_call_id) == ("note", "call_2")
+
+
 async def test_a_form_is_asked_for_where_the_model_takes_one_and_a_retry_may_vary() -> None:
     seen: list[AgentInfo] = []
 
-    def answer(_: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    async def answer(_: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
         seen.append(info)
-        return ModelResponse([TextPart('{"text": "a"}')])
+        yield '{"text": "a"}'
 
     again = ({"role": "assistant", "content": "No."}, {"role": "user", "content": "Once more."})
-    reply = await port(answer).ask(
+    reply = await answering(answer).ask(
         "big", Prompt((*TALK[:2], *again), schema=NOTE), thought(attempt=2)
     )
     assert reply.content == '{"text": "a"}'
@@ -126,9 +158,7 @@ async def test_a_form_is_asked_for_where_the_model_takes_one_and_a_retry_may_var
     assert form is not None
     assert (form.json_schema, form.name, form.strict) == (NOTE, "act", True)
     assert info.model_settings == {"max_tokens": 77, "temperature": 0.4}
-    plain = ProviderPort(
-        TestModel(custom_output_text="hello"), providers._About("own", "test", None), ENDPOINT
-    )
+    plain = port(TestModel(custom_output_text="hello"))
     reply = await plain.ask("big", Prompt(TALK[:2], schema=NOTE), thought())
     assert (reply.content, reply.usage.model) == ("hello", "big")
     assert reply.usage.input_tokens > 0
@@ -139,31 +169,68 @@ LASTING: tuple[tuple[Exception, str], ...] = (
     (ModelHTTPError(403, "big"), "HP-303"),
     (ModelNotFoundError("big", "no such model"), "HP-304"),
     (ModelHTTPError(422, "big"), "HP-304"),
-    (ModelAPIError("big", "what?"), "HP-305"),
     (UserError("not with this model"), "HP-304"),
     (ModelQuotaExceededError("big", "pay first"), "HP-305"),
     (UnexpectedModelBehavior("no parts"), "HP-306"),
 )
 
 
+PASSING: tuple[tuple[Exception, str], ...] = (
+    (ModelConnectionError("big", "no route"), "HP-302"),
+    (ModelHTTPError(503, "big"), "HP-305"),
+    (ModelAPIError("big", "what?"), "HP-305"),
+    (ModelRateLimitError("big", "slow down", retry_after=7.0), "HP-305"),
+)
+
+
+def raising(error: Exception, asked: list[Any]) -> Port:
+    async def answer(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[Any]:
+        asked.append(messages)
+        if asked:
+            raise error
+        yield ""
+
+    return answering(answer)
+
+
 @pytest.mark.parametrize(("error", "code"), LASTING, ids=repr)
 async def test_what_lasts_is_told_at_once_without_the_key(error: Exception, code: str) -> None:
     asked: list[Any] = []
-
-    def answer(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
-        asked.append(messages)
-        raise error
-
     with pytest.raises(HaltpointError) as caught:
-        await port(answer).ask("big", Prompt(TALK[:2]), thought())
-    assert (caught.value.code, len(asked)) == (code, 1)
+        await raising(error, asked).ask("big", Prompt(TALK[:2]), thought())
+    assert caught.value.code == code
+    assert len(asked) <= 3
     assert "sk-12345" not in str(caught.value)
     assert caught.value.what.startswith("the model's provider anthropic ")
 
 
-def refused(endpoint: ModelEndpoint, key: str | None = None) -> HaltpointError:
+@pytest.mark.parametrize(("error", "code"), PASSING, ids=repr)
+async def test_what_passes_is_no_failure(error: Exception, code: str) -> None:
+    asked: list[Any] = []
+    with pytest.raises(PassingError) as caught:
+        await raising(error, asked).ask("big", Prompt(TALK[:2]), thought())
+    assert (caught.value.error.code, len(asked)) == (code, 1)
+    assert caught.value.after == (getattr(error, "retry_after", None) or 0.0)
+
+
+async def test_silence_of_a_provider_passes_and_names_the_setting() -> None:
+    async def answer(_: list[ModelMessage], __: AgentInfo) -> AsyncIterator[Any]:
+        yield "a"
+        await asyncio.sleep(5)
+        yield "b"
+
+    settings = SETTINGS.model_copy(update={"silence": 0.2})
+    silent = port(FunctionModel(stream_function=answer), settings)
+    with pytest.raises(PassingError) as caught:
+        await silent.ask("big", Prompt(TALK[:2]), thought())
+    assert caught.value.error.code == "HP-307"
+    assert "HALTPOINT_MODEL__SILENCE" in caught.value.error.fix
+
+
+def refused(**settings: Any) -> HaltpointError:
+    given = ModelSettings(name="x", **settings)
     with pytest.raises(HaltpointError) as caught:
-        provided("own", endpoint, None if key is None else SecretStr(key))
+        provided(given, Server(given))
     return caught.value
 
 
@@ -179,9 +246,9 @@ def test_without_the_extra_or_the_providers_own_package_the_command_that_install
         return known(name, *more, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    error = refused(ModelEndpoint(name="x", provider="anthropic"), "sk-12345")
+    error = refused(provider="anthropic", api_key=SecretStr("sk-12345"))
     assert (error.code, error.fix) == ("HP-310", "Run: pip install 'pydantic-ai-slim[anthropic]'")
     missing = "pydantic_ai"
-    error = refused(ModelEndpoint(name="x", provider="anthropic"))
+    error = refused(provider="anthropic")
     assert (error.code, error.why) == ("HP-310", "pydantic-ai is not installed")
     assert error.fix == "Run: pip install 'haltpoint[providers]'"

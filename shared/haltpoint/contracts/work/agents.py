@@ -35,7 +35,7 @@ class ModelEndpoint(Strict):
     """A provider of pydantic-ai, `anthropic` for example (haltpoint[providers])."""
     api_key_env: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     """The planner's environment variable that holds the key; None: a provider reads its own."""
-    timeout: Duration = 60.0
+    timeout: Duration = 600.0
     """Seconds that one reply may take."""
     max_tokens: Count = 2048
     """Tokens of one reply."""

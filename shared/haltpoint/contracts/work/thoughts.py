@@ -30,6 +30,8 @@ class Usage(Contract):
     output_tokens: int = 0
     model: str = ""
     cost: float = 0.0
+    estimated: bool = False
+    """The server does not say how many tokens it took."""
 
 
 class Proposal(Contract):

@@ -55,18 +55,29 @@ class _Section(BaseModel):
 
 
 class ModelSettings(_Section):
-    """The OpenAI-compatible endpoint that the planner asks. None is needed for literal plans."""
+    """The model that the planner asks. None is needed for literal plans."""
 
     base_url: str | None = None
     name: str | None = None
+    provider: str | None = Field(
+        default=None,
+        pattern=r"^[a-z0-9][a-z0-9/_-]{0,63}$",
+        description="openai (chat completions), or one of haltpoint[providers]: anthropic, google",
+    )
     retry_name: str | None = Field(
         default=None,
         description="the model that is asked when a person wants an escalated case tried again",
     )
     api_key: SecretStr | None = None
-    timeout: Seconds = 60.0
+    connect_timeout: Seconds = 5.0
+    silence: Seconds = Field(default=60.0, description="seconds without a byte of a reply")
+    timeout: Seconds = Field(default=600.0, description="seconds that one reply may take")
     max_tokens: Count = Field(
         default=2048, description="tokens of one reply; bounds a small model that repeats itself"
+    )
+    context: Count | None = Field(
+        default=None,
+        description="tokens of a prompt and its reply; default: learned from a refusal, else 32000",
     )
     headers: Literal["auto", "always", "never"] = Field(
         default="auto",

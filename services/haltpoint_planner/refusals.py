@@ -1,0 +1,159 @@
+"""The parts of a question that some servers refuse and others need, and what is sent in their
+place. A tool's schema is simplified for that tool alone.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+Body = dict[str, Any]
+Schema = dict[str, Any]
+
+
+class Part(NamedTuple):
+    """Something that a question can do without."""
+
+    what: str
+    """A key of the question, or `_REFS`, `_KEYWORDS` or `_SCHEMA` of a tool."""
+    tool: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what} of {self.tool}" if self.tool else self.what
+
+
+_REFS: Final = "$ref"
+"""References in a schema: what they lead to stands in their place."""
+_KEYWORDS: Final = "keywords"
+"""What a schema says beyond `_SIMPLE`."""
+_SCHEMA: Final = "parameters"
+"""The whole schema: any object will do."""
+
+_LONGER: Final = "max_completion_tokens"
+_OF_A_QUESTION: Final = (
+    "tool_choice",
+    "response_format",
+    "temperature",
+    "max_tokens",
+    _LONGER,
+    "stream_options",
+    "stream",
+    "messages",
+)
+_OF_A_TOOL: Final = (_REFS, _KEYWORDS, _SCHEMA)
+_IN_A_MESSAGE: Final = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
+_IN_A_CALL: Final = frozenset({"id", "type", "function"})
+_SIMPLE: Final = frozenset({"type", "description", "enum", "properties", "required", "items"})
+_DEEPEST: Final = 6
+"""Levels to which a schema that contains itself is written out."""
+
+
+def parts_of(body: Body, known: Sequence[Part]) -> list[Part]:
+    """What this question could do without beyond the parts that are `known`, in a fixed order."""
+    base = without(body, known)
+    names = [tool["function"]["name"] for tool in body.get("tools", ())]
+    parts = [Part(name) for name in _OF_A_QUESTION]
+    parts += [Part(what, name) for what in _OF_A_TOOL for name in names]
+    return [part for part in parts if part.what == _LONGER or without(body, (*known, part)) != base]
+
+
+def named_in(words: str, parts: Sequence[Part]) -> list[Part]:
+    """Those of these parts that the words of a refusal name: a hint, and no more."""
+    return [part for part in parts if (part.tool or part.what) in words]
+
+
+def without(body: Body, parts: Iterable[Part]) -> Body:
+    """The question without these parts."""
+    left = dict(body)
+    for part in sorted(parts, key=lambda part: part.what == _LONGER):
+        if part.tool:
+            left["tools"] = [_simpler(tool, part) for tool in left.get("tools", ())]
+        elif part.what == "messages":
+            left["messages"] = [_bare(message) for message in left["messages"]]
+        else:
+            value = left.pop(part.what, None)
+            if part.what == "max_tokens" and value is not None:
+                left[_LONGER] = value
+    if "stream" not in left:
+        left.pop("stream_options", None)
+    return left
+
+
+def _bare(message: dict[str, Any]) -> dict[str, Any]:
+    """A message without what only its provider understands."""
+    kept = {name: value for name, value in message.items() if name in _IN_A_MESSAGE}
+    calls = kept.get("tool_calls")
+    if calls:
+        kept["tool_calls"] = [_only(call, _IN_A_CALL) for call in calls]
+    return kept
+
+
+def _only(value: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    return {name: inner for name, inner in value.items() if name in names}
+
+
+def _simpler(tool: dict[str, Any], part: Part) -> dict[str, Any]:
+    function = tool["function"]
+    if function["name"] != part.tool:
+        return tool
+    schema = function["parameters"]
+    if part.what == _SCHEMA:
+        schema = {"type": "object", "properties": {}}
+    else:
+        schema = written_out(schema)
+    if part.what == _KEYWORDS:
+        schema = _plain(schema)
+    return {**tool, "function": {**function, "parameters": schema}}
+
+
+def written_out(schema: Schema) -> Schema:
+    """The schema without references; where it contains itself, anything goes from some depth on."""
+
+    def write(value: Any, depth: int) -> Any:
+        if isinstance(value, list):
+            return [write(item, depth) for item in value]
+        if not isinstance(value, dict):
+            return value
+        properties = value.get("properties")
+        written = {name: write(inner, depth) for name, inner in value.items() if name not in _NAMED}
+        if isinstance(properties, dict):
+            written["properties"] = {name: write(each, depth) for name, each in properties.items()}
+        reference = value.get("$ref")
+        if isinstance(reference, str) and depth < _DEEPEST:
+            written = write(_at(schema, reference), depth + 1) | written
+        return written
+
+    whole: Schema = write(schema, 0)
+    return whole
+
+
+_NAMED: Final = frozenset({"$ref", "$defs", "definitions", "properties"})
+
+
+def _at(schema: Schema, reference: str) -> Any:
+    """What a reference inside of the schema leads to; nothing for any other."""
+    place: Any = schema
+    for name in reference.removeprefix("#").split("/")[1:]:
+        key = name.replace("~1", "/").replace("~0", "~")
+        place = place.get(key, {}) if isinstance(place, dict) else {}
+    return place
+
+
+def _plain(schema: Any) -> Schema:
+    """A schema without references in the words that every server knows: a value that may be of
+    several kinds is of the first that is not null.
+    """
+    if not isinstance(schema, dict):
+        return {}
+    for choice in ("anyOf", "oneOf", "allOf"):
+        options = [option for option in schema.get(choice, ()) if option != {"type": "null"}]
+        if options:
+            schema = {**_plain(options[0]), **schema}
+    plain = _only(schema, _SIMPLE)
+    if "const" in schema:
+        plain["enum"] = [schema["const"]]
+    if isinstance(plain.get("type"), list):
+        plain["type"] = next((kind for kind in plain["type"] if kind != "null"), "string")
+    if "properties" in plain:
+        plain["properties"] = {name: _plain(inner) for name, inner in plain["properties"].items()}
+    if "items" in plain:
+        plain["items"] = _plain(plain["items"])
+    return plain
