@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 from haltpoint.cli.commands import inbox
 from haltpoint.cli.errors import CliError
 from haltpoint.cli.main import app
+from haltpoint.cli.naming import chain_named
 from haltpoint.cli.shell import Shell
 from haltpoint.client import GatewayError
 from haltpoint.contracts.views.chains import Page, RequestView
@@ -65,7 +67,7 @@ class Waiting:
     [
         ("abc.r1", ["abc.r1 user_def456"], ""),
         ("ab", ["abc.r1 user_def456"], ""),
-        ("b", [], "these begin so: bcd.r1, bde.r1"),
+        ("b", [], "there are bcd.r1, bde.r1"),
         ("x", [], "there is no x"),
     ],
 )
@@ -85,3 +87,21 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
     CliRunner().invoke(app, ["answer", name, "2"])
     assert client.answered == answered
     assert why in "".join(faults)
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [("ab", "abc"), ("abc", "abc"), ("b", None), ("x", "x"), ("b" * 32, "b" * 32)],
+)
+async def test_a_chain_is_found_by_the_beginning_of_its_id(name: str, whole: str | None) -> None:
+    class Chains:
+        async def chains(self, *, cursor: str | None, limit: int) -> Any:
+            ids = ["abc", "bcd"] if cursor is None else ["bde"]
+            items = [SimpleNamespace(id=known) for known in ids]
+            return SimpleNamespace(items=items, next_cursor=None if cursor else "more")
+
+    if whole is None:
+        with pytest.raises(CliError, match="more than one id begins with b: there are bcd, bde"):
+            await chain_named(Chains(), name)  # type: ignore[arg-type]
+    else:
+        assert await chain_named(Chains(), name) == whole  # type: ignore[arg-type]

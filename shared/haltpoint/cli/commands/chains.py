@@ -1,6 +1,6 @@
 """`haltpoint chain`: list, show, watch, cancel and correct chains."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -9,14 +9,16 @@ from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+    from haltpoint.client import Client
     from haltpoint.contracts.views.chains import ChainSummary, ChainView, Page
     from haltpoint.contracts.views.steps import ActionRecord
     from haltpoint.contracts.views.undoing import UndoView
 
+T = TypeVar("T")
 _ROOM_FOR_TIMES = 100  # columns
-_ID = Annotated[str, typer.Argument(metavar="CHAIN", help="The chain's id.")]
+_ID = Annotated[str, typer.Argument(metavar="CHAIN", help="The chain's id, or its beginning.")]
 
 
 def add_to(parent: typer.Typer) -> None:
@@ -36,7 +38,7 @@ def add_to(parent: typer.Typer) -> None:
     @verb(app, "show", gateway=True)
     def show(shell: Shell, chain: _ID) -> None:
         """Show one chain: its steps, actions, questions, receipts, and calls that never ran."""
-        found = talk(shell, lambda client: client.chain(chain))
+        found = _about(shell, chain, lambda client, name: client.chain(name))
         if shell.json:
             shell.emit(found.model_dump(mode="json"))
         else:
@@ -47,7 +49,11 @@ def add_to(parent: typer.Typer) -> None:
         """Show a chain live until it ends. Exit codes: 0 completed, 1 failed."""
         from haltpoint.cli.commands.run import watch_to_end
 
-        return talk(shell, lambda client: watch_to_end(shell, client, chain, live=True, stay=True))
+        return _about(
+            shell,
+            chain,
+            lambda client, name: watch_to_end(shell, client, name, live=True, stay=True),
+        )
 
     @verb(app, "cancel", gateway=True)
     def cancel(
@@ -56,7 +62,7 @@ def add_to(parent: typer.Typer) -> None:
         reason: Annotated[str, typer.Option(help="Stored in the chain's log.")] = "",
     ) -> None:
         """Cancel a chain: nothing new starts, and its open questions are withdrawn."""
-        talk(shell, lambda client: client.cancel(chain, reason))
+        _about(shell, chain, lambda client, name: client.cancel(name, reason))
         shell.emit({"chain_id": chain, "cancelled": True}) if shell.json else shell.note(
             f"{chain} is being cancelled"
         )
@@ -75,7 +81,7 @@ def add_to(parent: typer.Typer) -> None:
         """Show the action log: one line for each action, with what it took; --json has input and
         result too.
         """
-        found = talk(shell, lambda client: client.actions(chain))
+        found = _about(shell, chain, lambda client, name: client.actions(name))
         if shell.json:
             shell.emit([one.model_dump(mode="json") for one in found])
         else:
@@ -93,17 +99,31 @@ def add_to(parent: typer.Typer) -> None:
         """Say that a chain, or one of its actions, was wrong. It is in the log, and `haltpoint
         stats` counts it.
         """
-        talk(shell, lambda client: client.feedback(chain, words, action_id=action))
+        _about(
+            shell,
+            chain,
+            lambda client, name: client.feedback(name, words, action_id=action),
+        )
         shell.emit({"chain_id": chain, "recorded": True}) if shell.json else shell.note(
             "recorded, thank you"
         )
+
+
+def _about(shell: Shell, name: str, ask: "Callable[[Client, str], Awaitable[T]]") -> T:
+    """Ask the gateway about one chain, which may be named by the beginning of its id."""
+    from haltpoint.cli.naming import chain_named
+
+    async def whole(client: "Client") -> T:
+        return await ask(client, await chain_named(client, name))
+
+    return talk(shell, whole)
 
 
 def _undo(shell: Shell, chain: str) -> int:
     """Undo, list what is left, and watch the chain that undoes to its end."""
     from haltpoint.cli.commands.run import watch_to_end
 
-    found = talk(shell, lambda client: client.undo(chain))
+    found = _about(shell, chain, lambda client, name: client.undo(name))
     for line in _undo_lines(found):
         shell.note(line)
     code = Exit.FAILED if found.left else Exit.OK

@@ -1,6 +1,5 @@
 """`haltpoint inbox` and `haltpoint answer`: what people are asked, and what they say."""
 
-from collections.abc import AsyncIterator
 from dataclasses import asdict
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +8,7 @@ import typer
 
 from haltpoint.cli.errors import usage
 from haltpoint.cli.gateway import talk
+from haltpoint.cli.naming import open_requests, request_named
 from haltpoint.cli.shell import Shell
 from haltpoint.cli.shell import verb as command
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from haltpoint.contracts.views.chains import RequestView
 
 _EVERY = 1.0  # seconds between two looks at the inbox
-_PAGE = 200
-_MOST_NAMED = 5
 
 
 def add_to(app: typer.Typer) -> None:
@@ -40,7 +38,7 @@ def add_to(app: typer.Typer) -> None:
             seen: set[str] = set()
             while True:
                 began = monotonic()
-                async for request in _open(client):
+                async for request in open_requests(client):
                     if request.id not in seen:
                         seen.add(request.id)
                         _print(shell, request)
@@ -80,7 +78,7 @@ def add_to(app: typer.Typer) -> None:
         from haltpoint.cli.answering import NotUnderstoodError, understand
 
         async def say(client: "Client") -> "RequestView":
-            asked = await _asked(client, request)
+            asked = await request_named(client, request)
             try:
                 said = understand(asked, " ".join([verb, *(words or ())]))
             except NotUnderstoodError as error:
@@ -93,34 +91,6 @@ def add_to(app: typer.Typer) -> None:
             shell.emit(answered.model_dump(mode="json"))
         else:
             shell.note(f"answered: haltpoint chain watch {answered.chain_id}")
-
-
-async def _asked(client: "Client", name: str) -> "RequestView":
-    """The question with this id, or the open one whose id alone begins so."""
-    from haltpoint.client import GatewayError
-
-    try:
-        return await client.request(name)
-    except GatewayError as error:
-        begin_so = [found async for found in _open(client) if found.id.startswith(name)]
-        if error.code != "no_such_request" or not begin_so:
-            raise
-    if len(begin_so) > 1:
-        ids = ", ".join(found.id for found in begin_so[:_MOST_NAMED])
-        raise usage(f"{name} is no one question", f"these begin so: {ids}", "Give more of the id")
-    return begin_so[0]
-
-
-async def _open(client: "Client") -> AsyncIterator["RequestView"]:
-    """All open questions, page by page."""
-    cursor: str | None = None
-    while True:
-        page = await client.requests(cursor=cursor, limit=_PAGE)
-        for request in page.items:
-            yield request
-        if page.next_cursor is None:
-            return
-        cursor = page.next_cursor
 
 
 def how_to_answer(request: "RequestView", width: int = 80) -> str:
