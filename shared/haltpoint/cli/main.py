@@ -48,22 +48,22 @@ def _root(
     """Tool calls of language-model agents as typed events that hold the model to its word."""
 
 
-for group in (
-    demo,
-    up,
-    run,
-    chains,
-    inbox,
-    tool,
-    agent,
-    policy,
-    stats,
-    dlq,
-    deployment,
-    schema,
-    models,
+for module, name in (
+    (demo, None),
+    (up, None),
+    (run, None),
+    (chains, "chain"),
+    (inbox, None),
+    (tool, "tool"),
+    (agent, "agent"),
+    (policy, "policy"),
+    (stats, None),
+    (dlq, "dlq"),
+    (deployment, None),
+    (schema, None),
+    (models, None),
 ):
-    group.add_to(app)
+    app.add_typer(module.app, name=name)
 
 
 def app_entry() -> None:

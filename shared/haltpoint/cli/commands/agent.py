@@ -17,63 +17,61 @@ if TYPE_CHECKING:
 _FILE = Annotated[Path, typer.Argument(metavar="FILE", help="The agents file (TOML).")]
 
 
-def add_to(parent: typer.Typer) -> None:
-    """Add the verbs."""
-    app = typer.Typer(help="List and show agents; check the agents file.", no_args_is_help=True)
-    parent.add_typer(app, name="agent")
+app = typer.Typer(help="List and show agents; check the agents file.", no_args_is_help=True)
 
-    @verb(app, "list", gateway=True)
-    def list_(shell: Shell) -> None:
-        """List the agents of the file."""
-        found = talk(shell, lambda client: client.agents())
-        if shell.json:
-            shell.emit(found.model_dump(mode="json"))
-            return
-        _table(shell, found.items)
-        if found.supervisor is not None:
-            how = (
-                f"are routed by the strategy {found.supervisor.strategy} (haltpoint "
-                "agent show supervisor)"
-            )
-            shell.note(f"Tasks that name no agent {how}")
-        if not found.items:
-            shell.note(
-                "There are no agents: HALTPOINT_AGENTS_FILE of the services names no "
-                "file, or it has none"
-            )
 
-    @verb(app, "show", gateway=True)
-    def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) -> None:
-        """Show one agent: what it may do, its chains under way, and those that failed last. Or the
-        supervisor.
-        """
-        from haltpoint.contracts.doors import in_full
-        from haltpoint.contracts.work.routing import SUPERVISOR
+@verb(app, "list", gateway=True)
+def list_(shell: Shell) -> None:
+    """List the agents of the file."""
+    found = talk(shell, lambda client: client.agents())
+    if shell.json:
+        shell.emit(found.model_dump(mode="json"))
+        return
+    _table(shell, found.items)
+    if found.supervisor is not None:
+        how = (
+            f"are routed by the strategy {found.supervisor.strategy} (haltpoint "
+            "agent show supervisor)"
+        )
+        shell.note(f"Tasks that name no agent {how}")
+    if not found.items:
+        shell.note(
+            "There are no agents: HALTPOINT_AGENTS_FILE of the services names no "
+            "file, or it has none"
+        )
 
-        said = talk(shell, lambda client: client.agents())
-        found = {one.name: one for one in said.items}
-        supervisor = said.supervisor if name == SUPERVISOR else None
-        if supervisor is None and name not in found:
-            why, fix = f"there are {', '.join(found) or 'none'}", "haltpoint agent list"
-            raise CliError("HP-053", f"there is no agent {name!r}", why, fix)
-        if shell.json:
-            shell.emit(
-                in_full(found[name]) if supervisor is None else said.model_dump()["supervisor"]
-            )
-            return
-        for line in _lines(found[name]) if supervisor is None else _routing(supervisor, said):
-            shell.out.print(line, markup=False)
 
-    @verb(app, "check")
-    def check(shell: Shell, file: _FILE) -> None:
-        """Check the agents file, and show everything that is wrong with it."""
-        from haltpoint.runtime.config.agents_file import read
+@verb(app, "show", gateway=True)
+def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) -> None:
+    """Show one agent: what it may do, its chains under way, and those that failed last. Or the
+    supervisor.
+    """
+    from haltpoint.contracts.doors import in_full
+    from haltpoint.contracts.work.routing import SUPERVISOR
 
-        found = read(file)
-        if shell.json:
-            shell.emit({"agents": [one.name for one in found.agents]})
-        else:
-            shell.note(f"{file} is valid; agents: {found.names}")
+    said = talk(shell, lambda client: client.agents())
+    found = {one.name: one for one in said.items}
+    supervisor = said.supervisor if name == SUPERVISOR else None
+    if supervisor is None and name not in found:
+        why, fix = f"there are {', '.join(found) or 'none'}", "haltpoint agent list"
+        raise CliError("HP-053", f"there is no agent {name!r}", why, fix)
+    if shell.json:
+        shell.emit(in_full(found[name]) if supervisor is None else said.model_dump()["supervisor"])
+        return
+    for line in _lines(found[name]) if supervisor is None else _routing(supervisor, said):
+        shell.out.print(line, markup=False)
+
+
+@verb(app, "check")
+def check(shell: Shell, file: _FILE) -> None:
+    """Check the agents file, and show everything that is wrong with it."""
+    from haltpoint.runtime.config.agents_file import read
+
+    found = read(file)
+    if shell.json:
+        shell.emit({"agents": [one.name for one in found.agents]})
+    else:
+        shell.note(f"{file} is valid; agents: {found.names}")
 
 
 def _table(shell: Shell, agents: "Sequence[AgentView]") -> None:

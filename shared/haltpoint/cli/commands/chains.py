@@ -21,92 +21,96 @@ _ROOM_FOR_TIMES = 100  # columns
 _ID = Annotated[str, typer.Argument(metavar="CHAIN", help="The chain's id, or its beginning.")]
 
 
-def add_to(parent: typer.Typer) -> None:
-    """Add the verbs."""
-    app = typer.Typer(help="List, show, watch, cancel and correct chains.", no_args_is_help=True)
-    parent.add_typer(app, name="chain")
+app = typer.Typer(help="List, show, watch, cancel and correct chains.", no_args_is_help=True)
 
-    @verb(app, "list", gateway=True)
-    def list_(
-        shell: Shell,
-        status: Annotated[str | None, typer.Option(help="Only chains with this status.")] = None,
-        limit: Annotated[int, typer.Option(min=1, max=200)] = 20,
-    ) -> None:
-        """List chains, the most recently changed first."""
-        _table(shell, talk(shell, lambda client: client.chains(status, limit=limit)))
 
-    @verb(app, "show", gateway=True)
-    def show(shell: Shell, chain: _ID) -> None:
-        """Show one chain: its steps, actions, questions, receipts, and calls that never ran."""
-        found = _about(shell, chain, lambda client, name: client.chain(name))
-        if shell.json:
-            shell.emit(found.model_dump(mode="json"))
-        else:
-            _whole(shell, found)
+@verb(app, "list", gateway=True)
+def list_(
+    shell: Shell,
+    status: Annotated[str | None, typer.Option(help="Only chains with this status.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200)] = 20,
+) -> None:
+    """List chains, the most recently changed first."""
+    _table(shell, talk(shell, lambda client: client.chains(status, limit=limit)))
 
-    @verb(app, "watch", gateway=True)
-    def watch(shell: Shell, chain: _ID) -> int:
-        """Show a chain live until it ends. Exit codes: 0 completed, 1 failed."""
-        from haltpoint.cli.commands.run import watch_to_end
 
-        return _about(
-            shell,
-            chain,
-            lambda client, name: watch_to_end(shell, client, name, live=True, stay=True),
-        )
+@verb(app, "show", gateway=True)
+def show(shell: Shell, chain: _ID) -> None:
+    """Show one chain: its steps, actions, questions, receipts, and calls that never ran."""
+    found = _about(shell, chain, lambda client, name: client.chain(name))
+    if shell.json:
+        shell.emit(found.model_dump(mode="json"))
+    else:
+        _whole(shell, found)
 
-    @verb(app, "cancel", gateway=True)
-    def cancel(
-        shell: Shell,
-        chain: _ID,
-        reason: Annotated[str, typer.Option(help="Stored in the chain's log.")] = "",
-    ) -> None:
-        """Cancel a chain: nothing new starts, and its open questions are withdrawn."""
-        _about(shell, chain, lambda client, name: client.cancel(name, reason))
-        shell.emit({"chain_id": chain, "cancelled": True}) if shell.json else shell.note(
-            f"{chain} is being cancelled"
-        )
 
-    @verb(app, "undo", gateway=True)
-    def undo(shell: Shell, chain: _ID) -> int:
-        """Undo what a chain that has ended did, the last deed first, and watch the chain that does
-        it.
+@verb(app, "watch", gateway=True)
+def watch(shell: Shell, chain: _ID) -> int:
+    """Show a chain live until it ends. Exit codes: 0 completed, 1 failed."""
+    from haltpoint.cli.commands.run import watch_to_end
 
-        Exit codes: 0 all of it is undone, 1 something is left.
-        """
-        return _undo(shell, chain)
+    return _about(
+        shell,
+        chain,
+        lambda client, name: watch_to_end(shell, client, name, live=True, stay=True),
+    )
 
-    @verb(app, "actions", gateway=True)
-    def actions(shell: Shell, chain: _ID) -> None:
-        """Show the action log: one line for each action, with what it took; --json has input and
-        result too.
-        """
-        found = _about(shell, chain, lambda client, name: client.actions(name))
-        if shell.json:
-            shell.emit([one.model_dump(mode="json") for one in found])
-        else:
-            _actions(shell, found)
 
-    @verb(app, "wrong", gateway=True)
-    def wrong(
-        shell: Shell,
-        chain: _ID,
-        words: Annotated[str, typer.Argument(help="What was wrong.")] = "",
-        action: Annotated[
-            str | None, typer.Option(help="The action that was wrong, by its id.")
-        ] = None,
-    ) -> None:
-        """Say that a chain, or one of its actions, was wrong. It is in the log, and `haltpoint
-        stats` counts it.
-        """
-        _about(
-            shell,
-            chain,
-            lambda client, name: client.feedback(name, words, action_id=action),
-        )
-        shell.emit({"chain_id": chain, "recorded": True}) if shell.json else shell.note(
-            "recorded, thank you"
-        )
+@verb(app, "cancel", gateway=True)
+def cancel(
+    shell: Shell,
+    chain: _ID,
+    reason: Annotated[str, typer.Option(help="Stored in the chain's log.")] = "",
+) -> None:
+    """Cancel a chain: nothing new starts, and its open questions are withdrawn."""
+    _about(shell, chain, lambda client, name: client.cancel(name, reason))
+    shell.emit({"chain_id": chain, "cancelled": True}) if shell.json else shell.note(
+        f"{chain} is being cancelled"
+    )
+
+
+@verb(app, "undo", gateway=True)
+def undo(shell: Shell, chain: _ID) -> int:
+    """Undo what a chain that has ended did, the last deed first, and watch the chain that does
+    it.
+
+    Exit codes: 0 all of it is undone, 1 something is left.
+    """
+    return _undo(shell, chain)
+
+
+@verb(app, "actions", gateway=True)
+def actions(shell: Shell, chain: _ID) -> None:
+    """Show the action log: one line for each action, with what it took; --json has input and
+    result too.
+    """
+    found = _about(shell, chain, lambda client, name: client.actions(name))
+    if shell.json:
+        shell.emit([one.model_dump(mode="json") for one in found])
+    else:
+        _actions(shell, found)
+
+
+@verb(app, "wrong", gateway=True)
+def wrong(
+    shell: Shell,
+    chain: _ID,
+    words: Annotated[str, typer.Argument(help="What was wrong.")] = "",
+    action: Annotated[
+        str | None, typer.Option(help="The action that was wrong, by its id.")
+    ] = None,
+) -> None:
+    """Say that a chain, or one of its actions, was wrong. It is in the log, and `haltpoint
+    stats` counts it.
+    """
+    _about(
+        shell,
+        chain,
+        lambda client, name: client.feedback(name, words, action_id=action),
+    )
+    shell.emit({"chain_id": chain, "recorded": True}) if shell.json else shell.note(
+        "recorded, thank you"
+    )
 
 
 def _about(shell: Shell, name: str, ask: "Callable[[Client, str], Awaitable[T]]") -> T:

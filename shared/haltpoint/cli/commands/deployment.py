@@ -13,96 +13,101 @@ if TYPE_CHECKING:
     from haltpoint.runtime.views.queues import QueueState
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the verbs."""
+app = typer.Typer()
 
-    @verb(app, "init")
-    def init(shell: Shell) -> None:
-        """Load the function library, create streams and groups, record the number of partitions.
-        Safe to repeat.
-        """
-        import asyncio
 
-        from haltpoint.cli.local.system import initialise
-        from haltpoint.runtime.store.library import NAME
+@verb(app, "init")
+def init(shell: Shell) -> None:
+    """Load the function library, create streams and groups, record the number of partitions.
+    Safe to repeat.
+    """
+    import asyncio
 
-        asyncio.run(initialise(shell.settings))
-        partitions = shell.settings.partitions
-        if shell.json:
-            shell.emit({"library": NAME, "partitions": partitions})
-        else:
-            shell.note(f"{NAME} is loaded, {partitions} partitions have their streams and groups")
+    from haltpoint.cli.local.system import initialise
+    from haltpoint.runtime.store.library import NAME
 
-    @verb(app, "doctor")
-    def doctor(shell: Shell) -> int:
-        """Check your Redis server and say how to fix each problem. Exit code 1: it found one."""
-        import asyncio
-        from dataclasses import asdict
+    asyncio.run(initialise(shell.settings))
+    partitions = shell.settings.partitions
+    if shell.json:
+        shell.emit({"library": NAME, "partitions": partitions})
+    else:
+        shell.note(f"{NAME} is loaded, {partitions} partitions have their streams and groups")
 
-        checks = asyncio.run(_examine(shell))
-        if shell.json:
-            shell.emit(
-                {
-                    "ok": all(check.ok for check in checks),
-                    "checks": [asdict(check) for check in checks],
-                }
-            )
-        else:
-            for check in checks:
-                _print(shell, check)
-        return Exit.OK if all(check.ok for check in checks) else Exit.FAILED
 
-    queue = typer.Typer(help="The queues that tool workers read.", no_args_is_help=True)
-    app.add_typer(queue, name="queue")
+@verb(app, "doctor")
+def doctor(shell: Shell) -> int:
+    """Check your Redis server and say how to fix each problem. Exit code 1: it found one."""
+    import asyncio
+    from dataclasses import asdict
 
-    @verb(queue, "list")
-    def list_(shell: Shell) -> None:
-        """List the queues: calls that wait for a worker, that run, and that rest, with the limit
-        they wait for.
-        """
-        import asyncio
-        from dataclasses import asdict
-
-        found = asyncio.run(_queues(shell))
-        if shell.json:
-            shell.emit({"items": [asdict(one) for one in found], "next_cursor": None})
-            return
-        for one in found:
-            _print_queue(shell, one)
-        if not found:
-            shell.note("No worker has offered a tool within a day, so there are no queues.")
-
-    config = typer.Typer(help="Show settings and where they come from.", no_args_is_help=True)
-    app.add_typer(config, name="config")
-
-    @verb(config, "show")
-    def show(
-        shell: Shell,
-        origin: Annotated[
-            bool, typer.Option("--origin", help="Show where each value comes from.")
-        ] = False,
-    ) -> int:
-        """Show all settings, invalid ones too (exit code 2). Secrets are masked."""
-        from haltpoint.runtime.config.settings_sources import explain
-
-        found, faults = explain(shell.config, redis_url=shell.redis_url)
-        if shell.json:
-            values = {
-                one.name: {"value": one.value, "variable": one.variable, "origin": one.origin}
-                for one in found
+    checks = asyncio.run(_examine(shell))
+    if shell.json:
+        shell.emit(
+            {
+                "ok": all(check.ok for check in checks),
+                "checks": [asdict(check) for check in checks],
             }
-            shell.emit(values)
-        else:
-            wide = max(len(one.name) for one in found)
-            for one in found:
-                where = f"  # {one.origin}, {one.variable}" if origin else ""
-                shell.out.print(
-                    f"{one.name:<{wide}} = {one.value}{where}", markup=False, soft_wrap=True
-                )
-        if not faults:
-            return Exit.OK
-        shell.fail(HaltpointError("HP-001", "the settings are not valid", faults, "Correct them"))
-        return Exit.USAGE
+        )
+    else:
+        for check in checks:
+            _print(shell, check)
+    return Exit.OK if all(check.ok for check in checks) else Exit.FAILED
+
+
+queue = typer.Typer(help="The queues that tool workers read.", no_args_is_help=True)
+app.add_typer(queue, name="queue")
+
+
+@verb(queue, "list")
+def list_(shell: Shell) -> None:
+    """List the queues: calls that wait for a worker, that run, and that rest, with the limit
+    they wait for.
+    """
+    import asyncio
+    from dataclasses import asdict
+
+    found = asyncio.run(_queues(shell))
+    if shell.json:
+        shell.emit({"items": [asdict(one) for one in found], "next_cursor": None})
+        return
+    for one in found:
+        _print_queue(shell, one)
+    if not found:
+        shell.note("No worker has offered a tool within a day, so there are no queues.")
+
+
+config = typer.Typer(help="Show settings and where they come from.", no_args_is_help=True)
+app.add_typer(config, name="config")
+
+
+@verb(config, "show")
+def show(
+    shell: Shell,
+    origin: Annotated[
+        bool, typer.Option("--origin", help="Show where each value comes from.")
+    ] = False,
+) -> int:
+    """Show all settings, invalid ones too (exit code 2). Secrets are masked."""
+    from haltpoint.runtime.config.settings_sources import explain
+
+    found, faults = explain(shell.config, redis_url=shell.redis_url)
+    if shell.json:
+        values = {
+            one.name: {"value": one.value, "variable": one.variable, "origin": one.origin}
+            for one in found
+        }
+        shell.emit(values)
+    else:
+        wide = max(len(one.name) for one in found)
+        for one in found:
+            where = f"  # {one.origin}, {one.variable}" if origin else ""
+            shell.out.print(
+                f"{one.name:<{wide}} = {one.value}{where}", markup=False, soft_wrap=True
+            )
+    if not faults:
+        return Exit.OK
+    shell.fail(HaltpointError("HP-001", "the settings are not valid", faults, "Correct them"))
+    return Exit.USAGE
 
 
 async def _examine(shell: Shell) -> "list[Check]":

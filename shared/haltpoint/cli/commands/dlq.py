@@ -40,57 +40,52 @@ class Letter:
     message: str
 
 
-def add_to(parent: typer.Typer) -> None:
-    """Add the verbs."""
-    app = typer.Typer(
-        help="Dead letters: messages that could not be processed.", no_args_is_help=True
-    )
-    parent.add_typer(app, name="dlq")
+app = typer.Typer(help="Dead letters: messages that could not be processed.", no_args_is_help=True)
 
-    @verb(app, "list")
-    def list_(
-        shell: Shell,
-        reason: Annotated[str | None, typer.Option(help="Only with this reason.")] = None,
-    ) -> None:
-        """List dead letters, the oldest first."""
-        import asyncio
 
-        letters = asyncio.run(_letters(shell, reason))
-        if shell.json:
-            shell.emit({"items": [asdict(letter) for letter in letters], "next_cursor": None})
-            return
-        for letter in letters:
-            _print(shell, letter)
-        if not letters:
-            shell.note("No dead letters.")
+@verb(app, "list")
+def list_(
+    shell: Shell,
+    reason: Annotated[str | None, typer.Option(help="Only with this reason.")] = None,
+) -> None:
+    """List dead letters, the oldest first."""
+    import asyncio
 
-    @verb(app, "requeue")
-    def requeue(
-        shell: Shell,
-        letters: Annotated[list[str] | None, typer.Argument(metavar="[LETTER]...")] = None,
-        reason: Annotated[
-            str | None, typer.Option(help="All dead letters with this reason.")
-        ] = None,
-    ) -> int:
-        """Put dead letters back into their streams, each once. Exit code 1: one could not be
-        requeued.
-        """
-        import asyncio
+    letters = asyncio.run(_letters(shell, reason))
+    if shell.json:
+        shell.emit({"items": [asdict(letter) for letter in letters], "next_cursor": None})
+        return
+    for letter in letters:
+        _print(shell, letter)
+    if not letters:
+        shell.note("No dead letters.")
 
-        if bool(letters) == (reason is not None):
-            raise usage(
-                "name dead letters or a reason",
-                "Give ids or --reason, not both",
-                "haltpoint dlq list",
-            )
-        statuses = asyncio.run(_requeue(shell, letters or [], reason))
-        if shell.json:
-            shell.emit({letter: status.value for letter, status in statuses.items()})
-        else:
-            for letter, status in statuses.items():
-                shell.out.print(f"{letter}: {_WORDS[status.value]}", markup=False)
-        done = all(status.value == "requeued" for status in statuses.values())
-        return Exit.OK if done else Exit.FAILED
+
+@verb(app, "requeue")
+def requeue(
+    shell: Shell,
+    letters: Annotated[list[str] | None, typer.Argument(metavar="[LETTER]...")] = None,
+    reason: Annotated[str | None, typer.Option(help="All dead letters with this reason.")] = None,
+) -> int:
+    """Put dead letters back into their streams, each once. Exit code 1: one could not be
+    requeued.
+    """
+    import asyncio
+
+    if bool(letters) == (reason is not None):
+        raise usage(
+            "name dead letters or a reason",
+            "Give ids or --reason, not both",
+            "haltpoint dlq list",
+        )
+    statuses = asyncio.run(_requeue(shell, letters or [], reason))
+    if shell.json:
+        shell.emit({letter: status.value for letter, status in statuses.items()})
+    else:
+        for letter, status in statuses.items():
+            shell.out.print(f"{letter}: {_WORDS[status.value]}", markup=False)
+    done = all(status.value == "requeued" for status in statuses.values())
+    return Exit.OK if done else Exit.FAILED
 
 
 _WORDS = {

@@ -19,78 +19,77 @@ if TYPE_CHECKING:
 _EVERY = 1.0  # seconds between two looks at the inbox
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the verbs."""
+app = typer.Typer()
 
-    @command(app, "inbox", gateway=True)
-    def inbox(
-        shell: Shell,
-        watch: Annotated[
-            bool,
-            typer.Option(
-                "--watch", "-w", help="Keep running and show new questions as they arrive."
-            ),
-        ] = False,
-    ) -> None:
-        """List the questions that wait for an answer, urgent ones first, and how to answer them."""
 
-        async def look(client: "Client") -> None:
-            seen: set[str] = set()
-            while True:
-                began = monotonic()
-                async for request in open_requests(client):
-                    if request.id not in seen:
-                        seen.add(request.id)
-                        _print(shell, request)
-                if not watch:
-                    break
-                # A look at thousands takes a while: the gateway has as long without one.
-                await asyncio.sleep(max(_EVERY, monotonic() - began))
-            if not seen:
-                shell.note("Inbox empty: nothing is waiting for an answer.")
+@command(app, "inbox", gateway=True)
+def inbox(
+    shell: Shell,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", "-w", help="Keep running and show new questions as they arrive."),
+    ] = False,
+) -> None:
+    """List the questions that wait for an answer, urgent ones first, and how to answer them."""
 
-        import asyncio
+    async def look(client: "Client") -> None:
+        seen: set[str] = set()
+        while True:
+            began = monotonic()
+            async for request in open_requests(client):
+                if request.id not in seen:
+                    seen.add(request.id)
+                    _print(shell, request)
+            if not watch:
+                break
+            # A look at thousands takes a while: the gateway has as long without one.
+            await asyncio.sleep(max(_EVERY, monotonic() - began))
+        if not seen:
+            shell.note("Inbox empty: nothing is waiting for an answer.")
 
-        talk(shell, look)
+    import asyncio
 
-    @command(app, "answer", gateway=True)
-    def answer(
-        shell: Shell,
-        request: Annotated[
-            str, typer.Argument(metavar="REQUEST", help="The question's id, or its beginning.")
-        ],
-        verb: Annotated[
-            str,
-            typer.Argument(
-                metavar="ANSWER", help="An option, by number or id, or a word that the inbox names."
-            ),
-        ],
-        words: Annotated[
-            list[str] | None,
-            typer.Argument(metavar="[WORDS | JSON]", help="What belongs to that word."),
-        ] = None,
-        comment: Annotated[str, typer.Option(help="Stored with the answer.")] = "",
-    ) -> None:
-        """Answer a question: haltpoint answer ID 2, haltpoint answer ID approve.
+    talk(shell, look)
 
-        The inbox lists for each question what may be answered.
-        """
-        from haltpoint.cli.answering import NotUnderstoodError, understand
 
-        async def say(client: "Client") -> "RequestView":
-            asked = await request_named(client, request)
-            try:
-                said = understand(asked, " ".join([verb, *(words or ())]))
-            except NotUnderstoodError as error:
-                fix = f"haltpoint inbox shows the question {asked.id}"
-                raise usage("the answer is not understood", str(error), fix) from error
-            return await client.answer(asked.id, comment=comment, **asdict(said))
+@command(app, "answer", gateway=True)
+def answer(
+    shell: Shell,
+    request: Annotated[
+        str, typer.Argument(metavar="REQUEST", help="The question's id, or its beginning.")
+    ],
+    verb: Annotated[
+        str,
+        typer.Argument(
+            metavar="ANSWER", help="An option, by number or id, or a word that the inbox names."
+        ),
+    ],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[WORDS | JSON]", help="What belongs to that word."),
+    ] = None,
+    comment: Annotated[str, typer.Option(help="Stored with the answer.")] = "",
+) -> None:
+    """Answer a question: haltpoint answer ID 2, haltpoint answer ID approve.
 
-        answered = talk(shell, say)
-        if shell.json:
-            shell.emit(answered.model_dump(mode="json"))
-        else:
-            shell.note(f"answered: haltpoint chain watch {answered.chain_id}")
+    The inbox lists for each question what may be answered.
+    """
+    from haltpoint.cli.answering import NotUnderstoodError, understand
+
+    async def say(client: "Client") -> "RequestView":
+        asked = await request_named(client, request)
+        try:
+            said = understand(asked, " ".join([verb, *(words or ())]))
+        except NotUnderstoodError as error:
+            fix = f"haltpoint inbox shows the question {asked.id}"
+            raise usage("the answer is not understood", str(error), fix) from error
+        return await client.answer(asked.id, comment=comment, **asdict(said))
+
+    answered = talk(shell, say)
+    if shell.json:
+        shell.emit(answered.model_dump(mode="json"))
+    else:
+        shell.note(f"answered: haltpoint chain watch {answered.chain_id}")
 
 
 def how_to_answer(request: "RequestView", width: int = 80) -> str:

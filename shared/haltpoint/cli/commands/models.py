@@ -35,30 +35,30 @@ def own_model(url: str | None, name: str | None) -> OwnModel | None:
     return OwnModel(url, name) if url and name else None
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the verbs."""
+app = typer.Typer()
 
-    @verb(app, "script-model")
-    def script_model(
-        _: Shell,
-        file: Annotated[
-            Path,
-            typer.Argument(
-                metavar="FILE", help="A script (JSON), or the name of one, as contacts_good."
-            ),
-        ],
-        host: Annotated[str, typer.Option()] = "127.0.0.1",
-        port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 18080,
-        owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
-    ) -> None:
-        """Serve a model that follows a script (OpenAI-compatible), for the demo and for your
-        tests.
-        """
-        if owner_fd is not None:
-            from haltpoint.cli.local.keeper import die_with_owner
 
-            die_with_owner(owner_fd)
-        from haltpoint.testing.script import Script
-        from haltpoint.testing.script_model import run
+@verb(app, "script-model")
+def script_model(
+    _: Shell,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A script (JSON), or the name of one, as contacts_good."
+        ),
+    ],
+    host: Annotated[str, typer.Option()] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 18080,
+    owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Serve a model that follows a script (OpenAI-compatible), for the demo and for your
+    tests.
+    """
+    if owner_fd is not None:
+        from haltpoint.cli.local.keeper import die_with_owner
 
-        run(Script.read(file), host, port)
+        die_with_owner(owner_fd)
+    from haltpoint.testing.script import Script
+    from haltpoint.testing.script_model import run
+
+    run(Script.read(file), host, port)

@@ -10,30 +10,29 @@ from haltpoint.cli.shell import Shell, verb
 _FILE = Annotated[Path, typer.Argument(metavar="FILE", help="The policy file (TOML).")]
 
 
-def add_to(parent: typer.Typer) -> None:
-    """Add the verbs."""
-    app = typer.Typer(help="Show the shipped policy; check the policy file.", no_args_is_help=True)
-    parent.add_typer(app, name="policy")
+app = typer.Typer(help="Show the shipped policy; check the policy file.", no_args_is_help=True)
 
-    @verb(app, "show")
-    def show(shell: Shell) -> None:
-        """Print what is shipped, as a policy file."""
-        from haltpoint.runtime.config.policy_file import SHIPPED
 
-        text = SHIPPED.read_text(encoding="utf-8")
-        if shell.json:
-            shell.emit({"policy": text})
-        else:
-            typer.echo(text, nl=False)
+@verb(app, "show")
+def show(shell: Shell) -> None:
+    """Print what is shipped, as a policy file."""
+    from haltpoint.runtime.config.policy_file import SHIPPED
 
-    @verb(app, "check")
-    def check(shell: Shell, file: _FILE) -> None:
-        """Check the policy file, and show everything that is wrong with it."""
-        from haltpoint.runtime.config.policy_file import read
+    text = SHIPPED.read_text(encoding="utf-8")
+    if shell.json:
+        shell.emit({"policy": text})
+    else:
+        typer.echo(text, nl=False)
 
-        policy = read(file)
-        patterns = [pattern.id for pattern in policy.patterns if pattern.on]
-        if shell.json:
-            shell.emit({"patterns": patterns})
-        else:
-            shell.note(f"{file} is valid; patterns that are on: {', '.join(patterns) or 'none'}")
+
+@verb(app, "check")
+def check(shell: Shell, file: _FILE) -> None:
+    """Check the policy file, and show everything that is wrong with it."""
+    from haltpoint.runtime.config.policy_file import read
+
+    policy = read(file)
+    patterns = [pattern.id for pattern in policy.patterns if pattern.on]
+    if shell.json:
+        shell.emit({"patterns": patterns})
+    else:
+        shell.note(f"{file} is valid; patterns that are on: {', '.join(patterns) or 'none'}")

@@ -19,101 +19,103 @@ _SETTLED = ("answered_already", "request_expired", "request_stale")
 """The question on the screen is closed; the chain continues."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the verb."""
+app = typer.Typer()
 
-    @verb(app, "run", gateway=True)
-    def run(
-        shell: Shell,
-        goal: Annotated[str, typer.Argument(help="What to do, in words.")] = "",
-        plan: Annotated[
-            Path | None, typer.Option(help="A literal plan (JSON): no model is called.")
-        ] = None,
-        agent: Annotated[
-            str | None, typer.Option(help="The agent that works on it, of the agents file.")
-        ] = None,
-        conversation: Annotated[
-            str | None, typer.Option(help="The conversation it belongs to.")
-        ] = None,
-        mode: Annotated[
-            Mode | None,
-            typer.Option(help="How strictly the contract is enforced."),
-        ] = None,
-        style: Annotated[
-            Literal["plan", "react"] | None,
-            typer.Option(help="A drafted plan, or one open-ended step."),
-        ] = None,
-        context: Annotated[
-            str | None,
-            typer.Option(metavar="JSON|@FILE", help="More data for the model and the tools."),
-        ] = None,
-        tools: Annotated[
-            list[str] | None,
-            typer.Option(
-                metavar="GLOB", help="The tools that the model may call; may be repeated."
-            ),
-        ] = None,
-        budget: Annotated[
-            str | None,
-            typer.Option(
-                metavar="NAME=N,...", help="Limits: turns, actions, tokens, cost, seconds."
-            ),
-        ] = None,
-        deadline: Annotated[
-            str | None,
-            typer.Option(metavar="2h|TIME", help="When the chain fails unless it has ended."),
-        ] = None,
-        max_turns: Annotated[
-            int | None, typer.Option(min=1, max=100, help="Model turns per step.")
-        ] = None,
-        parallel: Annotated[
-            int | None,
-            typer.Option(min=1, max=16, help="How many calls and thoughts may run at once."),
-        ] = None,
-        user: Annotated[str | None, typer.Option(help="The user this task is for.")] = None,
-        idempotency_key: Annotated[
-            str | None, typer.Option(help="The same key returns the same chain.")
-        ] = None,
-        watch: Annotated[
-            bool,
-            typer.Option(
-                "--watch",
-                "-w",
-                help="Show the chain live until it ends; in a pipe, until its first question.",
-            ),
-        ] = False,
-        detach: Annotated[
-            bool, typer.Option("--detach", "-d", help="Print the chain's id and exit.")
-        ] = False,
-    ) -> int:
-        """Submit a task. Exit codes: 0 completed, 1 failed, 3 waiting for a person."""
-        if watch and detach:
-            why = "one waits for the end, the other exits at once"
-            raise usage("--watch and --detach cannot be combined", why, "Choose one")
-        task = task_of(
-            goal,
-            plan,
-            context=context,
-            tools=tools or [],
-            budget=budget,
-            deadline=deadline,
-            agent=agent,
-            conversation_id=conversation,
-            mode=mode,
-            style=style,
-            max_turns=max_turns,
-            parallel=parallel,
-            user=user,
-        )
 
-        async def converse(client: "Client") -> int:
-            started = await client.run(task=task, idempotency_key=idempotency_key)
-            if detach:
-                shell.emit({"chain_id": started.id}) if shell.json else print(started.id)
-                return Exit.OK
-            return await watch_to_end(shell, client, started.id, live=watch)
+_Goal = Annotated[str, typer.Argument(help="What to do, in words.")]
+_Plan = Annotated[Path | None, typer.Option(help="A literal plan (JSON): no model is called.")]
+_Agent = Annotated[str | None, typer.Option(help="The agent that works on it, of the agents file.")]
+_Conversation = Annotated[str | None, typer.Option(help="The conversation it belongs to.")]
+_Mode = Annotated[
+    Mode | None,
+    typer.Option(help="How strictly the contract is enforced."),
+]
+_Style = Annotated[
+    Literal["plan", "react"] | None,
+    typer.Option(help="A drafted plan, or one open-ended step."),
+]
+_Context = Annotated[
+    str | None,
+    typer.Option(metavar="JSON|@FILE", help="More data for the model and the tools."),
+]
+_Tools = Annotated[
+    list[str] | None,
+    typer.Option(metavar="GLOB", help="The tools that the model may call; may be repeated."),
+]
+_Budget = Annotated[
+    str | None,
+    typer.Option(metavar="NAME=N,...", help="Limits: turns, actions, tokens, cost, seconds."),
+]
+_Deadline = Annotated[
+    str | None,
+    typer.Option(metavar="2h|TIME", help="When the chain fails unless it has ended."),
+]
+_MaxTurns = Annotated[int | None, typer.Option(min=1, max=100, help="Model turns per step.")]
+_Parallel = Annotated[
+    int | None,
+    typer.Option(min=1, max=16, help="How many calls and thoughts may run at once."),
+]
+_User = Annotated[str | None, typer.Option(help="The user this task is for.")]
+_IdempotencyKey = Annotated[str | None, typer.Option(help="The same key returns the same chain.")]
+_Watch = Annotated[
+    bool,
+    typer.Option(
+        "--watch",
+        "-w",
+        help="Show the chain live until it ends; in a pipe, until its first question.",
+    ),
+]
+_Detach = Annotated[bool, typer.Option("--detach", "-d", help="Print the chain's id and exit.")]
 
-        return talk(shell, converse)
+
+@verb(app, "run", gateway=True)
+def run(
+    shell: Shell,
+    goal: _Goal = "",
+    plan: _Plan = None,
+    agent: _Agent = None,
+    conversation: _Conversation = None,
+    mode: _Mode = None,
+    style: _Style = None,
+    context: _Context = None,
+    tools: _Tools = None,
+    budget: _Budget = None,
+    deadline: _Deadline = None,
+    max_turns: _MaxTurns = None,
+    parallel: _Parallel = None,
+    user: _User = None,
+    idempotency_key: _IdempotencyKey = None,
+    watch: _Watch = False,
+    detach: _Detach = False,
+) -> int:
+    """Submit a task. Exit codes: 0 completed, 1 failed, 3 waiting for a person."""
+    if watch and detach:
+        why = "one waits for the end, the other exits at once"
+        raise usage("--watch and --detach cannot be combined", why, "Choose one")
+    task = task_of(
+        goal,
+        plan,
+        context=context,
+        tools=tools or [],
+        budget=budget,
+        deadline=deadline,
+        agent=agent,
+        conversation_id=conversation,
+        mode=mode,
+        style=style,
+        max_turns=max_turns,
+        parallel=parallel,
+        user=user,
+    )
+
+    async def converse(client: "Client") -> int:
+        started = await client.run(task=task, idempotency_key=idempotency_key)
+        if detach:
+            shell.emit({"chain_id": started.id}) if shell.json else print(started.id)
+            return Exit.OK
+        return await watch_to_end(shell, client, started.id, live=watch)
+
+    return talk(shell, converse)
 
 
 async def watch_to_end(

@@ -17,19 +17,19 @@ class Document(StrEnum):
     AGENTS = "agents"
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the verb."""
+app = typer.Typer()
 
-    @verb(app, "schema")
-    def schema(shell: Shell, document: Annotated[Document, typer.Argument()]) -> None:
-        """Print a contract as JSON: the HTTP API, the messages with the public facts, or the
-        agents file (JSON Schema).
-        """
-        made = _MAKERS[document]()
-        if shell.json:
-            shell.emit(made)
-        else:
-            print(json.dumps(made, indent=2, ensure_ascii=False))
+
+@verb(app, "schema")
+def schema(shell: Shell, document: Annotated[Document, typer.Argument()]) -> None:
+    """Print a contract as JSON: the HTTP API, the messages with the public facts, or the
+    agents file (JSON Schema).
+    """
+    made = _MAKERS[document]()
+    if shell.json:
+        shell.emit(made)
+    else:
+        print(json.dumps(made, indent=2, ensure_ascii=False))
 
 
 def _openapi() -> dict[str, Any]:

@@ -17,32 +17,30 @@ _QUESTIONS = ("asked", "answered", "none", "direct", "corrections")
 _FAULTS = frozenset({"failures", "violations", "strikes", "escalations", "none", "corrections"})
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the verb."""
+app = typer.Typer()
 
-    @verb(app, "stats", gateway=True)
-    def stats(
-        shell: Shell,
-        days: Annotated[
-            int, typer.Option(min=1, max=30, help="Number of days, including today.")
-        ] = 7,
-    ) -> None:
-        """Show calls, failures and violations by tool and model. Needs a key with the scope
-        admin.
-        """
-        found = talk(shell, lambda client: client.stats(days))
-        if shell.json:
-            shell.emit(found.model_dump(mode="json"))
-            return
-        _print(shell, "tool", found.tools)
-        _print(shell, "model", found.models)
-        questions = [
-            one.model_copy(update={"name": "no tool"}) if one.name == "?" else one
-            for one in found.tools
-        ]
-        _print(shell, "questions about", questions, _QUESTIONS)
-        if not found.tools and not found.models:
-            shell.note(f"No calls since {found.since}.")
+
+@verb(app, "stats", gateway=True)
+def stats(
+    shell: Shell,
+    days: Annotated[int, typer.Option(min=1, max=30, help="Number of days, including today.")] = 7,
+) -> None:
+    """Show calls, failures and violations by tool and model. Needs a key with the scope
+    admin.
+    """
+    found = talk(shell, lambda client: client.stats(days))
+    if shell.json:
+        shell.emit(found.model_dump(mode="json"))
+        return
+    _print(shell, "tool", found.tools)
+    _print(shell, "model", found.models)
+    questions = [
+        one.model_copy(update={"name": "no tool"}) if one.name == "?" else one
+        for one in found.tools
+    ]
+    _print(shell, "questions about", questions, _QUESTIONS)
+    if not found.tools and not found.models:
+        shell.note(f"No calls since {found.since}.")
 
 
 def _print(

@@ -18,71 +18,69 @@ if TYPE_CHECKING:
 _NAME = Annotated[str, typer.Argument(metavar="TOOL")]
 
 
-def add_to(parent: typer.Typer) -> None:
-    """Add the verbs."""
-    app = typer.Typer(help="List, show and call tools.", no_args_is_help=True)
-    parent.add_typer(app, name="tool")
+app = typer.Typer(help="List, show and call tools.", no_args_is_help=True)
 
-    @verb(app, "list", gateway=True)
-    def list_(shell: Shell) -> None:
-        """List the tools that workers serve. A tool disappears a minute after its last worker."""
-        found = talk(shell, lambda client: client.tools())
-        if shell.json:
-            from haltpoint.contracts.doors import in_full
 
-            shell.emit({"items": [in_full(tool) for tool in found], "next_cursor": None})
-            return
-        from rich.text import Text
+@verb(app, "list", gateway=True)
+def list_(shell: Shell) -> None:
+    """List the tools that workers serve. A tool disappears a minute after its last worker."""
+    found = talk(shell, lambda client: client.tools())
+    if shell.json:
+        from haltpoint.contracts.doors import in_full
 
-        for one in found:
-            first_line = one.description.strip().partition("\n")[0]
-            if shell.out.is_terminal:
-                about = (f"\n    {effects(one)}; {served(one)}", "dim")
-                shell.out.print(Text.assemble((one.name, "bold"), f"  {first_line}", about))
-            else:
-                shell.row(one.name, one.queue or "-", effects(one), first_line)
-        if not any(one.queue for one in found):
-            shell.note(
-                "No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE"
-            )
+        shell.emit({"items": [in_full(tool) for tool in found], "next_cursor": None})
+        return
+    from rich.text import Text
 
-    @verb(app, "show", gateway=True)
-    def show(shell: Shell, name: _NAME) -> None:
-        """Show the declaration of one tool."""
-        found = talk(shell, lambda client: _find(client, name))
-        if shell.json:
-            from haltpoint.contracts.doors import in_full
+    for one in found:
+        first_line = one.description.strip().partition("\n")[0]
+        if shell.out.is_terminal:
+            about = (f"\n    {effects(one)}; {served(one)}", "dim")
+            shell.out.print(Text.assemble((one.name, "bold"), f"  {first_line}", about))
+        else:
+            shell.row(one.name, one.queue or "-", effects(one), first_line)
+    if not any(one.queue for one in found):
+        shell.note("No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE")
 
-            shell.emit(in_full(found))
-            return
-        for line in _declaration(found):
-            shell.out.print(line, markup=False)
 
-    @verb(app, "call", gateway=True)
-    def call(
-        shell: Shell,
-        name: _NAME,
-        arguments: Annotated[
-            list[str] | None,
-            typer.Argument(
-                metavar="[K=V]...",
-                help="Arguments, typed by the tool's schema; lists and objects as JSON.",
-            ),
-        ] = None,
-    ) -> int:
-        """Call one tool, in a chain of its own."""
-        texts = texts_of(arguments or [])
+@verb(app, "show", gateway=True)
+def show(shell: Shell, name: _NAME) -> None:
+    """Show the declaration of one tool."""
+    found = talk(shell, lambda client: _find(client, name))
+    if shell.json:
+        from haltpoint.contracts.doors import in_full
 
-        async def converse(client: "Client") -> int:
-            called = {
-                "tool": name,
-                "arguments": values_of(texts, (await _find(client, name)).parameters),
-            }
-            plan = {"steps": [{"id": "call", "required_tools": [name], "actions": [called]}]}
-            started = await client.run(task={"goal": f"Call {name}", "plan": plan})
-            return await watch_to_end(shell, client, started.id, live=not shell.json)
+        shell.emit(in_full(found))
+        return
+    for line in _declaration(found):
+        shell.out.print(line, markup=False)
 
-        return talk(shell, converse)
+
+@verb(app, "call", gateway=True)
+def call(
+    shell: Shell,
+    name: _NAME,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[K=V]...",
+            help="Arguments, typed by the tool's schema; lists and objects as JSON.",
+        ),
+    ] = None,
+) -> int:
+    """Call one tool, in a chain of its own."""
+    texts = texts_of(arguments or [])
+
+    async def converse(client: "Client") -> int:
+        called = {
+            "tool": name,
+            "arguments": values_of(texts, (await _find(client, name)).parameters),
+        }
+        plan = {"steps": [{"id": "call", "required_tools": [name], "actions": [called]}]}
+        started = await client.run(task={"goal": f"Call {name}", "plan": plan})
+        return await watch_to_end(shell, client, started.id, live=not shell.json)
+
+    return talk(shell, converse)
 
 
 def _declaration(tool: "ToolSpec") -> Iterator[str]:

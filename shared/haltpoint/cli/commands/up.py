@@ -23,76 +23,76 @@ class Service(StrEnum):
     GATEWAY = "gateway"
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the verb."""
+app = typer.Typer()
 
-    @verb(app, "up")
-    def up(
-        shell: Shell,
-        services: Annotated[
-            list[Service] | None,
-            typer.Argument(help="Services to start (default: all four and an embedded server)."),
-        ] = None,
-        workers: Annotated[
-            int, typer.Option(min=1, max=64, help="Number of tool-worker processes.")
-        ] = 1,
-        queue: Annotated[
-            list[str] | None,
-            typer.Option(help="Queue for the tool worker; may be repeated (default: all)."),
-        ] = None,
-        tools: Annotated[
-            list[str] | None,
-            typer.Option(metavar="MODULE", help="Module with tools; may be repeated."),
-        ] = None,
-        skills: Annotated[
-            list[str] | None,
-            typer.Option(metavar="DIR", help="Directory with skills; may be repeated."),
-        ] = None,
-        reload: Annotated[
-            bool,
-            typer.Option(
-                "--reload",
-                help="Start the tool workers again when their files change.",
-            ),
-        ] = False,
-        owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
-        beside: Annotated[list[Service] | None, typer.Option(hidden=True)] = None,
-    ) -> int:
-        """Start all services and an embedded server, or only the services you name."""
-        if owner_fd is not None:
-            from haltpoint.cli.local.keeper import die_with_owner
 
-            die_with_owner(owner_fd)
-        if queue and services and Service.TOOL_WORKER not in services:
-            raise usage(
-                "--queue is for tool workers",
-                "none is started",
-                "haltpoint up tool-worker --queue Q",
-            )
-        if reload and services and Service.TOOL_WORKER not in services:
-            raise usage(
-                "--reload is for tool workers",
-                "none is started",
-                "haltpoint up tool-worker --reload",
-            )
-        settings = shell.load(
-            tools=",".join(tools or ()) or None, skills=",".join(skills or ()) or None
+@verb(app, "up")
+def up(
+    shell: Shell,
+    services: Annotated[
+        list[Service] | None,
+        typer.Argument(help="Services to start (default: all four and an embedded server)."),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, help="Number of tool-worker processes.")
+    ] = 1,
+    queue: Annotated[
+        list[str] | None,
+        typer.Option(help="Queue for the tool worker; may be repeated (default: all)."),
+    ] = None,
+    tools: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODULE", help="Module with tools; may be repeated."),
+    ] = None,
+    skills: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DIR", help="Directory with skills; may be repeated."),
+    ] = None,
+    reload: Annotated[
+        bool,
+        typer.Option(
+            "--reload",
+            help="Start the tool workers again when their files change.",
+        ),
+    ] = False,
+    owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
+    beside: Annotated[list[Service] | None, typer.Option(hidden=True)] = None,
+) -> int:
+    """Start all services and an embedded server, or only the services you name."""
+    if owner_fd is not None:
+        from haltpoint.cli.local.keeper import die_with_owner
+
+        die_with_owner(owner_fd)
+    if queue and services and Service.TOOL_WORKER not in services:
+        raise usage(
+            "--queue is for tool workers",
+            "none is started",
+            "haltpoint up tool-worker --queue Q",
         )
-        if services and len(services) == 1 and workers == 1 and not reload:
-            return _foreground(services[0], settings, tuple(queue or ()), tuple(beside or ()))
-        if (
-            not settings.tools
-            and not settings.skills
-            and (not services or Service.TOOL_WORKER in services)
-        ):
-            why, fix = (
-                "no tools module and no skills were named",
-                "Name one: haltpoint up --tools haltpoint.examples.contacts.tools",
-            )
-            raise HaltpointError("HP-030", "there is no tool to serve", why, fix)
-        return _supervised(
-            shell, settings, tuple(services or ()), workers, tuple(queue or ()), reload=reload
+    if reload and services and Service.TOOL_WORKER not in services:
+        raise usage(
+            "--reload is for tool workers",
+            "none is started",
+            "haltpoint up tool-worker --reload",
         )
+    settings = shell.load(
+        tools=",".join(tools or ()) or None, skills=",".join(skills or ()) or None
+    )
+    if services and len(services) == 1 and workers == 1 and not reload:
+        return _foreground(services[0], settings, tuple(queue or ()), tuple(beside or ()))
+    if (
+        not settings.tools
+        and not settings.skills
+        and (not services or Service.TOOL_WORKER in services)
+    ):
+        why, fix = (
+            "no tools module and no skills were named",
+            "Name one: haltpoint up --tools haltpoint.examples.contacts.tools",
+        )
+        raise HaltpointError("HP-030", "there is no tool to serve", why, fix)
+    return _supervised(
+        shell, settings, tuple(services or ()), workers, tuple(queue or ()), reload=reload
+    )
 
 
 def _foreground(
