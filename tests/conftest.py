@@ -13,9 +13,12 @@ from redis.asyncio import Redis
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store import library
 from haltpoint.runtime.streams.connection import connect
+from tests.support import leftovers
 from tests.support.reports import pytest_report_to_serializable
 
 __all__ = ["pytest_report_to_serializable"]
+
+leftovers.end_with_this_process()
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that; our
 # tests press it.
