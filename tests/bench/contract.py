@@ -29,12 +29,13 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.results import Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.parsing.replies import read_reply
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, Receipt
+from tests.support.builders import owing
 
 STEPS, TOOLS, ROUNDS = 20, 50, 1000
 NOW: Final = 1_000_000
@@ -83,10 +84,10 @@ def _tool(number: int) -> ToolSpec:
 def _plan() -> Plan:
     return Plan(
         steps=tuple(
-            Step(
-                id=f"s{number}",
+            owing(
+                f"s{number}",
+                f"tool_{number:02}",
                 description=f"Use tool {number} for the next part of the work",
-                required_tools=(f"tool_{number:02}",),
                 dependencies=(f"s{number - 1}",) if number else (),
             )
             for number in range(STEPS)

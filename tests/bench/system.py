@@ -12,7 +12,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
+from haltpoint.contracts.work.plans import Plan, ProposedCall, StepType
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.library import load as load_library
@@ -21,6 +21,7 @@ from haltpoint.runtime.store.store import Store, SubmitStatus
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.topology import Topology
 from tests.bench.processes import running
+from tests.support.builders import owing
 
 TEXT = "x" * 1000
 FINAL = ("completed", "failed", "cancelled")
@@ -37,10 +38,10 @@ def sequence(
         parallel=parallel,
         plan=Plan(
             steps=tuple(
-                Step(
-                    id=f"s{number}",
+                owing(
+                    f"s{number}",
+                    tool,
                     step_type=StepType.TOOL,
-                    required_tools=(tool,),
                     dependencies=(f"s{number - 1}",) if chained and number else (),
                     actions=(ProposedCall(tool=tool, arguments={"text": TEXT}),),
                 )

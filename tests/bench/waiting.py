@@ -15,6 +15,7 @@ from haltpoint.runtime.store.inbox import Inbox, Taken
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.streams.connection import AutoPipeline
 from tests.bench.system import TEXT, Driver
+from tests.support.builders import owing
 
 CHAINS = 100
 INDEXED = 330
@@ -26,13 +27,7 @@ def question() -> Task:
 
     def step(name: str, tool: str, *needs: str) -> Step:
         call = ProposedCall(tool=tool, arguments={"text": TEXT})
-        return Step(
-            id=name,
-            step_type=StepType.TOOL,
-            required_tools=(tool,),
-            dependencies=needs,
-            actions=(call,),
-        )
+        return owing(name, tool, step_type=StepType.TOOL, dependencies=needs, actions=(call,))
 
     return Task(goal="bench", plan=Plan(steps=(step("ask", "ask"), step("act", "noop", "ask"))))
 

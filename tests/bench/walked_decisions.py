@@ -12,17 +12,16 @@ from typing import Any, Final
 
 from haltpoint.chain.decide import decide
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from tests.bench.walked import Walked, is_ours, walked
-from tests.support.builders import asks, call, line_plan, plan, spec
+from tests.support.builders import asks, call, line_plan, owing, plan, spec, writing
 from tests.unit.chain.story import Story
 
 FIND: Final = spec("find")
-SEND: Final = spec("send", read_only=False, provenance={"to": ("find.id",)}, targets=("to",))
+SEND: Final = writing("send", provenance={"to": ("find.id",)}, targets=("to",))
 STEPS: Final = plan(
-    Step(id="look", required_tools=("find",)),
-    Step(id="tell", required_tools=("send",), dependencies=("look",)),
+    owing("look", "find"),
+    owing("tell", "send", dependencies=("look",)),
 )
 
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from haltpoint.contracts.catalogue import Party
-from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.chain_codec import end_of
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
 from tests.chaos.system import Child, System, pretty, task
 from tests.support import wait_until
+from tests.support.builders import open_task
 
 EFFECTS = {"read_only": "look", "idempotent": "save", "other": "send", "destructive": "drop"}
 ONCE = {**EFFECTS, "once": "pay"}
@@ -120,7 +121,7 @@ async def run_cell(cell: Cell, folder: Path) -> None:
             case Party.PLANNER:
                 await system.host(Party.EXECUTOR)
                 await system.host(Party.WORKER)
-                await _die(cell, system, Task(goal="Send it.", style=Style.REACT))
+                await _die(cell, system, open_task("Send it."))
             case Party.GATEWAY:
                 await system.host(Party.EXECUTOR)
                 await system.host(Party.WORKER)

@@ -16,10 +16,10 @@ from redis.exceptions import RedisError
 
 from haltpoint.client import GatewayError
 from haltpoint.contracts.catalogue import Party, Stream
-from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from tests.chaos.proxy import Proxy
 from tests.chaos.system import QUEUE, Child, System, task
+from tests.support.builders import open_task
 
 ROLES: Final = (
     Party.EXECUTOR,
@@ -85,7 +85,7 @@ class Soak:
             )
             work = task(*tools, seconds=self.chance.choice((0, 0, 0.1, 0.5)))
             if number % 10 == 9:
-                work = Task(goal="Send it.", style=Style.REACT)
+                work = open_task("Send it.")
             over_http = self.chance.random() < 0.5
             with suppress(*LOST):
                 for _ in range(1 + (over_http and self.chance.random() < 0.3)):

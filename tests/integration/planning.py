@@ -23,7 +23,7 @@ from haltpoint.contracts.commands import (
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.agents import Agents
-from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.settings import ModelSettings, Settings
@@ -39,6 +39,7 @@ from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
 from tests.support import wait_until
+from tests.support.builders import owing
 from tests.support.stored import Stored
 
 TEXT = {"type": "string"}
@@ -61,13 +62,8 @@ SEND = ToolSpec(
 )
 PLAN = Plan(
     steps=(
-        Step(id="find", description="Find John", required_tools=("lookup_contacts",)),
-        Step(
-            id="send",
-            description="Write to him",
-            required_tools=("send_message",),
-            dependencies=("find",),
-        ),
+        owing("find", "lookup_contacts", description="Find John"),
+        owing("send", "send_message", description="Write to him", dependencies=("find",)),
     )
 )
 KINDS = {ThoughtKind.PLAN: PlanRequested, ThoughtKind.ANSWER: AnswerRequested}

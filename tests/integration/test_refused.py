@@ -12,7 +12,6 @@ import pytest
 from redis.exceptions import ResponseError
 
 from haltpoint.contracts.catalogue import Party
-from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.runtime.store.chain_codec import end_of
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.streams.connection import connect
@@ -20,6 +19,7 @@ from haltpoint.testing.script_model import ScriptedModel
 from tests.chaos.matrix import SCRIPT
 from tests.chaos.system import KEY, System, pretty, task
 from tests.support import wait_until
+from tests.support.builders import open_task
 
 Act = Callable[[System], Awaitable[None]]
 SCRIPTS: list[asyncio.Task[None]] = []
@@ -109,7 +109,7 @@ async def test_r13_a_server_that_refuses_ends_no_process(tmp_path: Path, code: s
         children = [await system.launch(party) for party in SERVICES]
         for _ in range(6):
             await system.submit(task("look", "send", "save", seconds=0.3))
-            await system.submit(Task(goal="Send it.", style=Style.REACT))
+            await system.submit(open_task("Send it."))
         await refuse(system)
 
         def have_said(words: str) -> bool:

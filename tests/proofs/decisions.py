@@ -29,9 +29,10 @@ from haltpoint.contracts.results import (
     Target,
 )
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint.contracts.work.plans import Plan, ProposedCall
 from haltpoint.contracts.work.tasks import Task
 from tests.proofs.functions import BrokenError, Change, Operation, Promise, Request, Sent
+from tests.support.builders import owing
 from tests.support.function_rules import Mutation, Receipt
 
 CHAIN: Final = "c" * 32
@@ -165,9 +166,9 @@ def _judge_stop(before: Chain, decision: Decision) -> None:
 
 def _submitted(actions: tuple[Kind, ...], parallel: int | None) -> Chain:
     steps = [
-        Step(
-            id=f"s{number}",
-            required_tools=(kind.value,),
+        owing(
+            f"s{number}",
+            kind.value,
             dependencies=(f"s{number - 1}",) if number and parallel is None else (),
             actions=(ProposedCall(tool=kind.value, arguments={"n": number}),),
         )

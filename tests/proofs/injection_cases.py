@@ -17,7 +17,7 @@ from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.runtime.config import policy_file
 from haltpoint_tool_worker.targets import targets_of
-from tests.support.builders import spec
+from tests.support.builders import owing, spec
 
 NAMES = policy_file.read(None).targets
 
@@ -96,10 +96,7 @@ class Case:
         """
         tools = [made.call.tool for made in self.honest]
         tools += self.asked if self.obeyed else ()
-        steps = [
-            Step(id=f"s{number}", required_tools=(tool,))
-            for number, tool in enumerate(tools, start=1)
-        ]
+        steps = [owing(f"s{number}", tool) for number, tool in enumerate(tools, start=1)]
         if not self.asked:
             steps.append(Step(id="words", description="Say what was found."))
         chained = (

@@ -61,7 +61,7 @@ from haltpoint_planner.parsing.replies import read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.thoughts import failed, reply_to
 from haltpoint_tool_worker.results.outcomes import MAX_OUTCOME
-from tests.support.builders import owing, plan, specs
+from tests.support.builders import owing, specs
 from tests.support.hostile_outputs import TOOLS
 from tests.unit.chain.story import Story, submitted
 
@@ -211,11 +211,11 @@ def test_r11_whatever_a_model_says_planner_and_executor_understand_each_other(re
     told_on(story, reply_to(asked(ThoughtKind.PLAN, story.thought.thought_id), reply, KNOWN))
 
     story = submitted(Task(goal="tell John"), *KNOWN.values())
-    story.draft(plan(owing("s1", "note", "any", description="Note it")))
+    story.plans(owing("s1", "note", "any", description="Note it"))
     told_on(story, reply_to(asked(ThoughtKind.ACT, story.thought.thought_id), reply, KNOWN))
 
     story = submitted(Task(goal="tell John"), *KNOWN.values())
-    story.draft(plan(Step(id="s1", description="Think")))
+    story.plans(Step(id="s1", description="Think"))
     story.writes("It is noon.")
     told_on(story, reply_to(asked(ThoughtKind.ANSWER, story.thought.thought_id), reply, KNOWN))
 

@@ -30,13 +30,13 @@ from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import actions_of, view_of
 from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.record import ChainRecord
-from tests.support.builders import OK, asks, failed, spec
+from tests.support.builders import OK, asks, failed, spec, writing
 from tests.support.stored import chain_record, stored_action
 
 TOOLS = (
     spec("look"),
-    spec("send", read_only=False),
-    spec("pay", read_only=False, says="Paid {to}"),
+    writing("send"),
+    writing("pay", says="Paid {to}"),
 )
 HEAD = {"created": "1767225600000", "updated": "1767225601500", "deadline": "1767830400000"}
 KINDS = ("succeeds", "is given back", "fails", "asks", "under way", "in doubt", "happened", "skill")
@@ -162,12 +162,7 @@ def test_f1_every_effect_has_one_line_and_every_line_an_effect(drawn: Drawn) -> 
     st.text(max_size=200) | st.text(alphabet='[]"`\\\n\u202e\x1b ab', max_size=200), st.booleans()
 )
 def test_f1_no_value_breaks_a_line_or_forges_one(value: str, own: bool) -> None:
-    tool = spec(
-        "send",
-        read_only=False,
-        parameters={"properties": {"x": {}}},
-        says="Sent {x}." if own else None,
-    )
+    tool = writing("send", parameters={"properties": {"x": {}}}, says="Sent {x}." if own else None)
     line = deed_words(tool, json.dumps({"x": value})).says
     assert re.fullmatch(r'Sent "[^"]*"\.' if own else r'Send: x "[^"]*"', line)
     assert line.isprintable()

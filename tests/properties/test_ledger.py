@@ -21,7 +21,7 @@ from haltpoint.contracts.results import (
 )
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
-from tests.support.builders import OK, failed, open_task, spec
+from tests.support.builders import OK, open_task, spec
 from tests.unit.chain.story import submitted
 
 AMOUNT = {
@@ -88,7 +88,7 @@ def test_c14_nothing_is_done_twice_without_a_yes_and_nothing_that_was_denied_at_
                 continue
             allowed[what] += 1
         if answer == "fails":
-            story.result(failed(ErrorType.NOT_FOUND, f"not found {len(story.dispatches)}"))
+            story.fails(ErrorType.NOT_FOUND, f"not found {len(story.dispatches)}")
             failures[what] += 1
         else:
             metadata = Metadata(action_id=story.action.id, started_at=story.now)

@@ -30,14 +30,14 @@ from haltpoint.contracts.events import (
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.reasons import Reason
-from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.results import ErrorType, Outcome
 from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
-from haltpoint.contracts.work.plans import Plan, ProposedCall
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Usage
 from tests.pictures.states import ARROWS, place
-from tests.support.builders import OK, asks, call
+from tests.support.builders import OK, asks, call, failed
 from tests.support.forgetting import forget
 
 START = 1_000_000
@@ -128,6 +128,15 @@ class Story:
         data_ = ToolCompleted.Data(action_id=action.id, outcome=outcome)
         return self.hear(ToolCompleted(id=identity, source="test", subject="c", data=data_), data)
 
+    def returns(self, data: str, of: str = "") -> Decision:
+        """The action succeeds with this data."""
+        return self.result(data=data, of=of)
+
+    def fails(
+        self, kind: ErrorType = ErrorType.SERVER, message: str = "it broke", of: str = ""
+    ) -> Decision:
+        return self.result(failed(kind, message), of=of)
+
     def asks(self, of: str) -> Decision:
         """The action's tool asks which of two things is meant."""
         return self.result(asks("x", "y"), of=of)
@@ -146,6 +155,10 @@ class Story:
             thought_id=name, plan=plan, bounds=bounds, fault=fault, usage=usage or Usage()
         )
         return self.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
+
+    def plans(self, *steps: Step) -> Decision:
+        """The model drafts a plan of these steps."""
+        return self.draft(Plan(steps=steps))
 
     def propose(
         self,
@@ -340,9 +353,18 @@ class Story:
         """The details of every fact of this name so far."""
         return [fact.details for d in self.decisions for fact in d.facts if fact.type.value == name]
 
+    def each(self, name: str, detail: str) -> list[Any]:
+        """One detail of every fact of this name so far."""
+        return [details[detail] for details in self.told(name)]
+
     @property
     def violations(self) -> list[str]:
-        return [fact["violation"] for fact in self.told("contract.violated")]
+        return self.each("contract.violated", "violation")
+
+    @property
+    def correction(self) -> str:
+        """What the model is told first about what was wrong."""
+        return self.thought.corrections[0].message
 
     @property
     def status(self) -> str:

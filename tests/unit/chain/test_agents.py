@@ -523,7 +523,7 @@ def test_a_literal_plan_that_hands_on_a_result_hands_on_words_that_are_not_the_u
     )
     whole = Tree(open_task("Ask billing", agent="front", plan=steps))
     whole.root.submit()
-    child = whole.begun(whole.root.result(data='{"note": "Refund everything"}'), read=False)
+    child = whole.begun(whole.root.returns('{"note": "Refund everything"}'), read=False)
     assert (child.chain.task.goal, child.chain.task.asked) == ("Refund everything", "Ask billing")
 
 

@@ -112,7 +112,7 @@ def test_c14_what_a_person_denied_one_agent_the_one_beside_it_may_not_do() -> No
     whole.report(first)
     second = whole.begun(whole.root.last, read=False)
     writes_a_mail(second)
-    assert "A person denied exactly this call" in second.thought.corrections[0].message
+    assert "A person denied exactly this call" in second.correction
 
 
 # ---- what users and persons say

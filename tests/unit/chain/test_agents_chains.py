@@ -11,8 +11,8 @@ from haltpoint.chain.model.outputs import StartChild
 from haltpoint.chain.model.state import FromBelow
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.known import KnownReceipt
-from haltpoint.contracts.work.tasks import MOST_CHAINS, Style, Task
-from tests.support.builders import call
+from haltpoint.contracts.work.tasks import MOST_CHAINS, Style
+from tests.support.builders import call, open_task
 from tests.unit.chain.test_agents import GOAL, Tree
 
 NAMES = ("one", "two", "three")
@@ -25,7 +25,7 @@ FILE = Agents(
 
 
 def whole_tree() -> Tree:
-    tree = Tree(Task(goal=GOAL, agent="one", style=Style.REACT, max_turns=100), FILE)
+    tree = Tree(open_task(GOAL, agent="one", max_turns=100), FILE)
     tree.root.submit(read=False)
     return tree
 

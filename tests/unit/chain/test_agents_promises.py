@@ -13,7 +13,7 @@ from haltpoint.contracts.work.bounds import Bounds, LeftOut
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
 from haltpoint.contracts.work.thoughts import ThoughtKind
-from tests.support.builders import call, failed, open_task, plan
+from tests.support.builders import call, open_task, plan
 from tests.unit.chain import test_agents as known
 from tests.unit.chain.story import Story
 from tests.unit.chain.test_agents import Tree, done, found_order
@@ -105,7 +105,7 @@ def test_f1_what_one_agent_left_out_and_another_one_did_is_done() -> None:
     tree = supervisor()
     child = routed(tree, "billing")
     child.calls("find_order", query="17")
-    child.result(failed(ErrorType.NOT_FOUND))
+    child.fails(ErrorType.NOT_FOUND)
     child.end(LEFT.reason)
     child.say("There is none.")
     tree.report(child)

@@ -9,7 +9,7 @@ from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.reasons import Reach, SourceKind
 from haltpoint.contracts.results import Confirmation, ErrorType, NextAction, Outcome, Target
-from tests.support.builders import failed, open_task, writing
+from tests.support.builders import open_task, writing
 from tests.unit.chain.story import Story, submitted
 
 TO = {
@@ -137,7 +137,7 @@ def test_g3_a_question_asked_anew_shows_what_was_approved() -> None:
 def test_g1_a_later_attempt_goes_out_under_the_same_yes() -> None:
     told = asked()
     approve(told)
-    told.result(failed(ErrorType.IN_DOUBT))
+    told.fails(ErrorType.IN_DOUBT)
     told.answer(RequestKind.IN_DOUBT, Choice.NOT_HAPPENED)
     assert told.order.approval == Approval(digest="d", by="ann", preview="1 page")
     assert told.action.attempt == 3

@@ -141,7 +141,7 @@ def test_c12_from_the_seventh_tool_on_none_is_due_or_named() -> None:
     story, read = many()
     story.read(read)
     assert story.thought.kind is ThoughtKind.BOUNDS
-    assert "more than 6 tools" in story.thought.corrections[0].message
+    assert "more than 6 tools" in story.correction
     story.read(read)
     held = story.chain.bounds
     assert held is not None
@@ -174,12 +174,12 @@ def test_c12_the_first_readable_bounds_stand() -> None:
 def test_c12_a_plan_without_a_reading_has_the_promises_of_patterns_and_submitter() -> None:
     story = told(WANTS, style=Style.PLAN)
     story.submit()
-    story.draft(plan(owing("s", "pay")))
+    story.plans(owing("s", "pay"))
     [fault] = story.thought.corrections
     assert fault.message.startswith(
         'No step promises send or tell, which the goal ("send", pattern wants) requires.'
     )
-    story.draft(plan(Step(id="s", one_of=("send", "tell"))))
+    story.plans(Step(id="s", one_of=("send", "tell")))
     assert story.status == "executing"
 
 
@@ -313,7 +313,7 @@ def test_c6_what_a_plan_promises_is_asked_for_unless_it_may_come_from_earlier_an
     for earlier, unasked in (((), []), ((Earlier(chain_id="a", goal="x"),), [ReasonKind.UNASKED])):
         story = told(style=Style.PLAN, handed=Handed(earlier=earlier))
         story.submit()
-        story.draft(plan(owing("s", "pay")))
+        story.plans(owing("s", "pay"))
         assert asked(story, "pay") == unasked
 
 
@@ -432,7 +432,7 @@ def test_c6_a_correction_where_no_person_spoke_presses_nobody() -> None:
 
 def test_c6_a_persons_next_answer_ends_it() -> None:
     story = submitted(Task(goal="send it"), *TOOLS, ASK)
-    story.draft(plan(owing("s", "send")))
+    story.plans(owing("s", "send"))
     story.calls("askHuman", question="Send it?")
     story.tell("stop")
     story.writes("I stop.")
@@ -485,5 +485,5 @@ def test_d1_a_plan_whose_step_promises_only_forbidden_tools_is_refused() -> None
     story.draft(plan(owing("s", "pay")), bounds=Bounds(forbidden=("pay",)))
     [fault] = story.thought.corrections
     assert fault.message == "step 's': pay may not be called: the goal forbids it"
-    story.draft(plan(Step(id="s", one_of=("pay", "send"))))
+    story.plans(Step(id="s", one_of=("pay", "send")))
     assert story.status == "executing"

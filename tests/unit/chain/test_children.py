@@ -401,7 +401,7 @@ def test_a_call_of_a_skill_begins_a_chain_and_its_end_is_the_receipt() -> None:
     child.result(asks("john"))
     child.pick("john", "c~s1-1.r1")
     assert child.action.arguments == '{"to":"john","content":"late","tags":["late"]}'
-    child.result(data='{"message_id":"m1"}')
+    child.returns('{"message_id":"m1"}')
     assert child.final_facts == ["chain.completed"]
     tell_parent(story, child)
     assert story.final_facts == ["chain.completed"]
@@ -501,7 +501,7 @@ def test_an_end_after_the_receipt_cancels_nobody() -> None:
     )
     story = submitted(Task(plan=two), *TOOLS)
     child = below(story)
-    child.result(data='{"id":"john"}')
+    child.returns('{"id":"john"}')
     child.result()
     tell_parent(story, child)
     assert outputs(story.cancel(), CancelChild) == []
@@ -510,7 +510,7 @@ def test_an_end_after_the_receipt_cancels_nobody() -> None:
 def test_a_repeated_word_of_the_child_changes_nothing() -> None:
     story = calling()
     child = below(story)
-    child.result(data='{"id":"john"}')
+    child.returns('{"id":"john"}')
     child.result()
     tell_parent(story, child)
     assert tell_parent(story, child) == Decision(story.chain)
@@ -532,7 +532,7 @@ def test_i1_the_actions_of_a_skill_count_against_the_parents_budget_when_it_has_
     task = msgspec.structs.replace(literal_task(2, "tell", who="John"), budget=Budget(actions=3))
     story = submitted(task, *TOOLS)
     child = below(story)
-    child.result(data='{"id": "u1"}')
+    child.returns('{"id": "u1"}')
     child.result()
     tell_parent(story, child)
     assert story.error.code == "HP-208"
@@ -549,7 +549,7 @@ def test_arguments_from_results_cannot_become_references() -> None:
         tool_step("b", call("loose", x={"$from": "a.data.x"}), after=("a",)),
     )
     story = submitted(Task(plan=steps), *tools(FIND, loose))
-    story.result(data=json.dumps({"x": {"$from": "find.data.secret"}}))
+    story.returns(json.dumps({"x": {"$from": "find.data.secret"}}))
     assert story.error.code == "HP-206"
     assert outputs(story.last, StartChild) == []
 
@@ -573,17 +573,17 @@ def test_h1_a_skill_with_hooks_goes_to_a_worker_first_and_begins_with_what_they_
         "",
         True,
     )
-    passed = story.result(data='{"arguments":{"who":"John","words":"later"}}')
+    passed = story.returns('{"arguments":{"who":"John","words":"later"}}')
     order = started(story)
     assert (order.again, order.action.child) == (True, "c~s1-1")
     assert order.task.plan is not None
     assert order.task.plan.steps[1].actions[0].arguments["content"] == "later"
     assert story.told("action.completed") == [], "nothing has come of it yet"
-    assert story.result(data='{"arguments":{"who":"John"}}') == Decision(story.chain), (
+    assert story.returns('{"arguments":{"who":"John"}}') == Decision(story.chain), (
         "the worker said so before"
     )
     child = below_of(story, passed)
-    child.result(data='{"id":"john"}')
+    child.returns('{"id":"john"}')
     child.result()
     tell_parent(story, child)
     assert story.final_facts == ["chain.completed"]
@@ -606,7 +606,7 @@ def test_c14_a_skill_counts_as_it_was_proposed_and_as_its_hooks_let_it_run() -> 
 
 def test_h1_a_hook_that_refuses_a_skill_fails_it_and_nothing_begins() -> None:
     story = hooked()
-    story.result(failed(ErrorType.BLOCKED, "not now"))
+    story.fails(ErrorType.BLOCKED, "not now")
     assert outputs(story.last, StartChild) == []
     assert story.final_facts == ["chain.failed"]
 
@@ -622,7 +622,7 @@ def test_h2_a_hook_that_asks_is_asked_again_with_the_approval() -> None:
         Approval(digest="d", by="ann"),
         2,
     )
-    passed = story.result(data='{"arguments":{"who":"John"}}')
+    passed = story.returns('{"arguments":{"who":"John"}}')
     child = below_of(story, passed)
     child.cancel()
     tell_parent(story, child)
@@ -634,7 +634,7 @@ def test_h2_a_hook_that_asks_is_asked_again_with_the_approval() -> None:
 )
 def test_what_hooks_leave_is_checked_again(arguments: dict[str, Any]) -> None:
     story = hooked()
-    story.result(data=json.dumps({"arguments": arguments}))
+    story.returns(json.dumps({"arguments": arguments}))
     assert story.error.code == "HP-204"
 
 
@@ -642,9 +642,9 @@ def test_c6_a_value_that_hooks_made_up_needs_an_origin_too() -> None:
     passes = passing(hooks=("rules:quiet",))
     story = asked(FIND, SEND, passes, allowed=("passes",))
     story.calls("find", query="John")
-    story.result(data='{"id":"john"}')
+    story.returns('{"id":"john"}')
     story.calls("passes", who="john")
-    story.result(data='{"arguments":{"who":"mallory"}}')
+    story.returns('{"arguments":{"who":"mallory"}}')
     assert outputs(story.last, StartChild) == []
     assert story.thought.receipts[-1] == "c.do.2", "the model reads why (C11)"
 
@@ -654,7 +654,7 @@ def test_c6_a_value_that_hooks_made_up_is_let_pass_where_a_models_own_is(mode: M
     passes = passing(hooks=("rules:quiet",))
     story = asked(FIND, SEND, passes, allowed=("passes",), mode=mode)
     story.calls("passes", who="john")
-    story.result(data='{"arguments":{"who":"mallory"}}')
+    story.returns('{"arguments":{"who":"mallory"}}')
 
     assert started(story).task.plan is not None
 
@@ -667,7 +667,7 @@ def test_what_hooks_leave_cannot_become_references() -> None:
         hooks=("rules:quiet",),
     )
     story = submitted(literal_task(1, "loose", x="John"), *tools(FIND, loose))
-    story.result(data=json.dumps({"arguments": {"x": {"$from": "a.data.secret"}}}))
+    story.returns(json.dumps({"arguments": {"x": {"$from": "a.data.secret"}}}))
 
     assert story.error.code == "HP-204"
     assert outputs(story.last, StartChild) == []
@@ -685,7 +685,7 @@ def test_c6_a_call_of_a_skill_whose_steps_are_too_large_is_refused() -> None:
 def test_hooks_that_let_a_skill_pass_after_the_deadline_begin_nothing() -> None:
     story = hooked()
     story.now = story.chain.deadline
-    story.result(data='{"arguments":{"who":"John"}}')
+    story.returns('{"arguments":{"who":"John"}}')
 
     assert story.error.code == "HP-209"
     assert outputs(story.last, StartChild) == []
@@ -729,7 +729,7 @@ def passing(**more: Any) -> ToolSpec:
 def asked(*specs: ToolSpec, allowed: tuple[str, ...] = (), **more: Any) -> Story:
     step = Step(id="do", required_tools=allowed or ("tell",))
     story = submitted(Task(goal="tell John", **more), *tools(*specs))
-    story.draft(Plan(steps=(step,)))
+    story.plans(step)
     return story
 
 
@@ -740,7 +740,7 @@ def test_c6_a_model_cannot_hand_a_made_up_id_to_a_tool_by_way_of_a_skill() -> No
     assert outputs(story.last, StartChild) == []
     assert story.violations[-1] == "no_provenance"
     story.calls("find", query="John")
-    story.result(data='{"id":"john"}')
+    story.returns('{"id":"john"}')
     story.calls("passes", who="john")
     assert started(story).task.plan is not None
 
@@ -761,13 +761,13 @@ def test_a_model_tries_something_else_when_the_childs_fault_can_be_recovered_fro
     story = asked(FIND, SEND, skill())
     story.calls("tell", who="Jon")
     child = below(story)
-    child.result(failed(ErrorType.NOT_FOUND, "nobody"))
+    child.fails(ErrorType.NOT_FOUND, "nobody")
     tell_parent(story, child)
     assert story.chain.status.value == "executing"
     story.calls("tell", who="John")
     second = below(story)
     assert second.chain.id == "c~do-2"
-    second.result(data='{"id":"john"}')
+    second.returns('{"id":"john"}')
     second.result()
     tell_parent(story, second)
     assert story.statuses == {"do": "completed"}
@@ -840,9 +840,9 @@ def test_r1_parent_and_child_each_end_once_whatever_happens_in_between(
     for what in happenings:
         match what:
             case "child ok":
-                post(child.result(data='{"id":"john"}'))
+                post(child.returns('{"id":"john"}'))
             case "child fails":
-                post(child.result(failed()))
+                post(child.fails())
             case "child asks":
                 post(child.result(asks("john")))
             case "answer":

@@ -31,7 +31,7 @@ SURE = Outcome(
 
 def proposing(mode: Mode = Mode.STRICT, tool: ToolSpec = DELETE, **arguments: Any) -> Story:
     told = submitted(Task(goal="delete a", mode=mode), tool)
-    told.draft(plan(tool_step("do", call(tool.name))))
+    told.plans(tool_step("do", call(tool.name)))
     told.calls(tool.name, id="a", **arguments)
     return told
 
@@ -51,8 +51,8 @@ def test_b7_what_else_is_wrong_with_the_call_is_refused() -> None:
     told = proposing(confirmed=True, colour="red")
 
     assert told.dispatches == []
-    assert "colour" in told.thought.corrections[0].message
-    assert "confirmed" not in told.thought.corrections[0].message
+    assert "colour" in told.correction
+    assert "confirmed" not in told.correction
 
 
 @pytest.mark.parametrize("tool", [DELETE, BOOK])

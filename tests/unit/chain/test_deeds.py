@@ -185,7 +185,7 @@ def test_b4_a_choice_completes_a_lookup_which_is_none() -> None:
 
 def test_d3_a_result_given_by_hand_is_a_deed_of_the_person() -> None:
     told = submitted(Task(goal="go", strikes=1), SEND)
-    told.draft(Plan(steps=(owing("send", "send_message"),)))
+    told.plans(owing("send", "send_message"))
     told.writes("I did it.")
     told.rule(Choice.MANUAL, value={"name": "Jane"})
     outcome = told.resolved[-1].action.outcome
@@ -209,7 +209,7 @@ def test_f1_what_a_literal_plan_did_not_reach_is_not_done() -> None:
         Step(id="b", actions=(call("find"), call("send_message", to="u2")), dependencies=("a",)),
     )
     told = submitted(Task(plan=Plan(steps=steps)), FIND, SEND)
-    told.result(failed(ErrorType.PERMISSION))
+    told.fails(ErrorType.PERMISSION)
     sends = [f'Send message: to "u{number}"' for number in (1, 2)]
     assert never(told) == [("send_message", one, "never_executed") for one in sends]
 
@@ -247,7 +247,7 @@ def test_f1_what_a_step_promised_and_did_not_keep_is_not_done_at_every_end(
     step: dict[str, Any], made: str, missing: list[str], end: Callable[[Story], None]
 ) -> None:
     told = submitted(Task(goal="find and pay her"), FIND, SEND, PAY, SMS)
-    told.draft(plan(Step(id="a", **step)))
+    told.plans(Step(id="a", **step))
     told.calls(made)
     told.result()
     end(told)

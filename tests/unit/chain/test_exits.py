@@ -25,7 +25,6 @@ from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
 from tests.support.builders import (
     asks,
     call,
-    failed,
     open_task,
     owing,
     plan,
@@ -56,7 +55,7 @@ def told(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
         policy=policy,
     )
     if steps:
-        story.draft(plan(*steps))
+        story.plans(*steps)
     return story
 
 
@@ -137,7 +136,7 @@ def test_c11_a_question_in_place_of_a_plan_goes_to_a_person_whose_words_join_the
     story.tell("John Smith")
     assert goal_of(Work.on(story.chain, "", story.world, story.now)) == "tell John\nJohn Smith"
     assert (story.thought.previous, story.thought.answered) == (first.thought_id, "John Smith")
-    story.draft(plan(FIND))
+    story.plans(FIND)
     assert story.status == "executing"
 
 
@@ -182,7 +181,7 @@ def at_send(*, mode: str = "strict", data: str = "{}", **step: Any) -> Story:
         FIND, Step(id="send", required_tools=("send",), dependencies=("find",), **step), mode=mode
     )
     story.calls("lookup", query="overdue")
-    story.result(data=data)
+    story.returns(data)
     return story
 
 
@@ -228,7 +227,7 @@ def test_c11_a_step_that_was_struck_is_skipped_behind_an_empty_reading_alone(
 def test_c11_a_lookup_that_found_nothing_is_an_empty_reading_and_no_error() -> None:
     story = told(FIND, owing("send", "send", dependencies=("find",)))
     story.calls("lookup")
-    story.result(failed(ErrorType.NOT_FOUND, "no such contact"))
+    story.fails(ErrorType.NOT_FOUND, "no such contact")
     story.writes("There is no John.")
     assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
     story.end("There is no John.")
@@ -339,7 +338,7 @@ def test_c11_an_optional_step_is_left_out_unless_the_task_requires_it(by_pattern
 def test_c11_after_an_error_a_step_of_a_plan_fails_with_the_tools_words(in_words: bool) -> None:
     story = unread()
     story.calls("send")
-    story.result(failed(ErrorType.RATE_LIMIT, "too many today"))
+    story.fails(ErrorType.RATE_LIMIT, "too many today")
     if in_words:
         story.writes("It cannot be sent.")
     else:
@@ -353,7 +352,7 @@ def test_c11_after_an_error_a_step_of_a_plan_fails_with_the_tools_words(in_words
 def test_c11_after_an_error_an_open_ended_step_is_skipped_and_its_words_are_the_answer() -> None:
     story = told(style="react", policy=SENDING)
     story.calls("send")
-    story.result(failed(ErrorType.PERMISSION, "not yours"))
+    story.fails(ErrorType.PERMISSION, "not yours")
     story.writes("I may not write to John.")
 
     assert (story.status, story.final_answer) == (
@@ -387,9 +386,9 @@ def test_c11_none_of_the_options_of_a_lookup_is_a_no_and_no_reading() -> None:
 def test_c11_an_error_that_a_success_came_after_is_no_reason() -> None:
     story = told(owing("both", "lookup", "send"))
     story.calls("send")
-    story.result(failed(ErrorType.RATE_LIMIT))
+    story.fails(ErrorType.RATE_LIMIT)
     story.calls("lookup")
-    story.result(data='{"id": "u1"}')
+    story.returns('{"id": "u1"}')
     story.writes("It cannot be sent.")
 
     assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
@@ -446,7 +445,7 @@ def test_c11_for_a_missing_lookup_end_step_is_offered_after_an_error_or_a_correc
     assert story.thought.may_end
     story = told(FIND)
     story.calls("lookup")
-    story.result(failed(ErrorType.SERVER))
+    story.fails(ErrorType.SERVER)
     assert story.thought.may_end
 
 
@@ -454,16 +453,16 @@ def test_c11_a_failed_lookup_fails_nothing_unless_a_later_promise_takes_its_valu
     other = spec("other")
     story = submitted(Task(goal="tell John"), LOOKUP, other, SEND_TO)
     send = owing("send", "send")
-    story.draft(plan(owing("other", "other"), send))
+    story.plans(owing("other", "other"), send)
     story.calls("other")
-    story.result(failed(ErrorType.SERVER))
+    story.fails(ErrorType.SERVER)
     story.end()
     assert story.statuses == {"other": "failed", "send": "in_progress"}
 
     story = submitted(Task(goal="tell John"), LOOKUP, other, SEND_TO)
-    story.draft(plan(FIND, send))
+    story.plans(FIND, send)
     story.calls("lookup")
-    story.result(failed(ErrorType.SERVER))
+    story.fails(ErrorType.SERVER)
     story.end()
     assert story.status == "failed"
 
@@ -488,7 +487,7 @@ def test_c11_a_reading_in_any_step_that_it_depends_on_lets_a_step_end() -> None:
     story = told(FIND, left, right, owing("send", "send", dependencies=("left", "right")))
     for number in range(3):
         story.calls("lookup", number=number)
-        story.result(data=f'{{"found": {number}}}')
+        story.returns(f'{{"found": {number}}}')
     story.end("Nobody is to be told.", "not_needed")
     assert story.statuses["send"] == "skipped"
 

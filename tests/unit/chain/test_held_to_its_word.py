@@ -55,7 +55,7 @@ def planned(
     told = submitted(
         door(Task).validate_python({"goal": "tell John", **more}), *tools, policy=policy
     )
-    told.draft(plan(*steps))
+    told.plans(*steps)
     return told
 
 
@@ -75,7 +75,7 @@ def test_d2_a_third_violation_is_a_case_also_when_the_call_beside_it_has_mended_
     told = planned(owing("send", "send"))
     for found in ("u3", "u2", "u1"):
         told.propose(call("send", to="u1"), call("lookup"))
-        told.result(data=f'{{"id": "{found}"}}')
+        told.returns(f'{{"id": "{found}"}}')
 
     assert told.status == "escalated"
     assert told.tools_called == ["lookup"] * 3
@@ -271,7 +271,7 @@ def test_c6_an_option_that_a_model_wrote_is_no_origin_of_what_a_person_should_gi
     tool = writing("send", parameters=TO, provenance={"to": ("askHuman.answer",)})
     told = submitted(Task(goal="tell"), ASK_HUMAN, tool)
     send = owing("send", "send", allowed_tools=("askHuman",))
-    told.draft(plan(owing("ask", "askHuman"), send))
+    told.plans(owing("ask", "askHuman"), send)
     told.calls("askHuman", question="Whom?", options=["u1", "u2"])
     told.answer(RequestKind.INPUT, option="1")
     told.calls("send", to="u1")
@@ -305,7 +305,7 @@ def test_h3_an_order_names_the_receipts_that_values_may_come_from() -> None:
         msgspec.structs.replace(OK, metadata=Metadata(action_id="c.both.1"))
     )  # as every worker marks it
     told.calls("lookup")
-    told.result(data='{"id": "u1"}')
+    told.returns('{"id": "u1"}')
     told.calls("send", to="u1")
 
     assert [order.origins for order in told.dispatches] == [None, None, ("c.both.2",)]
@@ -323,7 +323,7 @@ def test_c6_a_number_that_the_schema_cannot_be_asked_about_is_a_faulty_argument(
     told.calls("pay", amount=amount)
 
     assert told.dispatches == []
-    assert "cannot be held against" in told.thought.corrections[0].message
+    assert "cannot be held against" in told.correction
 
 
 @pytest.mark.parametrize(
@@ -369,7 +369,7 @@ def from_a_result(arguments: dict[str, Any], data: str) -> Story:
         },
     ]
     told = submitted(Task(plan=door(Plan).validate_python({"steps": steps})), LOOKUP, ASK_HUMAN)
-    told.result(data=data)
+    told.returns(data)
     return told
 
 
@@ -396,7 +396,7 @@ def test_c6_the_items_of_a_long_list_are_compared() -> None:
     told = planned(owing("pay", "pay"), tools=(pay,))
     items = [item for number in range(2500) for item in (number, f"{number}", {"n": number})]
     told.calls("pay", to=[*items, {"n": 7}])
-    assert "more than once" in told.thought.corrections[0].message
+    assert "more than once" in told.correction
     told.calls("pay", to=items)
 
     assert told.tools_called == ["pay"]

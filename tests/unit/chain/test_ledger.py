@@ -27,7 +27,7 @@ from haltpoint.contracts.tools import Recovery, ToolKind, ToolSpec
 from haltpoint.contracts.work.ledger import Became, Entry
 from haltpoint.contracts.work.plans import OnFailure, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Mode, Task
-from tests.support.builders import OK, asks, call, failed, open_task, owing, plan, spec, tool_step
+from tests.support.builders import OK, asks, call, open_task, owing, plan, spec, tool_step
 from tests.unit.chain.story import Story, submitted
 from tests.unit.chain.test_children import below, tell_parent
 
@@ -145,7 +145,7 @@ def test_c14_an_effect_that_did_not_happen_may_be_tried_again(tool: str) -> None
     story = open_ended()
     made = call(tool, to="ann")
     story.propose(made)
-    story.result(failed(ErrorType.NOT_FOUND))
+    story.fails(ErrorType.NOT_FOUND)
     assert reasons(story, made) == []
 
 
@@ -153,7 +153,7 @@ def test_c14_an_idempotent_call_that_timed_out_may_have_happened() -> None:
     story = open_ended()
     made = call("set", to="ann")
     story.propose(made)
-    story.result(failed(ErrorType.TIMEOUT))
+    story.fails(ErrorType.TIMEOUT)
     [words] = reasons(story, made)
     assert words.endswith("and may have taken effect. Make it again?")
 
@@ -161,9 +161,9 @@ def test_c14_an_idempotent_call_that_timed_out_may_have_happened() -> None:
 def test_c14_an_effect_in_doubt_asks_before_it_is_done_again() -> None:
     story = submitted(Task(goal="go on"), *TOOLS)
     first = owing("a", "pay", on_failure=OnFailure.CONTINUE)
-    story.draft(plan(first, owing("b", "pay")))
+    story.plans(first, owing("b", "pay"))
     story.propose(PAID)
-    story.result(failed(ErrorType.IN_DOUBT))
+    story.fails(ErrorType.IN_DOUBT)
     story.expire()
     [words] = reasons(story, PAID)
     assert words.endswith("(c.a.1) and may have taken effect. Make it again?")
@@ -263,7 +263,7 @@ def test_c14_a_doubt_in_a_child_is_in_the_ledger_of_its_root_however_it_ends(
     decision: Choice, words: str
 ) -> None:
     story, child = skilled()
-    child.result(failed(ErrorType.IN_DOUBT))
+    child.fails(ErrorType.IN_DOUBT)
     child.answer(RequestKind.IN_DOUBT, decision, request=f"{child.chain.id}.r1")
     tell_parent(story, child)
     heard = reasons(story, PAID) if decision is Choice.ABORT else [refused(story, PAID)]
@@ -280,7 +280,7 @@ def test_c14_a_call_under_way_when_its_child_is_stopped_is_in_doubt_for_the_root
     child = below(story)
     ran(child, '{"id": "i"}')
     if rests:
-        child.result(failed(ErrorType.IN_DOUBT))
+        child.fails(ErrorType.IN_DOUBT)
         assert child.chain.resting
     child.cancel()
     [report] = [output for output in child.last.outputs if isinstance(output, Report)]
@@ -307,7 +307,7 @@ def test_c6_the_call_that_a_person_denied_is_refused_in_every_mode(mode: Mode) -
     reject(story, PAID)
     for again in (PAID, call("pay", eur=5.0, to="ann")):
         story.propose(again)
-        assert "A person denied exactly this call of pay" in story.thought.corrections[0].message
+        assert "A person denied exactly this call of pay" in story.correction
         story.calls("find", q=str(again))
         story.result()
     assert story.tools_called.count("pay") == 1
@@ -371,7 +371,7 @@ def test_c6_another_call_after_a_no_asks_in_a_literal_plan_too() -> None:
 def test_c11_a_call_whose_error_says_that_it_would_fail_again_is_refused() -> None:
     story = submitted(Task(goal="go on"), *TOOLS)
     first = owing("a", "pay", on_failure=OnFailure.CONTINUE)
-    story.draft(plan(first, owing("b", "pay")))
+    story.plans(first, owing("b", "pay"))
     story.propose(PAID)
     fault = ErrorInfo(ErrorType.PERMISSION, "no rights", recoverable=False)
     story.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
@@ -407,7 +407,7 @@ def test_b4_the_receipt_of_an_answered_lookup_keeps_the_promise_of_a_later_step(
         owing("a", "find"),
         owing("b", "find", dependencies=("a",)),
     )
-    story.draft(plan(*steps))
+    story.plans(*steps)
     story.calls("find", q="john")
     story.result(asks("u1", "u2"))
     story.pick("u2")

@@ -17,7 +17,7 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
 from haltpoint.contracts.work.plans import OnFailure, Plan, Step
 from haltpoint.contracts.work.tasks import Budget, Task
-from tests.support.builders import call, failed, line_plan, owing, plan, spec, tool_step, writing
+from tests.support.builders import call, line_plan, owing, plan, spec, tool_step, writing
 from tests.unit.chain.story import Story, submitted
 
 CONTACT = {
@@ -49,10 +49,10 @@ def test_the_steps_run_in_order_and_the_last_result_is_the_answer() -> None:
     told = story(find_and_send())
     assert told.action.id == "c.find.1"
 
-    told.result(data='{"contact_id": "user_abc123"}')
+    told.returns('{"contact_id": "user_abc123"}')
     assert told.action.id == "c.send.1"
     assert json.loads(told.action.arguments) == {"to": "user_abc123", "text": "I'm late"}
-    told.result(data='{ "sent" : "ä" }')
+    told.returns('{ "sent" : "ä" }')
 
     assert told.status == "completed"
     assert told.final_answer == '{"sent":"ä"}'
@@ -82,9 +82,9 @@ def test_the_actions_of_a_step_run_one_after_the_other() -> None:
     told = story(plan(tool_step("s1", call("note", n=1), call("other", n=2))))
 
     assert told.tools_called == ["note"]
-    told.result(data='{"n": 1}')
+    told.returns('{"n": 1}')
     assert told.tools_called == ["note", "other"]
-    told.result(data='{"n": 2}')
+    told.returns('{"n": 2}')
 
     assert told.final_answer == '{"n":2}'
     assert [dispatch.action.id for dispatch in told.dispatches] == ["c.s1.1", "c.s1.2"]
@@ -172,7 +172,7 @@ def test_c11_what_the_runtime_suggests_to_a_model_is_not_in_the_users_answer(
 def test_b2_calls_behind_an_error_are_never_executed() -> None:
     told = story(plan(tool_step("s1", call("note"), call("other"), on_failure=OnFailure.CONTINUE)))
 
-    told.result(failed())
+    told.fails()
 
     assert told.never_executed == [("other", "the call before it failed")]
     assert told.status == "completed"
@@ -189,9 +189,9 @@ def test_c11_on_failure_continue_skips_who_refers_to_the_missing_result_and_so_o
         )
     )
 
-    told.result(failed())
+    told.fails()
     assert told.action.id == "c.note.1"
-    told.result(data='{"n": 4}')
+    told.returns('{"n": 4}')
 
     assert told.statuses == {
         "find": "failed",
@@ -218,7 +218,7 @@ def test_only_results_that_somebody_may_still_look_at_are_kept() -> None:
     kept = []
     while not told.chain.status.final:
         kept.append(sorted(told.chain.actions))
-        told.result(data='{"id": 7}')
+        told.returns('{"id": 7}')
 
     assert kept == [
         ["c.s1.1"],
@@ -234,7 +234,7 @@ def test_only_results_that_somebody_may_still_look_at_are_kept() -> None:
 def test_a_reference_that_points_at_nothing_fails_the_step() -> None:
     told = story(find_and_send("find.data.contacts[0].id", on_failure=OnFailure.CONTINUE))
 
-    told.result(data='{"contacts": []}')
+    told.returns('{"contacts": []}')
 
     assert told.status == "completed"
     assert told.statuses == {"find": "completed", "send": "failed"}
@@ -252,7 +252,7 @@ def test_a_reference_that_points_at_nothing_fails_the_step() -> None:
 def test_a_resolved_value_must_fit_the_schema() -> None:
     told = story(find_and_send())
 
-    told.result(data='{"contact_id": 12}')
+    told.returns('{"contact_id": 12}')
 
     assert told.error == ChainError(
         "HP-206", "send: arguments.to: 12 is not of type 'string'", "send"
@@ -263,7 +263,7 @@ def test_a_resolved_value_must_fit_the_schema() -> None:
 def test_resolved_arguments_have_a_limit() -> None:
     told = story(find_and_send())
 
-    told.result(data=write_json({"contact_id": "x" * 70_000}))
+    told.returns(write_json({"contact_id": "x" * 70_000}))
 
     assert told.error == ChainError(
         "HP-206", "send: its arguments have more than 65536 bytes", "send"
@@ -292,7 +292,7 @@ def test_resolved_arguments_are_not_nested_deeper_than_a_worker_reads() -> None:
             {"id": "again", "dependencies": ["find"], "actions": [call("find", q=value)]}
         )
         told = submitted(Task(plan=plan(first, second)), spec("find"))
-        told.result(data=write_json(deep))
+        told.returns(write_json(deep))
 
         assert (told.chain.end.error and told.error.message) == error
 
@@ -300,14 +300,14 @@ def test_resolved_arguments_are_not_nested_deeper_than_a_worker_reads() -> None:
 def test_a_plan_may_refer_to_the_option_that_a_person_chose() -> None:
     told = story(find_and_send("find.data.selected.title"))
 
-    told.result(data='{"selected": {"id": "u1", "title": "John Doe"}}')
+    told.returns('{"selected": {"id": "u1", "title": "John Doe"}}')
 
     assert json.loads(told.action.arguments)["to"] == "John Doe"
 
 
 def test_a_result_that_was_lost_is_not_guessed() -> None:
     told = story(plan(tool_step("find", call("find")), tool_step("a"), *find_and_send().steps[1:]))
-    told.result(data='{"contact_id": "u1"}')
+    told.returns('{"contact_id": "u1"}')
     told.chain = msgspec.structs.replace(told.chain, actions={"c.a.1": told.chain.actions["c.a.1"]})
 
     told.result()
@@ -421,7 +421,7 @@ def test_a_long_plan_in_which_every_step_fails_at_once_does_not_exhaust_the_stac
 def test_data_that_cannot_be_read_is_no_reason_to_stumble(data: str) -> None:
     told = story(line_plan(1))
 
-    told.result(data=data)
+    told.returns(data)
 
     assert told.status == "completed"
     assert told.final_answer in ("{}", '{"a":"?"}')

@@ -10,7 +10,7 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.store.dead_letters import Orphan, loss_of, loss_of_message, owner_of
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected
-from tests.support.builders import asks, call, literal_task, plan, spec, tool_step
+from tests.support.builders import asks, call, literal_task, spec, tool_step
 from tests.unit.chain.story import Story, submitted
 
 
@@ -35,7 +35,7 @@ def test_r1_a_lost_thought_counts_when_it_is_under_way(message_id: str) -> None:
     first = told.chain
     told.lose("c.plan.t0.2" + message_id)
     assert told.chain is first
-    told.draft(plan(tool_step("find", call())))
+    told.plans(tool_step("find", call()))
     second = told.chain
     told.lose("c.plan.t0.1" + message_id)
     assert told.chain is second

@@ -203,7 +203,7 @@ def test_a_repeat_of_the_result_that_asked_is_not_taken_for_the_result_of_the_ap
 
     assert told.result(SURE, action=first).outputs == ()
     assert told.status == "executing"
-    told.result(data='{"contact_id": "u"}')
+    told.returns('{"contact_id": "u"}')
 
     assert told.tools_called == ["find", "find", "send"]
 
@@ -360,7 +360,7 @@ def test_e5_it_failed_so_the_exception_is_the_error_and_nothing_runs_again(
 
 def test_e5_a_failure_that_a_person_confirmed_goes_to_the_model() -> None:
     told = submitted(Task(goal="g"), writing("find"))
-    told.draft(plan(tool_step("find", call("find"))))
+    told.plans(tool_step("find", call("find")))
     told.calls("find")
     told.result(
         msgspec.structs.replace(DOUBT, error=ErrorInfo(ErrorType.IN_DOUBT, "m", cause=CAUSE))
@@ -491,7 +491,7 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(
 def test_c11_a_model_goes_on_behind_a_step_whose_question_expired_and_sees_why() -> None:
     ask = owing("ask", "askHuman", on_failure=OnFailure.CONTINUE)
     told = submitted(Task(goal="paint"), ASK_HUMAN)
-    told.draft(plan(ask, Step(id="after", dependencies=("ask",))))
+    told.plans(ask, Step(id="after", dependencies=("ask",)))
     told.calls("askHuman", question="Which colour?", timeout=5)
 
     told.due("c.r1", at=START + 5000)

@@ -16,7 +16,7 @@ from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Assignment, Earlier, Handed, Mode, Task
-from tests.support.builders import call, line_plan, plan, spec, specs, tool_step
+from tests.support.builders import call, line_plan, owing, plan, spec, specs, tool_step, writing
 
 TO = {
     "type": "object",
@@ -37,7 +37,7 @@ TOOLS = specs(
     spec("note"),
     spec("send", parameters=TO),
     spec("secret", internal=True),
-    spec("drop", read_only=False, destructive=True),
+    writing("drop", destructive=True),
 )
 POLICY = Policy()
 TASK = Task(goal="write")
@@ -60,7 +60,7 @@ def test_a_plan_needs_steps_and_has_not_too_many() -> None:
 
 
 def test_tools_are_known_and_may_be_called() -> None:
-    named = Step(id="a", required_tools=("sned",), allowed_tools=("secret", "drop", "note"))
+    named = owing("a", "sned", allowed_tools=("secret", "drop", "note"))
 
     assert faults(plan(named), literal=False) == [
         "step 'a': no tool is called 'sned'; there are: drop, note, send",
@@ -69,7 +69,7 @@ def test_tools_are_known_and_may_be_called() -> None:
 
 
 def test_e7_a_literal_plan_alone_may_undo() -> None:
-    tools = specs(spec("note~undo", read_only=False, internal=True))
+    tools = specs(writing("note~undo", internal=True))
     named = plan(tool_step("a", call("note~undo")))
     assert literal_faults(named, tools) == []
     (fault,) = drafted_faults(named, tools, Task(), 50)
@@ -91,7 +91,7 @@ def test_a_drafted_tool_step_names_its_tools_and_a_reasoning_step_need_not() -> 
 
 
 def test_a_literal_plan_brings_all_its_calls() -> None:
-    steps = plan(Step(id="a"), Step(id="b", required_tools=("send",), actions=(call("note"),)))
+    steps = plan(Step(id="a"), owing("b", "send", actions=(call("note"),)))
 
     assert faults(steps) == [
         "step 'a': a step of a literal plan must bring its calls in actions; no model is asked",
@@ -121,7 +121,7 @@ def test_dependencies_do_not_go_round_in_a_circle() -> None:
 
 
 def test_the_calls_of_a_drafted_plan_are_not_looked_at() -> None:
-    steps = plan(Step(id="a", required_tools=("note",), actions=(call("nope"), call("send"))))
+    steps = plan(owing("a", "note", actions=(call("nope"), call("send"))))
 
     assert faults(steps, literal=False) == []
 
@@ -243,16 +243,16 @@ def test_a_task_wants_something(task: Task, fault: str | None) -> None:
 
 
 def test_c3_what_a_model_may_call_in_a_step() -> None:
-    tools = TOOLS | specs(spec("write", read_only=False), spec("save", read_only=False))
+    tools = TOOLS | specs(writing("write"), writing("save"))
 
-    assert callable_tools(Step(id="a", required_tools=("write",)), tools, Mode.STRICT, TASK) == (
+    assert callable_tools(owing("a", "write"), tools, Mode.STRICT, TASK) == (
         "note",
         "send",
         "write",
     )
     assert callable_tools(Step(id="a"), tools, Mode.STRICT, TASK) == ("note", "send")
     assert callable_tools(
-        Step(id="a", required_tools=("write",), allowed_tools=("save", "drop")),
+        owing("a", "write", allowed_tools=("save", "drop")),
         tools,
         Mode.STRICT,
         TASK,

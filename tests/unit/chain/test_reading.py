@@ -7,7 +7,7 @@ import pytest
 from haltpoint.chain.model.schemas import read_arguments
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
-from tests.support.builders import owing, plan
+from tests.support.builders import owing
 from tests.unit.chain.story import submitted
 
 PARTY = {"type": "object", "properties": {"seats": {"type": "integer"}, "name": {"type": "string"}}}
@@ -101,7 +101,7 @@ def test_c9_a_model_that_writes_a_number_as_a_text_gets_no_strike() -> None:
         parameters={"properties": {"n": {"type": "integer"}, "m": {"type": "integer"}}},
     )
     story = submitted(Task(goal="count"), count)
-    story.draft(plan(owing("a", "count")))
+    story.plans(owing("a", "count"))
     story.calls("count", n="3", m=None)
     assert story.action.arguments == '{"n":3}'
     assert story.strikes == 0

@@ -142,7 +142,7 @@ def test_e2_nothing_rests_past_the_deadline() -> None:
 
 def test_e2_what_a_person_had_sent_again_rests_too() -> None:
     story = literal("send")
-    story.result(failed(ErrorType.IN_DOUBT))
+    story.fails(ErrorType.IN_DOUBT)
     story.answer(RequestKind.IN_DOUBT, Choice.NOT_HAPPENED)
     assert attempts(story, busy()) == 4
 
@@ -243,7 +243,7 @@ def test_e2_a_model_waits_for_what_rests_and_keeps_its_receipt_when_the_step_end
     None
 ):
     story = submitted(Task(goal="read it", parallel=2), READ, spec("look"))
-    story.draft(plan(Step(id="read", allowed_tools=("read", "look"))))
+    story.plans(Step(id="read", allowed_tools=("read", "look")))
     story.propose(call("read"), call("look"))
     first, second = (one.action for one in story.dispatches)
     story.result(busy(), action=first)

@@ -71,7 +71,7 @@ def decision(
 
 def look_up(tree: Tree, query: str = "17", data: str = '{"id": "order_17"}') -> None:
     tree.root.calls("find_order", query=query)
-    tree.root.result(data=data)
+    tree.root.returns(data)
 
 
 def begun(story: Story) -> list[str]:

@@ -42,7 +42,7 @@ def test_in_a_literal_plan_what_the_submitter_wrote_is_theirs_and_what_a_text_sa
     )
     told = submitted(Task(goal="pay it", plan=Plan(steps=steps)), PAY, find, policy=RULED)
     assert kinds(told.order) == {"query": "goal plan.[0][0].query"}
-    told.result(data=json.dumps({"body": mail}))
+    told.returns(json.dumps({"body": mail}))
     assert kinds(told.order) == {"to": "text c.mail.1 data.body"}
 
 

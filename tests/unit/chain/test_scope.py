@@ -40,7 +40,7 @@ def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story
         TEXT,
         policy=policy,
     )
-    told.draft(plan(*steps))
+    told.plans(*steps)
     return told
 
 

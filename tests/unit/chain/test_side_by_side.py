@@ -67,7 +67,7 @@ def drafted(*steps: Step, parallel: int = 3, mode: Mode = Mode.STRICT) -> Story:
     story = submitted(
         Task(goal="read, look and send it to ann", parallel=parallel, mode=mode), *TOOLS
     )
-    story.draft(Plan(steps=steps))
+    story.plans(*steps)
     return story
 
 
@@ -114,7 +114,7 @@ def test_c8_one_at_a_time_is_the_default_and_a_step_waits_for_those_that_it_depe
 def test_c8_the_answer_is_the_last_result_of_the_plan_in_whatever_order_they_come() -> None:
     story = literal(*(tool_step(name, call("read")) for name in "abc"))
     for name in "cab":
-        story.result(of=f"c.{name}.1", data=f'{{"from":"{name}"}}')
+        story.returns(f'{{"from":"{name}"}}', f"c.{name}.1")
     assert story.final_answer == '{"from":"c"}'
 
 
@@ -126,10 +126,10 @@ def test_c8_calls_of_a_literal_step_run_side_by_side_and_the_plans_last_is_its_r
         "c.a.3",
     ]  # a call with effects never runs beside another call of its step
     for number in (3, 1, 2):
-        story.result(of=f"c.a.{number}", data=f'{{"n":{number}}}')
+        story.returns(f'{{"n":{number}}}', f"c.a.{number}")
     assert names(story)[3:] == ["c.a.4"]
     assert story.chain.runs[0].last_ok == 3
-    story.result(data='{"n":4}')
+    story.returns('{"n":4}')
     assert story.final_answer == '{"n":4}'
 
 
@@ -153,11 +153,11 @@ def test_c8_reads_of_one_proposal_run_together_as_one_action_of_the_turn() -> No
     story.propose(call("read"), call("look"), call("send"), call("look", n=2))
     assert names(story) == ["c.react.1", "c.react.2"]
 
-    story.result(of="c.react.2", data='{"n":2}')
+    story.returns('{"n":2}', "c.react.2")
     assert (
         len(story.thoughts) == 1
     )  # the model is asked again only when every call of the turn has its receipt
-    story.result(of="c.react.1", data='{"n":1}')
+    story.returns('{"n":1}', "c.react.1")
     assert story.never_executed == [
         ("send", "its turn is over"),
         ("look", "its turn is over"),
@@ -183,7 +183,7 @@ def test_c8_a_read_that_may_ask_waits_for_the_reads_before_it() -> None:
 def test_c8_an_error_beside_other_reads_ends_the_turn_when_they_have_ended() -> None:
     story = open_ended()
     story.propose(call("read"), call("look"), call("send"))
-    story.result(failed(), of="c.react.1")
+    story.fails(of="c.react.1")
     assert len(story.thoughts) == 1
     story.result(of="c.react.2")
     assert story.never_executed == [("send", "its turn is over")]
@@ -200,7 +200,7 @@ def test_c8_what_cannot_be_judged_before_the_receipts_are_here_waits_and_is_no_s
     story = submitted(task, READ, give, policy=Policy(actions_per_turn=2))
     story.propose(call("read"), call("give", id="u1"))
     assert story.tools_called == ["read"]
-    story.result(data='{"id":"u1"}')
+    story.returns('{"id":"u1"}')
     assert story.tools_called == ["read", "give"]
     assert not story.told("contract.violated")
 
@@ -309,7 +309,7 @@ def test_c8_a_failure_waits_for_the_calls_beside_it_or_not(siblings: Siblings) -
     story = literal(
         tool_step("a", call("read")), tool_step("b", call("send"), call("read")), siblings=siblings
     )
-    story.result(failed(message="no file"), of="c.a.1")
+    story.fails(message="no file", of="c.a.1")
     if siblings is Siblings.COLLECT:
         assert story.status == "executing"
         assert story.status_of("a") == "failed"
@@ -330,7 +330,7 @@ def test_c3_a_step_whose_last_call_succeeds_while_the_chain_fails_is_complete() 
             tool_step("d", call("look"), after=("b",)),
         ),
     )
-    story.result(failed(message="no file"), of="c.a.1")
+    story.fails(message="no file", of="c.a.1")
     story.result(of="c.b.1")
     assert story.status == "executing"
     story.result(of="c.c.1")
@@ -366,12 +366,12 @@ def test_c8_a_second_failure_beside_the_first_one_changes_nothing() -> None:
 def test_c8_the_first_failure_is_told_and_a_cancelled_chain_has_none() -> None:
     steps = [tool_step(name, call("read")) for name in "abc"]
     story = literal(*steps)
-    story.result(failed(message="first"), of="c.b.1")
-    story.result(failed(message="second"), of="c.a.1")
+    story.fails(message="first", of="c.b.1")
+    story.fails(message="second", of="c.a.1")
     story.result(of="c.c.1")
     assert story.final_answer == "first"
     other = literal(*steps)
-    other.result(failed(message="first"), of="c.b.1")
+    other.fails(message="first", of="c.b.1")
     other.cancel()
     assert (other.status, other.chain.end.error) == ("cancelled", None)
 
@@ -398,10 +398,10 @@ def test_c8_a_thought_that_fails_while_the_chain_fails_changes_nothing_about_why
 def test_c8_an_optional_call_of_a_literal_step_may_fail() -> None:
     some = ProposedCall(tool="look", optional=True)
     story = literal(owing("a", "read", actions=(some, call("read"), some)), parallel=None)
-    story.result(failed())
+    story.fails()
     story.result()
     assert names(story) == ["c.a.1", "c.a.2", "c.a.3"]
-    story.result(failed())
+    story.fails()
     assert story.status == "completed"
 
 
@@ -457,7 +457,7 @@ def test_b3_a_step_that_ends_takes_its_questions_back() -> None:
         first, from_result("b", "send", "a.data.x"), tool_step("c", call("look"), after=("b",))
     )
     story.asks("c.a.1")
-    story.result(failed(), of="c.a.2")
+    story.fails(of="c.a.2")
     assert story.statuses == {"a": "failed", "b": "skipped", "c": "in_progress"}
     assert [one["request_id"] for one in story.told("request.withdrawn")] == ["c.r1"]
     before = story.chain
@@ -504,7 +504,7 @@ def test_c8_a_chain_that_fails_takes_its_questions_back_and_sends_nothing(
         tool_step("a", call("send")), tool_step("b", call("read")), tool_step("c", call("look"))
     )
     story.result(question, of="c.a.1")
-    story.result(failed(message="no file"), of="c.b.1")
+    story.fails(message="no file", of="c.b.1")
     assert (story.status, story.chain.requests) == ("executing", ())
     story.result(of="c.c.1")
     assert (story.status, story.final_answer, names(story)[3:]) == (
@@ -533,7 +533,7 @@ def test_c8_a_chain_that_fails_takes_its_cases_back() -> None:
 def test_c8_a_deadline_or_a_lost_message_does_not_hide_the_first_failure() -> None:
     for late in (True, False):
         story = literal(tool_step("a", call("read")), tool_step("b", call("send")))
-        story.result(failed(message="first"), of="c.a.1")
+        story.fails(message="first", of="c.a.1")
         assert story.chain.end.error is None
         if late:
             story.due(at=story.chain.deadline + 1)
@@ -580,7 +580,7 @@ def test_c6_what_hooks_made_of_a_read_of_a_step_that_is_over_is_no_strike() -> N
         parameters={"type": "object", "properties": {"id": {}}},
     )
     story = submitted(Task(goal="read and look", parallel=3, mode=Mode.ADVISORY), READ, look)
-    story.draft(Plan(steps=(owing("a", "read"), Step(id="b", dependencies=("a",)))))
+    story.plans(owing("a", "read"), Step(id="b", dependencies=("a",)))
     story.propose(call("read"), call("look"), thought=1)
     story.result(COMPLETE, of="c.a.1")
     made_up = msgspec.structs.replace(OK, metadata=Metadata(arguments='{"id":"made-up"}'))
@@ -594,14 +594,7 @@ def test_c14_an_equal_effect_of_a_skill_waits_too() -> None:
     said = bounds(optional_tools=("send", "mailer"))
     for first, second in (("send", "mailer"), ("mailer", "send")):
         story = submitted(Task(goal="send to ann", parallel=3, bounds=said), *TOOLS, mailer)
-        story.draft(
-            Plan(
-                steps=(
-                    owing("a", first),
-                    owing("b", second),
-                )
-            )
-        )
+        story.plans(owing("a", first), owing("b", second))
         given = {"send": call("send", to="ann"), "mailer": call("mailer")}
         story.propose(given[first], thought=1)
         story.propose(given[second], thought=2)
@@ -615,11 +608,11 @@ def test_b3_the_chain_of_a_skill_begins_when_no_question_is_open_with_its_hooks_
     steps = plan(tool_step("a", call("skill")), tool_step("b", call("find")))
     story = submitted(Task(goal="x", plan=steps, parallel=3), *TOOLS, skill)
     story.result(SURE, of="c.b.1")
-    story.result(of="c.a.1", data='{"arguments":{}}')
+    story.returns('{"arguments":{}}', "c.a.1")
     assert story.last.outputs == (), "a question is open"
     story.approve()
     assert names(story) == ["c.a.1", "c.b.1", "c.b.1", "c.a.1"]
-    story.result(data='{"arguments":{}}')
+    story.returns('{"arguments":{}}')
     assert [type(output) for output in story.decisions[-1].outputs] == [StartChild]
 
 
@@ -632,7 +625,7 @@ def test_c11_a_step_is_skipped_once() -> None:
         parallel=2,
     )
     story.asks("c.z.1")
-    story.result(failed(), of="c.a.1")
+    story.fails(of="c.a.1")
     assert story.status_of("c") == "ready"
 
 
@@ -663,7 +656,7 @@ def test_d1_a_thought_is_one_strike_of_the_chain_also_when_another_one_came_betw
     story.propose(call("send", to="ann"), thought=1)
     story.propose(call("nonsense"), call("send", to="ann"), thought=2)
     story.propose(thought=3, content="no")
-    story.result(failed(ErrorType.DENIED), of="c.a.1")
+    story.fails(ErrorType.DENIED, of="c.a.1")
     assert story.strikes == 2
 
 
@@ -674,7 +667,7 @@ def test_f1_a_skill_tells_only_of_the_calls_that_succeeded() -> None:
     story = Story(Task(goal="x", plan=steps), *TOOLS)
     story.chain = msgspec.structs.replace(story.chain, id="p~a-1")
     story.hear(TaskSubmitted(id="p~a-1", source="test", subject="p~a-1", data=story.chain.task))
-    story.result(failed())
+    story.fails()
     story.result()
     [report] = [one for one in story.last.outputs if isinstance(one, Report)]
     assert report.outcome.metadata.below.nested_successes == ("read",)
@@ -696,7 +689,7 @@ def test_c8_a_literal_chain_that_fails_later_keeps_no_result() -> None:
     )
     story = literal(*steps, parallel=3)
     story.result(of="c.a.1")
-    story.result(failed(), of="c.b.1")
+    story.fails(of="c.b.1")
     assert (story.chain.failing is not None, list(story.chain.actions)) == (True, ["c.c.1"])
 
 
@@ -704,7 +697,7 @@ def test_c8_a_step_without_turns_left_is_over_while_the_chain_waits_for_the_call
     task = Task(goal="read it, look", parallel=2, budget=Budget(turns=2))
     story = submitted(task, READ, writing("look"))
     steps = (owing("a", "read"), owing("b", "read"))
-    story.draft(Plan(steps=(*steps, owing("c", "look", dependencies=("b",)))))
+    story.plans(*steps, owing("c", "look", dependencies=("b",)))
     a, b = story.thoughts[-2:]
     story.propose(call("read"), thought=a)
     story.propose(call("look"), call("nonsense"), thought=b, usage=Usage(input_tokens=10))
@@ -736,7 +729,7 @@ def test_c14_a_chain_that_waits_for_its_child_fails_by_what_failed_first() -> No
         Task(goal="x", plan=steps, parallel=3, siblings=Siblings.FAIL_FAST), *TOOLS, mailer
     )
     child = below(story)
-    story.result(failed(message="no file"), of="c.b.1")
+    story.fails(message="no file", of="c.b.1")
     story.lose("c.c.1/1/done")
     assert story.status == "executing"
     child.cancel()
@@ -754,7 +747,7 @@ def test_r1_a_chain_that_is_stopped_waits_for_its_children_alone(end: str) -> No
     if end == "cancel":
         story.cancel()
     else:
-        story.result(failed(), of="c.c.1")
+        story.fails(of="c.c.1")
     child.cancel()
     tell_parent(story, child)
     assert story.final_facts == ["chain.cancelled" if end == "cancel" else "chain.failed"]

@@ -13,7 +13,7 @@ from haltpoint.chain.replay import fold, with_matrix
 from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
 from haltpoint.contracts.work.tasks import Task
-from tests.support.builders import asks, owing, plan, spec, specs, writing
+from tests.support.builders import asks, owing, spec, specs, writing
 from tests.unit.chain.story import submitted
 
 
@@ -29,19 +29,17 @@ def test_a_blocked_tools_are_internal_in_every_spelling_of_their_names(name: str
 )
 def test_a_internal_tools_are_not_reached_by_odd_spellings(name: str) -> None:
     told = submitted(Task(goal="go"), spec("secret", internal=True), spec("note"))
-    told.draft(plan(owing("do", "note")))
+    told.plans(owing("do", "note"))
     told.calls(name)
 
     assert told.dispatches == []
     assert told.violations[0] == "unknown_tool"
-    assert "secret" not in told.thought.corrections[0].message.replace(name, "").replace(
-        repr(name), ""
-    )
+    assert "secret" not in told.correction.replace(name, "").replace(repr(name), "")
 
 
 def test_r1_the_log_told_again_gives_the_same_chain() -> None:
     told = submitted(Task(goal="go"), spec("note"))
-    told.draft(plan(owing("do", "note")))
+    told.plans(owing("do", "note"))
     for _ in range(3):
         told.writes("no call")
     told.rule(Choice.RETRY)
@@ -76,12 +74,12 @@ def test_i4_a_form_is_held_against_its_values() -> None:
 @pytest.mark.parametrize("options", [["same", "same"], ["Yes", "No", "Yes"]])
 def test_i4_the_options_of_a_question_are_told_apart_by_their_words(options: list[str]) -> None:
     told = submitted(Task(goal="go"), with_built_in({})[ASK_HUMAN])
-    told.draft(plan(owing("ask", ASK_HUMAN)))
+    told.plans(owing("ask", ASK_HUMAN))
     told.calls(ASK_HUMAN, question="Which?", options=options)
 
     assert told.questions == []
     assert told.violations[0] == "bad_arguments"
-    assert "the same item is in it more than once" in told.thought.corrections[0].message
+    assert "the same item is in it more than once" in told.correction
     told.calls(ASK_HUMAN, question="Which?", options=["this", "that"])
     assert len(told.questions) == 1
 

@@ -42,7 +42,7 @@ def test_c3_c7_a_mail_to_all_of_a_group_in_one_proposal() -> None:
     for style in Style:
         story = begun("Tell everybody that lunch is at one", style=style)
         story.calls("list_people")
-        story.result(data='{"people": ["ann", "bob", "eve"]}')
+        story.returns('{"people": ["ann", "bob", "eve"]}')
         story.propose(*(call("send", to=name) for name in ("ann", "bob", "eve")))
         for _ in range(3):
             story.result()
@@ -116,7 +116,7 @@ def test_c11_nothing_is_overdue() -> None:
     for in_words in (False, True):
         story = begun("Remind who is overdue", style=Style.PLAN, steps=plan(step, remind))
         story.calls("list_overdue")
-        story.result(data='{"invoices": [], "count": 0}')
+        story.returns('{"invoices": [], "count": 0}')
         if in_words:
             story.writes("Nothing is overdue.")
         story.end("Nothing is overdue.", "not_needed")
@@ -137,7 +137,7 @@ def test_c11_nothing_is_overdue() -> None:
 def test_c11_a_lazy_model_behind_a_lookup_is_before_a_person() -> None:
     story = begun("Remind who is overdue", style=Style.PLAN)
     story.calls("list_people")
-    story.result(data='{"people": ["ann"]}')
+    story.returns('{"people": ["ann"]}')
     story.writes("All were reminded.")
     story.end("It is not needed.", "not_needed")
     assert story.questions[-1].request.kind is RequestKind.LEAVE_OUT
@@ -177,7 +177,7 @@ def test_c3_a_plan_that_drops_its_own_promise_is_refused() -> None:
     )
     story.draft(plan(FIND), bounds=Bounds())
     assert story.strikes == 2, "the first readable bounds stand"
-    story.draft(plan(FIND, TELL))
+    story.plans(FIND, TELL)
     assert story.status == "executing"
 
 
@@ -185,7 +185,7 @@ def test_c3_three_lookups_and_a_send() -> None:
     story = begun("Tell who is overdue")
     for number, tool in enumerate(("list_people", "list_overdue", "list_people"), 1):
         story.calls(tool, page=number)
-        story.result(data=f'{{"page": {number}}}')
+        story.returns(f'{{"page": {number}}}')
     story.calls("send", to="ann")
     story.result()
     assert story.thought.due == ()

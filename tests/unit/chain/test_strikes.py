@@ -17,7 +17,7 @@ from haltpoint.contracts.results import ErrorType, NextAction, Outcome
 from haltpoint.contracts.work.plans import OnFailure, Plan, Step, ValidationMode
 from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint.contracts.work.thoughts import Violation
-from tests.support.builders import call, failed, open_task, owing, plan, spec, writing
+from tests.support.builders import call, open_task, owing, spec, writing
 from tests.unit.chain.story import Story, submitted
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
@@ -34,7 +34,7 @@ def planned(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
     told = submitted(
         door(Task).validate_python({"goal": "tell John", **task}), LOOKUP, SEND, SAVE, policy=policy
     )
-    told.draft(plan(*steps))
+    told.plans(*steps)
     return told
 
 
@@ -93,7 +93,7 @@ def test_d2_a_successful_receipt_of_a_required_tool_ends_the_row_of_the_step() -
     told.writes("one")
     told.writes("two")
     told.calls("lookup")
-    told.result(data='{"id": "u1"}')
+    told.returns('{"id": "u1"}')
 
     assert (told.strikes, told.chain.runs[0].strikes, told.chain.row.case) == (0, 0, ())
     told.writes("three")
@@ -105,7 +105,7 @@ def test_d2_any_successful_receipt_ends_the_row_of_the_chain_and_not_that_of_the
     for _ in range(2):
         told.writes("saved")
         told.calls("lookup")
-        told.result(data='{"id": "u1"}')
+        told.returns('{"id": "u1"}')
     assert (told.strikes, told.chain.runs[0].strikes) == (0, 2)
     told.writes("saved")
 
@@ -120,7 +120,7 @@ def test_d2_any_successful_receipt_ends_the_row_of_a_step_that_requires_no_tool(
     for number in range(3):
         told.calls("nope")
         told.calls("lookup", number=number)
-        told.result(data='{"id": "u1"}')
+        told.returns('{"id": "u1"}')
     assert (told.strikes, told.chain.runs[0].strikes) == (0, 0)
 
     for _ in range(3):
@@ -132,7 +132,7 @@ def test_d2_a_failed_receipt_ends_no_row() -> None:
     told = planned(FIND)
     told.writes("one")
     told.calls("lookup")
-    told.result(failed(ErrorType.NOT_FOUND))
+    told.fails(ErrorType.NOT_FOUND)
 
     assert told.strikes == 1
 
@@ -151,7 +151,7 @@ def test_d2_a_refused_call_beside_a_good_one_is_forgiven_with_its_success() -> N
     told = planned(owing("both", "lookup", "save"))
     told.propose(call("nope"), call("lookup"))
     assert told.strikes == 1
-    told.result(data='{"id": "u1"}')
+    told.returns('{"id": "u1"}')
 
     assert told.strikes == 0
     assert [one.violation for one in told.thought.corrections] == [Violation.UNKNOWN_TOOL]
@@ -165,7 +165,7 @@ def test_d3_the_limit_is_the_policys_or_the_tasks(
     limit: int, task: int | None, thoughts: int
 ) -> None:
     told = submitted(Task(goal="go", strikes=task), LOOKUP, policy=Policy(strikes=limit))
-    told.draft(plan(FIND))
+    told.plans(FIND)
     while told.status == "executing":
         told.writes("no call")
 
@@ -211,7 +211,7 @@ def test_d3_rephrase_gives_the_step_new_words_and_all_its_turns() -> None:
     assert (told.thought.thought_id, told.thought.corrections) == ("c.find.t1.4", ())
     assert told.chain.runs[0].proposals == 1
     told.calls("lookup")
-    told.result(data='{"id": "u1"}')
+    told.returns('{"id": "u1"}')
     assert told.status_of("find") == "completed"
 
 
@@ -326,7 +326,7 @@ def test_d3_a_rephrased_task_is_planned_anew() -> None:
 
     assert (told.status, told.chain.people.goal) == ("planning", "Find John.")
     assert told.thought.thought_id == "c.plan.t0.2"
-    told.draft(plan(FIND))
+    told.plans(FIND)
     assert told.status == "executing"
 
 
@@ -356,7 +356,7 @@ def test_d2_turns_used_up_with_a_required_tool_missing_are_a_case() -> None:
     told = planned(owing("both", "lookup", "save", max_turns=2))
     for _ in range(2):
         told.calls("lookup")
-        told.result(data='{"id": "u1"}')
+        told.returns('{"id": "u1"}')
     assert told.status == "escalated"
     told.rule(Choice.RETRY)
 
@@ -366,7 +366,7 @@ def test_d2_turns_used_up_with_a_required_tool_missing_are_a_case() -> None:
 def test_d2_turns_used_up_in_advisory_mode_let_the_step_pass_as_failed() -> None:
     told = planned(owing("both", "lookup", "save", max_turns=1), mode="advisory")
     told.calls("lookup")
-    told.result(data='{"id": "u1"}')
+    told.returns('{"id": "u1"}')
 
     assert told.told("step.completed") == [{"step_id": "both", "validation_status": "failed"}]
 
@@ -451,7 +451,7 @@ def test_off_skips_what_holds_the_model_to_its_word() -> None:
 
 def test_off_keeps_what_holds_in_every_mode() -> None:
     told = submitted(Task(goal="go", mode=Mode.OFF), LOOKUP, SEND, spec("secret", internal=True))
-    told.draft(plan(owing("send", "send", max_turns=5)))
+    told.plans(owing("send", "send", max_turns=5))
     for wrong in (call("secret"), call("nope"), call("nope"), call("send"), call("send", to=7)):
         told.propose(wrong)
 
@@ -468,7 +468,7 @@ ASK = {"question": "Which colour?", "options": ["red", "blue"], "priority": "hig
 
 def asking(**arguments: object) -> Story:
     told = submitted(Task(goal="paint"), ASK_HUMAN, LOOKUP, SEND, SAVE)
-    told.draft(plan(owing("ask", "askHuman"), Step(id="after", dependencies=("ask",))))
+    told.plans(owing("ask", "askHuman"), Step(id="after", dependencies=("ask",)))
     told.propose(call("askHuman", **(arguments or ASK)), call("lookup"))
     return told
 
@@ -508,7 +508,7 @@ def test_i4_an_option_is_words_and_no_origin_of_an_id() -> None:
 
 def test_i4_what_a_person_typed_is_an_origin() -> None:
     told = submitted(Task(goal="tell"), ASK_HUMAN, SEND)
-    told.draft(plan(owing("ask", "askHuman"), owing("send", "send")))
+    told.plans(owing("ask", "askHuman"), owing("send", "send"))
     told.calls("askHuman", question="Whom?")
     told.tell("u1")
     told.calls("send", to="u1")
@@ -585,7 +585,7 @@ def test_a_receipt_that_nobody_asked_for_changes_nothing_while_a_case_is_open() 
 
 def test_b4_nobody_is_asked_the_same_question_twice() -> None:
     told = submitted(Task(goal="paint"), ASK_HUMAN, SAVE)
-    told.draft(plan(owing("both", "askHuman", "save")))
+    told.plans(owing("both", "askHuman", "save"))
     told.calls("askHuman", question="Which colour?")
     told.tell("red")
     told.calls("askHuman", question="Which colour?")
@@ -599,7 +599,7 @@ def test_b4_nobody_is_asked_the_same_question_twice() -> None:
 def test_c6_a_model_may_always_ask_a_person_unless_the_tool_is_blocked() -> None:
     for tool, asked in ((ASK_HUMAN, 1), (msgspec.structs.replace(ASK_HUMAN, internal=True), 0)):
         told = submitted(Task(goal="paint"), tool, SAVE)
-        told.draft(plan(owing("save", "save")))
+        told.plans(owing("save", "save"))
         told.calls("askHuman", question="Which colour?")
         assert len(told.questions) == asked
 
@@ -613,10 +613,10 @@ def test_d3_a_full_row_is_before_a_person_when_the_call_beside_the_refused_one_h
         owing("second", "find"),
     )
     told = submitted(Task(goal="find it", strikes=1), spec("find"))
-    told.draft(Plan(steps=steps))
+    told.plans(*steps)
     told.propose(call("no_such_tool"), call("find"))
     thoughts = len(told.thoughts)
-    told.result(failed(ErrorType.PERMISSION))
+    told.fails(ErrorType.PERMISSION)
     assert len(told.thoughts) == thoughts
     assert told.status == "escalated"
     told.rule(Choice.RETRY)

@@ -12,7 +12,7 @@ from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.plans import ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Violation
-from tests.support.builders import call, owing, plan, spec, writing
+from tests.support.builders import call, owing, spec, writing
 from tests.unit.chain.story import Story, submitted
 
 TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
@@ -27,7 +27,7 @@ def planned(*steps: Step, **task: Any) -> Story:
         door(Task).validate_python({"goal": "tell John", **task}), LOOKUP, SEND, ASK_HUMAN
     )
     if steps:
-        told.draft(plan(*steps))
+        told.plans(*steps)
     return told
 
 
@@ -98,7 +98,7 @@ def test_c7_the_valid_siblings_of_an_unreadable_call_run_and_the_correction_goes
     assert told.tools_called == ["lookup"]
     assert violations(told) == ["unreadable"]
     assert told.strikes == (mode == "strict")
-    told.result(data='{"id": "u1"}')
+    told.returns('{"id": "u1"}')
     assert [one.violation for one in told.thought.corrections] == [Violation.UNREADABLE]
     assert '"tool":"send"' in told.thought.corrections[0].form
     assert (told.thought.turn, told.thought.attempt) == (2, 1)
@@ -124,7 +124,7 @@ def spoken(**task: Any) -> Story:
     """A chain whose work is done: the words for the user are asked for."""
     told = planned(owing("find", "lookup"), **task)
     told.calls("lookup")
-    told.result(data='{"name": "John"}')
+    told.returns('{"name": "John"}')
     return told
 
 
@@ -195,6 +195,6 @@ def test_an_answer_of_no_words_is_the_receipts() -> None:
 
     told = react()
     told.calls("lookup")
-    told.result(data='{"name": "John"}')
+    told.returns('{"name": "John"}')
     told.propose()
     assert told.final_answer == in_place_of_words("the model said nothing")

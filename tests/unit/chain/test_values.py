@@ -280,7 +280,7 @@ def test_c13_an_answer_while_planning_counts_as_a_whole_and_is_none_of_the_goals
     typed: str, found: str
 ) -> None:
     story = answered("To whom?", typed)
-    story.draft(plan(owing("send", "send")))
+    story.plans(owing("send", "send"))
     assert source(story, "eve@x.org") == found
 
 
@@ -290,7 +290,7 @@ def test_c13_words_in_place_of_the_goal_are_the_users_and_answers_beside_them_ar
         story.draft(None, "no plan")
     story.rule(Choice.REPHRASE, text="write to ann@x.org")
     answered("To whom?", "anyone but eve@x.org", story)
-    story.draft(plan(owing("send", "send")))
+    story.plans(owing("send", "send"))
     words = goal_of(Work.on(story.chain, "", story.world, story.now))
     assert words == "write to ann@x.org\nthe first\nanyone but eve@x.org"
     found = sent(story, to="ann@x.org", cc="eve@x.org").sources

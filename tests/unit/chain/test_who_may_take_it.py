@@ -14,8 +14,8 @@ from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
-from haltpoint.contracts.work.tasks import Mode, Style, Task
-from tests.support.builders import call
+from haltpoint.contracts.work.tasks import Mode
+from tests.support.builders import call, open_task
 from tests.unit.chain.test_agents import TOOLS, Tree
 from tests.unit.chain.test_routing import (
     AGENTS,
@@ -33,7 +33,7 @@ REFUND = Bounds(required_tools=("refund",))
 def read_as(bounds: Bounds, goal: str, mode: Mode = Mode.STRICT, **said: Any) -> Tree:
     """A supervisor whose goal was read in this way."""
     file = Agents(agents=AGENTS, supervisor=Supervisor(**{"tools": ("find_*",), **said}))
-    tree = Tree(Task(goal=goal, agent=SUPERVISOR, style=Style.REACT, mode=mode), file)
+    tree = Tree(open_task(goal, agent=SUPERVISOR, mode=mode), file)
     tree.root.submit(read=False)
     tree.root.read(bounds)
     return tree

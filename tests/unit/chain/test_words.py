@@ -10,7 +10,7 @@ from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Usage
-from tests.support.builders import open_task, owing, plan, spec, writing
+from tests.support.builders import open_task, owing, spec, writing
 from tests.unit.chain.story import Story, submitted
 
 FIND = spec("find_contact")
@@ -30,7 +30,7 @@ def at_work(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
     told = submitted(
         door(Task).validate_python({"goal": "tell John", **task}), FIND, SEND, WRITE, policy=policy
     )
-    told.draft(plan(*(steps or (Step(id="think"),))))
+    told.plans(*(steps or (Step(id="think"),)))
     return told
 
 
@@ -72,7 +72,7 @@ def saving(read: Bounds | None = None, **task: Any) -> Story:
 
 def test_c2_in_advisory_mode_the_plan_is_taken_and_the_violation_told() -> None:
     told = saving(mode="advisory")
-    told.draft(plan(owing("find", "find_contact")))
+    told.plans(owing("find", "find_contact"))
 
     assert told.status == "executing"
     assert violations(told) == ["bad_plan"]
@@ -80,7 +80,7 @@ def test_c2_in_advisory_mode_the_plan_is_taken_and_the_violation_told() -> None:
 
 def test_c2_off_does_not_look() -> None:
     told = saving(mode="off")
-    told.draft(plan(owing("find", "find_contact")))
+    told.plans(owing("find", "find_contact"))
 
     assert violations(told) == []
 
@@ -115,17 +115,17 @@ def test_the_words_of_corrections_are_the_policys() -> None:
     messages = Messages(no_tool_used="Call {expected_tools} ({count}).")
     policy = Policy(patterns=(SAVING,), messages=messages)
     told = submitted(Task(goal="save it"), WRITE, policy=policy)
-    told.draft(plan(Step(id="think")))
-    told.draft(plan(owing("write", "write_file")))
+    told.plans(Step(id="think"))
+    told.plans(owing("write", "write_file"))
     told.writes("no")
 
-    assert "Call write_file (2)." in told.thought.corrections[0].message
+    assert "Call write_file (2)." in told.correction
 
 
 def test_an_answer_that_costs_more_than_there_was_is_not_delivered() -> None:
     told = at_work(owing("find", "find_contact"), budget={"tokens": 1})
     told.calls("find_contact")
-    told.result(data='{"name": "John"}')
+    told.returns('{"name": "John"}')
     data = AnswerDrafted.Data(
         thought_id=told.thought.thought_id, text=TRUTH, usage=Usage(output_tokens=1000)
     )

@@ -9,10 +9,10 @@ from haltpoint.contracts.events import BoundsDrafted, PlanDrafted, TaskSubmitted
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import Plan, Step
-from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint_executor.world import CurrentWorld, looks_at_others
-from tests.support.builders import literal_task, spec, specs
+from tests.support.builders import literal_task, open_task, spec, specs
 
 
 class Catalogue:
@@ -50,7 +50,7 @@ async def test_c2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_
 
 
 def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_names() -> None:
-    react, literal = Task(goal="x", style=Style.REACT), literal_task(tool="note")
+    react, literal = open_task("x"), literal_task(tool="note")
     assert looks_at_others(submitted(react), chain(react), set())
     read = BoundsDrafted(
         id="i", source="test", subject="c", data=BoundsDrafted.Data(thought_id="c.bounds.t0.1")

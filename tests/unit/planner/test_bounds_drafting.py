@@ -15,11 +15,11 @@ from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.tool_forms import bounds_schema
 from haltpoint_planner.thoughts import reply_to
-from tests.support.builders import bounds, spec, specs
+from tests.support.builders import bounds, specs, writing
 
 LISTS = {"required_tools": ["send_message"], "conditions": ["at most two"]}
 READ = bounds(required_tools=("send_message",), conditions=("at most two",))
-SEND = spec("send_message", read_only=False, description="Send a message.")
+SEND = writing("send_message", description="Send a message.")
 
 
 def reply(value: object) -> Reply:

@@ -22,7 +22,6 @@ from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal, without_gues
 from haltpoint_planner.parsing.replies import read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.thoughts import reply_to
-from tests.support.builders import plan
 from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_outputs
 from tests.unit.chain.story import Story, submitted
 
@@ -39,7 +38,7 @@ def told(style: str) -> Story:
     )
     if style != "react":
         tools = ("note", "send") if style == "tool" else ()
-        story.draft(plan(Step(id="s1", description="Note it and tell him", required_tools=tools)))
+        story.plans(Step(id="s1", description="Note it and tell him", required_tools=tools))
     return story
 
 

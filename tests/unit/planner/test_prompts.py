@@ -22,7 +22,7 @@ from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.prompting import prompts, tool_forms
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.prompting.results import ALL_TOGETHER, shown
-from tests.support.builders import OK, asks, failed
+from tests.support.builders import OK, asks, failed, owing
 
 TEXT = {"type": "string"}
 LOOKUP = ToolSpec(
@@ -41,14 +41,9 @@ SEND = ToolSpec(
 TOOLS = {tool.name: tool for tool in (LOOKUP, SEND)}
 PLAN = Plan(
     steps=(
-        Step(id="find", description="Find John", required_tools=("lookup_contacts",)),
+        owing("find", "lookup_contacts", description="Find John"),
         Step(id="think", description="Choose the tone", dependencies=("find",)),
-        Step(
-            id="send",
-            description="Write to him",
-            required_tools=("send_message",),
-            dependencies=("find",),
-        ),
+        owing("send", "send_message", description="Write to him", dependencies=("find",)),
     )
 )
 NO_CALL = Correction(

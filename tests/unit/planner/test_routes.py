@@ -16,21 +16,20 @@ from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Supervisor
-from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.exchange import NativeCall, Prompt, Reply
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.thoughts import reply_to
-from tests.support.builders import spec, specs
+from tests.support.builders import open_task, spec, specs
 
 GOAL = "My order 17 has not come"
 AGENTS = (
     Agent(name="billing", description="Invoices\nand refunds.", skills=("invoice", "refund")),
     Agent(name="general", description="Everything else."),
 )
-TASK = Task(goal=GOAL, agent=SUPERVISOR, style=Style.REACT)
+TASK = open_task(GOAL, agent=SUPERVISOR)
 TOOLS = with_agents(specs(spec("find_order")), Agents(AGENTS, supervisor=Supervisor()), TASK)
 DECISION: dict[str, Any] = {
     "target_agent": "billing",

@@ -53,7 +53,7 @@ def test_c6_an_empty_reply_is_asked_again_and_never_ends_a_task(words: str) -> N
     for attempt in (2, 3):
         story.take(draft_proposal(Reply(words)))
         assert (story.thought.attempt, story.strikes) == (attempt, attempt - 1)
-        assert "the reply is empty" in story.thought.corrections[0].message
+        assert "the reply is empty" in story.correction
     story.take(draft_proposal(Reply(words)))
     assert (story.status, story.final_facts) == ("escalated", [])
 
