@@ -22,15 +22,12 @@ from haltpoint.cli.local.system import free_port, http_get
 from haltpoint.client import Client
 from haltpoint.examples.contacts.outbox import Outbox
 from tests.e2e.agents import AGENTS, AGENTS_FILE
-from tests.e2e.handing_on import FILE
-from tests.e2e.handing_on import rules as asking_below
 from tests.e2e.obedient import OBEDIENT
 from tests.e2e.otlp import Receiver
 from tests.e2e.routers import ROUTERS
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
 from tests.e2e.stubborn import STUBBORN
 from tests.support import PATIENCE
-from tests.support.agents_toml import written
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -56,9 +53,7 @@ def receiver() -> Iterator[Receiver]:
 def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iterator[Running]:
     """Server, model and four services; stopped as Ctrl-C does. HALTPOINT_PARTITIONS is honoured."""
     folder = tmp_path_factory.mktemp("system")
-    written(FILE, folder)
-    with (folder / "agents.toml").open("a") as file:
-        file.write(AGENTS_FILE)
+    (folder / "agents.toml").write_text(AGENTS_FILE)
     with run_system(folder, receiver) as running:
         yield running
 
@@ -73,7 +68,6 @@ def run_system(folder: Path, receiver: Receiver) -> Iterator[Running]:
         + STUBBORN
         + OBEDIENT
         + AGENTS
-        + asking_below()
         + ROUTERS
     )
     script.write_text(json.dumps({"model": "contacts", "rules": rules}))
@@ -90,8 +84,7 @@ def run_system(folder: Path, receiver: Receiver) -> Iterator[Running]:
         "HALTPOINT_TOOLS": "haltpoint.examples.contacts.tools,tests.e2e.tools",
         "HALTPOINT_SKILLS": "shared/haltpoint/examples/contacts/skills,tests/e2e/skills",
         "HALTPOINT_POLICY_FILE": "tests/e2e/policy.toml",
-        "HALTPOINT_HOOKS": "tests.e2e.hooks:far_away,tests.e2e.hooks:not_the_moon,"
-        "tests.e2e.hooks:calmly,tests.e2e.hooks:another_door",
+        "HALTPOINT_HOOKS": "tests.e2e.hooks:far_away,tests.e2e.hooks:not_the_moon",
         "HALTPOINT_MODEL__BASE_URL": f"http://127.0.0.1:{model_port}/v1",
         "HALTPOINT_MODEL__NAME": "contacts",
         "HALTPOINT_GATEWAY__PORT": str(free_port()),

@@ -5,9 +5,9 @@ real processes.
 import time
 from typing import Any
 
+from tests.e2e.calling import called, ended, receipt_of
 from tests.e2e.running import Running
 from tests.e2e.test_command_line import document
-from tests.e2e.test_older_style import called, ended, receipt_of
 from tests.support import PATIENCE
 
 

@@ -1,7 +1,5 @@
 """The user's own conditions bind, over real processes (CONTRACT C12)."""
 
-from typing import Any
-
 import pytest
 
 from haltpoint.client import Client
@@ -43,17 +41,3 @@ async def test_c12_who_wants_to_confirm_first_is_asked_once_before_anything_is_s
     else:
         await run.result()
         assert system.sent(run.id) == []
-
-
-@STYLES
-async def test_c12_what_the_submitter_forbids_is_never_sent(
-    system: Running, client: Client, style: str
-) -> None:
-    """A model that goes on trying is brought before a person."""
-    forbidden: dict[str, Any] = {"forbidden": ["send_message"]}
-    run = await client.run(task={"goal": "Tell Jane hello", "style": style, "bounds": forbidden})
-    request = await run.expects_request(RequestKind.ESCALATION)
-    assert "send_message may not be called" in request.strikes[-1].message
-    await client.answer(request.id, decision=Choice.ABORT)
-    await run.result()
-    assert system.sent(run.id) == []

@@ -8,27 +8,6 @@ from haltpoint.client import Client
 from haltpoint.contracts.people.humans import Choice
 from tests.e2e.running import Running
 
-DROPPED = (
-    'No step promises deploy_site, which the goal ("Roll out": who asks for a roll-out wants one, '
-    "pattern roll-out) requires. Add a step with deploy_site in required_tools or one_of."
-)
-
-
-async def test_c2_d1_a_plan_without_what_the_operators_pattern_requires_is_refused(
-    system: Running, client: Client
-) -> None:
-    """The model plans the tool only when it has read them."""
-    run = await client.run("Roll out the shop")
-    chain = (await run.result()).chain
-    assert (chain.status, system.written(run.id)) == ("completed", ["deployed shop"])
-    (violation,) = chain.violations
-    assert (violation.violation, violation.place, violation.correction) == (
-        "bad_plan",
-        "plan",
-        DROPPED,
-    )
-    assert f"corrected: {DROPPED}" in (await system.typed("chain", "show", run.id)).stdout
-
 
 async def test_d3_the_model_and_people_get_the_operators_texts(client: Client) -> None:
     run = await client.run("Book a room")

@@ -110,28 +110,3 @@ async def test_a_skill_with_steps_is_a_chain_of_its_own_whose_question_is_answer
     facts = [event.type async for event in client.attach(child).events()]
     assert facts.count("chain.completed") == 1
     assert (facts[0], facts[-1]) == ("chain.started", "chain.completed")
-
-
-async def test_h1_hooks_are_around_a_skill_with_steps_before_its_chain_begins(
-    system: Running, client: Client
-) -> None:
-    listed = {tool.name: tool for tool in await client.tools()}
-    assert listed["tell-somebody"].hooks == (
-        "builtin:internal",
-        "builtin:arguments",
-        "tests.e2e.hooks:calmly",
-        "tests.e2e.hooks:not_the_moon",
-    )
-    assert listed["note-twice"].hooks[:2] == ("builtin:internal", "builtin:arguments")
-    run = await client.run(task=task("tell-somebody", who="Jane", words="HELLO"))
-    result = await run.result()
-    assert result.status == "completed", result.chain.error
-    assert [message.content for message in system.sent(f"{run.id}~do-1")] == ["hello"]
-    (called,) = result.chain.steps[0].actions
-    assert (called.arguments["words"], called.ran) == ("HELLO", {"who": "Jane", "words": "hello"})
-    refused = await (
-        await client.run(task=task("tell-somebody", who="Jane", words="HELLO!"))
-    ).result()
-    assert refused.status == "failed"
-    assert "no shouting" in refused.answer.text
-    assert [action.child for step in refused.chain.steps for action in step.actions] == [None]

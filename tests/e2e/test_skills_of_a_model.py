@@ -3,13 +3,9 @@ outlives executors.
 """
 
 import asyncio
-import json
 
 from haltpoint.client import Client
-from haltpoint.contracts.doors import in_full
-from haltpoint.runs import Result, Run
-from haltpoint.sync_client import SyncClient
-from tests.e2e.obedient import LATE
+from haltpoint.runs import Run
 from tests.e2e.running import Running, executors_killed
 from tests.e2e.test_skills import calls
 from tests.support import PATIENCE, wait_until
@@ -31,53 +27,6 @@ async def told_once(client: Client, chain_id: str, fact: str) -> bool:
     """The chain's own log begins, and ends with this fact, which it has once."""
     facts = [event.type async for event in client.attach(chain_id).events()]
     return (facts[0], facts[-1], facts.count(fact)) == ("chain.started", fact, 1)
-
-
-async def test_a_skill_with_steps_runs_as_a_child_whose_result_the_model_reads(
-    system: Running, client: Client
-) -> None:
-    run = await client.run("Have Jane told")
-    child = f"{run.id}~tell-1"
-    result = await run.result()
-    (action,) = result.chain.steps[0].actions
-    below = await client.chain(child)
-    assert (result.status, below.status) == ("completed", "completed")
-    assert (action.tool, action.child, calls(below)) == (
-        "tell-somebody",
-        child,
-        ["lookup_contacts", "send_message"],
-    )
-    assert action.receipt is not None
-    assert action.receipt.data == below.steps[-1].result
-    assert action.receipt.metadata.below.nested_successes == ("lookup_contacts", "send_message")
-    assert [(one.tool, one.kept_by) for one in result.chain.steps[0].promises] == [
-        ("tell-somebody", action.id)
-    ]
-    assert result.answer.text == "It went to user_jan001."
-    (deed,) = result.answer.deeds  # the skill's own receipt is none: the call inside of it is
-    assert (deed.action_id, deed.tool) == (f"{child}.send.1", "send_message")
-    assert deed.says == f'Message to "Jane Smith": "{LATE}"'
-    assert [(message.to, message.content) for message in system.sent(child)] == [
-        ("user_jan001", LATE)
-    ]
-    await _is_shown_everywhere(system, client, result)
-    assert await told_once(client, run.id, "chain.completed")
-    assert await told_once(client, child, "chain.completed")
-
-
-async def _is_shown_everywhere(system: Running, client: Client, result: Result) -> None:
-    """The same answer, with the deed of the child, wherever it is shown (F1)."""
-    chain = result.chain.id
-    *_, last = [event async for event in client.events(chain)]
-    shown = json.loads((await system.typed("chain", "show", chain, "--json")).stdout)["answer"]
-    with SyncClient(system.url, system.key) as synchronous:
-        plain = await asyncio.to_thread(synchronous.attach(chain).result)
-    found = (last.details["answer"], shown, in_full(plain.answer))
-    assert found == (in_full(result.answer),) * 3
-    assert (
-        f"◆ Done: {result.answer.deeds[0].says}"
-        in (await system.typed("chain", "show", chain)).stdout
-    )
 
 
 async def test_a_parent_that_is_cancelled_cancels_the_child_whose_tool_runs(

@@ -57,18 +57,6 @@ async def test_e7_undoing_twice_undoes_what_is_still_open_and_a_failure_stops_no
     assert taken_out(system, run) == [*once, "left the oak"]
 
 
-async def test_e7_the_deeds_of_children_are_undone_too(system: Running, client: Client) -> None:
-    step = {"id": "a", "actions": [{"tool": "plant-hedge", "arguments": {"name": "yew"}}]}
-    run = await client.run(task={"plan": {"steps": [step]}})
-    assert (await run.result()).status == "completed"
-    found = await undone(client, run.id)
-    assert [deed.action_id for deed in found.undoes] == [
-        f"{run.id}~a-1.second.1",
-        f"{run.id}~a-1.first.1",
-    ]
-    assert taken_out(system, run) == 2 * ["uprooted yew 3"]
-
-
 async def test_e7_only_a_root_chain_that_has_ended_is_undone(
     system: Running, client: Client
 ) -> None:

@@ -12,11 +12,8 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from haltpoint import (
-    NOT_HAPPENED,
     Ctx,
     Foreign,
-    FromResult,
-    Happened,
     ToolError,
     ToolResult,
     hook,
@@ -78,59 +75,6 @@ def publish(page: str, ctx: Ctx) -> ToolResult[dict[str, str]]:
     return ctx.ok({"published": page})
 
 
-@tool
-def erase_page(page: str, ctx: Ctx, confirmed: bool = False) -> dict[str, Any]:
-    """Erase a page; written in the older style."""
-    if page == "start":
-        return {"success": False, "error": "the start page stays", "errorType": "PERMISSION"}
-    if not confirmed:
-        target = {"id": page, "name": page, "type": "page"}
-        return {
-            "requiresConfirmation": True,
-            "action": "erase",
-            "target": target,
-            "message": f"Erase {page!r} for good?",
-        }
-    _write_down(ctx, f"erased {page}")
-    return {"success": True, "erased": page}
-
-
-class Payment(TypedDict):
-    """A bill that is paid."""
-
-    receipt: str
-
-
-@tool
-def pay_bill(bill: str, ctx: Ctx) -> Payment:
-    """Pay a bill, and lose the receipt."""
-    _write_down(ctx, f"paid {bill}")
-    replies: dict[str, str] = {}
-    return {"receipt": replies[bill]}
-
-
-def was_charged(arguments: dict[str, Any], key: str) -> object:
-    """Whether the diary tells of it."""
-    kept = diary(Path(os.environ["CONTACTS_OUTBOX"]))
-    lines = kept.read_text().splitlines() if kept.exists() else []
-    return (
-        Happened({"receipt": arguments["card"]})
-        if any(line.startswith(key) for line in lines)
-        else NOT_HAPPENED
-    )
-
-
-@tool(reconcile=was_charged, says="Charged {card}")
-def charge(card: str, ctx: Ctx) -> Payment:
-    """Charge a card, and lose the receipt; at the first attempt for "slow" nothing is charged."""
-    if card == "slow" and ctx.attempt == 1:
-        raise KeyError(card)
-    _write_down(ctx, f"charged {card}")
-    if card == "lost":
-        raise KeyError(card)
-    return {"receipt": card}
-
-
 @tool(read_only=True)
 def archive(pages: int) -> dict[str, Any]:
     """Give back much more than a result may hold."""
@@ -176,20 +120,6 @@ def delete_page(page: str, ctx: Ctx, keep_days: int = 0) -> dict[str, Any]:
     return {"deleted": page}
 
 
-@tool(effect_key="wire:{invoice}", says="Wired the money of {invoice}")
-def wire(invoice: str, ctx: Ctx) -> dict[str, Any]:
-    """Pay an invoice: once, whichever chain asks for it."""
-    _write_down(ctx, f"wired {invoice}")
-    return {"wired": invoice}
-
-
-@tool(destructive=True, effect_key="void:{invoice}", says="Voided {invoice}")
-def void(invoice: str, ctx: Ctx) -> dict[str, Any]:
-    """Void an invoice."""
-    _write_down(ctx, f"voided {invoice}")
-    return {"voided": invoice}
-
-
 @tool
 def refund(to: str, amount: float, ctx: Ctx) -> dict[str, float]:
     """Pay money back."""
@@ -197,37 +127,11 @@ def refund(to: str, amount: float, ctx: Ctx) -> dict[str, float]:
     return {"refunded": amount}
 
 
-@tool
-def deploy_site(name: str, ctx: Ctx) -> dict[str, str]:
-    """Deploy a site."""
-    _write_down(ctx, f"deployed {name}")
-    return {"deployed": name}
-
-
 @tool(read_only=True)
 def purge_archive(ctx: Ctx) -> dict[str, str]:
     """Purge the archive. It says that it is read-only, so that any step might call it."""
     _write_down(ctx, "purged")
     return {"purged": "everything"}
-
-
-class Door(TypedDict):
-    """A door that was found."""
-
-    door_id: str
-
-
-@tool(read_only=True)
-def find_door(name: str) -> Door:
-    """Find the door of a room."""
-    return {"door_id": f"door of the {name}"}
-
-
-@tool
-def unlock(door_id: Annotated[str, FromResult("find_door.door_id")], ctx: Ctx) -> dict[str, str]:
-    """Unlock a door that was found."""
-    _write_down(ctx, f"unlocked {door_id}")
-    return {"unlocked": door_id}
 
 
 class Mail(TypedDict):
@@ -262,28 +166,6 @@ async def note_down(words: str, ctx: Ctx, wait: bool = False) -> dict[str, str]:
     while wait and not gate.exists():  # noqa: ASYNC110 - another process makes the file
         await asyncio.sleep(0.05)
     return {"noted": words}
-
-
-@tool(read_only=True, timeout="60s")
-async def meet(party: str, of: int, ctx: Ctx, seat: int = 0) -> dict[str, int]:
-    """Come to a meeting and wait there until so many have come: calls one after the other never get
-    there.
-    """
-    place = diary(Path(os.environ["CONTACTS_OUTBOX"])).with_name(f"meeting-{party}")
-    place.mkdir(exist_ok=True)
-    (place / ctx.action_id).touch()
-    while len(list(place.iterdir())) < of:  # noqa: ASYNC110 - other calls make the files
-        await asyncio.sleep(0.01)
-    return {"met": of}
-
-
-@tool(read_only=True)
-async def crowded(ctx: Ctx) -> dict[str, int]:
-    """Be refused for now at the first call, and come in at the second."""
-    _write_down(ctx, f"knocked {ctx.attempt}")
-    if ctx.attempt == 1:
-        raise ToolError.rate_limit("too many callers", retry_after=2)
-    return {"attempt": ctx.attempt}
 
 
 def uproot(arguments: dict[str, Any], result: dict[str, Any], ctx: Ctx) -> None:

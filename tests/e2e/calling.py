@@ -1,6 +1,4 @@
-"""B7 and E5 with real processes: tools in the older style, exceptions after an effect, and what a
-person says then.
-"""
+"""One call of a tool from the command line, its question, and its receipt."""
 
 from typing import Any
 
@@ -30,14 +28,3 @@ def receipt_of(chain: dict[str, Any]) -> dict[str, Any]:
     (action,) = chain["steps"][0]["actions"]
     receipt: dict[str, Any] = action["receipt"]
     return receipt
-
-
-def test_b7_a_tool_in_the_older_style_asks_and_runs_when_it_is_approved(system: Running) -> None:
-    asked = called(system, "erase_page", "page=news", code=3)
-    assert asked["status"] == "awaiting_confirmation"
-    assert asked["requests"][0]["question"] == "Erase 'news' for good?"
-    assert system.written(asked["id"]) == []
-    done = ended(system, asked, "approve")
-    assert done["status"] == "completed"
-    assert done["steps"][0]["result"] == {"success": True, "erased": "news"}
-    assert system.written(asked["id"]) == ["erased news"]
