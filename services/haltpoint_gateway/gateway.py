@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from fastapi import Security
+from fastapi import Depends, Security
 from fastapi.security import HTTPBearer
 from starlette.requests import HTTPConnection
 
@@ -42,6 +42,15 @@ class Gateway:
     queues: Callable[[], Awaitable[list[QueueState]]]
     logs: SharedLogs
     watchers: Watchers = field(default_factory=Watchers)
+
+
+def _here(request: HTTPConnection) -> Gateway:
+    """The gateway that a request came to."""
+    gateway: Gateway = request.app.state.gateway
+    return gateway
+
+
+Here = Annotated[Gateway, Depends(_here)]
 
 
 class _Allowed(HTTPBearer):

@@ -32,7 +32,8 @@ def make_api(gateway: Gateway) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we write our own spans
     )
     for resource in (tasks, chains, requests, tools, agents, stats, health):
-        app.include_router(resource.routes(gateway))
+        app.include_router(resource.router)
+    app.state.gateway = gateway
     install(app)
     app.add_middleware(Guard, keyring=gateway.keyring)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]

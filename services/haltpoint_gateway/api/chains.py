@@ -16,7 +16,7 @@ from haltpoint.runtime.store.counting import UNKNOWN
 from haltpoint.runtime.store.store import CancelStatus, FeedbackStatus, SubmitStatus
 from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.event_stream import follow
-from haltpoint_gateway.gateway import Gateway, Reader, Submitter
+from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
 from haltpoint_gateway.problems import Problem, responses
 from haltpoint_gateway.queries import EVENT_ID, Cancel, ChainQuery, EventQuery, Feedback
 
@@ -55,186 +55,196 @@ def backlog_full(gateway: Gateway) -> Problem:
     )
 
 
-def routes(gateway: Gateway) -> APIRouter:
-    """The routes of chains."""
-    router = APIRouter(prefix="/v1/chains", tags=["chains"])
-    views = gateway.views
+router = APIRouter(prefix="/v1/chains", tags=["chains"])
 
-    @router.get("", responses=responses())
-    async def list_chains(who: Reader, query: Annotated[ChainQuery, Query()]) -> Page[ChainSummary]:
-        """Chains, those that changed last first."""
-        return await views.chains(query.status, query.cursor, query.limit, who.can_see)
 
-    @router.get("/{chain_id}", responses=responses(404, 409))
-    async def get_chain(chain_id: str, who: Reader) -> ChainView:
-        """One chain, whole."""
-        chain = await views.chain(chain_id, who.can_see)
-        if chain is None:
-            raise no_chain(chain_id)
-        return chain
+@router.get("", responses=responses())
+async def list_chains(
+    gateway: Here, who: Reader, query: Annotated[ChainQuery, Query()]
+) -> Page[ChainSummary]:
+    """Chains, those that changed last first."""
+    return await gateway.views.chains(query.status, query.cursor, query.limit, who.can_see)
 
-    @router.get(
-        "/{chain_id}/events",
-        response_model=Page[EventView],
-        responses={
-            200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
-            204: {"description": "The stream is complete (event streams only)."},
-            **responses(404),
-        },
+
+@router.get("/{chain_id}", responses=responses(404, 409))
+async def get_chain(gateway: Here, chain_id: str, who: Reader) -> ChainView:
+    """One chain, whole."""
+    chain = await gateway.views.chain(chain_id, who.can_see)
+    if chain is None:
+        raise no_chain(chain_id)
+    return chain
+
+
+@router.get(
+    "/{chain_id}/events",
+    response_model=Page[EventView],
+    responses={
+        200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+        204: {"description": "The stream is complete (event streams only)."},
+        **responses(404),
+    },
+)
+async def events(
+    gateway: Here,
+    chain_id: str,
+    who: Reader,
+    request: Request,
+    query: Annotated[EventQuery, Query()],
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> object:
+    """What happened, as JSON; or as it happens, with `Accept: text/event-stream`.
+
+    An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID continues
+    after it, and ends after the chain's final event.
+    """
+    header = await gateway.views.header(chain_id, who.can_see)
+    if header is None:
+        raise no_chain(chain_id)
+    if "text/event-stream" not in request.headers.get("accept", ""):
+        part = await gateway.views.events(chain_id, query.cursor, query.limit)
+        return Page[EventView](items=part.events, next_cursor=part.place if part.more else None)
+    after = last_event_id or query.cursor
+    if after is not None and EVENT_ID.fullmatch(after) is None:
+        hint = (
+            "Send the id of the last event that you saw, or leave the header out "
+            "to begin at the start."
+        )
+        raise Problem(
+            422,
+            "invalid_fields",
+            f"Last-Event-ID {after!r} is not the id of an event.",
+            hint=hint,
+        )
+    if (
+        header.status.final
+        and after is not None
+        and not await gateway.views.is_behind(chain_id, after)
+    ):
+        return Response(status_code=204)
+    stream = follow(gateway.logs, gateway.watchers, chain_id, after)
+    return EventSourceResponse(
+        stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     )
-    async def events(
-        chain_id: str,
-        who: Reader,
-        request: Request,
-        query: Annotated[EventQuery, Query()],
-        last_event_id: Annotated[str | None, Header()] = None,
-    ) -> object:
-        """What happened, as JSON; or as it happens, with `Accept: text/event-stream`.
 
-        An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID continues
-        after it, and ends after the chain's final event.
-        """
-        header = await views.header(chain_id, who.can_see)
-        if header is None:
-            raise no_chain(chain_id)
-        if "text/event-stream" not in request.headers.get("accept", ""):
-            part = await views.events(chain_id, query.cursor, query.limit)
-            return Page[EventView](items=part.events, next_cursor=part.place if part.more else None)
-        after = last_event_id or query.cursor
-        if after is not None and EVENT_ID.fullmatch(after) is None:
+
+@router.get("/{chain_id}/actions", responses=responses(404, 409))
+async def get_actions(gateway: Here, chain_id: str, who: Reader) -> Page[ActionRecord]:
+    """The action log: one record for each action, in the order in which they began; secrets are
+    starred.
+    """
+    found = await gateway.views.actions(chain_id, who.can_see)
+    if found is None:
+        raise no_chain(chain_id)
+    return Page[ActionRecord](items=found)
+
+
+@router.get(
+    "/{chain_id}/results/{action_id}",
+    response_class=Response,
+    responses={200: {"content": {"application/json": {}}}, **responses(404)},
+)
+async def get_result(gateway: Here, chain_id: str, action_id: str, who: Reader) -> Response:
+    """The whole data of a result that was cut: its receipt says how large they are in
+    `metadata.whole`.
+    """
+    data = (
+        await gateway.views.whole(action_id, who.can_see)
+        if chain_of(action_id) == chain_id
+        else None
+    )
+    if data is None:
+        hint = (
+            "GET the chain: a receipt without `whole` in its metadata holds all "
+            "its data, or they were not kept."
+        )
+        raise Problem(
+            404, "no_such_result", f"No uncut data are stored for {action_id!r}.", hint=hint
+        )
+    return Response(data, media_type="application/json")
+
+
+@router.post("/{chain_id}/feedback", status_code=204, responses=responses(400, 404, 409, 413, 415))
+async def give_feedback(gateway: Here, chain_id: str, who: Submitter, body: Feedback) -> None:
+    """Say that a chain, or one of its actions, was wrong or right. It is in the log; wrongs are
+    counted by tool.
+    """
+    actions = await gateway.views.actions(chain_id, who.can_see)
+    if actions is None:
+        raise no_chain(chain_id)
+    tools = {action.action_id: action.tool for action in actions}
+    fact = {**body.model_dump(exclude_none=True), "by": who.name}
+    tool = UNKNOWN
+    if body.action_id is not None:
+        name = body.action_id if body.action_id in tools else f"{chain_id}.{body.action_id}"
+        if name not in tools:
             hint = (
-                "Send the id of the last event that you saw, or leave the header out "
-                "to begin at the start."
+                "GET the chain's actions: the id is `action_id` there; it may be "
+                "given without the chain's."
             )
             raise Problem(
-                422,
-                "invalid_fields",
-                f"Last-Event-ID {after!r} is not the id of an event.",
-                hint=hint,
+                404, "no_such_action", f"The chain has no action {body.action_id!r}.", hint=hint
             )
-        if header.status.final and after is not None and not await views.is_behind(chain_id, after):
-            return Response(status_code=204)
-        stream = follow(gateway.logs, gateway.watchers, chain_id, after)
-        return EventSourceResponse(
-            stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        tool = tools[name]
+        fact["action_id"] = name
+    status = await gateway.store.feedback(chain_id, fact, tool if body.wrong else None)
+    if status is FeedbackStatus.UNKNOWN:
+        raise no_chain(chain_id)
+    if status is FeedbackStatus.FULL:
+        hint = "The first 100 are in the log; GET the events to read them."
+        raise Problem(
+            409,
+            "too_much_feedback",
+            f"The chain {chain_id!r} takes no more feedback.",
+            hint=hint,
         )
 
-    @router.get("/{chain_id}/actions", responses=responses(404, 409))
-    async def get_actions(chain_id: str, who: Reader) -> Page[ActionRecord]:
-        """The action log: one record for each action, in the order in which they began; secrets are
-        starred.
-        """
-        found = await views.actions(chain_id, who.can_see)
-        if found is None:
-            raise no_chain(chain_id)
-        return Page[ActionRecord](items=found)
 
-    @router.get(
-        "/{chain_id}/results/{action_id}",
-        response_class=Response,
-        responses={200: {"content": {"application/json": {}}}, **responses(404)},
-    )
-    async def get_result(chain_id: str, action_id: str, who: Reader) -> Response:
-        """The whole data of a result that was cut: its receipt says how large they are in
-        `metadata.whole`.
-        """
-        data = (
-            await views.whole(action_id, who.can_see) if chain_of(action_id) == chain_id else None
+@router.post("/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415))
+async def cancel(
+    gateway: Here, chain_id: str, who: Submitter, body: Cancel | None = None
+) -> Accepted:
+    """Stop a chain. Actions that run finish; nothing else is dispatched. A repeat changes
+    nothing.
+    """
+    if await gateway.views.header(chain_id, who.can_see) is None:
+        raise no_chain(chain_id)
+    match await gateway.store.cancel(_cancelled(chain_id, who, body.reason if body else "")):
+        case CancelStatus.SENT:
+            return accepted(chain_id)
+        case CancelStatus.FINAL:
+            hint = "It cannot be cancelled; GET the chain to see how it ended."
+            raise Problem(409, "chain_ended", f"The chain {chain_id!r} has ended.", hint=hint)
+        case CancelStatus.UNKNOWN:
+            raise no_chain(chain_id)
+
+
+@router.post("/{chain_id}/undo", status_code=202, responses=responses(404, 409, 429))
+async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
+    """Undo what a chain that has ended did, the last deed first, in a chain of its own. A
+    repeat undoes what is still open.
+    """
+    header = await gateway.views.header(chain_id, who.can_see)
+    if header is None:
+        raise no_chain(chain_id)
+    if (root := root_of(chain_id)) != chain_id:
+        hint = f"Undo {root}, of which it is a part."
+        raise Problem(
+            409,
+            "part_of_a_chain",
+            f"The chain {chain_id!r} is not undone by itself.",
+            hint=hint,
         )
-        if data is None:
-            hint = (
-                "GET the chain: a receipt without `whole` in its metadata holds all "
-                "its data, or they were not kept."
-            )
-            raise Problem(
-                404, "no_such_result", f"No uncut data are stored for {action_id!r}.", hint=hint
-            )
-        return Response(data, media_type="application/json")
-
-    @router.post(
-        "/{chain_id}/feedback", status_code=204, responses=responses(400, 404, 409, 413, 415)
-    )
-    async def give_feedback(chain_id: str, who: Submitter, body: Feedback) -> None:
-        """Say that a chain, or one of its actions, was wrong or right. It is in the log; wrongs are
-        counted by tool.
-        """
-        actions = await views.actions(chain_id, who.can_see)
-        if actions is None:
-            raise no_chain(chain_id)
-        tools = {action.action_id: action.tool for action in actions}
-        fact = {**body.model_dump(exclude_none=True), "by": who.name}
-        tool = UNKNOWN
-        if body.action_id is not None:
-            name = body.action_id if body.action_id in tools else f"{chain_id}.{body.action_id}"
-            if name not in tools:
-                hint = (
-                    "GET the chain's actions: the id is `action_id` there; it may be "
-                    "given without the chain's."
-                )
-                raise Problem(
-                    404, "no_such_action", f"The chain has no action {body.action_id!r}.", hint=hint
-                )
-            tool = tools[name]
-            fact["action_id"] = name
-        status = await gateway.store.feedback(chain_id, fact, tool if body.wrong else None)
-        if status is FeedbackStatus.UNKNOWN:
-            raise no_chain(chain_id)
-        if status is FeedbackStatus.FULL:
-            hint = "The first 100 are in the log; GET the events to read them."
-            raise Problem(
-                409,
-                "too_much_feedback",
-                f"The chain {chain_id!r} takes no more feedback.",
-                hint=hint,
-            )
-
-    @router.post(
-        "/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415)
-    )
-    async def cancel(chain_id: str, who: Submitter, body: Cancel | None = None) -> Accepted:
-        """Stop a chain. Actions that run finish; nothing else is dispatched. A repeat changes
-        nothing.
-        """
-        if await views.header(chain_id, who.can_see) is None:
-            raise no_chain(chain_id)
-        match await gateway.store.cancel(_cancelled(chain_id, who, body.reason if body else "")):
-            case CancelStatus.SENT:
-                return accepted(chain_id)
-            case CancelStatus.FINAL:
-                hint = "It cannot be cancelled; GET the chain to see how it ended."
-                raise Problem(409, "chain_ended", f"The chain {chain_id!r} has ended.", hint=hint)
-            case CancelStatus.UNKNOWN:
-                raise no_chain(chain_id)
-
-    @router.post("/{chain_id}/undo", status_code=202, responses=responses(404, 409, 429))
-    async def undo(chain_id: str, who: Submitter) -> UndoView:
-        """Undo what a chain that has ended did, the last deed first, in a chain of its own. A
-        repeat undoes what is still open.
-        """
-        header = await views.header(chain_id, who.can_see)
-        if header is None:
-            raise no_chain(chain_id)
-        if (root := root_of(chain_id)) != chain_id:
-            hint = f"Undo {root}, of which it is a part."
-            raise Problem(
-                409,
-                "part_of_a_chain",
-                f"The chain {chain_id!r} is not undone by itself.",
-                hint=hint,
-            )
-        if not header.status.final:
-            hint = "Cancel it, or wait for its end."
-            raise Problem(409, "chain_runs", f"The chain {chain_id!r} has not ended.", hint=hint)
-        found = await views.undoing(chain_id, await gateway.catalogue.recent(), who.can_see)
-        if found is None:
-            raise no_chain(chain_id)
-        if found.task is not None:
-            submitted = await gateway.store.submit(found.task, chain_id=found.view.chain_id)
-            if submitted.status is SubmitStatus.BUSY:
-                raise backlog_full(gateway)
-        return found.view
-
-    return router
+    if not header.status.final:
+        hint = "Cancel it, or wait for its end."
+        raise Problem(409, "chain_runs", f"The chain {chain_id!r} has not ended.", hint=hint)
+    found = await gateway.views.undoing(chain_id, await gateway.catalogue.recent(), who.can_see)
+    if found is None:
+        raise no_chain(chain_id)
+    if found.task is not None:
+        submitted = await gateway.store.submit(found.task, chain_id=found.view.chain_id)
+        if submitted.status is SubmitStatus.BUSY:
+            raise backlog_full(gateway)
+    return found.view
 
 
 def _cancelled(chain_id: str, who: Principal, reason: str) -> TaskCancelled:

@@ -8,7 +8,7 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 
 from haltpoint.runtime.views.queues import QueueState
-from haltpoint_gateway.gateway import Gateway
+from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.problems import Problem, problem_responses
 
 _TENANT: Final = re.compile(r"(?<= per tenant) \(.*\)(?= of )", re.DOTALL)
@@ -18,29 +18,28 @@ class _Metrics(Response):
     media_type = CONTENT_TYPE_LATEST
 
 
-def routes(gateway: Gateway) -> APIRouter:
-    """The routes of health."""
-    router = APIRouter(tags=["health"])
+router = APIRouter(tags=["health"])
 
-    @router.get("/livez", response_class=PlainTextResponse)
-    async def livez() -> PlainTextResponse:
-        """200 while the event loop turns."""
-        return PlainTextResponse("alive\n")
 
-    @router.get("/readyz", response_class=PlainTextResponse, responses=problem_responses(503))
-    async def readyz() -> PlainTextResponse:
-        """200 when the gateway can do all that it is for, else 503 that says what is missing."""
-        if faults := await gateway.faults():
-            hint = "Wait, or read the log of the part that is not ready."
-            raise Problem(503, "not_ready", "; ".join(faults), hint=hint, faults=faults)
-        return PlainTextResponse("ready\n")
+@router.get("/livez", response_class=PlainTextResponse)
+async def livez() -> PlainTextResponse:
+    """200 while the event loop turns."""
+    return PlainTextResponse("alive\n")
 
-    @router.get("/metrics", response_class=_Metrics)
-    async def metrics() -> Response:
-        """Prometheus text: this process, and the queues of the deployment."""
-        return _Metrics(generate_latest() + queue_metrics(await gateway.queues()))
 
-    return router
+@router.get("/readyz", response_class=PlainTextResponse, responses=problem_responses(503))
+async def readyz(gateway: Here) -> PlainTextResponse:
+    """200 when the gateway can do all that it is for, else 503 that says what is missing."""
+    if faults := await gateway.faults():
+        hint = "Wait, or read the log of the part that is not ready."
+        raise Problem(503, "not_ready", "; ".join(faults), hint=hint, faults=faults)
+    return PlainTextResponse("ready\n")
+
+
+@router.get("/metrics", response_class=_Metrics)
+async def metrics(gateway: Here) -> Response:
+    """Prometheus text: this process, and the queues of the deployment."""
+    return _Metrics(generate_latest() + queue_metrics(await gateway.queues()))
 
 
 def queue_metrics(queues: list[QueueState]) -> bytes:

@@ -13,7 +13,7 @@ from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken
 from haltpoint.runtime.views.log_view import moment
 from haltpoint_gateway.answering import allowed, approves, faults_of
 from haltpoint_gateway.auth import Principal
-from haltpoint_gateway.gateway import Answerer, Gateway, Reader
+from haltpoint_gateway.gateway import Answerer, Gateway, Here, Reader
 from haltpoint_gateway.problems import Problem, responses
 from haltpoint_gateway.queries import IdempotencyKey, RequestQuery
 
@@ -26,41 +26,41 @@ def no_request(request_id: str) -> Problem:
     return Problem(404, "no_such_request", f"No request has the id {request_id!r}.", hint=hint)
 
 
-def routes(gateway: Gateway) -> APIRouter:
-    """The routes of requests."""
-    router = APIRouter(prefix="/v1/requests", tags=["requests"])
+router = APIRouter(prefix="/v1/requests", tags=["requests"])
 
-    @router.get("", responses=responses())
-    async def list_requests(
-        who: Reader, query: Annotated[RequestQuery, Query()]
-    ) -> Page[RequestView]:
-        """Questions to people: the open ones unless `status` says otherwise; urgent ones first,
-        then the newest.
-        """
-        return await gateway.views.requests(
-            query.status, query.kind, query.cursor, query.limit, who.can_see
-        )
 
-    @router.get("/{request_id}", responses=responses(404, 409))
-    async def get_request(request_id: str, who: Reader) -> RequestView:
-        """One question."""
-        return await seen(gateway, request_id, who)
+@router.get("", responses=responses())
+async def list_requests(
+    gateway: Here, who: Reader, query: Annotated[RequestQuery, Query()]
+) -> Page[RequestView]:
+    """Questions to people: the open ones unless `status` says otherwise; urgent ones first,
+    then the newest.
+    """
+    return await gateway.views.requests(
+        query.status, query.kind, query.cursor, query.limit, who.can_see
+    )
 
-    @router.post("/{request_id}/answer", responses=responses(400, 404, 409, 410, 412, 413, 415))
-    async def answer(
-        request_id: str,
-        body: Annotated[Answer, Body()],
-        who: Answerer,
-        idempotency_key: IdempotencyKey = None,
-    ) -> RequestView:
-        """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not
-        needed 412.
-        """
-        return await take_answer(
-            gateway, await seen(gateway, request_id, who), body, who, idempotency_key
-        )
 
-    return router
+@router.get("/{request_id}", responses=responses(404, 409))
+async def get_request(gateway: Here, request_id: str, who: Reader) -> RequestView:
+    """One question."""
+    return await seen(gateway, request_id, who)
+
+
+@router.post("/{request_id}/answer", responses=responses(400, 404, 409, 410, 412, 413, 415))
+async def answer(
+    gateway: Here,
+    request_id: str,
+    body: Annotated[Answer, Body()],
+    who: Answerer,
+    idempotency_key: IdempotencyKey = None,
+) -> RequestView:
+    """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not
+    needed 412.
+    """
+    return await take_answer(
+        gateway, await seen(gateway, request_id, who), body, who, idempotency_key
+    )
 
 
 async def take_answer(

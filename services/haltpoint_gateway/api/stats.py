@@ -5,23 +5,19 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from haltpoint.contracts.views.deployment import StatsView
-from haltpoint_gateway.gateway import Admin, Gateway
+from haltpoint_gateway.gateway import Admin, Here
 from haltpoint_gateway.problems import responses
 from haltpoint_gateway.queries import StatsQuery
 
+router = APIRouter(prefix="/v1/stats", tags=["stats"])
 
-def routes(gateway: Gateway) -> APIRouter:
-    """The route of the history."""
-    router = APIRouter(prefix="/v1/stats", tags=["stats"])
 
-    @router.get("", responses=responses())
-    async def stats(_: Admin, query: Annotated[StatsQuery, Query()]) -> StatsView:
-        """Calls, failures, questions, corrections, violations and strikes by tool and model, of all
-        tenants.
-        """
-        tools = await gateway.catalogue.read()
-        return await gateway.history.read(
-            query.days, {name for name, spec in tools.items() if spec.may_clarify}
-        )
-
-    return router
+@router.get("", responses=responses())
+async def stats(gateway: Here, _: Admin, query: Annotated[StatsQuery, Query()]) -> StatsView:
+    """Calls, failures, questions, corrections, violations and strikes by tool and model, of all
+    tenants.
+    """
+    tools = await gateway.catalogue.read()
+    return await gateway.history.read(
+        query.days, {name for name, spec in tools.items() if spec.may_clarify}
+    )

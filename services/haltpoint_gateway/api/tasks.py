@@ -20,83 +20,78 @@ from haltpoint_gateway.answering import short_answer
 from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full
 from haltpoint_gateway.api.requests import seen, take_answer
 from haltpoint_gateway.auth import Principal, Scope
-from haltpoint_gateway.gateway import Gateway, Submitter
+from haltpoint_gateway.gateway import Gateway, Here, Submitter
 from haltpoint_gateway.problems import Problem, other_release, responses
 from haltpoint_gateway.queries import IdempotencyKey
 
+router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
 
-def routes(gateway: Gateway) -> APIRouter:
-    """The routes of tasks."""
-    router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
 
-    @router.post(
-        "",
-        status_code=202,
-        response_model=Accepted,
-        responses={
-            **responses(400, 409, 410, 412, 413, 415, 429),
-            200: {
-                "model": RequestView,
-                "description": (
-                    "The words answered the conversation's open question; "
-                    "`chain_id` is the root's chain."
-                ),
-            },
+@router.post(
+    "",
+    status_code=202,
+    response_model=Accepted,
+    responses={
+        **responses(400, 409, 410, 412, 413, 415, 429),
+        200: {
+            "model": RequestView,
+            "description": (
+                "The words answered the conversation's open question; "
+                "`chain_id` is the root's chain."
+            ),
         },
+    },
+)
+async def submit(
+    gateway: Here,
+    task: Annotated[Task, Body()],
+    who: Submitter,
+    request: Request,
+    idempotency_key: IdempotencyKey = None,
+) -> Accepted | JSONResponse:
+    """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an
+    end (R1).
+
+    In a conversation with one open question a goal that is nothing but yes, no, a number, or an
+    option's id or title is the answer to it (200 with the request, whose `chain_id` is that of
+    the root's chain).
+    """
+    task = _owned(task, who)
+    if fault := task_fault(task):
+        hint = (
+            "Give a `goal` or a `plan`, no `earlier`, and no `agent` for a task "
+            "that the supervisor routes."
+        )
+        raise Problem(422, "invalid_fields", fault, hint=hint)
+    key = idempotency_key
+    chain_id = new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)
+    refusal = _agent_refusal(task, gateway.agents)
+    if refusal is None and task.plan is not None:
+        refusal = await _refusal(task, task.plan, gateway)
+    # A repeat gets its first outcome, whatever has become of the tools meanwhile.
+    looks = refusal is not None or task.conversation_id is not None
+    if looks and (key is None or await gateway.views.header(chain_id, who.can_see) is None):
+        if refusal is not None:
+            raise refusal
+        if (answered := await _answer(gateway, task, who, chain_id, key)) is not None:
+            return JSONResponse(answered.model_dump(mode="json"))
+    traceparent, root = gateway.tracing.submission(
+        chain_id, task, request.headers.get("traceparent")
     )
-    async def submit(
-        task: Annotated[Task, Body()],
-        who: Submitter,
-        request: Request,
-        idempotency_key: IdempotencyKey = None,
-    ) -> Accepted | JSONResponse:
-        """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an
-        end (R1).
-
-        In a conversation with one open question a goal that is nothing but yes, no, a number, or an
-        option's id or title is the answer to it (200 with the request, whose `chain_id` is that of
-        the root's chain).
-        """
-        task = _owned(task, who)
-        if fault := task_fault(task):
-            hint = (
-                "Give a `goal` or a `plan`, no `earlier`, and no `agent` for a task "
-                "that the supervisor routes."
-            )
-            raise Problem(422, "invalid_fields", fault, hint=hint)
-        key = idempotency_key
-        chain_id = (
-            new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)
+    submitted = await gateway.store.submit(task, chain_id=chain_id, trace=traceparent)
+    if submitted.status is SubmitStatus.CONFLICT:
+        hint = "Use a new Idempotency-Key for another task."
+        detail = "Another task was submitted under this Idempotency-Key."
+        raise Problem(
+            409, "idempotency_conflict", detail, hint=hint, **accepted(chain_id).model_dump()
         )
-        refusal = _agent_refusal(task, gateway.agents)
-        if refusal is None and task.plan is not None:
-            refusal = await _refusal(task, task.plan, gateway)
-        # A repeat gets its first outcome, whatever has become of the tools meanwhile.
-        looks = refusal is not None or task.conversation_id is not None
-        if looks and (key is None or await gateway.views.header(chain_id, who.can_see) is None):
-            if refusal is not None:
-                raise refusal
-            if (answered := await _answer(gateway, task, who, chain_id, key)) is not None:
-                return JSONResponse(answered.model_dump(mode="json"))
-        traceparent, root = gateway.tracing.submission(
-            chain_id, task, request.headers.get("traceparent")
-        )
-        submitted = await gateway.store.submit(task, chain_id=chain_id, trace=traceparent)
-        if submitted.status is SubmitStatus.CONFLICT:
-            hint = "Use a new Idempotency-Key for another task."
-            detail = "Another task was submitted under this Idempotency-Key."
-            raise Problem(
-                409, "idempotency_conflict", detail, hint=hint, **accepted(chain_id).model_dump()
-            )
-        if submitted.status is SubmitStatus.ELSEWHERE:
-            raise other_release(OtherReleaseError(chain_id))
-        if submitted.status is SubmitStatus.BUSY:
-            raise backlog_full(gateway)
-        if submitted.status is SubmitStatus.CREATED:
-            finish(root)
-        return accepted(chain_id)
-
-    return router
+    if submitted.status is SubmitStatus.ELSEWHERE:
+        raise other_release(OtherReleaseError(chain_id))
+    if submitted.status is SubmitStatus.BUSY:
+        raise backlog_full(gateway)
+    if submitted.status is SubmitStatus.CREATED:
+        finish(root)
+    return accepted(chain_id)
 
 
 async def _answer(

@@ -4,34 +4,30 @@ from fastapi import APIRouter
 
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import Page
-from haltpoint_gateway.gateway import Gateway, Reader
+from haltpoint_gateway.gateway import Here, Reader
 from haltpoint_gateway.problems import Problem, responses
 
+router = APIRouter(prefix="/v1/tools", tags=["tools"])
 
-def routes(gateway: Gateway) -> APIRouter:
-    """The routes of tools."""
-    router = APIRouter(prefix="/v1/tools", tags=["tools"])
 
-    @router.get("", responses=responses())
-    async def list_tools(_: Reader) -> Page[ToolSpec]:
-        """Every tool that a worker serves, by name: a tool leaves a minute after its last
-        worker.
-        """
-        specs = await gateway.catalogue.read()
-        return Page[ToolSpec](
-            items=tuple(specs[name] for name in sorted(specs) if not specs[name].gone)
+@router.get("", responses=responses())
+async def list_tools(gateway: Here, _: Reader) -> Page[ToolSpec]:
+    """Every tool that a worker serves, by name: a tool leaves a minute after its last
+    worker.
+    """
+    specs = await gateway.catalogue.read()
+    return Page[ToolSpec](
+        items=tuple(specs[name] for name in sorted(specs) if not specs[name].gone)
+    )
+
+
+@router.get("/{name}", responses=responses(404))
+async def get_tool(gateway: Here, name: str, _: Reader) -> ToolSpec:
+    """One tool."""
+    spec = (await gateway.catalogue.read()).get(name)
+    if spec is None or spec.gone:
+        hint = (
+            "GET /v1/tools lists all tools; a worker must serve this one: haltpoint up tool-worker."
         )
-
-    @router.get("/{name}", responses=responses(404))
-    async def get_tool(name: str, _: Reader) -> ToolSpec:
-        """One tool."""
-        spec = (await gateway.catalogue.read()).get(name)
-        if spec is None or spec.gone:
-            hint = (
-                "GET /v1/tools lists all tools; a worker must serve this one: "
-                "haltpoint up tool-worker."
-            )
-            raise Problem(404, "no_such_tool", f"No tool has the name {name!r}.", hint=hint)
-        return spec
-
-    return router
+        raise Problem(404, "no_such_tool", f"No tool has the name {name!r}.", hint=hint)
+    return spec
