@@ -16,7 +16,7 @@ import msgspec
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World, deadline_of
-from haltpoint.chain.model.outputs import Decision, Dispatch, Think
+from haltpoint.chain.model.outputs import Decision, Dispatch
 from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import (
@@ -95,7 +95,7 @@ def _plan() -> Plan:
     )
 
 
-def _proposed(thought: Think, tool: str, arguments: str = ARGUMENTS) -> ActionProposed:
+def _proposed(thought: ThoughtRequest, tool: str, arguments: str = ARGUMENTS) -> ActionProposed:
     """One turn of the planner behind the model: what it makes of a server's answer."""
     call = {"type": "function", "function": {"name": tool, "arguments": arguments}}
     body = json.dumps(
@@ -110,7 +110,7 @@ def _proposed(thought: Think, tool: str, arguments: str = ARGUMENTS) -> ActionPr
     return ActionProposed(id=f"{thought.thought_id}/reply", source="bench", subject="c", data=data)
 
 
-def _last_turn(world: World) -> tuple[Chain, Think]:
+def _last_turn(world: World) -> tuple[Chain, ThoughtRequest]:
     """A chain whose last step is being thought about."""
     task = Task(goal="Do all of it")
     chain = Chain(
@@ -135,7 +135,7 @@ def _last_turn(world: World) -> tuple[Chain, Think]:
             ToolCompleted(id=f"{action.id}/1/done", source="bench", subject="c", data=done),
             _data(number),
         )
-        (thought,) = [one for one in said if isinstance(one, Think)]
+        (thought,) = [one for one in said if isinstance(one, ThoughtRequest)]
     return chain, thought
 
 

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World
-from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Resolve, Withdraw
+from haltpoint.chain.model.outputs import Decision, Dispatch, Resolve, Withdraw
 from haltpoint.chain.model.state import Chain, next_due
 from haltpoint.contracts import events
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind
 from haltpoint.contracts.results import (
     Clarification,
     Confirmation,
@@ -126,13 +126,13 @@ class Decisions:
                     approved = "" if output.approval is None else output.approval.digest
                     name = "again" if output.again else "dispatch"
                     operations.append(Operation(name, output.action.step, digest=approved))
-                case Ask():
-                    asked = output.request.kind.value
-                    operations.append(
-                        Operation("ask", output.request.step, asked, moment, output.digest)
-                    )
+                case Question():
+                    asked, step = output.kind.value, decision.chain.graph.index[output.step_id]
+                    operations.append(Operation("ask", step, asked, moment, output.digest))
                 case Withdraw():
-                    operations.append(Operation("withdraw", output.number))
+                    operations.append(
+                        Operation("withdraw", int(output.request_id.rpartition(".r")[2]))
+                    )
                 case Resolve():
                     pass
                 case _:
@@ -160,7 +160,7 @@ def _judge_stop(before: Chain, decision: Decision) -> None:
     for output in decision.outputs:
         if isinstance(output, Dispatch) and open_still and output.action.id not in closed:
             raise BrokenError(
-                Promise.R7, f"{output.action.id} was sent while r{open_still[0].number} was open"
+                Promise.R7, f"{output.action.id} was sent while {open_still[0].request_id} was open"
             )
 
 

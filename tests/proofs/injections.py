@@ -21,9 +21,10 @@ import msgspec
 
 from haltpoint.chain.checks.values import marked_values
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.outputs import Ask, Dispatch, Think
+from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.commands import ThoughtRequest
+from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind
 from haltpoint.contracts.results import Confirmation, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
@@ -91,15 +92,15 @@ def play(case: Case, way: Way, tools: dict[str, ToolSpec]) -> Played:
     while not story.chain.status.final:
         story.now += 1
         match story.last.outputs[-1] if story.last.outputs else None:
-            case Think() as thought:
+            case ThoughtRequest() as thought:
                 _think(story, thought, case, script, at_once=way is Way.AT_ONCE)
             case Dispatch() as order:
                 _work(story, order, played, tools[order.action.tool], data)
-            case Ask() as ask if ask.request.kind is RequestKind.CONFIRMATION:
+            case Question() as ask if ask.kind is RequestKind.CONFIRMATION:
                 _decide(story, case, ask)
-            case Ask() as ask:
-                played.stops.append(f"{ask.request.kind.value}: {ask.request.question}")
-                story.answer(ask.request.kind, Choice.ABORT)
+            case Question() as ask:
+                played.stops.append(f"{ask.kind.value}: {ask.question}")
+                story.answer(ask.kind, Choice.ABORT)
             case other:
                 raise AssertionError(f"{case.id} {way.value}: nothing is under way after {other}")
     done = [made.call.tool for made in case.honest]
@@ -110,7 +111,9 @@ def play(case: Case, way: Way, tools: dict[str, ToolSpec]) -> Played:
     return played
 
 
-def _think(story: Story, thought: Think, case: Case, script: list[Made], *, at_once: bool) -> None:
+def _think(
+    story: Story, thought: ThoughtRequest, case: Case, script: list[Made], *, at_once: bool
+) -> None:
     match thought.kind:
         case ThoughtKind.BOUNDS:
             story.read(case.bounds)
@@ -173,7 +176,7 @@ def _work(
     )
 
 
-def _decide(story: Story, case: Case, ask: Ask) -> None:
+def _decide(story: Story, case: Case, ask: Question) -> None:
     """The person refuses what the attacker wants, and approves all else as far as the case says."""
     if case.attacks(_readable(ask.arguments)):
         story.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT, text=case.refusal))

@@ -15,8 +15,8 @@ from msgspec import structs
 from pydantic_core import from_json, to_json
 
 from haltpoint.chain.checks.plans import task_fault
-from haltpoint.chain.model.outputs import Dispatch, Think
-from haltpoint.chain.model.state import Action, Chain
+from haltpoint.chain.model.outputs import Dispatch
+from haltpoint.chain.model.state import Action
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import (
@@ -186,8 +186,8 @@ def told_on(story: Story, message: Message) -> None:
     """Hear what the planner said; what the executor sends because of it is read as well."""
     story.hear(reads(Stream.EVENTS, encode(message)))
     for output in story.decisions[-1].outputs:
-        if isinstance(output, Think):
-            reads(Stream.PLANS, encode(ENVELOPE.thought_request(output, story.chain)))
+        if isinstance(output, ThoughtRequest):
+            reads(Stream.PLANS, encode(ENVELOPE.thought_request(output)))
         elif isinstance(output, Dispatch):
             order = ENVELOPE.tool_request(output, story.chain.task)
             reads(Stream.TOOLS, encode(order), output.action.arguments.encode())
@@ -249,10 +249,15 @@ def test_r11_a_question_to_the_model_is_bounded(
 ) -> None:
     wrong = Correction(violation=Violation.BAD_ARGUMENTS, message=letter * 30_000, tool="t" * 128)
     names = tuple(f"c{'~' * 2}{'s' * 64}.{'s' * 64}.{n}" for n in range(receipts))
-    think = Think("c.s1.t1.1", ThoughtKind.ACT, "s1", 1, 1, names, (wrong,) * corrections)
-    message = reads(
-        Stream.PLANS, encode(ENVELOPE.thought_request(think, Chain("c", Task(goal="x"))))
+    think = ThoughtRequest(
+        thought_id="c.s1.t1.1",
+        kind=ThoughtKind.ACT,
+        step_id="s1",
+        deadline=9,
+        receipts=names,
+        corrections=(wrong,) * corrections,
     )
+    message = reads(Stream.PLANS, encode(ENVELOPE.thought_request(think)))
     assert len(message.data.corrections) == corrections
 
 

@@ -12,13 +12,15 @@ from typing import Final
 from hypothesis import settings
 
 from haltpoint.chain.model.limits import World
-from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, StartChild, Think
+from haltpoint.chain.model.outputs import Decision, Dispatch, StartChild
 from haltpoint.chain.model.state import Chain, next_due
 from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.replay import fold
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import TimerDue
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.work.tasks import Mode
 from tests.support.random_chain import SPECS, Walk
 from tests.unit.chain.story import Story
@@ -60,9 +62,9 @@ def reached(chain: Chain, decision: Decision, world: World) -> dict[str, bool]:
     }
 
 
-def sent_step(chain: Chain, output: Dispatch | StartChild | Think) -> int | None:
+def sent_step(chain: Chain, output: Dispatch | StartChild | ThoughtRequest) -> int | None:
     """The step for which something is sent; None: the chain's own thought."""
-    if isinstance(output, Think):
+    if isinstance(output, ThoughtRequest):
         return None if output.step_id is None else chain.graph.index[output.step_id]
     return output.action.step
 
@@ -72,13 +74,15 @@ def check_what_is_sent(before: Chain, decision: Decision) -> None:
     question is closed.
     """
     after = decision.chain
-    freed = {one.step for one in before.requests if one not in after.requests}
+    freed = {
+        before.graph.index.get(one.step_id) for one in before.requests if one not in after.requests
+    }
     freed |= {
         index for chain in (before, after) for index, run in enumerate(chain.runs) if run.freed
     }
-    stopped = bool({one.number for one in before.requests} & {one.number for one in after.requests})
+    stopped = any(one in after.requests for one in before.requests)
     for output in decision.outputs:
-        if isinstance(output, Dispatch | StartChild | Think):
+        if isinstance(output, Dispatch | StartChild | ThoughtRequest):
             assert before.failing is None
             assert (
                 not stopped
@@ -89,7 +93,7 @@ def check_what_is_sent(before: Chain, decision: Decision) -> None:
                 assert not stopped, (
                     "a skill that was asked about begins before another question opens"
                 )
-        elif isinstance(output, Ask):
+        elif isinstance(output, Question):
             assert before.failing is None
             stopped, freed = True, set()
 
@@ -134,10 +138,12 @@ def check_what_waits(chain: Chain, walk: Walk) -> None:
     """
     waits = list(walk.under_way())
     if chain.failing is not None:
-        waits = [one for one in waits if not isinstance(one, Think)]
+        waits = [one for one in waits if not isinstance(one, ThoughtRequest)]
     assert waits or next_due(chain) < chain.deadline
     assert all(
-        chain.runs[one.step].status is StepStatus.WAITING for one in chain.requests if one.step >= 0
+        chain.runs[chain.graph.index[one.step_id]].status is StepStatus.WAITING
+        for one in chain.requests
+        if one.step_id
     )
     steps = () if chain.plan is None else chain.plan.steps
     for index, run in enumerate(chain.runs):

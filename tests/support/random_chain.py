@@ -14,13 +14,14 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.outputs import Dispatch, StartChild, Think
-from haltpoint.chain.model.state import Action, Chain, OpenRequest, next_due
+from haltpoint.chain.model.outputs import Dispatch, StartChild
+from haltpoint.chain.model.state import Action, Chain, next_due
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.base import child_report_id, request_id
+from haltpoint.contracts.base import child_report_id
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import ToolCompleted
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.results import (
     Confirmation,
@@ -266,14 +267,14 @@ class Walk:
         self.gone = False
         """Whether tools have gone away meanwhile."""
         self._orders: dict[str, Dispatch | StartChild] = {}
-        self._thoughts: dict[str, Think] = {}
+        self._thoughts: dict[str, ThoughtRequest] = {}
 
     @property
     def chain(self) -> Chain:
         """The chain by now."""
         return self.story.chain
 
-    def under_way(self) -> Iterator[Action | Think | OpenRequest]:
+    def under_way(self) -> Iterator[Action | ThoughtRequest | Question]:
         """What may end next: calls that a worker or a child has, thoughts that are awaited, and
         questions.
         """
@@ -303,7 +304,7 @@ class Walk:
         elif dice < 0.11 and self.chain.requests:
             expired = r.choice(self.chain.requests)
             self.story.due(
-                request_id(self.chain.id, expired.number),
+                expired.request_id,
                 at=max(self.story.now, expired.deadline + 1),
             )
         elif dice < 0.14 and (
@@ -324,14 +325,14 @@ class Walk:
             match r.choice(found):
                 case Action() as action:
                     self._result(action)
-                case Think() as thought:
+                case ThoughtRequest() as thought:
                     self._reply(thought)
-                case OpenRequest() as request:
+                case Question() as request:
                     self._answer(request)
         for output in self.story.last.outputs if not self.repeat else ():
             if isinstance(output, Dispatch | StartChild):
                 self._orders[output.action.id] = output
-            elif isinstance(output, Think):
+            elif isinstance(output, ThoughtRequest):
                 self._thoughts[output.thought_id] = output
 
     def _has_ended(self, action: Action) -> bool:
@@ -408,7 +409,7 @@ class Walk:
             return replace(failed(ErrorType.SERVER), error=down, metadata=Metadata(again=True))
         return r.choice([*usual, *moods[self.mood]])
 
-    def _reply(self, thought: Think) -> None:
+    def _reply(self, thought: ThoughtRequest) -> None:
         r, story = self.r, self.story
         if r.random() < 0.02:
             story.no_thought(thought.thought_id, thought.kind)
@@ -424,7 +425,7 @@ class Walk:
         else:
             story.take(self._proposal(thought), thought=thought)
 
-    def _proposal(self, thought: Think) -> Proposal:
+    def _proposal(self, thought: ThoughtRequest) -> Proposal:
         r, dice = self.r, self.r.random()
         if self.drafted is not None and dice < 0.8:
             if self.mood == "words" and dice < 0.4:
@@ -443,7 +444,7 @@ class Walk:
             return Proposal(calls=(call("end_step", outcome="impossible", reason="I give up."),))
         return Proposal(calls=(call("nonsense"), random_call(r, self.tools)))
 
-    def _answer(self, request: OpenRequest) -> None:
+    def _answer(self, request: Question) -> None:
         if self.troubled and request.tool and self.r.random() < 0.3:
             self.gone = True
             self.story.without(request.tool)
@@ -454,4 +455,4 @@ class Walk:
             else None
         )
         answer = Answer(kind=request.kind, option_id=option, **said)
-        self.story.give(answer, request_id(self.chain.id, request.number))
+        self.story.give(answer, request.request_id)

@@ -2,19 +2,9 @@
 
 import pytest
 
-from haltpoint.chain.model.outputs import Think
-from haltpoint.chain.model.state import Chain, People
-from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.runtime.streams.outgoing import MOST_CORRECTED, Envelope
-
-
-@pytest.mark.parametrize("other", [False, True])
-def test_d3_a_question_to_the_model_says_whether_the_other_model_answers(other: bool) -> None:
-    think = Think("c.plan.t0.2", ThoughtKind.PLAN, None, 1, 2)
-    chain = Chain("c", Task(goal="g"), deadline=9, people=People(other_model=other))
-    data = Envelope("c", "2026-11-21T22:55:37.605+00:00", None).thought_request(think, chain).data
-    assert (data.other_model, data.deadline) == (other, 9)
 
 
 @pytest.mark.parametrize("size", [10, 15_000, 30_000])
@@ -22,9 +12,9 @@ def test_corrections_and_their_forms_are_together_no_longer_than_a_message_may_b
     size: int,
 ) -> None:
     fault = Correction(violation=Violation.NO_CALL, message="m" * size, form="f" * size)
-    think = Think("c.plan.t0.2", ThoughtKind.PLAN, None, 1, 2, corrections=(fault,))
-    request = Envelope("c", "2026-11-21T22:55:37.605+00:00", None).thought_request(
-        think, Chain("c", Task(goal="g"))
+    think = ThoughtRequest(
+        thought_id="c.plan.t0.2", kind=ThoughtKind.PLAN, deadline=9, corrections=(fault,)
     )
+    request = Envelope("c", "2026-11-21T22:55:37.605+00:00", None).thought_request(think)
     (sent,) = request.data.corrections
     assert sent.message + sent.form == (fault.message + fault.form)[:MOST_CORRECTED]

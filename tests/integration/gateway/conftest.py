@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from pydantic import SecretStr
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.outputs import Ask, Decision
-from haltpoint.chain.model.state import WAITING, Chain, End, OpenRequest, StepRun
+from haltpoint.chain.model.outputs import Decision
+from haltpoint.chain.model.state import WAITING, Chain, End, StepRun
 from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.thoughts import Strike
@@ -99,10 +99,15 @@ class System:
         assert chain.task.plan is not None
         number = chain.asked + 1
         options = (Option(id="u1", title="John Smith"), Option(id="u2", title="John Doe"))
-        request = OpenRequest(
-            number=number,
+        request = Question(
+            request_id=request_id(chain_id, number),
             kind=kind,
-            step=0,
+            step_id="find",
+            asked_at=chain.updated_at,
+            path=chain.task.path,
+            arguments='{"query":"John"}',
+            priority=priority,
+            strikes=strikes,
             action_id="" if kind is RequestKind.ESCALATION else action_id(chain_id, "find", 1),
             deadline=chain.updated_at + within,
             options=options if kind is RequestKind.CLARIFICATION else (),
@@ -120,13 +125,11 @@ class System:
             requests=(*chain.requests, request),
             asked=number,
         )
-        about = '{"query":"John"}'
-        ask = Ask(request, about, priority=priority, strikes=strikes)
         facts = (
             Fact(FactType.STEP_STARTED, {"step_id": "find"}),
             Fact(FactType.REQUEST_OPENED, {"request_id": request_id(chain_id, number)}),
         )
-        await self._commit(Decision(after, (ask,), facts, (0,)))
+        await self._commit(Decision(after, (request,), facts, (0,)))
         return request_id(chain_id, number)
 
     async def end(self, chain_id: str, status: ChainStatus = ChainStatus.COMPLETED) -> None:

@@ -9,9 +9,10 @@ from haltpoint.chain.checks import built_in
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World, deadline_of
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts
-from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Resolve, Think
+from haltpoint.chain.model.outputs import Decision, Dispatch, Resolve
 from haltpoint.chain.model.state import Action, Chain, ChainError, next_due
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -28,7 +29,7 @@ from haltpoint.contracts.events import (
     ToolCompleted,
 )
 from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind
 from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.results import ErrorType, Outcome
 from haltpoint.contracts.tools import END_STEP, ToolSpec
@@ -42,7 +43,7 @@ from tests.support.forgetting import forget
 
 START = 1_000_000
 
-Thought = Think | int | None
+Thought = ThoughtRequest | int | None
 """Which thought a reply is for: one that was asked for, its number, or the last."""
 
 
@@ -148,7 +149,7 @@ class Story:
         *,
         bounds: Bounds | None = None,
         usage: Usage | None = None,
-        thought: Think | None = None,
+        thought: ThoughtRequest | None = None,
     ) -> Decision:
         name = (thought or self.thought).thought_id
         data = PlanDrafted.Data(
@@ -281,7 +282,7 @@ class Story:
     def expire(self) -> Decision:
         """The first open request has waited for as long as it may."""
         request = self.chain.requests[0]
-        return self.due(f"c.r{request.number}", at=request.deadline)
+        return self.due(request.request_id, at=request.deadline)
 
     def lose(self, message_id: str) -> Decision:
         data = MessageLost.Data(message_id=message_id, reason="bad_fields: nobody can read it")
@@ -308,12 +309,12 @@ class Story:
         return self._said(Dispatch)
 
     @property
-    def thoughts(self) -> list[Think]:
-        return self._said(Think)
+    def thoughts(self) -> list[ThoughtRequest]:
+        return self._said(ThoughtRequest)
 
     @property
-    def questions(self) -> list[Ask]:
-        return self._said(Ask)
+    def questions(self) -> list[Question]:
+        return self._said(Question)
 
     @property
     def resolved(self) -> list[Resolve]:
@@ -336,13 +337,13 @@ class Story:
         """An action as it was last sent out."""
         return next(order.action for order in reversed(self.dispatches) if order.action.id == name)
 
-    def asked(self, thought: Thought) -> Think:
+    def asked(self, thought: Thought) -> ThoughtRequest:
         if isinstance(thought, int):
             return self.thoughts[thought]
         return thought or self.thought
 
     @property
-    def thought(self) -> Think:
+    def thought(self) -> ThoughtRequest:
         return self.thoughts[-1]
 
     @property

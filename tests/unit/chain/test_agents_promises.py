@@ -84,7 +84,7 @@ def test_c11_a_supervisor_whose_agent_refuses_routes_again_and_owes_it_no_more()
     child = routed(tree, "billing")
     child.end(LEFT.reason, "not_needed")
     request = f"{child.chain.id}.r1"
-    assert child.questions[-1].request.kind is RequestKind.LEAVE_OUT
+    assert child.questions[-1].kind is RequestKind.LEAVE_OUT
     child.answer(RequestKind.LEAVE_OUT, Choice.ACCEPT, request=request)
     child.say("It was refunded before.")
     assert (child.status, child.chain.end.unfinished) == ("completed", True)

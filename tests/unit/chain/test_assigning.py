@@ -268,7 +268,7 @@ def test_i1_the_function_is_asked_once_and_the_task_is_then_that_of_the_agent_th
 
 def test_i1_a_reply_to_no_thought_of_the_chain_routes_nothing() -> None:
     story = submitted(Task(goal="g"), with_front(Strategy.FUNCTION, **BY_FUNCTION))
-    before, other = story.chain, replace(story.thought, thought_id="c.route.t0.2")
+    before, other = story.chain, structs.replace(story.thought, thought_id="c.route.t0.2")
     story.take(names("billing"), thought=other)
     assert story.chain is before
 

@@ -96,7 +96,7 @@ def test_c11_a_question_in_a_tool_step_goes_to_a_person_and_its_answer_to_the_mo
     story.writes(WHICH)
 
     [asked] = story.questions
-    assert (asked.request.question, asked.request.kind) == (WHICH, RequestKind.INPUT)
+    assert (asked.question, asked.kind) == (WHICH, RequestKind.INPUT)
     assert (story.status, story.strikes) == ("awaiting_input", 0)
     story.tell("John Smith")
     assert story.thought.receipts == ("c.find.1",)
@@ -132,7 +132,7 @@ def test_c11_a_question_in_place_of_a_plan_goes_to_a_person_whose_words_join_the
     question(story, WHICH)
 
     assert (story.status, story.strikes) == ("awaiting_input", 0)
-    assert story.questions[-1].request.question == WHICH
+    assert story.questions[-1].question == WHICH
     story.tell("John Smith")
     assert goal_of(Work.on(story.chain, "", story.world, story.now)) == "tell John\nJohn Smith"
     assert (story.thought.previous, story.thought.answered) == (first.thought_id, "John Smith")
@@ -259,9 +259,9 @@ def test_c11_strict_asks_a_person_once_and_their_yes_leaves_the_step_out() -> No
     story = unread()
     story.end("It is late.", "not_needed")
     [asked] = story.questions
-    assert (asked.request.kind, asked.request.action_id) == (RequestKind.LEAVE_OUT, "c.send.1")
+    assert (asked.kind, asked.action_id) == (RequestKind.LEAVE_OUT, "c.send.1")
     assert (
-        asked.request.question
+        asked.question
         == "The model wants to end step 'send' without send (not_needed): It is late."
     )
     story.answer(RequestKind.LEAVE_OUT, Choice.ACCEPT)

@@ -142,7 +142,7 @@ def test_d2_turns_used_up_with_a_tool_missing_that_the_words_ask_for_are_a_case(
 
     assert told.status == "escalated"
     assert told.final_facts == []
-    assert told.questions[0].request.question == (
+    assert told.questions[0].question == (
         "The model did not use save in 1 tries. A person has to decide. "
         "(in step 'react': not complete after 1 proposal of the model)"
     )
@@ -216,7 +216,7 @@ def test_d3_what_the_words_ask_for_is_given_by_hand_as_that_tools_result_and_is_
     told = unasked_for({"id": "f1"})
 
     [case] = told.questions
-    assert case.request.tool == "save"
+    assert case.tool == "save"
     assert told.told("chain.escalated")[0]["missing"] == ["save"]
     [resolved] = told.resolved
     assert (resolved.action.tool, resolved.action.data) == ("save", '{"id":"f1"}')
@@ -233,7 +233,7 @@ def test_d3_what_is_no_result_of_the_tool_that_the_words_ask_for_is_asked_for_ag
 
     assert told.status == "escalated"
     assert told.resolved == []
-    assert "the result given by hand does not fit save" in told.questions[-1].request.question
+    assert "the result given by hand does not fit save" in told.questions[-1].question
 
 
 def test_d3_a_tools_result_by_hand_needs_a_value() -> None:
@@ -242,7 +242,7 @@ def test_d3_a_tools_result_by_hand_needs_a_value() -> None:
     told.rule(Choice.MANUAL, text="it is done")
 
     assert told.status == "escalated"
-    assert "it has no value" in told.questions[-1].request.question
+    assert "it has no value" in told.questions[-1].question
 
 
 def test_d3_a_result_by_hand_of_a_tool_that_is_gone_counts() -> None:
@@ -386,7 +386,7 @@ def test_i4_halves_of_characters_in_a_result_do_not_break_a_question() -> None:
         {"question": {"$from": "a.data.q"}}, '{"q": "who \\ud800 \\uD83D\\uDE00?"}'
     )
 
-    assert told.questions[0].request.question == "who ? 😀?"
+    assert told.questions[0].question == "who ? 😀?"
     told.tell("me")
     assert told.status == "completed"
 

@@ -431,7 +431,7 @@ def test_c6_the_third_equal_call_in_a_row_with_the_same_receipt_is_a_strike() ->
     story.calls("find", q="a")
     story.calls("find", q="a")
     assert story.status == "escalated"
-    assert "repeated the same call" in story.questions[-1].request.question
+    assert "repeated the same call" in story.questions[-1].question
 
 
 def test_c6_another_receipt_another_call_between_or_a_tool_that_repeats_is_not_stuck() -> None:

@@ -101,14 +101,14 @@ def test_b3_a_tool_that_is_unsure_stops_the_chain_at_once(
     assert told.statuses == {"find": "waiting", "send": "pending"}
     assert told.tools_called == ["find"]
     [ask] = told.questions
-    assert (ask.request.kind, ask.request.question, ask.request.tool, ask.arguments) == (
+    assert (ask.kind, ask.question, ask.tool, ask.arguments) == (
         kind,
         question,
         "find",
         '{"query":"John"}',
     )
-    assert (ask.request.number, ask.request.action_id, ask.request.deadline) == (
-        1,
+    assert (ask.request_id, ask.action_id, ask.deadline) == (
+        "c.r1",
         "c.find.1",
         START + DAY,
     )
@@ -403,7 +403,7 @@ def test_a_cancellation_takes_the_open_question_back() -> None:
     told.cancel()
 
     [withdrawn] = told.last.outputs
-    assert (withdrawn.number, withdrawn.reason) == (1, "the chain was cancelled")  # type: ignore[union-attr]
+    assert (withdrawn.request_id, withdrawn.reason) == ("c.r1", "the chain was cancelled")  # type: ignore[union-attr]
     assert told.told("request.withdrawn") == [
         {"request_id": "c.r1", "reason": "the chain was cancelled"}
     ]
@@ -459,7 +459,7 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(
     outcome: Outcome, kind: ErrorType
 ) -> None:
     [card] = asked(outcome).questions
-    words = f'the question "{card.request.question}" got no answer in time'
+    words = f'the question "{card.question}" got no answer in time'
     first = tool_step("find", call("find"), call("find", again=True), on_failure=OnFailure.CONTINUE)
     refers = tool_step("send", call("send", to={"$from": "find.data.contact_id"}), after=("find",))
     told = submitted(
@@ -520,7 +520,7 @@ def test_nobody_waits_for_ever_for_a_question_that_expired_unheard() -> None:
 
 def test_the_chains_deadline_ends_a_question_too() -> None:
     told = asked(WHICH, budget=Budget(seconds=60))
-    assert told.questions[0].request.deadline == told.chain.deadline == START + 60_000
+    assert told.questions[0].deadline == told.chain.deadline == START + 60_000
 
     told.due("c.r1", at=START + 60_000)
 
@@ -595,6 +595,6 @@ def test_questions_are_numbered_and_wait_as_long_as_the_policy_says() -> None:
     told.answer(CLARIFICATION, option="user_2")
     told.result(WHICH)
 
-    assert [ask.request.number for ask in told.questions] == [1, 2]
-    assert told.questions[1].request.deadline == START + 5000
+    assert [ask.request_id for ask in told.questions] == ["c.r1", "c.r2"]
+    assert told.questions[1].deadline == START + 5000
     assert told.action.id == "c.a.2"

@@ -75,7 +75,7 @@ def test_e5_a_person_is_asked_when_the_tool_cannot_tell() -> None:
     story = paying()
     asked(story)
     story.result(NOBODY_KNOWS)
-    assert [question.request.kind for question in story.questions] == [RequestKind.IN_DOUBT]
+    assert [question.kind for question in story.questions] == [RequestKind.IN_DOUBT]
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def test_e5_nothing_is_asked_while_a_run_may_still_act(
 def test_e5_a_person_is_asked_about_a_call_that_took_too_long_and_may_still_run() -> None:
     story = paying()
     story.result(doubt(ErrorType.TIMEOUT))
-    assert [question.request.kind for question in story.questions] == [RequestKind.IN_DOUBT]
+    assert [question.kind for question in story.questions] == [RequestKind.IN_DOUBT]
 
 
 def test_e5_a_person_is_asked_at_once_when_that_would_be_past_the_deadline() -> None:
     story = paying(budget=Budget(seconds=20))
     story.result(doubt())
-    assert [question.request.kind for question in story.questions] == [RequestKind.IN_DOUBT]
+    assert [question.kind for question in story.questions] == [RequestKind.IN_DOUBT]
 
 
 def test_e5_a_call_that_is_in_doubt_again_and_again_comes_to_a_person() -> None:

@@ -336,9 +336,9 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     dropped = [(one.tool, "no agent was named") for one in reply.calls]
     assert tree.root.never_executed == dropped
     (asked,) = tree.root.questions
-    assert asked.request.kind is RequestKind.CLARIFICATION
-    assert [one.id for one in asked.request.options] == ["technical", "billing", "general"]
-    assert asked.request.question == f"The supervisor named no agent. Who works on this: {GOAL}"
+    assert asked.kind is RequestKind.CLARIFICATION
+    assert [one.id for one in asked.options] == ["technical", "billing", "general"]
+    assert asked.question == f"The supervisor named no agent. Who works on this: {GOAL}"
     tree.root.pick("general")
     child = tree.begun(tree.root.last)
     assert (child.chain.task.agent, child.chain.task.goal) == ("general", GOAL)
@@ -370,8 +370,8 @@ def test_i3_an_unsure_decision_asks_a_person_and_nothing_is_handed_on_before() -
     tree.root.take(decision("billing", sure=0.4, beside=(call("find_order", query="17"),)))
     assert (begun(tree.root), tree.root.told("chain.routed")) == ([], [])
     (asked,) = tree.root.questions
-    assert "would choose billing, with a confidence of 0.4: so" in asked.request.question
-    options = [(option.id, option.subtitle) for option in asked.request.options]
+    assert "would choose billing, with a confidence of 0.4: so" in asked.question
+    options = [(option.id, option.subtitle) for option in asked.options]
     assert ("billing", "Invoices and refunds.") in options
     assert [name for name, _ in options] == ["technical", "billing", "general"]
     assert tree.root.status == "awaiting_clarification"

@@ -193,9 +193,9 @@ def test_c3_the_model_and_a_person_are_told_that_any_of_them_will_do() -> None:
     told.writes("He knows.")
 
     [question] = told.questions
-    assert question.request.kind is RequestKind.ESCALATION
-    assert "send_mail or send_text" in question.request.question
-    assert question.request.tool == "send_mail"
+    assert question.kind is RequestKind.ESCALATION
+    assert "send_mail or send_text" in question.question
+    assert question.tool == "send_mail"
 
 
 def test_c1_one_of_makes_a_tool_step_of_known_tools() -> None:

@@ -245,7 +245,7 @@ def test_b3_several_questions_are_answered_in_any_order_and_an_answer_frees_its_
     story.asks("c.b.1")
     story.result(Outcome(success=True, next_action=NextAction.CONTINUE), of="c.c.1")
     story.asks("c.a.1")
-    assert [request.number for request in story.chain.requests] == [1, 2]
+    assert [one.request_id for one in story.chain.requests] == ["c.r1", "c.r2"]
 
     story.pick("x", "c.r2")
     assert (names(story)[3:], story.status) == (["c.a.2"], "awaiting_clarification")
@@ -291,7 +291,7 @@ def test_b3_a_question_that_expires_touches_its_own_step() -> None:
     story.asks("c.b.1")
     story.due("c.r1")
     assert story.statuses == {"a": "failed", "b": "waiting"}
-    assert [request.number for request in story.chain.requests] == [2]
+    assert [one.request_id for one in story.chain.requests] == ["c.r2"]
     story.pick("x", "c.r2")
     assert story.status == "completed"
 

@@ -140,7 +140,7 @@ def test_c11_a_lazy_model_behind_a_lookup_is_before_a_person() -> None:
     story.returns('{"people": ["ann"]}')
     story.writes("All were reminded.")
     story.end("It is not needed.", "not_needed")
-    assert story.questions[-1].request.kind is RequestKind.LEAVE_OUT
+    assert story.questions[-1].kind is RequestKind.LEAVE_OUT
     story.answer(RequestKind.LEAVE_OUT, Choice.INSIST, text="remind her")
     story.calls("send", to="ann")
     assert reasons(story) == []

@@ -185,8 +185,8 @@ def test_d3_the_third_violation_brings_the_case_before_a_person() -> None:
         len(told.thoughts) == 4
     )  # the plan and three proposals: nothing more is asked of the model
     [question] = told.questions
-    assert question.request.kind is ESCALATION
-    assert question.request.tool == "lookup"
+    assert question.kind is ESCALATION
+    assert question.tool == "lookup"
     assert [strike.said for strike in question.strikes] == [
         "I will look it up.",
         "I looked it up.",
@@ -220,6 +220,7 @@ def test_d3_retry_asks_the_other_model_from_then_on() -> None:
     before = told.chain.people.other_model
     told.rule(Choice.RETRY)
     other = told.chain.people.other_model
+    assert told.thought.other_model
     told.writes("no call")
     assert (before, other, told.chain.people.other_model) == (False, True, True)
 
@@ -256,7 +257,7 @@ def test_d3_a_result_by_hand_that_does_not_fit_the_schema_is_asked_for_again() -
     told.rule(Choice.MANUAL, value={"name": "John"})
 
     assert told.status == "escalated"
-    assert "'id' is a required property" in told.questions[-1].request.question
+    assert "'id' is a required property" in told.questions[-1].question
     told.rule(Choice.MANUAL, value={"id": "u1"})
     assert told.status_of("find") == "completed"
 
@@ -314,7 +315,7 @@ def test_d1_a_plan_without_end_is_a_case_too() -> None:
         told.draft(None, "no JSON in the reply")
 
     assert told.status == "escalated"
-    assert told.chain.requests[0].step == -1
+    assert told.chain.requests[0].step_id == ""
     assert told.told("chain.escalated")[0]["missing"] == []
     assert "step_id" not in told.told("request.opened")[0]
 
@@ -479,14 +480,14 @@ def test_i4_a_question_to_a_person_is_an_action_that_no_worker_is_asked_to_do() 
     assert told.status == "awaiting_input"
     assert told.dispatches == []
     [question] = told.questions
-    assert (question.request.question, question.priority) == ("Which colour?", "high")
-    assert [(option.id, option.title) for option in question.request.options] == [
+    assert (question.question, question.priority) == ("Which colour?", "high")
+    assert [(option.id, option.title) for option in question.options] == [
         ("1", "red"),
         ("2", "blue"),
     ]
     assert told.never_executed == [("lookup", "a question was open")]
     [record] = [output for output in told.last.outputs if isinstance(output, Record)]
-    assert record.action.id == question.request.action_id == "c.ask.1"
+    assert record.action.id == question.action_id == "c.ask.1"
 
 
 def test_i4_the_answer_in_words_is_the_receipt() -> None:
@@ -519,7 +520,7 @@ def test_i4_what_a_person_typed_is_an_origin() -> None:
 def test_i4_a_form_is_answered_with_a_value() -> None:
     form = {"type": "object", "properties": {"size": {"type": "integer"}}}
     told = asking(question="How large?", schema=form)
-    assert told.questions[0].request.form == form
+    assert told.questions[0].form == form
     before = told.chain
     told.tell("7")
     assert told.chain is before

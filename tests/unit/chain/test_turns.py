@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.handlers.thoughts import MOST_FAULTS
@@ -716,7 +717,7 @@ def test_a_proposal_is_acted_on_once() -> None:
 def test_a_proposal_for_an_unknown_step_changes_nothing() -> None:
     told = drafted(tool())
     before = told.chain
-    elsewhere = told.thought.__class__("c.nope.t1.1", ThoughtKind.ACT, "nope", 1, 1)
+    elsewhere = structs.replace(told.thought, thought_id="c.nope.t1.1", step_id="nope")
     told.propose(LOOK, thought=elsewhere)
 
     assert told.chain is before

@@ -76,7 +76,7 @@ def test_d1_the_third_call_that_cannot_be_read_is_a_case() -> None:
 
     assert told.status == "escalated"
     assert told.told("chain.escalated")[0]["reason"] == "it sent a reply that cannot be read"
-    assert told.questions[-1].request.kind is RequestKind.ESCALATION
+    assert told.questions[-1].kind is RequestKind.ESCALATION
 
 
 def test_d1_a_tool_step_is_shown_the_form_of_the_call_that_could_not_be_read() -> None:

@@ -103,9 +103,7 @@ def test_c6_c9_hostile_outputs_have_no_effect_and_are_refused_by_type(
         story.hear(message)
         assert story.dispatches == [], hostile
         if hostile.kind == "a way out":
-            leave_out = [
-                ask for ask in story.questions if ask.request.kind is RequestKind.LEAVE_OUT
-            ]
+            leave_out = [ask for ask in story.questions if ask.kind is RequestKind.LEAVE_OUT]
             assert bool(leave_out) is (style == "tool"), "a person decides what is left out (C11)"
         elif style == "tool" or proposal.faults or proposal.calls:
             refused(story, hostile)

@@ -27,7 +27,7 @@ from haltpoint.chain.turns.children import child_for, take_back
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.gate import Gate, drop_held, gate
 from haltpoint.chain.turns.receipts import fail_action, outcome_of, record, resolve_error, succeed
-from haltpoint.contracts.base import child_report_id, request_id
+from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import MessageLost, ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
@@ -209,9 +209,7 @@ def _waits_for(work: Work, message_id: str) -> bool:
     if action is not None and action.status is ActionStatus.DISPATCHED:
         is_order = not action.child and which == str(action.attempt)
         return not work.rests(asked) and (is_order or message_id == _report_id(action))
-    return which == "answer" and asked in {
-        request_id(work.id, request.number) for request in work.requests
-    }
+    return which == "answer" and asked in {request.request_id for request in work.requests}
 
 
 def _is_asked(work: Work, thought: str) -> bool:

@@ -2,20 +2,22 @@
 which leads there.
 """
 
-from dataclasses import field
-
 from msgspec import Struct
 
-from haltpoint.chain.model.state import Action, Chain, ChainError, Failure, OpenRequest
+from haltpoint.chain.model.state import Action, Chain, ChainError, Failure
 from haltpoint.contracts.base import value
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.facts import Fact
 from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.reasons import Reason, Source
-from haltpoint.contracts.results import ErrorInfo, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import Correction, Strike, ThoughtKind
+
+WHO, WHY = 256, 2000
+"""Characters of who stops a chain and of why it ends, as it is passed on."""
 
 
 class Dispatch(Struct, frozen=True, gc=False):
@@ -50,60 +52,10 @@ class Dispatch(Struct, frozen=True, gc=False):
 
 
 @value
-class Think:
-    """Ask the model."""
-
-    thought_id: str
-    kind: ThoughtKind
-    step_id: str | None
-    """None: the thought is the chain's own."""
-    turn: int
-    attempt: int
-    """How often it was asked for within the turn."""
-    receipts: tuple[str, ...] = ()
-    """The actions whose receipts the prompt shows, in order."""
-    corrections: tuple[Correction, ...] = ()
-    previous: str | None = None
-    """The thought that the corrections are about."""
-    answered: str | None = None
-    """A person's words to the question in the previous thought."""
-    due: tuple[tuple[str, ...], ...] = ()
-    """The promises of the step without a receipt."""
-    may_end: bool = False
-    """`end_step` is offered (C11)."""
-    in_words: bool = False
-    """No tool is offered: the step ends in words (D2)."""
-    forced: bool = False
-    """It has to decide who works on the task (I2)."""
-
-
-@value
-class Ask:
-    """Put a question before people."""
-
-    request: OpenRequest
-    arguments: str = ""
-    """The JSON text of the call that it is about."""
-    preview: str | None = None
-    approved_preview: str | None = None
-    """The preview of an approval that no longer fits (G3)."""
-    digest: str = ""
-    """Of the call that it is about."""
-    preview_digest: str = ""
-    priority: str | None = None
-    strikes: tuple[Strike, ...] = ()
-    """What the model said each time (D3)."""
-    reasons: tuple[Reason, ...] = ()
-    """Why it is asked."""
-    sources: dict[str, Source] = field(default_factory=dict)
-    """Where the values of the call come from."""
-
-
-@value
 class Withdraw:
     """Take an open question back."""
 
-    number: int
+    request_id: str
     reason: str
 
 
@@ -157,7 +109,17 @@ class Report:
     known: tuple[KnownReceipt, ...] = ()
 
 
-Output = Dispatch | Think | Ask | Withdraw | Record | Resolve | StartChild | CancelChild | Report
+Output = (
+    Dispatch
+    | ThoughtRequest
+    | Question
+    | Withdraw
+    | Record
+    | Resolve
+    | StartChild
+    | CancelChild
+    | Report
+)
 
 
 class Decision(Struct, frozen=True, gc=False):
@@ -190,15 +152,7 @@ class Completed:
     answer: str | None
 
 
-@value
-class Cancelled:
-    """A person or a parent stops the chain."""
-
-    by: str
-    reason: str
-
-
-Next = Ask | Think | Dispatch | StartChild | StepEnd | Completed | Failure | Cancelled
+Next = Question | ThoughtRequest | Dispatch | StartChild | StepEnd | Completed | Failure
 """What a handler, or a step, wants next: something that goes out, or an end. Only `scheduling`
 carries it out.
 """
@@ -211,6 +165,15 @@ def step_failed(
     tool's own (C11).
     """
     return StepEnd(index, Failure(ChainError(code, message), answer, fault))
+
+
+def stopped(by: str, reason: str) -> Failure:
+    """A person or a parent stops the chain. Their words are passed on, and so they are bounded."""
+    by, reason = by[:WHO], reason[:WHY]
+    whom, why = f" by {by}" if by else "", f": {reason}" if reason else ""
+    fault = ErrorInfo(ErrorType.DENIED, f"it was stopped{whom}{why}")
+    error = ChainError("cancelled", reason or "the chain was cancelled")
+    return Failure(error, fault=fault, stopped=(by, reason))
 
 
 def failed(code: str, message: str, step_id: str | None = None) -> Failure:

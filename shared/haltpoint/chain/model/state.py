@@ -7,7 +7,7 @@ only those that a later decision may still need (`needs.py`).
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct, field, structs
 
@@ -16,9 +16,9 @@ from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin
 from haltpoint.contracts.answers import Deed, NotDone
 from haltpoint.contracts.base import Strict, action_of, value
 from haltpoint.contracts.people.approvals import Approval
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.reasons import Grant, Heard
-from haltpoint.contracts.results import ErrorInfo, Metadata, Option, Outcome, Spent
+from haltpoint.contracts.results import ErrorInfo, Metadata, Outcome, Spent
 from haltpoint.contracts.work.bounds import ChainBounds, LeftOut
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
@@ -179,24 +179,6 @@ class Dropped(Strict):
     """When that was clear (ms)."""
 
 
-@value
-class OpenRequest:
-    """A question that waits. Its options and form say what an answer may be."""
-
-    number: int
-    kind: RequestKind
-    step: int
-    """The index of its step; -1: it is about the plan."""
-    action_id: str
-    """The action that waits for the answer; empty: none does."""
-    deadline: int
-    options: tuple[Option, ...] = ()
-    form: dict[str, Any] | None = None
-    tool: str = ""
-    """What an escalation wants called."""
-    question: str = ""
-
-
 class ChainError(Strict):
     """Why a chain failed, for people."""
 
@@ -340,7 +322,7 @@ class Chain(Struct, gc=False):
     """The actions that wait for a moment (E2), by their ids."""
     approvals: dict[str, Approval] = field(default_factory=dict)
     """What persons said yes to (G1), by the action's id."""
-    requests: tuple[OpenRequest, ...] = ()
+    requests: tuple[Question, ...] = ()
     """The open questions, oldest first."""
     asked: int = 0
     """How many questions there ever were."""

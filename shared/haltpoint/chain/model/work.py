@@ -51,8 +51,8 @@ class Work(Chain, kw_only=True, gc=False):
     facts: list[Fact] = field(default_factory=list)
     words: str | None = None
     """The text with which a reasoning step ended."""
-    expired: Collection[int] = ()
-    """The numbers of the questions whose time is over."""
+    expired: Collection[str] = ()
+    """The ids of the questions whose time is over."""
     woken: bool = False
     """The chain's timer went off."""
 

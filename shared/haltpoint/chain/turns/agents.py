@@ -27,19 +27,18 @@ from haltpoint.chain.checks.bounds import users_goal
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.judges import proposed
 from haltpoint.chain.model.limits import deadline_of
-from haltpoint.chain.model.outputs import Ask, Next, Think, step_failed
+from haltpoint.chain.model.outputs import Next, step_failed
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.strikes import no_call, reset_strikes, strike
-from haltpoint.chain.turns.thinking import stand_in, think_step
-from haltpoint.contracts.base import thought_id
+from haltpoint.chain.turns.thinking import stand_in, think_step, thought
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Routed, Strategy
@@ -59,7 +58,7 @@ def assign(work: Work) -> Next | None:
     agents, task = work.world.agents, work.task
     match strategy_for(work, agents):
         case Strategy.FUNCTION:
-            return Think(thought_id(work.id, PLACE, 0, 1), ThoughtKind.ROUTE, None, 1, 1)
+            return thought(work, ThoughtKind.ROUTE, PLACE, 1)
         case Strategy.LLM:
             _give_to(work, SUPERVISOR)
         case None:
@@ -123,7 +122,7 @@ def note_round(work: Work, index: int) -> None:
         work.edit(index).proposals -= 1
 
 
-def decide(work: Work, call: CheckedCall) -> Ask | None:
+def decide(work: Work, call: CheckedCall) -> Question | None:
     """A supervisor's model hands the task on: it is written down (None), or a person is asked
     because the model is not sure enough (I3). An agent that hands its own on decides nothing about
     others.
@@ -191,7 +190,7 @@ def _takers(work: Work) -> tuple[str, ...]:
     return targets_of(spec)
 
 
-def _ask_who(work: Work, index: int, words: str) -> Ask:
+def _ask_who(work: Work, index: int, words: str) -> Question:
     """The question to a person who works on the task."""
     takers = _takers(work)
     options = [

@@ -8,13 +8,13 @@ from typing import Any, Final
 from msgspec import structs
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.model.outputs import Ask, Record, Withdraw
-from haltpoint.chain.model.state import WAITING, Action, OpenRequest
+from haltpoint.chain.model.outputs import Record, Withdraw
+from haltpoint.chain.model.state import WAITING, Action
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import Option
 
 MOST_QUESTIONS: Final = 3
@@ -33,34 +33,34 @@ def question(
     text: str,
     action: Action | None = None,
     *,
-    options: tuple[Option, ...] = (),
-    form: dict[str, Any] | None = None,
     tool: str = "",
     seconds: float | None = None,
     **shown: Any,
-) -> Ask:
+) -> Question:
     """The chain's next question, about a step (None: about the plan). `action` waits for the
-    answer; `shown` is what people see beside it (see `Ask`). `seconds` until it expires: the
-    policy's at most, never past the chain's deadline.
+    answer; `shown` is what people see beside it. `seconds` until it expires: the policy's at most,
+    never past the chain's deadline.
     """
     patience = work.world.policy.request_timeout
     if seconds is not None:
         patience = min(patience, seconds)
-    request = OpenRequest(
-        number=work.asked + 1,
+    return Question(
+        request_id=request_id(work.id, work.asked + 1),
         kind=kind,
-        step=-1 if index is None else index,
-        action_id="" if action is None else action.id,
-        deadline=min(work.deadline, work.now + int(patience * 1000)),
-        options=options,
-        form=form,
-        tool=tool if action is None else action.tool,
         question=text,
+        step_id="" if index is None else work.steps[index].id,
+        action_id="" if action is None else action.id,
+        tool=tool if action is None else action.tool,
+        path=work.task.path,
+        asked_at=work.now,
+        deadline=min(work.deadline, work.now + int(patience * 1000)),
+        **shown,
     )
-    return Ask(request, **shown)
 
 
-def ask_about_call(work: Work, kind: RequestKind, action: Action, text: str, **shown: Any) -> Ask:
+def ask_about_call(
+    work: Work, kind: RequestKind, action: Action, text: str, **shown: Any
+) -> Question:
     """The question of a call to a person: their answer will be its receipt, or has it run."""
     asking = action.asking()
     work.keep(asking)
@@ -68,7 +68,7 @@ def ask_about_call(work: Work, kind: RequestKind, action: Action, text: str, **s
     return question(work, kind, action.step, text, asking, **shown)
 
 
-def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Ask:
+def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Question:
     """AskHuman (I4): the action is written down, and a person's answer will be its receipt."""
     work.outputs.append(Record(action.asking()))
     words = arguments.get("options", ())
@@ -85,49 +85,52 @@ def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Ask:
     )
 
 
-def ask(work: Work, asked: Ask) -> None:
+def ask(work: Work, request: Question) -> None:
     """Open a request and stop the chain, which keeps the state before it. A waiting state is the
     oldest request's.
     """
-    request = asked.request
-    index = None if request.step < 0 else request.step
+    index = step_of(work, request)
     if not work.requests:
         work.resume, work.status = work.status, WAITING[request.kind]
     work.requests = (*work.requests, request)
-    work.asked = request.number
+    work.asked += 1
     _stop_freed(work)
     if index is not None:
         work.edit(index).status = StepStatus.WAITING
-    work.outputs.append(asked)
-    name, kind = request_id(work.id, request.number), request.kind.value
+    work.outputs.append(request)
     about = {"action_id": request.action_id} if request.action_id else {}
-    work.tell(FactType.REQUEST_OPENED, index, request_id=name, kind=kind, **about)
+    about |= {"request_id": request.request_id, "kind": request.kind.value}
+    work.tell(FactType.REQUEST_OPENED, index, **about)
 
 
-def close(work: Work, request: OpenRequest, fact: FactType, **told: Any) -> None:
+def step_of(work: Work, request: Question) -> int | None:
+    """The index of the step that a question is about."""
+    return work.graph.index.get(request.step_id)
+
+
+def close(work: Work, request: Question, fact: FactType, **told: Any) -> None:
     """A question is open no more: it was answered, it has expired, or it is taken back."""
     work.requests = tuple(other for other in work.requests if other is not request)
-    work.tell(fact, request_id=request_id(work.id, request.number), **told)
+    work.tell(fact, request_id=request.request_id, **told)
 
 
-def free(work: Work, request: OpenRequest) -> None:
+def free(work: Work, request: Question) -> None:
     """Free the step of a closed question when it asks nothing else (B3), unless the chain fails.
     When no question is open, the chain takes up the state before them.
     """
-    index = request.step
-    if index >= 0 and work.failing is None and not work.run[index].status.done:
+    index = step_of(work, request)
+    if index is not None and work.failing is None and not work.run[index].status.done:
         _free_step(work, index)
     if work.requests:
         work.status = WAITING[work.requests[0].kind]
         return
     work.status, work.resume = work.resume or work.status, None
     _stop_freed(work)
-    step = None if index < 0 else index
-    work.tell(FactType.CHAIN_RESUMED, step, request_id=request_id(work.id, request.number))
+    work.tell(FactType.CHAIN_RESUMED, index, request_id=request.request_id)
 
 
 def _free_step(work: Work, index: int) -> None:
-    if all(request.step != index for request in work.requests):
+    if all(step_of(work, request) != index for request in work.requests):
         run = work.edit(index)
         run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
 
@@ -139,11 +142,13 @@ def _stop_freed(work: Work) -> None:
             work.edit(index).freed = False
 
 
-def withdraw(work: Work, reason: str, index: int | None = None) -> tuple[OpenRequest, ...]:
+def withdraw(work: Work, reason: str, index: int | None = None) -> tuple[Question, ...]:
     """Take back the questions of a step that is over, or all; what they were about never runs."""
-    withdrawn = tuple(request for request in work.requests if index in (None, request.step))
+    withdrawn = tuple(
+        request for request in work.requests if index in (None, step_of(work, request))
+    )
     for request in withdrawn:
-        work.outputs.append(Withdraw(request.number, reason))
+        work.outputs.append(Withdraw(request.request_id, reason))
         close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
         action = work.actions.get(request.action_id)
         if action is not None:
@@ -162,7 +167,7 @@ def in_short(words: str) -> str:
     return words.strip()[-LONGEST_QUESTION:]
 
 
-def ask_while_planning(work: Work, said: str) -> Ask | None:
+def ask_while_planning(work: Work, said: str) -> Question | None:
     """A question that the model asks in place of a plan, for a person; None: asked already, or too
     often.
     """

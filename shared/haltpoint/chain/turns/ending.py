@@ -21,8 +21,8 @@ from haltpoint.chain.checks.promises import (
 )
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import (
+    WHY,
     CancelChild,
-    Cancelled,
     Completed,
     Next,
     Record,
@@ -31,7 +31,7 @@ from haltpoint.chain.model.outputs import (
     failed,
 )
 from haltpoint.chain.model.references import write_json, write_text
-from haltpoint.chain.model.state import Action, ChainError, End, Failure, is_submitters
+from haltpoint.chain.model.state import Action, End, Failure, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_about_call, free, withdraw
@@ -45,9 +45,6 @@ from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata, N
 from haltpoint.contracts.tools import END_STEP
 from haltpoint.contracts.work.plans import Siblings
 from haltpoint.contracts.work.thoughts import Correction, Violation
-
-WHO, WHY = 256, 2000
-"""Characters of who stops a chain and of why it ends, as it is passed on."""
 
 # ---- steps
 # --------------------------------------------------------------------------------------------------
@@ -256,10 +253,16 @@ def fail(work: Work, failure: Failure) -> None:
     if failure.stopped is None:
         failure = work.failing or failure
     _stop(work, failure)
-    if failure.stopped is None:
-        _end_failed(work, failure)
-    else:
-        _end_cancelled(work, *failure.stopped)
+    error = failure.error
+    fault = failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False)
+    if failure.stopped is not None:
+        by, reason = failure.stopped
+        _say(work, End(), fault)
+        work.finish(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
+        return
+    _say(work, End(answer=failure.answer, error=error), fault)
+    told = {name: text for name, text in structs.asdict(error).items() if text is not None}
+    work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, told)
 
 
 def has_to_wait(work: Work, failure: Failure) -> bool:
@@ -304,15 +307,6 @@ def _wait_to_fail(work: Work, failure: Failure) -> None:
         work.resume = ChainStatus.CANCELLED
 
 
-def cancel(work: Work, end: Cancelled) -> None:
-    """The chain stops because a person or a parent says so; their words are passed on, and so they
-    are bounded.
-    """
-    by, reason = end.by[:WHO], end.reason[:WHY]
-    error = ChainError("cancelled", reason or "the chain was cancelled")
-    fail(work, Failure(error, stopped=(by, reason)))
-
-
 def _stop(work: Work, failure: Failure) -> None:
     """Take back the open questions and stop the steps that are under way, and the chains that they
     wait for. What may have taken effect all the same, a child tells its caller (C14).
@@ -338,23 +332,6 @@ def _cancel_children(work: Work, index: int) -> None:
         action = work.actions[work.action_id(index, number)]
         if action.child and action.status is ActionStatus.DISPATCHED:
             work.outputs.append(CancelChild(action.child, "the chain that called it was stopped"))
-
-
-def _end_failed(work: Work, failure: Failure) -> None:
-    error = failure.error
-    fault = failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False)
-    _say(work, End(answer=failure.answer, error=error), fault)
-    details = {"code": error.code, "message": error.message}
-    if error.step_id is not None:
-        details["step_id"] = error.step_id
-    work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, details)
-
-
-def _end_cancelled(work: Work, by: str, reason: str) -> None:
-    whom = f" by {by}" if by else ""
-    why = f": {reason}" if reason else ""
-    _say(work, End(), ErrorInfo(ErrorType.DENIED, f"it was stopped{whom}{why}"))
-    work.finish(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
 
 
 def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:

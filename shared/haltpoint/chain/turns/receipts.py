@@ -11,15 +11,15 @@ from haltpoint.chain.checks.promises import keep, missing, of_step
 from haltpoint.chain.model.limits import actions_per_turn
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import NO_STRIKES, Action, ChainError, Failure, OpenRequest
+from haltpoint.chain.model.state import NO_STRIKES, Action, ChainError, Failure
 from haltpoint.chain.model.statuses import ActionStatus, Code, PlanOrigin
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import close, free
+from haltpoint.chain.turns.asking import close, free, step_of
 from haltpoint.chain.turns.gate import drop_held, proposed_calls
 from haltpoint.chain.turns.strikes import reset_strikes
 from haltpoint.contracts.advice import FOR_MODELS
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import (
     ErrorInfo,
     ErrorType,
@@ -178,17 +178,17 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
     return action
 
 
-def go_without(work: Work, request: OpenRequest) -> StepEnd | Failure | None:
+def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
     """A question has expired: the step that asked fails, and its `on_failure` says what that does
     to the chain (C11).
 
     The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule
     takes silence for a no, the call is denied as by a person (E4, G4).
     """
-    index = request.step
+    index = step_of(work, request)
     words = f"the question {shown('question', request.question)} got no answer in time"
     close(work, request, FactType.REQUEST_EXPIRED)
-    if index < 0:
+    if index is None:
         return work.failing or failed(Code.NO_ANSWER, words)
     free(work, request)
     action = work.actions.get(request.action_id)
@@ -211,7 +211,7 @@ def _means_no(action: Action) -> bool:
     return asked is not None and asked.on_timeout is OnTimeout.DENY
 
 
-def _unanswered(request: OpenRequest, words: str) -> ErrorInfo:
+def _unanswered(request: Question, words: str) -> ErrorInfo:
     if request.kind is RequestKind.IN_DOUBT:
         return ErrorInfo(ErrorType.IN_DOUBT, words, recoverable=False)
     return ErrorInfo(ErrorType.TIMEOUT, words, recoverable=False, no_effect=True)

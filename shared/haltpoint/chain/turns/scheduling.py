@@ -15,27 +15,26 @@ from msgspec.structs import replace
 from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.agents import router
 from haltpoint.chain.model.outputs import (
-    Ask,
-    Cancelled,
     Completed,
     Dispatch,
     Next,
     StartChild,
     StepEnd,
-    Think,
 )
 from haltpoint.chain.model.references import read_json, write_text
-from haltpoint.chain.model.state import Failure, OpenRequest
+from haltpoint.chain.model.state import Failure
 from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import send_again, send_literal
-from haltpoint.chain.turns.ending import cancel, complete, end_step, fail, has_to_wait, too_late
+from haltpoint.chain.turns.ending import complete, end_step, fail, has_to_wait, too_late
 from haltpoint.chain.turns.gate import Gate, gate, leave_out
 from haltpoint.chain.turns.proposals import consider, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls, go_without
 from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.work.thoughts import ThoughtKind
 
 
@@ -54,9 +53,9 @@ def advance(work: Work, wanted: Next | None) -> None:
             return
 
 
-def _expired(work: Work) -> OpenRequest | None:
+def _expired(work: Work) -> Question | None:
     """The first open question whose time is over."""
-    return next((request for request in work.requests if request.number in work.expired), None)
+    return next((request for request in work.requests if request.request_id in work.expired), None)
 
 
 def _carry_out(work: Work, wanted: Next) -> None:
@@ -65,16 +64,14 @@ def _carry_out(work: Work, wanted: Next) -> None:
             _dispatch(work, wanted)
         case StepEnd():
             end_step(work, wanted)
-        case Think():
+        case ThoughtRequest():
             _think(work, wanted)
-        case Ask():
+        case Question():
             ask(work, wanted)
         case Completed():
             complete(work, wanted)
         case Failure():
             fail(work, wanted)
-        case Cancelled():
-            cancel(work, wanted)
         case _ as never:
             assert_never(never)
 
@@ -98,7 +95,7 @@ def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
     work.tell_action(FactType.ACTION_DISPATCHED, action, **told)
 
 
-def _think(work: Work, wanted: Think) -> None:
+def _think(work: Work, wanted: ThoughtRequest) -> None:
     """Ask the model, for a step or for the chain as a whole. What it is told was wrong has the
     words of its violations, so that readers find the two together.
     """

@@ -8,14 +8,14 @@ from msgspec.structs import asdict, replace
 from haltpoint.chain.checks.built_in import END_FORM
 from haltpoint.chain.checks.plans import call_form, may_call
 from haltpoint.chain.checks.promises import in_words, missing, missing_tools
-from haltpoint.chain.model.outputs import Ask, StepEnd
+from haltpoint.chain.model.outputs import StepEnd
 from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.state import NO_STRIKES
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike, Violation
@@ -93,7 +93,7 @@ def reset_strikes(work: Work, index: int | None) -> None:
         run.strikes, run.proposals = 0, 0
 
 
-def escalate(work: Work, index: int | None, reason: str) -> Ask:
+def escalate(work: Work, index: int | None, reason: str) -> Question:
     """D3: the chain stops, and a person gets the case. The result that they may give by hand is
     that of the first tool that is due.
 

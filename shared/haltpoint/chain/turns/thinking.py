@@ -6,13 +6,15 @@ again gets a new attempt. Plan and answer have turn 0 in their ids, so that no s
 with theirs.
 """
 
+from typing import Any
+
 from msgspec import structs
 
 from haltpoint.chain.checks.agents import must_route
 from haltpoint.chain.checks.promises import missing, offers_end
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.needs import BOUNDS
-from haltpoint.chain.model.outputs import Completed, Next, StepEnd, Think, failed
+from haltpoint.chain.model.outputs import Completed, Next, StepEnd, failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import Code
@@ -20,6 +22,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.strikes import complete_unmet, escalate, strikes_exhausted
 from haltpoint.contracts.base import thought_id
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.tasks import Mode
@@ -29,6 +32,7 @@ RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""
 
 Corrections = tuple[Correction, ...]
+Said = dict[str, Any]
 
 # ---- what is asked
 # --------------------------------------------------------------------------------------------------
@@ -47,19 +51,15 @@ def think_plan(
     attempt = work.planning.attempts + 1
     if attempt > work.world.policy.max_chain_turns:
         return failed(Code.OVER_BUDGET, f"no plan after {count(work.planning.attempts, 'attempt')}")
-    name = thought_id(work.id, "plan", 0, attempt)
-    think = Think(
-        name, ThoughtKind.PLAN, None, 1, attempt, (), corrections, previous, answered=answered
-    )
-    return _spent(work) or think
+    said = Said(corrections=corrections, previous=previous, answered=answered)
+    return _spent(work) or thought(work, ThoughtKind.PLAN, "plan", attempt, **said)
 
 
 def think_bounds(work: Work, corrections: Corrections = (), previous: str | None = None) -> Next:
     """What the goal asks of tools. The model sees no data of any tool then (C12)."""
     attempt = work.planning.attempts + 1
-    name = thought_id(work.id, BOUNDS, 0, attempt)
-    think = Think(name, ThoughtKind.BOUNDS, None, 1, attempt, (), corrections, previous)
-    return _spent(work) or think
+    said = Said(corrections=corrections, previous=previous)
+    return _spent(work) or thought(work, ThoughtKind.BOUNDS, BOUNDS, attempt, **said)
 
 
 def think_step(
@@ -90,15 +90,16 @@ def think_step(
     run, due = work.edit(index), missing(work, index)
     run.corrected = run.corrected or bool(corrections)
     turn, attempt = run.turn + 1, run.attempt + 1 if again else 1
-    return Think(
-        thought_id(work.id, step.id, turn, attempt),
+    return thought(
+        work,
         ThoughtKind.ACT if due else ThoughtKind.REASON,
         step.id,
-        turn,
         attempt,
-        _receipts(work),
-        corrections,
-        previous,
+        turn,
+        step_id=step.id,
+        receipts=_receipts(work),
+        corrections=corrections,
+        previous=previous,
         due=due,
         may_end=offers_end(work, index, corrected=bool(corrections)),
         in_words=not due and turns_left(work, index) == 1,
@@ -114,8 +115,23 @@ def think_answer(work: Work, corrections: Corrections = (), previous: str | None
         return Completed(
             stand_in(work, work.phrases.out_of_time if is_late else work.phrases.out_of_budget)
         )
-    name = thought_id(work.id, "answer", 0, attempt)
-    return Think(name, ThoughtKind.ANSWER, None, 1, attempt, _receipts(work), corrections, previous)
+    said = Said(corrections=corrections, previous=previous, receipts=_receipts(work))
+    return thought(work, ThoughtKind.ANSWER, "answer", attempt, **said)
+
+
+def thought(
+    work: Work, kind: ThoughtKind, place: str, attempt: int, turn: int = 0, **said: Any
+) -> ThoughtRequest:
+    """One question to the model."""
+    return ThoughtRequest(
+        thought_id=thought_id(work.id, place, turn, attempt),
+        kind=kind,
+        turn=turn or 1,
+        attempt=attempt,
+        deadline=work.deadline,
+        other_model=work.people.other_model,
+        **said,
+    )
 
 
 def _receipts(work: Work) -> tuple[str, ...]:

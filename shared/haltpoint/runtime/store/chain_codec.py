@@ -118,7 +118,7 @@ def changed_head(old: Chain, new: Chain, touched: Collection[int]) -> list[str]:
             name, _, write, _ = field_of
             changed += (name, write(value))
     if new.requests is not old.requests:
-        numbers = " ".join(str(request.number) for request in new.requests)
+        numbers = " ".join(local(request.request_id)[1:] for request in new.requests)
         changed += (Head.OPEN, numbers)
     if len(new.runs) != len(old.runs):
         touched = range(len(new.runs))

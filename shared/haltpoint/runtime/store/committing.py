@@ -10,7 +10,6 @@ from typing import Final, assert_never
 from msgspec import Struct
 
 from haltpoint.chain.model.outputs import (
-    Ask,
     CancelChild,
     Decision,
     Dispatch,
@@ -19,12 +18,12 @@ from haltpoint.chain.model.outputs import (
     Report,
     Resolve,
     StartChild,
-    Think,
     Withdraw,
 )
 from haltpoint.chain.model.state import Action, Chain, next_due
 from haltpoint.contracts import events
-from haltpoint.contracts.base import chain_of, request_id, value
+from haltpoint.contracts.base import chain_of, value
+from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.people.humans import Question
 from haltpoint.runtime.store import operations as ops
@@ -169,15 +168,14 @@ def _operations(decided: Decided, output: Output) -> list[ops.Operation]:
                 again=output.again,
             )
             return [dispatch]
-        case Think():
-            thought = envelope.thought_request(output, chain)
+        case ThoughtRequest():
+            thought = envelope.thought_request(output)
             return [ops.AskModel(encode(thought).decode())]
-        case Ask():
-            return [_ask(chain, output, envelope, decided.now)]
+        case Question():
+            return [_ask(output, envelope)]
         case Withdraw():
-            request = request_id(chain.id, output.number)
-            withdrawn = envelope.withdrawn(request, output.reason)
-            return [ops.WithdrawRequest(local(request), encode(withdrawn).decode())]
+            withdrawn = envelope.withdrawn(output.request_id, output.reason)
+            return [ops.WithdrawRequest(local(output.request_id), encode(withdrawn).decode())]
         case Record():
             return [_record(output.action)]
         case Resolve():
@@ -227,39 +225,13 @@ def _report(output: Report, envelope: Envelope) -> ops.Operation:
     return ops.ReportToParent(action, outcome.decode(), output.data, message.decode())
 
 
-def _ask(chain: Chain, output: Ask, envelope: Envelope, now: int) -> ops.Operation:
-    request = output.request
-    step_id = ""
-    if chain.plan is not None and request.step >= 0:
-        step_id = chain.plan.steps[request.step].id
-    question = Question(
-        request_id=request_id(chain.id, request.number),
-        kind=request.kind,
-        question=request.question,
-        step_id=step_id,
-        action_id=request.action_id,
-        tool=request.tool,
-        options=request.options,
-        form=request.form,
-        arguments=output.arguments,
-        preview=output.preview,
-        approved_preview=output.approved_preview,
-        digest=output.digest,
-        preview_digest=output.preview_digest,
-        priority=output.priority,
-        strikes=output.strikes,
-        reasons=output.reasons,
-        sources=output.sources,
-        path=chain.task.path,
-        asked_at=now,
-        deadline=request.deadline,
-    )
+def _ask(question: Question, envelope: Envelope) -> ops.Operation:
     message = envelope.human_request(question)
-    rank = _RANKS.get(output.priority or "", 1)
+    rank = _RANKS.get(question.priority or "", 1)
     return ops.OpenRequest(
         id=local(question.request_id),
         question=encode(question).decode(),
-        deadline=str(request.deadline),
-        rank=now + rank * _RANK,
+        deadline=str(question.deadline),
+        rank=question.asked_at + rank * _RANK,
         message=encode(message).decode(),
     )

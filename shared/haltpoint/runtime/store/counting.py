@@ -150,9 +150,8 @@ def _asked_about(chain: Chain, details: Details) -> str:
     """The tool of a question; a supervisor's own question (which agent?) is about the
     supervisor.
     """
-    number = int(details["request_id"].rpartition(".r")[2])
-    tools = {request.number: request.tool for request in chain.requests}
-    tool = tools.get(number)
+    tools = {request.request_id: request.tool for request in chain.requests}
+    tool = tools.get(details["request_id"])
     if tool:
         return tool
     return SUPERVISOR if chain.task.agent == SUPERVISOR else UNKNOWN

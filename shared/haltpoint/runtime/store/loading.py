@@ -10,7 +10,7 @@ import structlog
 from msgspec.structs import replace
 
 from haltpoint.chain.model.needs import live_steps, needed_actions, needed_thoughts
-from haltpoint.chain.model.state import Action, Chain, OpenProposal, OpenRequest
+from haltpoint.chain.model.state import Action, Chain, OpenProposal
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted
@@ -94,26 +94,22 @@ async def _with_needs(
     reader: ChainReader, chain: Chain, numbers: Iterable[int], head: Fields
 ) -> Chain:
     """The chain with the actions, requests and proposals that a decision may need."""
-    asked = {number: local(request_id(chain.id, number)) for number in numbers}
+    asked = [local(request_id(chain.id, number)) for number in numbers]
     actions = needed_actions(chain)
     thoughts = {index: local(thought) for index, thought in needed_thoughts(chain).items()}
-    names = [*asked.values(), *thoughts.values()]
+    names = [*asked, *thoughts.values()]
     for action in actions:
         name = local(action)
         names += action_parts(name)
     data = await reader.data(chain.id, *names) if names else {}
-    questions = {
-        number: msgspec.json.decode(data[name.encode()], type=Question)
-        for number, name in asked.items()
-    }
-    asked_about = {question.action_id for question in questions.values()}
+    questions = [msgspec.json.decode(data[name.encode()], type=Question) for name in asked]
+    asked_about = {question.action_id for question in questions}
     stored = [action_of(action, head, data) for action in actions]
-    requests = [_open_request(chain, number, question) for number, question in questions.items()]
     return replace(
         chain,
         live=live_steps(chain.runs),
         actions={row.id: _action(chain, row, asked_about) for row in stored if row},
-        requests=tuple(requests),
+        requests=tuple(questions),
         proposals=_proposals(chain, thoughts, data),
     )
 
@@ -159,18 +155,4 @@ def decode_action(stored: StoredAction, step: int, status: ActionStatus) -> Acti
         outcome=msgspec.json.decode(counts.outcome, type=Outcome) if counts else None,
         data=counts.data if counts else "",
         child=stored.child,
-    )
-
-
-def _open_request(chain: Chain, number: int, question: Question) -> OpenRequest:
-    return OpenRequest(
-        number=number,
-        kind=question.kind,
-        step=chain.graph.index[question.step_id] if question.step_id else -1,
-        action_id=question.action_id,
-        deadline=question.deadline,
-        options=question.options,
-        form=question.form,
-        tool=question.tool,
-        question=question.question,
     )

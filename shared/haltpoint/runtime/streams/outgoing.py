@@ -8,10 +8,9 @@ from typing import Any, Final, TypeVar
 from msgspec import structs
 from pydantic_core import to_json
 
-from haltpoint.chain.model.outputs import Ask, Decision, Dispatch, Think
-from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.outputs import Decision, Dispatch
 from haltpoint.contracts import commands, events
-from haltpoint.contracts.base import action_of, child_report_id, request_id, value
+from haltpoint.contracts.base import action_of, child_report_id, value
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.public_facts import PUBLIC
@@ -92,26 +91,11 @@ class Envelope:
         )
         return self.around(commands.ToolRequested, f"{action.id}/{action.attempt}", order)
 
-    def thought_request(self, output: Think, chain: Chain) -> commands.ToPlanner:
-        """The question to the model."""
-        thought = commands.ThoughtRequest(
-            thought_id=output.thought_id,
-            kind=output.kind,
-            step_id=output.step_id,
-            turn=output.turn,
-            attempt=output.attempt,
-            deadline=chain.deadline,
-            receipts=output.receipts[-MOST_RECEIPTS:],
-            corrections=_cut(output.corrections),
-            previous=output.previous,
-            other_model=chain.people.other_model,
-            answered=output.answered,
-            due=output.due,
-            may_end=output.may_end,
-            in_words=output.in_words,
-            forced=output.forced,
-        )
-        return self.around(_THOUGHTS[output.kind], output.thought_id, thought)
+    def thought_request(self, thought: commands.ThoughtRequest) -> commands.ToPlanner:
+        """The question to the model, no longer than a message may be."""
+        receipts, corrections = thought.receipts[-MOST_RECEIPTS:], _cut(thought.corrections)
+        thought = structs.replace(thought, receipts=receipts, corrections=corrections)
+        return self.around(_THOUGHTS[thought.kind], thought.thought_id, thought)
 
     def human_request(self, question: Question) -> commands.HumanRequested:
         """Tells the gateway that a question is in the inbox."""
@@ -205,15 +189,13 @@ def _public(fact: Fact, decision: Decision, now: int, trace: str | None) -> byte
 
 
 def _question(request: str, decision: Decision) -> dict[str, Any]:
-    asks = [output for output in decision.outputs if isinstance(output, Ask)]
-    questions = {request_id(decision.chain.id, ask.request.number): ask for ask in asks}
-    ask = questions[request]
-    asked: dict[str, Any] = {"question": ask.request.question, "deadline": ask.request.deadline}
-    options = ask.request.options
-    if options:
+    asks = [output for output in decision.outputs if isinstance(output, Question)]
+    ask = {question.request_id: question for question in asks}[request]
+    asked: dict[str, Any] = {"question": ask.question, "deadline": ask.deadline}
+    if ask.options:
         asked["options"] = [
             {"id": option.id, "title": option.title, "subtitle": option.subtitle}
-            for option in options
+            for option in ask.options
         ]
     if ask.priority:
         asked["priority"] = ask.priority
