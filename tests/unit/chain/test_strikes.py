@@ -309,6 +309,15 @@ def test_d3_an_escalation_that_nobody_settles_fails_the_chain() -> None:
 # ---- plans
 
 
+def test_d3_retry_of_a_plan_asks_the_other_model() -> None:
+    told = submitted(Task(goal="tell John"), LOOKUP)
+    for _ in range(3):
+        told.draft(None, "no JSON in the reply")
+    told.rule(Choice.RETRY)
+    assert (told.thought.step_id, told.thought.other_model) == (None, True)
+    assert told.chain.row.count == 0
+
+
 def test_d1_a_plan_without_end_is_a_case_too() -> None:
     told = submitted(Task(goal="tell John"), LOOKUP)
     for _ in range(3):
