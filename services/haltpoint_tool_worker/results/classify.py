@@ -21,7 +21,6 @@ from haltpoint.chain.checks.answer import spelt_out
 from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.tools import MalformedResultError, ToolError
-from haltpoint.tools.errors import ContextError
 from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of, malformed, reported
 from haltpoint_tool_worker.results.json_safe import name_of
 from haltpoint_tool_worker.results.redaction import in_one_line
@@ -93,8 +92,6 @@ def problems_of(error: ValidationError, most: int = 10) -> str:
 
 
 def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) -> Failure:
-    if isinstance(error, ContextError):
-        return malformed(f"a bug in the tool's code: {_words(error)}", Cause.MISUSED)
     if isinstance(error, MalformedResultError):
         return malformed(f"the tool returned a result that contradicts itself: {_words(error)}")
     failure = _by_kind(error)

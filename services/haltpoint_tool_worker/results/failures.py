@@ -26,7 +26,6 @@ class Cause(Enum):
     """What is known of a failure, in the order of how much may have happened."""
 
     NO_EFFECT = "it is declared that nothing happened: no_effect, HTTP 4xx"
-    MISUSED = "the tool called ctx.clarify or ctx.confirm wrongly, which it does before any effect"
     DECLARED = "ToolError, or a result with an error, of another type than TIMEOUT and SERVER"
     BROKEN = (
         "TIMEOUT or SERVER: time limit, broken connection, HTTP 408 and 5xx, or the tool says so"
@@ -65,7 +64,6 @@ _ERROR, _TEXT, _MAY, _IN_DOUBT = Verdict
 _ROWS: Final = {
     # ................ not started, read-only, idempotent, other effects
     Cause.NO_EFFECT: (_ERROR, _ERROR, _ERROR, _ERROR),
-    Cause.MISUSED: (_ERROR, _ERROR, _ERROR, _ERROR),
     Cause.DECLARED: (_ERROR, _ERROR, _ERROR, _ERROR),
     Cause.BROKEN: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
     Cause.BLOCKED: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
@@ -90,7 +88,7 @@ class Failure(msgspec.Struct, frozen=True):
     @property
     def malformed(self) -> bool:
         """Whether the result is the tool's own mistake (B1)."""
-        return self.cause in (Cause.MALFORMED, Cause.MISUSED)
+        return self.cause is Cause.MALFORMED
 
 
 def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
@@ -101,8 +99,7 @@ def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
         fault.error_type is ErrorType.IN_DOUBT
     ):  # a tool says it of itself: whether it is one the table decides
         fault = fault_of(ErrorType.UNKNOWN, fault.message)
-    never_begun = failure.cause in (Cause.NO_EFFECT, Cause.MISUSED)
-    if never_begun or effects in (Effects.NOT_STARTED, Effects.READ_ONLY):
+    if failure.cause is Cause.NO_EFFECT or effects in (Effects.NOT_STARTED, Effects.READ_ONLY):
         fault = _with(fault, no_effect=True)
     recorded = _recorded(failure, fault, effects, tool)
     return Failure(recorded, failure.cause, failure.place, again)
@@ -158,9 +155,10 @@ def reported(fault: ErrorInfo) -> Failure:
     return Failure(fault, Cause.BROKEN if unsure else Cause.DECLARED)
 
 
-def malformed(words: str, cause: Cause = Cause.MALFORMED) -> Failure:
+def malformed(words: str) -> Failure:
     """A result that is not passed on (B1): SERVER, not recoverable."""
-    return Failure(fault_of(ErrorType.SERVER, words, suggestion=A_BUG, recoverable=False), cause)
+    fault = fault_of(ErrorType.SERVER, words, suggestion=A_BUG, recoverable=False)
+    return Failure(fault, Cause.MALFORMED)
 
 
 def fault_of(

@@ -45,14 +45,9 @@ def callback_of(
     may_take = ", ".join(sorted(known))
     if not callable(function) or inspect.isclass(function):
         raise DeclarationError(f"{trait}={function!r}: give a function of {may_take}")
-    parameters = inspect.signature(function).parameters
-    takes = frozenset(parameters)
+    takes = frozenset(inspect.signature(function).parameters)
     if unknown := sorted(takes - known):
         raise DeclarationError(f"{trait} takes {', '.join(unknown)}; it may take: {may_take}")
-    if any(parameter.kind is parameter.POSITIONAL_ONLY for parameter in parameters.values()):
-        raise DeclarationError(
-            f"{trait} is called with names: it can have no positional-only parameters"
-        )
     return Callback(
         f"the {trait} of {tool}", function, is_async(function), place_of(function), takes
     )

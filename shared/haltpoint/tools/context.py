@@ -4,11 +4,8 @@ the ways to answer.
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import wraps
-from pathlib import Path
-from traceback import extract_stack
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, cast
 
 from pydantic import ValidationError
 from typing_extensions import TypeVar
@@ -18,51 +15,31 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import (
     Clarification,
     Confirmation,
+    MalformedResultError,
     NextAction,
     Option,
     Target,
     ToolResult,
 )
-from haltpoint.tools.errors import ContextError
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
 Deps = TypeVar("Deps", default=Any)
 T = TypeVar("T")
-P = ParamSpec("P")
 
 
 Progress = Callable[[float, str], None]
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-def _question(method: Callable[P, T]) -> Callable[P, T]:
-    """A method by which a tool asks a person; called wrongly, it raises ContextError with the place
-    of the call.
-    """
-
-    @wraps(method)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return method(*args, **kwargs)
-        except (ValidationError, TypeError) as error:
-            caller = extract_stack(limit=2)[0]
-            place = f"{Path(caller.filename).name}:{caller.lineno}"
-            why = _problems(error) if isinstance(error, ValidationError) else str(error)
-            raise ContextError(
-                f"{place}: ctx.{method.__name__} was called wrongly: {why}"
-            ) from None
-
-    return checked
-
-
-def _problems(error: ValidationError) -> str:
-    words = []
-    for problem in error.errors(include_input=False):
-        field = ".".join(map(str, problem["loc"]))
-        words.append(": ".join(filter(None, (field, problem["msg"]))))
-    return "; ".join(words)
+def _checked(kind: type[T], **asked: object) -> T:
+    """A question of this kind. Raises MalformedResultError."""
+    try:
+        return door(kind).validate_python(asked)
+    except ValidationError as error:
+        words = "; ".join(problem["msg"] for problem in error.errors(include_input=False))
+        raise MalformedResultError(f"its {kind.__name__.lower()}: {words}") from None
 
 
 class Ctx(Generic[Deps]):
@@ -177,35 +154,29 @@ class Ctx(Generic[Deps]):
         )
         return result
 
-    @_question
     def clarify(self, type: str, question: str, options: Sequence[Option]) -> ToolResult[Any]:
         """Stop the chain and let a person choose. Option ids are ids of real entities.
 
         The chosen option's `value` becomes the data of this action's receipt, with the option
-        itself under `selected`. Raises ContextError without options, with an id twice, and for what
-        is no option.
+        itself under `selected`. Raises MalformedResultError without options, with an id twice, and
+        for what is no option.
         """
-        asked = {"type": type, "question": question, "options": tuple(options)}
+        asked = _checked(Clarification, type=type, question=question, options=tuple(options))
         return ToolResult[Any](
-            success=True,
-            next_action=NextAction.CLARIFICATION_NEEDED,
-            clarification=door(Clarification).validate_python(asked),
-            data={},
+            success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=asked, data={}
         )
 
-    @_question
     def confirm(
         self, action: str, target: Target, message: str, preview: str | None = None
     ) -> ToolResult[Any]:
         """Stop the chain and let a person approve. Approved, the same call runs again with
         `confirmed` true.
 
-        Raises ContextError for what is no target: `Target(id=..., name=..., type=...)`.
+        Raises MalformedResultError for what is no target: `Target(id=..., name=..., type=...)`.
         """
-        asked = {"action": action, "target": target, "message": message, "preview": preview}
+        asked = _checked(
+            Confirmation, action=action, target=target, message=message, preview=preview
+        )
         return ToolResult[Any](
-            success=True,
-            next_action=NextAction.CONFIRMATION_NEEDED,
-            confirmation=door(Confirmation).validate_python(asked),
-            data={},
+            success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked, data={}
         )

@@ -188,8 +188,6 @@ def _check(name: str, function: Function, traits: Traits) -> None:
     if unknown := sorted(set(traits) - set(Traits.__annotations__)):
         there_are = ", ".join(Traits.__annotations__)
         raise DeclarationError(f"{', '.join(unknown)}: no such trait; there are {there_are}")
-    if wrong := sorted(name for name in _FLAGS if not isinstance(traits.get(name, True), bool)):
-        raise DeclarationError(f"{', '.join(wrong)}: say True or False")
     said = {name for name, given in traits.items() if given is not False}
     for one, other, why in _CONTRADICTIONS:
         if {one, other} <= said:
@@ -260,12 +258,6 @@ def _retry(given: object) -> Retry:
     """The trait with seconds as numbers. Raises DeclarationError."""
     if not isinstance(given, Retry):
         raise DeclarationError(f"retry={given!r}: give Retry(attempts=3, first='1s', most='30s')")
-    known = Retry().on
-    if never := [kind.value for kind in given.on if kind not in known]:
-        allowed = ", ".join(kind.value for kind in known)
-        raise DeclarationError(
-            f"retry: {', '.join(never)} is never tried again; on takes {allowed}"
-        )
     first = seconds_of(given.first, "first")
     most = seconds_of(given.most, "most")
     if first > most:

@@ -1,22 +1,16 @@
-"""How a tool says that it failed (CONTRACT E1), and the two ways of being wrong that are the tool
-author's.
-"""
+"""How a tool says that it failed (CONTRACT E1), and that it was declared wrongly."""
 
 from collections.abc import Sequence
 from typing import Any, Self
 
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.results import RECOVERABLE, ErrorInfo, ErrorType, MalformedResultError
+from haltpoint.contracts.results import RECOVERABLE, ErrorInfo, ErrorType
 
 
 class DeclarationError(TypeError):
     """A tool was declared wrongly. Raised while its module is imported; it names the tool, its
     place and the fix.
     """
-
-
-class ContextError(MalformedResultError):
-    """A tool called a method of its context wrongly. The words say where, `file:line`."""
 
 
 class ToolError(Exception):

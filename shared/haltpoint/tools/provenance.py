@@ -8,9 +8,9 @@ writes it. A mark for which there is no such place would protect nothing: it is 
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
 
 from pydantic import GetJsonSchemaHandler
 
@@ -30,12 +30,12 @@ _MARKS: Final = {
     FOREIGN: "Foreign",
 }
 _SAME_PLACE: Final = ("anyOf", "oneOf", "allOf")
-_KNOWN: Final = frozenset(
-    {*_MARKS, "$ref", "$defs", "properties", "items", "prefixItems", *_SAME_PLACE}
-)
+
+Node = Mapping[str, Any]
+"""A JSON Schema, or a part of one."""
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@dataclass(frozen=True, slots=True, init=False)
 class FromResult:
     """Marks a value: `Annotated[str, FromResult("lookup_contacts.contact_id", "goal")]`. Any one
     origin is enough.
@@ -51,13 +51,10 @@ class FromResult:
         object.__setattr__(self, "origins", origins)
         if not origins or not all(map(_PATH.fullmatch, origins)):
             raise DeclarationError(
-                f"{self}: write a tool's name, a dot and the place in its data, "
+                f"FromResult{origins}: write a tool's name, a dot and the place in its data, "
                 "as in 'lookup_contacts.contact_id' or 'search.hits[].id', or 'goal' for "
                 "the user's words"
             )
-
-    def __repr__(self) -> str:
-        return f"FromResult({', '.join(map(repr, self.origins))})"
 
     def __get_pydantic_json_schema__(
         self, core_schema: Any, handler: GetJsonSchemaHandler
@@ -66,30 +63,32 @@ class FromResult:
         return {**schema, _FROM_RESULT: [*schema.get(_FROM_RESULT, ()), self.origins]}
 
 
-class NotTarget:
+class _Mark:
+    """A mark that says nothing but itself."""
+
+    name: ClassVar[str]
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: Any, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {**handler(core_schema), cls.name: True}
+
+
+class NotTarget(_Mark):
     """Marks a value that is no target, whatever its name: `Annotated[str, NotTarget]` for the slug
     of a new page.
     """
 
-    @staticmethod
-    def __get_pydantic_json_schema__(
-        core_schema: Any, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        """Called by pydantic."""
-        return {**handler(core_schema), NOT_TARGET: True}
+    name = NOT_TARGET
 
 
-class Foreign:
+class Foreign(_Mark):
     """Marks a field of a result that strangers write, a sender or a file name: `Annotated[str,
     Foreign]`.
     """
 
-    @staticmethod
-    def __get_pydantic_json_schema__(
-        core_schema: Any, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        """Called by pydantic."""
-        return {**handler(core_schema), FOREIGN: True}
+    name = FOREIGN
 
 
 def origins_in(schema: dict[str, Any], core_schema: Any) -> dict[str, tuple[str, ...]]:
@@ -109,26 +108,25 @@ def origins_in(schema: dict[str, Any], core_schema: Any) -> dict[str, tuple[str,
             "populate_by_name away from its parameters"
         )
     origins_by_place: dict[str, tuple[str, ...]] = {}
-    for place, marks in _Marked(_FROM_RESULT, schema).places():
+    for place, marks in _marked(_FROM_RESULT, schema):
         origins = origins_by_place.setdefault(place, marks[0])
-        if any(mark != origins for mark in marks):
+        if set(marks) != {origins}:
             raise DeclarationError(
                 f"{place} has several FromResult: name its origins in one of them"
             )
     if dropped := marked.difference(origins_by_place.values()):
         raise DeclarationError(
-            f"{FromResult(*dropped.pop())} would protect nothing: it does not reach the "
-            "parameters' JSON Schema; "
-            "another annotation takes its place there, WithJsonSchema for one"
+            f"FromResult{dropped.pop()} would protect nothing: another annotation, "
+            "WithJsonSchema for one, takes its place in the parameters' JSON Schema"
         )
     return origins_by_place
 
 
-def places_of(mark: str, schema: dict[str, Any]) -> tuple[str, ...]:
+def places_of(mark: str, schema: Node) -> tuple[str, ...]:
     """The places that an author marks with `Target`, `NotTarget` or `Foreign` (C13). Raises
     DeclarationError.
     """
-    return tuple(place for place, _ in _Marked(mark, schema).places())
+    return tuple(place for place, _ in _marked(mark, schema))
 
 
 def without_marks(value: Any) -> Any:
@@ -140,88 +138,73 @@ def without_marks(value: Any) -> Any:
     return {name: without_marks(inner) for name, inner in value.items() if name not in _MARKS}
 
 
-class _Marked:
-    """The places of a schema that have a mark, and what each mark says."""
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a schema: a value at this place fits it. `named`: the place can be written."""
 
-    def __init__(self, mark: str, schema: dict[str, Any]) -> None:
-        self._mark = mark
-        self._name = _MARKS[mark]
-        self._schema = schema
-        self._definitions: dict[str, Any] = schema.get("$defs", {})
+    node: Any
+    place: str
+    named: bool = True
+    within: frozenset[str] = frozenset()
+    """The definitions around it."""
 
-    def places(self) -> Iterator[tuple[str, Any]]:
-        """Each place. Raises DeclarationError for one that cannot be named."""
-        return self._below(self._schema, "", frozenset())
 
-    def _below(self, node: Any, place: str, within: frozenset[str]) -> Iterator[tuple[str, Any]]:
-        if not isinstance(node, dict):
-            return
-        self._check_rest(node, place)
-        if self._mark in node:
-            yield place, node[self._mark]
-        for inner, inner_place in self._parts(node, place):
-            yield from self._below(inner, inner_place, within)
-        name = _definition(node)
-        defined = self._definitions.get(name)
-        if name not in within:
-            yield from self._below(defined, place, within | {name})
-        elif self._is_in(defined):
+def _marked(mark: str, schema: Node) -> Iterator[tuple[str, Any]]:
+    """The places with a mark, and what it says. Raises DeclarationError for a place without a
+    name.
+    """
+    waiting = [_Part(schema, "")]
+    while waiting:
+        part = waiting.pop(0)
+        if isinstance(part.node, dict | list):
+            waiting[:0] = _parts_of(part, schema.get("$defs", {}))
+        if not isinstance(part.node, dict) or mark not in part.node:
+            continue
+        if not part.named:
             raise DeclarationError(
-                f"{place}: {name} holds a {self._name} and itself; their places have no end"
+                f"{part.place}: {_MARKS[mark]} protects nothing here, since its value has no place "
+                "that can be named; use fields of an object or a list of them, no dict, no type "
+                "that holds itself, and names without dots and brackets"
             )
-
-    def _parts(self, node: dict[str, Any], place: str) -> Iterator[tuple[Any, str]]:
-        """What stands inside, each with its place."""
-        for key in _SAME_PLACE:
-            for branch in node.get(key, ()):
-                yield branch, place
-        for name, inner in node.get("properties", {}).items():
-            if self._is_in(inner) and not _NAME.fullmatch(name):
-                raise DeclarationError(
-                    f"{name!r} holds a {self._name}: give it a name without dots and brackets"
-                )
-            yield inner, f"{place}.{name}" if place else name
-        yield node.get("items"), f"{place}[]"
-        for number, inner in enumerate(node.get("prefixItems", ())):
-            yield inner, f"{place}[{number}]"
-
-    def _check_rest(self, node: dict[str, Any], place: str) -> None:
-        rest = [inner for key, inner in node.items() if key not in _KNOWN]
-        if self._is_in(rest):
-            raise DeclarationError(
-                f"{place}: {self._name} protects nothing here, since its value has no "
-                "place that can be named; "
-                "use fields of an object or a list of them, and no dict"
-            )
-
-    def _is_in(self, node: Any, seen: frozenset[str] = frozenset()) -> bool:
-        """Whether it has the mark, at any depth."""
-        if isinstance(node, list):
-            return any(self._is_in(inner, seen) for inner in node)
-        if not isinstance(node, dict):
-            return False
-        if self._mark in node or self._is_in(list(node.values()), seen):
-            return True
-        name = _definition(node)
-        if name in seen:
-            return False
-        inside = self._definitions.get(name)
-        return self._is_in(inside, seen | {name})
+        yield part.place, part.node[mark]
 
 
-def _definition(node: dict[str, Any]) -> str:
-    return str(node.get("$ref", "")).rpartition("/")[2]
+def _parts_of(part: _Part, definitions: Node) -> Iterator[_Part]:
+    """What is directly inside of a part, in its order."""
+    node = part.node
+    for key, inner in node.items() if isinstance(node, dict) else enumerate(node):
+        if key in _SAME_PLACE:
+            yield from (replace(part, node=branch) for branch in inner)
+        elif key == "properties":
+            yield from (_field(part, name, field) for name, field in inner.items())
+        elif key == "items":
+            yield replace(part, node=inner, place=f"{part.place}[]")
+        elif key == "$ref":
+            yield from _referred(part, inner, definitions)
+        elif key != "$defs" and isinstance(inner, dict | list):
+            yield replace(part, node=inner, named=False)
+
+
+def _field(part: _Part, name: str, schema: Any) -> _Part:
+    place = f"{part.place}.{name}".removeprefix(".")
+    return replace(part, node=schema, place=place, named=part.named and bool(_NAME.fullmatch(name)))
+
+
+def _referred(part: _Part, reference: str, definitions: Node) -> Iterator[_Part]:
+    """A definition; inside of itself it has places without an end, and is entered once more."""
+    name = reference.rpartition("/")[2]
+    is_inside = name in part.within
+    if is_inside and not part.named:
+        return
+    within = part.within | {name}
+    yield _Part(definitions[name], part.place, part.named and not is_inside, within)
 
 
 def _inside(core: Any) -> Iterator[Any]:
-    """Everything in pydantic's schema of what comes in."""
+    """Everything in pydantic's own schema."""
     yield core
-    if isinstance(core, dict):
-        outgoing = ("serialization", "computed_fields") if isinstance(core.get("type"), str) else ()
-        parts = [inner for key, inner in core.items() if key not in outgoing]
-    else:
-        parts = list(core) if isinstance(core, list | tuple) else []
-    for inner in parts:
+    parts = core if isinstance(core, list | tuple) else ()
+    for inner in core.values() if isinstance(core, dict) else parts:
         yield from _inside(inner)
 
 
@@ -230,7 +213,7 @@ def _marks(core: Any) -> Iterator[FromResult]:
         owner = getattr(part, "__self__", None)
         if isinstance(part, FromResult):
             raise DeclarationError(
-                f"{part} belongs in the type, not after it: Annotated[str, {part}]"
+                "FromResult belongs in the type, not after it: Annotated[str, FromResult(...)]"
             )
         if isinstance(owner, FromResult):
             yield owner

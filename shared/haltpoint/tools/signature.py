@@ -18,7 +18,6 @@ from pydantic import (
     PydanticUserError,
     TypeAdapter,
     create_model,
-    model_validator,
 )
 from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
@@ -168,15 +167,7 @@ def _is_context(name: str, hint: Any) -> bool:
 
 def _is_confirmed(parameter: inspect.Parameter | None, hints: Mapping[str, Any]) -> bool:
     """Whether it is a bool that is false unless it is given."""
-    if parameter is None:
-        return False
-    hint: Any = hints.get(parameter.name)
-    default = parameter.default
-    if get_origin(hint) is Annotated:
-        hint = hint.__origin__
-    if isinstance(default, FieldInfo):
-        default = default.default
-    return hint is bool and default is False
+    return parameter is not None and hints.get(CONFIRMED) is bool and parameter.default is False
 
 
 def _field(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> tuple[Any, FieldInfo]:
@@ -199,9 +190,7 @@ def _model(
     """The model of the parameters, its JSON Schema with marks, and pydantic's own."""
     config = ConfigDict(extra="forbid", json_schema_extra=_rule(one_of, names))
     try:
-        model = create_model(
-            "Arguments", __config__=config, __validators__=_check(one_of), **fields
-        )
+        model = create_model("Arguments", __config__=config, **fields)
         adapter = TypeAdapter(model)
         schema = _schema_of(adapter, "validation")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
@@ -222,18 +211,6 @@ def _rule(groups: Groups, names: Collection[str]) -> dict[str, Any]:
             raise DeclarationError(f"one_of_parameters={groups!r}: {words}")
     rules = [{"anyOf": [{"required": [name]} for name in group]} for group in groups]
     return {"allOf": rules} if rules else {}
-
-
-def _check(groups: Groups) -> dict[str, Any]:
-    """The same for the call itself, where also null is not given."""
-
-    def given(values: Any) -> Any:
-        for group in groups:
-            if isinstance(values, dict) and all(values.get(name) is None for name in group):
-                raise ValueError(f"{' or '.join(group)} is required")
-        return values
-
-    return {"given": model_validator(mode="before")(given)} if groups else {}
 
 
 def read_output(hints: Mapping[str, Any]) -> Output:

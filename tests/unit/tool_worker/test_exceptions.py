@@ -186,34 +186,6 @@ def test_the_page_shows_the_table_of_the_code() -> None:
     assert [row[1:] for row in rows] == told
 
 
-# ---- the tool's own use of its context
-# ------------------------------------------------------------------------------
-
-
-def confirm_with_text(ctx: Ctx) -> Any:
-    return ctx.confirm("order", "978-3", "Order it?")  # type: ignore[arg-type]
-
-
-def clarify_without_options(ctx: Ctx) -> Any:
-    return ctx.clarify("book", "Which?", [])
-
-
-@pytest.mark.parametrize("traits", DECLARED.values(), ids=[effects.value for effects in DECLARED])
-@pytest.mark.parametrize("act", [confirm_with_text, clarify_without_options])
-async def test_e5_a_wrong_call_of_the_context_is_a_mistake_with_its_place_and_no_doubt(
-    act: Callable[[Ctx], Any], traits: dict[str, bool]
-) -> None:
-    with structlog.testing.capture_logs() as lines:
-        fault = fault_of(await receipt_of(register(act, name="book", **traits)))  # type: ignore[arg-type]
-    line = act.__code__.co_firstlineno + 1
-    method = act.__name__.partition("_")[0]
-    assert (fault.error_type, fault.recoverable) == (ErrorType.SERVER, False)
-    assert fault.message.startswith(
-        f"a bug in the tool's code: test_exceptions.py:{line}: ctx.{method} was called wrongly: "
-    )
-    assert [line["event"].startswith("tool book raised ") for line in lines] == [True]
-
-
 # ---- declarations
 # --------------------------------------------------------------------------------------------------
 

@@ -86,7 +86,6 @@ async def test_g2_a_preview_that_raises_fails_the_call_and_leaves_no_doubt() -> 
         ("text", "give a function"),
         (dict, "give a function"),
         (lambda other: "", "preview takes other; it may take: ctx, keep, page"),
-        (lambda page, /: "", "no positional-only parameters"),
     ],
 )
 def test_g2_a_preview_has_parameters_of_its_tool(preview: Any, words: str) -> None:

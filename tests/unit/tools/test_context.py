@@ -28,6 +28,11 @@ def test_a_question_that_nobody_could_answer_is_the_tools_fault(options: list[Op
         Ctx().clarify("contact", "Which John?", options)
 
 
+def test_a_confirmation_of_no_target_is_the_tools_fault() -> None:
+    with pytest.raises(MalformedResultError, match=r"its confirmation: .*Target"):
+        Ctx().confirm("order", "978-3", "Order it?")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("fraction", [-0.1, 1.01, float("nan")])
 def test_progress_is_a_fraction(fraction: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):

@@ -165,7 +165,7 @@ def test_provenance_is_read_from_the_parameter() -> None:
         ({"queue": "a:b"}, "queue"),
         ({"name": "no spaces"}, "name=..."),
         ({"readonly": True}, "no such trait"),
-        ({"read_only": "yes"}, "True or False"),
+        ({"read_only": "yes"}, "Expected `bool`"),
     ],
 )
 def test_a_wrong_declaration_is_refused_by_name_place_and_reason(

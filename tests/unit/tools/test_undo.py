@@ -52,7 +52,6 @@ def test_e7_a_context_may_have_a_key_of_its_own() -> None:
     [
         ({"undo": "uproot"}, "give a function of arguments, ctx, result"),
         ({"undo": lambda tree: None}, "undo takes tree; it may take: arguments, ctx, result"),
-        ({"undo": lambda result, /: None}, "undo is called with names"),
         ({"undo": uproot, "read_only": True}, "there is nothing to undo"),
     ],
 )
