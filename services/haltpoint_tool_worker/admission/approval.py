@@ -95,17 +95,16 @@ def refusal(tool: str, status: ClaimStatus) -> Reading:
 
 
 def _as_it_runs(hooks: PreHooks, reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
-    """The reasons; in place of one about a value that hooks have changed since, one about what they
-    have written.
+    """The reasons; in place of those about values that hooks have changed since, some about what
+    they have written.
     """
-    spec = hooks.tool.spec
-    before = {marked.place: marked.value for marked in marked_values(spec, hooks.proposed)}
+    spec, sources = hooks.tool.spec, hooks.sources
     written: dict[str, Reason] = {}
     for marked in marked_values(spec, from_json(hooks.text)):
-        if marked.value != before.get(marked.place):
+        source = sources.get(marked.place)
+        if source == _HOOK:
             written[marked.place] = about(spec.name, marked, _HOOK)
-    stale = [(place, before.get(place)) for place in written]
-    kept = [reason for reason in reasons if (reason.parameter, reason.value) not in stale]
+    kept = [reason for reason in reasons if reason.parameter not in written]
     return (*written.values(), *kept)
 
 

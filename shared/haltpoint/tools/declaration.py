@@ -160,10 +160,10 @@ def tools_in(module: object) -> list[Tool]:
     """The tools of an imported module: its decorated functions, those it imported too, and what it
     registered.
     """
-    named = list(vars(module).values())
-    file = getattr(module, "__file__", "")
-    registered = _REGISTERED.get(str(file), {})
-    tools = map(tool_of, (*named, *registered.values()))
+    named = vars(module).values()
+    file = str(getattr(module, "__file__", ""))
+    registered = _REGISTERED.get(file, {}).values()
+    tools = map(tool_of, [*named, *registered])
     return list({id(tool): tool for tool in tools if tool}.values())
 
 

@@ -57,38 +57,38 @@ class ToolError(Exception):
         """The thing asked for does not exist. Recoverable. `more` as in the constructor, here and
         below.
         """
-        return cls(ErrorType.NOT_FOUND, message, **more)
+        return cls("NOT_FOUND", message, **more)
 
     @classmethod
     def validation(cls, message: str, **more: Any) -> Self:
         """The arguments make no sense; name them in `invalid_fields`. Recoverable."""
-        return cls(ErrorType.VALIDATION, message, **more)
+        return cls("VALIDATION", message, **more)
 
     @classmethod
     def permission(cls, message: str, **more: Any) -> Self:
         """Not allowed to do that. Not recoverable."""
-        return cls(ErrorType.PERMISSION, message, **more)
+        return cls("PERMISSION", message, **more)
 
     @classmethod
     def rate_limit(cls, message: str, **more: Any) -> Self:
         """Too often; say when again with `retry_after`. Recoverable."""
-        return cls(ErrorType.RATE_LIMIT, message, **more)
+        return cls("RATE_LIMIT", message, **more)
 
     @classmethod
     def timeout(cls, message: str, **more: Any) -> Self:
         """Something behind the tool took too long. Recoverable; without `no_effect` the effect may
         have happened.
         """
-        return cls(ErrorType.TIMEOUT, message, **more)
+        return cls("TIMEOUT", message, **more)
 
     @classmethod
     def server(cls, message: str, **more: Any) -> Self:
         """Something behind the tool is broken. Recoverable; without `no_effect` the effect may have
         happened.
         """
-        return cls(ErrorType.SERVER, message, **more)
+        return cls("SERVER", message, **more)
 
     @classmethod
     def blocked(cls, message: str, **more: Any) -> Self:
         """A rule forbids it. Not recoverable."""
-        return cls(ErrorType.BLOCKED, message, **more)
+        return cls("BLOCKED", message, **more)

@@ -187,7 +187,8 @@ def _parts_of(part: _Part, definitions: Node) -> Iterator[_Part]:
 
 def _field(part: _Part, name: str, schema: Any) -> _Part:
     place = f"{part.place}.{name}".removeprefix(".")
-    return replace(part, node=schema, place=place, named=part.named and bool(_NAME.fullmatch(name)))
+    inside = replace(part, node=schema, place=place)
+    return inside if _NAME.fullmatch(name) else replace(inside, named=False)
 
 
 def _referred(part: _Part, reference: str, definitions: Node) -> Iterator[_Part]:
@@ -197,7 +198,9 @@ def _referred(part: _Part, reference: str, definitions: Node) -> Iterator[_Part]
     if is_inside and not part.named:
         return
     within = part.within | {name}
-    yield _Part(definitions[name], part.place, part.named and not is_inside, within)
+    defined = definitions[name]
+    inside = replace(part, node=defined, within=within)
+    yield replace(inside, named=False) if is_inside else inside
 
 
 def _inside(core: Any) -> Iterator[Any]:

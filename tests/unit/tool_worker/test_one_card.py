@@ -76,18 +76,3 @@ async def test_g5_a_call_that_hooks_changed_since_is_asked_about_anew() -> None:
     told.approve()
     await work(told, *hooks)
     assert (SENT, len(told.questions)) == ([("ann: two", True)], 2)
-
-
-async def test_g5_a_reason_about_another_call_stays_when_a_hook_changed_this_one() -> None:
-    told, later = begin(), pre(lambda call: hook.modify({**call.arguments, "to": "mallory@x.org"}))
-    calls = [
-        ProposedCall(tool="send_message", arguments={"to": whom})
-        for whom in ("eve@x.org", "kim@x.org")
-    ]
-    told.propose(*calls)
-    await work(told, later)
-    shown = [
-        (reason.value, reason.source and reason.source.source.value)
-        for reason in told.questions[-1].reasons
-    ]
-    assert shown == [("mallory@x.org", "hook"), ("kim@x.org", "model")]

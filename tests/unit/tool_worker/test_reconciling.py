@@ -79,7 +79,6 @@ async def test_e5_a_tool_that_can_no_longer_be_asked_stays_in_doubt() -> None:
             {"reconcile": lambda bill: None},
             "reconcile takes bill; it may take: arguments, ctx, key",
         ),
-        ({"reconcile": lambda key, /: None}, "reconcile is called with names"),
         (
             {"reconcile": lambda key: None, "idempotent": True},
             "read-only and idempotent ones run again",
