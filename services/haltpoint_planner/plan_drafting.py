@@ -1,172 +1,155 @@
-"""From what a model said to a plan with tidy step ids, or to the fault in words (C1, C9). Total,
-like `drafting`.
+"""From what a model said to a plan with tidy step ids and to its bounds, or to the fault in words
+(C1, C9, C12). Total, like `drafting`.
 
-Known fields only, in any dialect. What a model says of limits, on_failure and ready calls is not
-taken over: a drafted plan may not loosen anything, and the arguments of its calls are asked for
-when their turn has come. What it says of tool_validation_mode is, as its word: the chain lets it
-tighten only.
+Known fields only: what a model says of limits, on_failure and ready calls is not taken over, since
+a drafted plan may not loosen anything, and the arguments of its calls are asked for when their turn
+has come.
 """
 
-import re
-from collections.abc import Iterator
 from itertools import count
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec import Meta, Struct
 
 from haltpoint.chain.turns.asking import is_question
-from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, STEP_ID
-from haltpoint.contracts.work.plans import MOST_PARALLEL, Plan, Step, StepType, ValidationMode
-from haltpoint_planner.drafting import draft_proposal, mended, take_apart
+from haltpoint.contracts.base import MAX_STEPS, STEP_ID
+from haltpoint.contracts.work.bounds import Bounds
+from haltpoint.contracts.work.plans import Parallel, Plan, Step, StepType, ValidationMode
+from haltpoint_planner.drafting import in_place_of_plan
 from haltpoint_planner.exchange import Reply
-from haltpoint_planner.parsing.dialects import bare_name, fields, listed
-from haltpoint_planner.parsing.json_text import without_surrogates
+from haltpoint_planner.parsing.objects import UnreadableError, fields, object_in
+from haltpoint_planner.parsing.reading import CUT, spoken
 
-_RESERVED: Final = frozenset({"bounds", "plan", "answer"})  # the places of the chain's own thoughts
-_DESCRIPTION: Final = 4000  # characters
+_RESERVED: Final = frozenset({"bounds", "plan", "answer"})
+"""The places of the chain's own thoughts."""
 _LABEL: Final = 200
-_MOST_NAMES: Final = 100
-_PLAN_SIZE: Final = 128 * 1024  # bytes: the message that carries the plan stays under MAX_BODY
-_MODES: Final = frozenset(mode.value for mode in ValidationMode)
-_STEPS: Final = ("steps", "todolist", "todos", "plan", "tasks")
-_DESCRIPTIONS: Final = ("description", "task", "title", "name", "step")
-_TOOLS: Final = ("requiredtools", "tools", "tool", "toolcalls")
-_NO_PLAN: Final = (
-    'the reply holds no plan; answer with one JSON object: {"bounds": {...}, "steps": [...]}'
-)
+_PLAN_SIZE: Final = 128 * 1024
+_BOUNDS_SIZE: Final = 16 * 1024
+"""Bytes: the message that carries them stays under MAX_BODY."""
+_FORM: Final = 'answer with one JSON object: {"bounds": {...}, "steps": [...]}'
+
+Name = Annotated[str, Meta(max_length=128)]
+Id = str | int
+
+
+class _Drafted(Struct, frozen=True):
+    """A step as a model writes it."""
+
+    description: Annotated[str, Meta(max_length=4000)] = ""
+    id: Id = ""
+    label: str = ""
+    step_type: StepType = StepType.REASONING
+    required_tools: tuple[Name, ...] = ()
+    one_of: tuple[Name, ...] = ()
+    allowed_tools: tuple[Name, ...] | None = None
+    expected_outcome: str | None = None
+    tool_validation_mode: ValidationMode | None = None
+    dependencies: tuple[Id, ...] = ()
+    optional: bool = False
+    each: bool = False
+    may_fail: bool = False
+    parallel: Parallel | None = None
 
 
 def draft_plan(reply: Reply) -> Plan | str:
-    """The plan that the model drew up, or what is wrong with its answer, as a half-sentence for the
-    model.
+    """The plan that the model drew up, or what is wrong with its reply, as half of a sentence for
+    the model.
     """
-    content = without_surrogates(reply.content)
-    if len(content) > MAX_BODY:
-        return f"the reply has {len(content)} characters; at most {MAX_BODY} are read"
-    for found in take_apart(content).values:
-        if not found.repaired and (steps := _steps_in(found.value)) is not None:
-            return _plan(steps)
-    guess = mended(content)
-    if guess is None or (steps := _steps_in(guess.value)) is None:
-        return _NO_PLAN
-    if reply.cut or not content.rstrip().rstrip("`").rstrip().endswith(("}", "]", "---")):
-        return (
-            "the JSON of the plan ends too early; send the whole plan, and keep the "
-            "descriptions short"
-        )
-    return _plan(steps)
-
-
-def asked_in_place(reply: Reply) -> str | None:
-    """What a reply without a plan asks in words: its last sentence is a question (C11)."""
-    words = draft_proposal(reply)
-    asks = not words.calls and not words.faults and is_question(words.content)
-    return words.content if asks else None
-
-
-def _steps_in(value: object) -> list[Any] | None:
-    """The list of steps in a JSON value: under one of its names, or the value itself."""
-    if isinstance(value, list):
-        return (
-            value
-            if any(isinstance(item, dict) and "description" in fields(item) for item in value)
-            else None
-        )
-    named = fields(value) if isinstance(value, dict) else {}
-    for name in _STEPS:
-        inner = named.get(name)
-        if isinstance(inner, list):
-            return inner
-        if isinstance(inner, dict) and (steps := _steps_in(inner)) is not None:
-            return steps
-    return None
-
-
-def _plan(entries: list[Any]) -> Plan | str:
-    if not entries:
-        return "the plan has no steps"
-    if len(entries) > MAX_STEPS:
-        return f"the plan has {len(entries)} steps; at most {MAX_STEPS} are allowed"
-    named = [
-        fields(entry) if isinstance(entry, dict) else {"description": entry} for entry in entries
-    ]
-    given = [_text(entry.get("id"), _DESCRIPTION) for entry in named]
-    # Good ids stay as they are; the others become the next free one of s1, s2, ...
-    free = (name for number in count(1) if (name := f"s{number}") not in given)
-    tidy = [
-        each if STEP_ID.fullmatch(each) and each not in _RESERVED else next(free) for each in given
-    ]
-    renamed = {old: new for old, new in zip(given, tidy, strict=True) if old}
-    renamed = renamed or {str(number): each for number, each in enumerate(tidy, start=1)}
-    plan = Plan(steps=tuple(_step(*each, renamed) for each in zip(named, given, tidy, strict=True)))
+    try:
+        plan = _plan(_steps_in(_object_in(reply)))
+    except UnreadableError as error:
+        return CUT if reply.cut else str(error)
     fits = len(msgspec.json.encode(plan)) <= _PLAN_SIZE
     return plan if fits else "the plan is too long; shorten the descriptions"
 
 
-def _step(entry: dict[str, Any], given: str, tidy: str, renamed: dict[str, str]) -> Step:
+def draft_bounds(reply: Reply) -> Bounds | None:
+    """What the reply reads from the goal; None when that cannot be read."""
+    try:
+        named = _object_in(reply)
+        if "bounds" in named:
+            named = _fields(named["bounds"])
+        lists = {name: named.get(name) or () for name in Bounds.__struct_fields__}
+        bounds = msgspec.convert(lists, Bounds)
+    except (UnreadableError, msgspec.ValidationError):
+        return None
+    if named.keys().isdisjoint(lists) or len(msgspec.json.encode(bounds)) > _BOUNDS_SIZE:
+        return None
+    return bounds
+
+
+def asked_in_place(reply: Reply) -> str | None:
+    """The words of a reply without a plan, when their last sentence is a question (C11)."""
+    words = in_place_of_plan(reply)
+    return words if is_question(words) else None
+
+
+def _object_in(reply: Reply) -> dict[str, Any]:
+    block = object_in(spoken(reply))
+    if block is None:
+        raise UnreadableError(f"it has no JSON object; {_FORM}")
+    return fields(block.value)
+
+
+def _fields(value: object) -> dict[str, Any]:
+    return fields(value) if isinstance(value, dict) else {}
+
+
+def _steps_in(named: dict[str, Any]) -> list[Any]:
+    """The list of steps: `steps`, or the documents' `todo_list`, alone or in a `plan`."""
+    if isinstance(named.get("plan"), dict):
+        named = fields(named["plan"])
+    steps = named.get("steps", named.get("todo_list"))
+    if not isinstance(steps, list):
+        raise UnreadableError(f"it has no list of steps; {_FORM}")
+    if not steps:
+        raise UnreadableError("the plan has no steps")
+    if len(steps) > MAX_STEPS:
+        raise UnreadableError(f"the plan has {len(steps)} steps; at most {MAX_STEPS} are allowed")
+    return steps
+
+
+def _plan(entries: list[Any]) -> Plan:
+    drafted = [_drafted(number, entry) for number, entry in enumerate(entries, start=1)]
+    given = [str(step.id).strip() for step in drafted]
+    # Good ids stay as they are; the others become the next free one of s1, s2, ...
+    free = (name for number in count(1) if (name := f"s{number}") not in given)
+    tidy = [name if _is_good(name) else next(free) for name in given]
+    renamed = dict(zip(given, tidy, strict=True))
+    return Plan(
+        steps=tuple(
+            _step(step, old, new, renamed)
+            for step, old, new in zip(drafted, given, tidy, strict=True)
+        )
+    )
+
+
+def _is_good(name: str) -> bool:
+    return STEP_ID.fullmatch(name) is not None and name not in _RESERVED
+
+
+def _drafted(number: int, entry: object) -> _Drafted:
+    if not isinstance(entry, dict):
+        raise UnreadableError(f"step {number} is no JSON object")
+    named = {name: value for name, value in fields(entry).items() if value is not None}
+    try:
+        return msgspec.convert(named, _Drafted)
+    except msgspec.ValidationError as error:
+        raise UnreadableError(f"step {number} cannot be read: {error}") from error
+
+
+def _step(drafted: _Drafted, given: str, tidy: str, renamed: dict[str, str]) -> Step:
     """One step. A dependency that is no step's id stays as it is: the check of the plan says so."""
-    tools = next(filter(None, (_names(entry.get(name)) for name in _TOOLS)), [])
-    choice = _names(entry.get("oneof"))
-    kind = _text(entry.get("steptype") or entry.get("type"), 40).lower()
-    allowed = entry.get("allowedtools")
-    mode = _text(entry.get("toolvalidationmode"), 40).lower()
-    label = given if given != tidy else _text(entry.get("label"), _LABEL)
-    description = next((entry[name] for name in _DESCRIPTIONS if entry.get(name)), "")
-    parallel = entry.get("parallel")
+    own = msgspec.structs.asdict(drafted)
+    names = [renamed.get(str(name), str(name)) for name in drafted.dependencies]
     return Step(
-        id=tidy,
-        label=label[:_LABEL],
-        description=_text(description, _DESCRIPTION),
-        step_type=StepType.TOOL if tools or choice or kind == StepType.TOOL else StepType.REASONING,
-        required_tools=tuple(tools),
-        one_of=tuple(choice),
-        allowed_tools=tuple(_names(allowed)) if isinstance(allowed, list) else None,
-        expected_outcome=_text(entry.get("expectedoutcome"), _DESCRIPTION) or None,
-        tool_validation_mode=ValidationMode(mode) if mode in _MODES else None,
-        dependencies=tuple(dict.fromkeys(renamed.get(each, each) for each in _dependencies(entry))),
-        optional=_is_true(entry.get("optional")),
-        each=_is_true(entry.get("each")),
-        may_fail=_is_true(entry.get("mayfail")),
-        parallel=parallel if type(parallel) is int and 1 <= parallel <= MOST_PARALLEL else None,
+        **own
+        | {
+            "id": tidy,
+            "label": (drafted.label if given == tidy else given)[:_LABEL],
+            "dependencies": tuple(dict.fromkeys(names)),
+            "required_tools": tuple(dict.fromkeys(drafted.required_tools)),
+            "one_of": tuple(dict.fromkeys(drafted.one_of)),
+        }
     )
-
-
-def _is_true(value: object) -> bool:
-    return value is True or _text(value, 5).lower() == "true"
-
-
-def _dependencies(entry: dict[str, Any]) -> Iterator[str]:
-    given: object = next(
-        (entry[key] for key in ("dependencies", "dependson") if entry.get(key) is not None), []
-    )
-    if isinstance(given, str):
-        given = re.findall(r"[^,\s]+", given)
-    for each in listed(given)[:MAX_STEPS]:
-        yield _text(fields(each).get("id") if isinstance(each, dict) else each, _DESCRIPTION)
-
-
-def _names(value: object) -> list[str]:
-    """Names of tools: a list of texts or of objects that have a name, or one text. Without
-    repeats.
-    """
-    names: list[str] = []
-    for each in listed(value)[:_MOST_NAMES]:
-        name = each
-        if isinstance(each, dict):
-            named = fields(each)
-            name = next(
-                (named[key] for key in ("toolname", "tool", "name", "function") if key in named),
-                None,
-            )
-        if isinstance(name, str) and name.strip():
-            names.append(_text(bare_name(name), 128))
-    return list(dict.fromkeys(names))
-
-
-def _text(value: object, limit: int) -> str:
-    """A text of at most `limit` characters; numbers become their digits, anything else the empty
-    text.
-    """
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    return str(value).strip()[:limit]

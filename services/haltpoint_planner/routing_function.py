@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from haltpoint.runtime.config import dotted_path
 from haltpoint.runtime.config.errors import HaltpointError, in_words
-from haltpoint_planner.parsing.json_text import without_surrogates
+from haltpoint_planner.parsing.objects import without_surrogates
 
 PATIENCE: Final = 30.0
 """Seconds that the function has."""

@@ -9,8 +9,8 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from haltpoint.contracts.base import MAX_BODY, chain_of
-from haltpoint.contracts.commands import ToPlanner
+from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.commands import ThoughtRequest, ToPlanner
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -19,66 +19,49 @@ from haltpoint.contracts.events import (
     ThoughtFailed,
 )
 from haltpoint.contracts.people.phrases import Phrases
-from haltpoint.contracts.tools import END_STEP, ToolSpec
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
-from haltpoint_planner.bounds_drafting import draft_bounds
-from haltpoint_planner.drafting import draft_proposal, said, take_apart, without_guesses
-from haltpoint_planner.exchange import Reply
-from haltpoint_planner.parsing.json_text import without_surrogates
-from haltpoint_planner.parsing.only_calls import only_calls
-from haltpoint_planner.parsing.shown import without_thoughts
-from haltpoint_planner.parsing.unread import quoted
-from haltpoint_planner.plan_drafting import asked_in_place, draft_plan
+from haltpoint_planner.drafting import draft_answer, draft_proposal
+from haltpoint_planner.exchange import Finish, Reply
+from haltpoint_planner.parsing.objects import without_surrogates
+from haltpoint_planner.plan_drafting import asked_in_place, draft_bounds, draft_plan
 
-MAX_RAW: Final = 64 * 1024  # characters of the model's own words that are kept
+MAX_RAW: Final = 64 * 1024
+"""Characters of the model's own words that are kept."""
+MAX_ERROR: Final = 16 * 1024
+"""Characters of why there is no reply."""
 _ENGLISH: Final = Phrases()
-MAX_ERROR: Final = 16 * 1024  # characters of why there is no reply
 
 
 def reply_to(
-    message: ToPlanner,
-    reply: Reply,
-    tools: Mapping[str, ToolSpec],
-    phrases: Phrases = _ENGLISH,
+    message: ToPlanner, reply: Reply, tools: Mapping[str, ToolSpec], phrases: Phrases = _ENGLISH
 ) -> Thought:
     """What the executor gets for a reply of the model: bounds, a plan, a proposal or an answer.
     Never raises.
 
-    `tools` are all that are known: calls are recognised by them. Which may be called the executor
-    decides. `phrases` are the runtime's own words.
+    `tools` are all that are known; which may be called the executor decides. `phrases` are the
+    runtime's own words.
     """
     request, envelope = message.data, _envelope(message)
     about: dict[str, Any] = {"thought_id": request.thought_id, "usage": reply.usage}
     match request.kind:
         case ThoughtKind.BOUNDS:
-            return BoundsDrafted(
-                **envelope, data=BoundsDrafted.Data(**about, bounds=draft_bounds(reply))
-            )
+            data = BoundsDrafted.Data(**about, bounds=draft_bounds(reply))
+            return BoundsDrafted(**envelope, data=data)
         case ThoughtKind.PLAN:
-            drafted = draft_plan(reply)
-            about["bounds"] = draft_bounds(reply)
-            if isinstance(drafted, Plan):
-                return PlanDrafted(**envelope, data=PlanDrafted.Data(**about, plan=drafted))
-            about |= {"fault": drafted, "question": asked_in_place(reply)}
-            return PlanDrafted(**envelope, data=PlanDrafted.Data(**about))
+            return PlanDrafted(**envelope, data=_plan(reply, about))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
-            proposal = without_guesses(
-                draft_proposal(reply, tools, in_words=request.kind is ThoughtKind.REASON)
-            )
-            if not proposal.calls:
-                proposal = msgspec.structs.replace(
-                    proposal, content=_marked(proposal.content, reply, phrases)
-                )
-            data = ActionProposed.Data(**about, step_id=request.step_id or "", proposal=proposal)
-            return ActionProposed(**envelope, data=data)
+            proposal = _proposal(request, reply, tools, phrases)
+            about["step_id"] = request.step_id or ""
+            return ActionProposed(**envelope, data=ActionProposed.Data(**about, proposal=proposal))
         case ThoughtKind.ANSWER:
-            proposal = draft_proposal(reply, tools, in_words=True)
-            answer = _answer(reply, request.thought_id, proposal, tools, phrases)
-            return AnswerDrafted(**envelope, data=answer)
+            text, called = draft_answer(reply, tools)
+            about["text"] = text if called else _marked(text, reply, phrases)
+            return AnswerDrafted(**envelope, data=AnswerDrafted.Data(**about, called=called))
         case _:
             assert_never(request.kind)
 
@@ -90,35 +73,32 @@ def chosen(message: ToPlanner, decision: dict[str, Any]) -> ActionProposed:
     return ActionProposed(**_envelope(message), data=data)
 
 
+def _plan(reply: Reply, about: dict[str, Any]) -> PlanDrafted.Data:
+    """The plan, or why there is none; and the bounds that are readable all the same."""
+    drafted, bounds = draft_plan(reply), draft_bounds(reply)
+    if isinstance(drafted, Plan):
+        return PlanDrafted.Data(**about, bounds=bounds, plan=drafted)
+    question = asked_in_place(reply)
+    return PlanDrafted.Data(**about, bounds=bounds, fault=drafted, question=question)
+
+
+def _proposal(
+    request: ThoughtRequest, reply: Reply, tools: Mapping[str, ToolSpec], phrases: Phrases
+) -> Proposal:
+    """A turn of a step. One that owes nothing may end without words, behind a deed of its own."""
+    due = request.kind is not ThoughtKind.REASON
+    own = f"{chain_of(request.thought_id)}.{request.step_id}."
+    has_acted = any(name.startswith(own) for name in request.receipts)
+    proposal = draft_proposal(reply, tools, due=due, may_be_silent=has_acted and not due)
+    if proposal.calls:
+        return proposal
+    return msgspec.structs.replace(proposal, content=_marked(proposal.content, reply, phrases))
+
+
 def _marked(words: str, reply: Reply, phrases: Phrases) -> str:
-    """Words for people; those that end where the model had no tokens left say so."""
-    return f"{words} [{phrases.cut_off}]" if reply.cut and words else words
-
-
-def _answer(
-    reply: Reply,
-    thought: str,
-    proposal: Proposal,
-    tools: Mapping[str, ToolSpec],
-    phrases: Phrases,
-) -> AnswerDrafted.Data:
-    """An answer is words; a reply that is a call is reported as one, since no tool can be called
-    any more, and so is a supervisor's decision (I3). Calls beside words are words from the first.
-    """
-    whole, told = reply.content, without_thoughts(reply.content)
-    beside = any(map(str.isalnum, take_apart(whole).prose if proposal.content else ""))
-    read = reply.calls or not beside
-    called = tuple(call.tool for call in proposal.calls if call.tool != END_STEP) if read else ()
-    # Words may quote what looks like pieces of a call: a line of a file, a key of a configuration.
-    calls = reply.calls or only_calls(told, (), tools)
-    in_words = len(whole) <= MAX_BODY and not calls and quoted(whole) and quoted(told)
-    return AnswerDrafted.Data(
-        thought_id=thought,
-        text=proposal.content if called else _marked(said(reply), reply, phrases),
-        called=called,
-        faults=() if in_words and not called else proposal.faults,
-        usage=reply.usage,
-    )
+    """Words for people; those that the model did not finish say so."""
+    marks = {Finish.LENGTH: phrases.cut_off, Finish.FILTER: phrases.filtered}
+    return f"{words} [{marks[reply.finish]}]" if words and reply.finish in marks else words
 
 
 def words_of(reply: Reply) -> str:

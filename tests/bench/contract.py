@@ -105,7 +105,9 @@ def _proposed(thought: ThoughtRequest, tool: str, arguments: str = ARGUMENTS) ->
     if reply is None:
         raise RuntimeError("the answer was not read: the measurement is void")
     data = ActionProposed.Data(
-        thought_id=thought.thought_id, step_id=thought.step_id or "", proposal=draft_proposal(reply)
+        thought_id=thought.thought_id,
+        step_id=thought.step_id or "",
+        proposal=draft_proposal(reply, {}),
     )
     return ActionProposed(id=f"{thought.thought_id}/reply", source="bench", subject="c", data=data)
 

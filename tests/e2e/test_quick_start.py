@@ -22,7 +22,7 @@ SERVICES = {
 }
 """What only services need; half a second of imports."""
 
-CHAIN = {"jsonschema", "json_repair", "haltpoint.chain.model.schemas"}
+CHAIN = {"jsonschema", "haltpoint.chain.model.schemas"}
 CLIENT = {"pydantic", "httpx", "asyncio", "haltpoint.contracts"}
 
 

@@ -227,7 +227,7 @@ def test_r11_arguments_forty_deep_are_refused_and_park_no_chain() -> None:
         )
         assert isinstance(message, ActionProposed)
         assert message.data.proposal.calls == ()
-        assert "within the limits" in message.data.proposal.faults[0]
+        assert "nested more than 32 levels" in message.data.proposal.faults[0]
 
 
 def test_r11_a_plan_in_long_letters_is_refused_by_the_planner() -> None:

@@ -112,18 +112,11 @@ _SHOWN: Final = (
     lambda name, arguments: (
         f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
     ),
-    lambda name, arguments: f"<function={name}>{json.dumps(arguments)}</function>",
-    lambda name, arguments: f"[TOOL_CALLS]{name}[ARGS]{json.dumps(arguments)}",
-    lambda name, arguments: f"Action: {name}\nAction Input: {json.dumps(arguments)}",
-    lambda name, arguments: json.dumps({"type": "tool_use", "name": name, "input": arguments}),
-    lambda name, arguments: json.dumps(
-        {"parts": [{"functionCall": {"name": name, "args": arguments}}]}
-    ),
 )
 
 
 def _say(kind: str, chance: random.Random, name: str, arguments: dict[str, Any]) -> Hostile:
-    """The call natively or in the words, in any dialect."""
+    """The call natively or in the words, in any form."""
     if chance.random() < 0.3:
         return Hostile(kind, calls=((name, json.dumps(arguments)),))
     return Hostile(kind, chance.choice(_SHOWN)(name, arguments))
@@ -131,9 +124,7 @@ def _say(kind: str, chance: random.Random, name: str, arguments: dict[str, Any])
 
 def _truncated(kind: str, chance: random.Random) -> Hostile:
     """Cut somewhere behind the name, so that one can guess what was meant."""
-    whole = chance.choice(_SHOWN[:7])(
-        "note", {"level": 1, "text": "hello " * chance.randint(1, 30)}
-    )
+    whole = chance.choice(_SHOWN)("note", {"level": 1, "text": "hello " * chance.randint(1, 30)})
     end = chance.randint(
         whole.index("note") + 4, max(whole.rindex('"') - 1, whole.index("note") + 5)
     )
@@ -356,9 +347,8 @@ def _behind_a_good_one(kind: str, chance: random.Random) -> Hostile:
 def _honest_way_out(kind: str, chance: random.Random) -> Hostile:
     """The way out without an error that would justify it."""
     words = chance.choice(("I give up.", "Done.", ""))
-    return Hostile(
-        kind, json.dumps({"nextStepDecision": chance.choice(("fail", " FAIL ")), "content": words})
-    )
+    name = chance.choice(("nextStepDecision", "next_step_decision"))
+    return Hostile(kind, json.dumps({name: "fail", "content": words}))
 
 
 def _noise(kind: str, chance: random.Random) -> Hostile:

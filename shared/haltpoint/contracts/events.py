@@ -122,8 +122,6 @@ class AnswerDrafted(Message, kw_only=True, tag="answer.drafted.v1"):
         thought_id: str
         text: str
         called: tuple[str, ...] = ()
-        faults: tuple[str, ...] = ()
-        """What could not be read of the reply, in words."""
         usage: Usage = Usage()
 
     data: Data

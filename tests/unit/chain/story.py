@@ -197,15 +197,12 @@ class Story:
         self,
         text: str,
         *called: str,
-        faults: tuple[str, ...] = (),
         usage: Usage | None = None,
         thought: Thought = None,
     ) -> Decision:
         name = self.asked(thought).thought_id
         usage = usage or Usage(output_tokens=1)
-        data = AnswerDrafted.Data(
-            thought_id=name, text=text, called=called, faults=faults, usage=usage
-        )
+        data = AnswerDrafted.Data(thought_id=name, text=text, called=called, usage=usage)
         return self.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
     def no_thought(

@@ -151,17 +151,6 @@ def test_c6_an_answer_that_calls_is_asked_for_again_and_then_its_words_are_deliv
     assert violations(told) == ["not_allowed"] * 3
 
 
-def test_c6_what_cannot_be_read_is_no_answer() -> None:
-    told = spoken()
-    told.say('{"tool": "send", "argu', faults=("the text begins like JSON and is not valid JSON",))
-
-    [correction] = told.thought.corrections
-    assert correction.violation is Violation.UNREADABLE
-    assert "the text begins like JSON" in correction.message
-    told.say("John is found.")
-    assert told.final_answer == "John is found."
-
-
 @pytest.mark.parametrize("mode", ["advisory", "off"])
 def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_words(
     mode: str,
@@ -171,13 +160,6 @@ def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_w
     assert (told.final_answer, violations(told)) == (
         in_place_of_words("the model said nothing"),
         ["not_allowed"],
-    )
-
-    told = spoken(mode=mode)
-    told.say("{{{", faults=("the text begins like JSON and is not valid JSON",))
-    assert (told.final_answer, violations(told)) == (
-        in_place_of_words("the model said nothing"),
-        ["unreadable"],
     )
 
     told = spoken(mode=mode)

@@ -1,4 +1,4 @@
-"""Plans as models write them: dialects, tidy ids, and the faults that go back."""
+"""Plans as models write them: forms, tidy ids, and the faults that go back."""
 
 import json
 from typing import Any
@@ -48,8 +48,8 @@ CAMEL = [
     {
         "id": "send",
         "description": "Write to him",
-        "requiredTools": "send_message",
-        "depends_on": "find",
+        "requiredTools": ["send_message"],
+        "dependencies": ["find"],
     },
 ]
 
@@ -58,17 +58,14 @@ CAMEL = [
     "words",
     [
         json.dumps({"steps": STEPS}),
-        json.dumps(STEPS),
         json.dumps({"todoList": CAMEL}),
         json.dumps({"title": "Tell John", "plan": {"todo_list": CAMEL}}),
-        json.dumps({"plan": STEPS}),
         f"Here is the plan:\n```json\n{json.dumps({'steps': STEPS}, indent=2)}\n```\nDone.",
         f"---JSON_OUTPUT_START---\n{json.dumps({'todoList': CAMEL})}\n---JSON_OUTPUT_END---",
         f'<think>{{"steps": []}}</think>{json.dumps({"steps": STEPS})}',
-        json.dumps({"steps": STEPS})[:-1] + ",}",
     ],
 )
-def test_every_dialect_gives_the_same_plan(words: str) -> None:
+def test_every_form_gives_the_same_plan(words: str) -> None:
     plan = drafted(words)
     assert [
         (s.id, s.description, s.step_type, s.required_tools, s.dependencies) for s in plan.steps
@@ -95,14 +92,13 @@ def test_ids_that_do_not_fit_become_s1_s2_with_label_and_dependencies_renamed() 
     ]
 
 
+def test_numbers_are_ids_too() -> None:
+    plan = drafted({"steps": [{"id": 1}, {"id": 2, "dependencies": [1]}]})
+    assert [(step.id, step.dependencies) for step in plan.steps] == [("1", ()), ("2", ("1",))]
+
+
 def test_a_drafted_plan_cannot_loosen_anything_or_bring_calls() -> None:
-    loose = {
-        "parallel": 99,
-        "on_failure": "continue",
-        "max_turns": 999,
-        "actionsPerTurn": 99,
-        "toolValidationMode": "off",
-    }
+    loose = {"on_failure": "continue", "max_turns": 999, "actionsPerTurn": 99}
     calls = {"toolCalls": [{"tool": "t", "arguments": {}}]}
     (step,) = drafted({"steps": [{"id": "a", "description": "x", **loose, **calls}]}).steps
     assert (step.on_failure, step.max_turns, step.actions_per_turn, step.actions) == (
@@ -111,37 +107,59 @@ def test_a_drafted_plan_cannot_loosen_anything_or_bring_calls() -> None:
         None,
         (),
     )
-    assert step.parallel is None
-    assert step.required_tools == ("t",)
+    assert step.required_tools == ()
 
 
 @pytest.mark.parametrize(
-    "more", [{"one_of": ["a", "b"], "may_fail": True}, {"oneOf": ["a", "b"], "mayFail": "true"}]
+    "more", [{"one_of": ["a", "b"], "may_fail": True}, {"oneOf": ["a", "b"], "mayFail": True}]
 )
 def test_a_step_may_choose_from_tools_and_may_fail(more: dict[str, object]) -> None:
     (step,) = drafted({"steps": [{"id": "s", "description": "x", **more}]}).steps
     assert (step.one_of, step.may_fail, step.step_type) == (("a", "b"), True, StepType.TOOL)
-    (other,) = drafted({"steps": [{"id": "s", "description": "x", "may_fail": "no"}]}).steps
-    assert (other.one_of, other.may_fail, other.step_type) == ((), False, StepType.REASONING)
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ({"required_tools": "send"}, "step 1 cannot be read: Expected `array`, got `str`"),
+        ({"may_fail": "no"}, "step 1 cannot be read: Expected `bool`, got `str`"),
+        ({"parallel": 99}, "step 1 cannot be read: Expected `int` <= 16"),
+        ({"tool_validation_mode": "off"}, "step 1 cannot be read: Invalid enum value 'off'"),
+        ({"stepType": "tool", "step_type": "tool"}, "one of its keys is there twice"),
+    ],
+)
+def test_c9_a_step_that_is_written_otherwise_is_told_where_and_why(
+    field: dict[str, object], words: str
+) -> None:
+    assert words in refused({"steps": [{"id": "s", "description": "x", **field}]})
 
 
 def test_a_plan_that_ends_too_early_is_refused_and_not_completed_by_guessing() -> None:
     whole = json.dumps({"steps": STEPS})
-    assert "ends too early" in refused(whole[:-40])
-    assert "ends too early" in refused(whole[:-1], finish=Finish.LENGTH)
+    assert "its JSON is broken at character" in refused(whole[:-40])
+    assert "it reached its limit of tokens" in refused(whole[:-1], finish=Finish.LENGTH)
 
 
 @pytest.mark.parametrize(
-    "words", ["", "First I would find John.", '{"answer": 3}', "[]", "[1, 2]", '{"steps": 3}']
+    ("words", "fault"),
+    [
+        ("", "it has no JSON object"),
+        ("First I would find John.", "it has no JSON object"),
+        ('{"answer": 3}', "it has no list of steps"),
+        ('{"steps": 3}', "it has no list of steps"),
+        ('{"steps": ["x"]}', "step 1 is no JSON object"),
+        ('{"steps": [], "steps": []}', "its JSON has the key 'steps' twice"),
+        ('{"steps": []} {"steps": []}', "it has two JSON objects where one is read"),
+        ('{"steps": []}', "the plan has no steps"),
+    ],
 )
-def test_what_holds_no_plan_is_told_so(words: str) -> None:
-    assert "no plan" in refused(words)
+def test_what_holds_no_plan_is_told_so(words: str, fault: str) -> None:
+    assert fault in refused(words)
 
 
-def test_a_plan_without_steps_and_one_with_too_many() -> None:
-    assert "no steps" in refused({"steps": []})
-    assert "at most 500" in refused({"steps": ["x"] * 501})
-    assert "too long" in refused({"steps": ["x" * 4000] * 50})
+def test_a_plan_that_is_too_large_is_told_so() -> None:
+    assert "at most 500" in refused({"steps": [{}] * 501})
+    assert "too long" in refused({"steps": [{"description": "x" * 4000}] * 50})
 
 
 @pytest.mark.parametrize(

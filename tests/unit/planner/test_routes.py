@@ -84,7 +84,7 @@ def test_i2_a_decision_in_the_place_of_an_answer_is_a_call(
     asked = AnswerRequested(id=request.thought_id, source="haltpoint/executor", data=request)
     message = reply_to(asked, Reply(words), TOOLS)
     assert isinstance(message, AnswerDrafted)
-    assert (message.data.called, message.data.text, message.data.faults) == (called, text, ())
+    assert (message.data.called, message.data.text) == (called, text)
 
 
 # ---- the prompt

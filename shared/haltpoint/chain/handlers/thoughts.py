@@ -22,7 +22,6 @@ from haltpoint.chain.checks.promises import dropped
 from haltpoint.chain.model.needs import reads_goal
 from haltpoint.chain.model.outputs import Completed, Next, failed, step_failed
 from haltpoint.chain.model.references import Graph
-from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
@@ -307,8 +306,7 @@ def take_proposed(work: Work, message: ActionProposed) -> Next | None:
 
 
 def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
-    """Complete the chain: these are the words for the user, unless they call a tool or cannot be
-    read (C6).
+    """Complete the chain: these are the words for the user, unless they call a tool (C6).
 
     Such an answer is asked for again; after the strikes its words are delivered, or the results
     where it has none.
@@ -319,21 +317,18 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     work.spend(data.usage)
     if overspent(work):  # the work is done: a reply that cost too much is not acted on
         return Completed(stand_in(work, work.phrases.out_of_budget))
-    if data.called or data.faults:
+    if data.called:
         correction = _no_words(data)
         violate(work, None, data.thought_id, (correction,), data.text)
         if work.mode(None) is Mode.STRICT and not strikes_exhausted(work, None):
             return think_answer(work, (correction,), data.thought_id)
-    if data.text and not data.faults:
+    if data.text:
         return Completed(data.text)
     return Completed(stand_in(work, work.phrases.said_nothing))
 
 
 def _no_words(data: AnswerDrafted.Data) -> Correction:
-    """An answer that is no words for the user: it calls, or cannot be read."""
-    if data.faults:
-        text = f"Your reply could not be read: {'; '.join(data.faults[:SHOWN])}. {_IN_WORDS}"
-        return Correction(violation=Violation.UNREADABLE, message=text)
+    """An answer that calls a tool."""
     tool = data.called[0]
     text = f"{tool} cannot be called now: the work is over. {_IN_WORDS}"
     return Correction(violation=Violation.NOT_ALLOWED, message=text, tool=tool)

@@ -32,6 +32,8 @@ class Phrases(Form):
     """Precedes the results that take the place of an answer."""
     cut_off: Phrase = "cut off: the reply reached its limit of tokens"
     """Follows, in brackets, words that the model did not finish."""
+    filtered: Phrase = "cut off: the provider's content filter stopped the reply"
+    """Follows, in brackets, words that the provider did not let the model finish."""
 
     may_have_happened: Phrase = (
         "It was running when the chain ended; whether it happened is unknown."

@@ -39,12 +39,8 @@ class Proposal(Contract):
 
     content: str = ""
     calls: tuple[ProposedCall, ...] = ()
-    repaired: bool = False
-    """The JSON had to be repaired, so no call is made of it (C9)."""
     faults: tuple[str, ...] = ()
     """What could not be read of the reply, in words."""
-    shown: bool = False
-    """The words show calls that are not made (C9)."""
 
 
 class Violation(StrEnum):

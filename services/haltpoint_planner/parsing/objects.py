@@ -1,0 +1,137 @@
+"""JSON in what a model wrote, read exactly (C9): nothing is repaired, and what cannot be read is
+said as what it is.
+"""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from json import JSONDecodeError, JSONDecoder
+from typing import Any, Final, NoReturn
+
+from haltpoint.chain.model.references import deeper_than
+from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
+
+_DIGITS: Final = 300
+"""Digits of a number; a longer one takes too long to read."""
+
+_MARKS: Final = r"---JSON_OUTPUT_START---|<tool_call>|```(?:json)?"
+_OPENING: Final = re.compile(rf'(?:(?:{_MARKS})\s*+){{1,4}}+(?=\{{)|\A\s*+(?=\{{)|(?=\{{\s*+")')
+_ANOTHER: Final = re.compile(r'\{\s*+"')
+_CLOSING: Final = re.compile(r"\A(?:\s*+(?:---JSON_OUTPUT_END---|</tool_call>|```))*+\s*+")
+
+
+class UnreadableError(Exception):
+    """Why something cannot be read, as half of a sentence for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The one JSON object of a text."""
+
+    value: dict[str, Any]
+    beside: str
+    """The words around it and its marks."""
+
+
+def object_in(text: str) -> Block | None:
+    """The one JSON object of a text, bare, in a fence, between the documents' markers or in
+    <tool_call>. None: there is none. Raises UnreadableError.
+    """
+    if len(text) > MAX_BODY:
+        raise UnreadableError(f"it has {len(text)} characters; at most {MAX_BODY} are read")
+    opening = _OPENING.search(text)
+    if opening is None:
+        return None
+    value, end = _value_at(text, opening.end())
+    behind = _CLOSING.sub("", text[end:], count=1)
+    if _ANOTHER.search(behind):
+        raise UnreadableError("it has two JSON objects where one is read")
+    return Block(value, f"{text[: opening.start()].rstrip()}\n{behind}".strip())
+
+
+def whole_value(text: str) -> Any:
+    """The JSON value that a text is, or the one object in its fence; None for a blank text. Raises
+    UnreadableError.
+    """
+    if not text.strip():
+        return None
+    block = object_in(text)
+    if block is None:
+        value, end = _value_at(text, len(text) - len(text.lstrip()))
+        beside = text[end:].strip()
+    else:
+        value, beside = block.value, block.beside
+    if beside:
+        raise UnreadableError(f"it has words beside the JSON: {beside[:40]!r}")
+    return value
+
+
+def fields(value: dict[str, Any]) -> dict[str, Any]:
+    """The object with names in snake_case, which the documents write in camelCase as well. Raises
+    UnreadableError for a name that is there twice.
+    """
+    named = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower(): name for name in value}
+    if len(named) < len(value):
+        raise UnreadableError("one of its keys is there twice, in two spellings")
+    return {plain: value[name] for plain, name in named.items()}
+
+
+def without_surrogates(text: str) -> str:
+    """The text with surrogate pairs joined and lone ones replaced by U+FFFD: what UTF-8 can
+    hold.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _value_at(text: str, start: int) -> tuple[Any, int]:
+    """The JSON value that begins at this place, and where it ends."""
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+        json.dumps(value, ensure_ascii=False).encode()
+    except JSONDecodeError as error:
+        place = error.pos - start + 1
+        raise UnreadableError(f"its JSON is broken at character {place}: {error.msg}") from error
+    except UnicodeEncodeError as error:
+        raise UnreadableError("its JSON has half of a character") from error
+    except RecursionError as error:
+        raise UnreadableError(_TOO_DEEP) from error
+    if deeper_than(value, MAX_DEPTH):
+        raise UnreadableError(_TOO_DEEP)
+    return value, end
+
+
+_TOO_DEEP: Final = f"its JSON is nested more than {MAX_DEPTH} levels deep"
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UnreadableError(f"its JSON has the key {twice[:40]!r} twice")
+    return value
+
+
+def _no_number(word: str) -> NoReturn:
+    raise UnreadableError(f"{word[:20]} is no number of JSON")
+
+
+def _integer(digits: str) -> int:
+    return int(digits) if len(digits) <= _DIGITS else _no_number(digits)
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _no_number(digits)
+
+
+_DECODER: Final = JSONDecoder(
+    object_pairs_hook=_object,
+    parse_constant=_no_number,
+    parse_int=_integer,
+    parse_float=_float,
+    strict=False,
+)

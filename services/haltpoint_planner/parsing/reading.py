@@ -1,0 +1,143 @@
+"""What a model said in one reply (C9): native calls; else one JSON object in the documents' forms;
+else words.
+
+    {"tool": "find", "arguments": {...}}                        a call; also tool_name, name; args,
+                                                                parameters
+    {"tool_calls": [...], "content": "..."}                     calls, and words
+    {"content": "...", "next_step_decision": "fail"}            words, and the end of the step
+    {"should_call_tool": false, "reasoning": "..."}             words
+    {"target_agent": "billing", "task": "...", ...}             who works on the task (I3)
+
+Names are in snake_case or camelCase. Where something is due, words may be beside the object. In an
+answer or a reasoning step an object counts only when it is all there is.
+"""
+
+import re
+from collections.abc import Container
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from haltpoint.chain.checks.built_in import IMPOSSIBLE
+from haltpoint.contracts.tools import END_STEP
+from haltpoint.contracts.work.routing import ROUTE
+from haltpoint_planner.exchange import NativeCall, Reply
+from haltpoint_planner.parsing.objects import (
+    Block,
+    UnreadableError,
+    fields,
+    object_in,
+    without_surrogates,
+)
+
+_THINKING: Final = re.compile(r"\A\s*+<think>.*?(?:</think>|\Z)", re.DOTALL)
+_TOOL: Final = ("tool", "tool_name", "name")
+_ARGUMENTS: Final = ("arguments", "args", "parameters")
+_DECISION: Final = ("target_agent", "task", "reasoning", "confidence")
+_NO_REASON: Final = "The model gave no reason."
+_LONGEST_REASON: Final = 2000
+
+CUT: Final = "it is cut off: it reached its limit of tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a reply says."""
+
+    words: str = ""
+    calls: tuple[NativeCall, ...] = ()
+    fault: str = ""
+    """What cannot be read of it, as half of a sentence."""
+
+
+def read(reply: Reply, tools: Container[str], *, due: bool) -> Said:
+    """What a reply says. `tools` are the known ones; `due`: a call is due, so an object is meant as
+    one.
+    """
+    words = words_of(reply)
+    if reply.calls:
+        return Said(words, reply.calls)
+    try:
+        block = object_in(spoken(reply))
+        if block is None or not (due or _is_proposal(block, tools)):
+            return Said(words)
+        return _said_in(block, tools)
+    except UnreadableError as error:
+        if not due:
+            return Said(words)
+        return Said(words, fault=CUT if reply.cut else str(error))
+
+
+def words_of(reply: Reply) -> str:
+    """The words of a reply, without those in which it only thinks."""
+    return spoken(reply).strip()
+
+
+def spoken(reply: Reply) -> str:
+    """The same, with the blanks around them."""
+    return _THINKING.sub("", without_surrogates(reply.content), count=1)
+
+
+def _is_proposal(block: Block, tools: Container[str]) -> bool:
+    """Whether an object that is all there is calls a known tool, or has words in the documents'
+    form.
+    """
+    if block.beside:
+        return False
+    said = _said_in(block, tools)
+    if said.fault:
+        return False
+    return all(call.name in tools or call.name == END_STEP for call in said.calls)
+
+
+def _said_in(block: Block, tools: Container[str]) -> Said:
+    named = fields(block.value)
+    decides = "should_call_tool" in named
+    content = named.get("reasoning" if decides else "content")
+    own = content if isinstance(content, str) else ""
+    words = "\n".join(filter(None, (block.beside, own)))
+    said = Said(words, _calls_in(named, tools))
+    if named.get("next_step_decision") == "fail":
+        reason = words[:_LONGEST_REASON] or _NO_REASON
+        end = NativeCall(END_STEP, {"outcome": IMPOSSIBLE, "reason": reason})
+        return replace(said, calls=(end,))
+    if said.calls or own or decides or "tool_calls" in named:
+        return said
+    return Said(words, fault="its JSON object names no tool")
+
+
+def _calls_in(named: dict[str, Any], tools: Container[str]) -> tuple[NativeCall, ...]:
+    if ROUTE in tools and "target_agent" in named:
+        decision = {name: named[name] for name in _DECISION if named.get(name) is not None}
+        return (NativeCall(ROUTE, decision),)
+    if "tool_calls" in named:
+        return tuple(map(_call, _listed(named["tool_calls"])))
+    is_call = named.get("should_call_tool") is not False and _names_a_call(named)
+    return (_call(named),) if is_call else ()
+
+
+def _listed(value: object) -> list[object]:
+    if value is None or isinstance(value, list):
+        return value or []
+    raise UnreadableError("its tool_calls are no list")
+
+
+def _names_a_call(named: dict[str, Any]) -> bool:
+    """Whether an object is a call: it has a tool and arguments, or a tool and nothing else."""
+    has_arguments = not named.keys().isdisjoint(_ARGUMENTS)
+    return (has_arguments and not named.keys().isdisjoint(_TOOL)) or list(named) == ["tool"]
+
+
+def _call(value: object) -> NativeCall:
+    named = fields(value) if isinstance(value, dict) else {}
+    name = _only(named, _TOOL)
+    if not isinstance(name, str):
+        raise UnreadableError("one of its calls names no tool")
+    return NativeCall(name, _only(named, _ARGUMENTS))
+
+
+def _only(named: dict[str, Any], names: tuple[str, ...]) -> object:
+    """The value under one of these names; None without any. Raises UnreadableError for two."""
+    present = [name for name in names if name in named]
+    if len(present) > 1:
+        raise UnreadableError(f"one of its calls has both {' and '.join(present)}")
+    return named[present[0]] if present else None
