@@ -26,7 +26,7 @@ def read_reply(body: str) -> Reply | None:
     finish = answer["choices"][0].get("finish_reason")
     return Reply(
         content=_words_in(message),
-        calls=tuple(map(_call, dicts(message.get("tool_calls")))),
+        calls=tuple(map(_call, _dicts(message.get("tool_calls")))),
         usage=_usage(answer.get("usage")),
         finish=_FINISHES.get(str(finish), Finish.STOP),
         message=message,
@@ -39,7 +39,7 @@ def _words_in(message: dict[str, Any]) -> str:
     """
     content = message.get("content")
     if isinstance(content, list):
-        texts = [part.get("text") for part in dicts(content) if part.get("type", "text") == "text"]
+        texts = [part.get("text") for part in _dicts(content) if part.get("type", "text") == "text"]
         content = "\n".join(text for text in texts if isinstance(text, str))
     words = content or message.get("refusal")
     return words if isinstance(words, str) else ""
@@ -64,14 +64,6 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) and 0 <= value < 2**53 else 0
 
 
-def dicts(value: object) -> list[dict[str, Any]]:
+def _dicts(value: object) -> list[dict[str, Any]]:
     """The objects of a list; none when it is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-REPLY_DEPTH: Final = 64
-
-
-def blocks_in(content: object) -> tuple[str, list[NativeCall]]:
-    """The words of a piece of content."""
-    return _words_in({"content": content}), []
