@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test smoke check lint type cov bench eval chaos wheel lock schemas budget environment clean
+.PHONY: help demo test smoke check lint type cov bench eval chaos chaos-long wheel lock schemas budget environment clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -49,6 +49,9 @@ eval: $(SYNCED) ## models that misbehave, a thousand chains, and a judge of what
 
 chaos: $(SYNCED) ## kill processes and servers, break connections, judge the history; property tests with new examples
 	@$(BIN)/pytest tests/chaos
+
+chaos-long: $(SYNCED) ## 500 chains, whose model is away for up to five minutes: an hour
+	@MODEL_CHAINS=500 MODEL_AWAY=300 MODEL_SECONDS=3600 $(BIN)/pytest tests/chaos/test_model.py
 	@$(BIN)/pytest tests/properties --hypothesis-profile=new
 
 wheel: $(SYNCED) ## build the wheel, install it into an empty environment, and run the demo from there

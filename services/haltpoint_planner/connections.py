@@ -5,13 +5,15 @@ its shell say.
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Self
+from typing import Final, Self
 from urllib.parse import urlsplit
 
 import httpx
 
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.this_machine import is_this_machine
+
+_UNUSABLE: Final = "the proxy in front of the model's server cannot be used"
 
 
 class Connections:
@@ -68,11 +70,9 @@ def without_proxies() -> Generator[None]:
 def _by_proxies() -> httpx.AsyncClient:
     try:
         return httpx.AsyncClient()
-    except (
-        ImportError,
-        ValueError,
-        httpx.InvalidURL,
-    ) as error:  # its package is missing, or it is no proxy
-        what = "the proxy in front of the model's server cannot be used"
+    except ImportError as error:
+        fix = "Run: pip install 'httpx[socks]', or take it out of ALL_PROXY and HTTPS_PROXY"
+        raise HaltpointError("HP-302", _UNUSABLE, str(error), fix) from error
+    except (ValueError, httpx.InvalidURL) as error:
         fix = "Correct HTTPS_PROXY, HTTP_PROXY or ALL_PROXY of the planner's environment"
-        raise HaltpointError("HP-302", what, str(error), fix) from error
+        raise HaltpointError("HP-302", _UNUSABLE, str(error), fix) from error

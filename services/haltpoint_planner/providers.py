@@ -61,8 +61,10 @@ def provided(settings: ModelSettings, server: Server) -> "Provided":
         with without_proxies() if is_direct else nullcontext():
             model = infer_model(name, provider) if given else infer_model(name)
     except ImportError as error:
-        fix = f"Run: pip install 'pydantic-ai-slim[{settings.provider}]'"
-        raise server.error("HP-310", str(error), fix) from error
+        package = f"pydantic-ai-slim[{settings.provider}]"
+        if "SOCKS" in str(error):  # httpx names its extra, for a proxy of the shell
+            package = "httpx2[socks]"
+        raise server.error("HP-310", str(error), f"Run: pip install '{package}'") from error
     except (TypeError, ValueError) as error:  # no such provider, or none that takes what is given
         raise server.error("HP-310", str(error)) from error
     except UserError as error:

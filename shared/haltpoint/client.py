@@ -14,6 +14,7 @@ hint.
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import quote
@@ -157,22 +158,23 @@ class Client:
 
     async def events(self, chain_id: str, after: str | None = None) -> AsyncIterator[EventView]:
         """See `Run.events`."""
-        waited = 0.0
+        pause = 0.05
         while True:
-            try:
+            is_whole = False
+            with suppress(self._unreachable):
                 async for event in self._stream(chain_id, after):
                     yield event
-                    after, waited = event.id or after, 0.0
+                    after, pause = event.id or after, 0.05
                     if event.type in FINAL_FACTS:
                         return
-                if (await self.chain(chain_id)).status in ("completed", "failed", "cancelled"):
-                    return  # all was seen before
-            except self._unreachable as error:
-                if waited >= _PATIENCE:
-                    raise _no_answer(error) from error
-            pause = min(0.05 + waited, 2.0)
+                is_whole = True
+            # A stream may be quiet, or break off, as often as it likes: a gateway that is away is
+            # one that does not answer this.
+            status = (await self.chain(chain_id)).status
+            if is_whole and status in ("completed", "failed", "cancelled"):
+                return  # all was seen before
             await asyncio.sleep(pause)
-            waited += pause
+            pause = min(2 * pause, 2.0)
 
     async def actions(self, chain_id: str) -> tuple[ActionRecord, ...]:
         """The action log of a chain: one record for each action. Raises GatewayError

@@ -176,7 +176,7 @@ class Watcher:
             for entry, fields in await self._redis.xrange(
                 self._topology.key(partition, "feed"), min=last, max="+"
             ):
-                for line in fields[b"lines"].decode().split():
+                for line in fields.get(b"lines", b"").decode().split():
                     chain, _, number = line.partition(":")
                     text = await self._redis.lindex(
                         self._topology.key_of(Key.LOG, chain), int(number)

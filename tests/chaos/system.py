@@ -109,6 +109,7 @@ class System:
         partitions: int = 1,
         model_url: str | None = None,
         agents: Agents | None = None,
+        chain_timeout: float = 120,
     ) -> None:
         self.folder = folder
         self.history = folder / "history"
@@ -130,7 +131,7 @@ class System:
             deliveries=10,
             model=ModelSettings(base_url=model_url, name="scripted"),
             gateway=GatewaySettings(port=free_port(), admin_key=SecretStr(KEY)),
-            limits=LimitSettings(chain_deadline=120),
+            limits=LimitSettings(chain_deadline=chain_timeout),
         )
         self._children: list[Child] = []
         self._stack = AsyncExitStack()
@@ -164,7 +165,9 @@ class System:
         await library.load(self.redis)
         await self.topology.ensure(self.redis, [QUEUE])
         self._calls = await stack.enter_async_context(AutoPipeline(self.redis))
-        self.store = Store(self._calls, self.topology, chain_timeout=120)
+        self.store = Store(
+            self._calls, self.topology, chain_timeout=self.settings.limits.chain_deadline
+        )
         self.client = await stack.enter_async_context(
             Client(f"http://127.0.0.1:{self.settings.gateway.port}", KEY, timeout=10)
         )

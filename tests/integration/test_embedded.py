@@ -85,6 +85,14 @@ def test_it_keeps_what_it_acknowledged(tmp_path: Path) -> None:
         assert client.get("kept") == b"2", "for the next owner"
 
 
+@pytest.mark.parametrize("name", ["a#b", "a?b=c", "100%", "%20", "with blanks", "ü:@+"])
+def test_its_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
+    data = tmp_path / name / "data"
+    with EmbeddedServer(data) as server, Redis.from_url(server.url) as client:
+        assert client.ping()
+        assert running(data) == server.url
+
+
 def test_only_this_user_can_open_it_and_no_port_is_open(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path) as server, Redis.from_url(server.url) as client:
         path = Path(server.url.removeprefix("unix://"))

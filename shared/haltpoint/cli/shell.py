@@ -2,6 +2,7 @@
 ends.
 """
 
+import errno
 import functools
 import inspect
 import json
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -154,11 +156,13 @@ def verb(
 def run(shell: Shell, body: Callable[[], int | None]) -> int:
     """Run a verb to its exit code. Show every error as a message, never as a traceback."""
     try:
-        return body() or Exit.OK
+        code = body() or Exit.OK
+        sys.stdout.flush()
+        return code
     except (KeyboardInterrupt, EOFError):  # Ctrl-C, or Ctrl-D at a prompt
         return Exit.INTERRUPTED
     except BrokenPipeError:  # `haltpoint chain list | head` is no error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()
         return Exit.OK
     except typer.Exit as leave:
         return leave.exit_code
@@ -168,8 +172,14 @@ def run(shell: Shell, body: Callable[[], int | None]) -> int:
         return _ended(shell, _told(error))
 
 
+def _leave_stdout() -> None:
+    """Nothing more is written there: what is left of it would fail once more at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _ended(shell: Shell, error: HaltpointError) -> int:
-    shell.fail(error)
+    with suppress(OSError):  # stderr may be full, too
+        shell.fail(error)
     return error.exit_code if isinstance(error, CliError) else _EXITS.get(error.code, Exit.FAILED)
 
 
@@ -205,6 +215,11 @@ def _told(error: Exception) -> HaltpointError:
             from haltpoint.runtime.streams.connection import unusable
 
             return unusable(error)
+        case _ if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            _leave_stdout()
+            return CliError(
+                "HP-041", "the output cannot be written", why, "Make room, or name another file"
+            )
         case _ if isinstance(error, OSError) and error.filename:
             what, fix = (
                 f"{error.filename} cannot be used",

@@ -1,9 +1,10 @@
 """Words for terminals: nothing that a model or a tool wrote can do more there than be read."""
 
 import json
-import unicodedata
 from textwrap import TextWrapper
 from typing import Any
+
+from haltpoint.chain.model.canonical import UNSEEN
 
 
 def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
@@ -13,13 +14,14 @@ def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
 
 
 def visible(text: str) -> str:
-    """The same text with everything that a terminal would obey or hide written out."""
-    return "".join(
-        f"\\u{{{ord(c):x}}}"
-        if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-        else c
-        for c in text
-    )
+    """The same text with everything that a terminal would obey or hide written out, and with every
+    blank that is none of the keyboard's.
+    """
+    return "".join(c if _is_plain(c) else f"\\u{{{ord(c):x}}}" for c in text)
+
+
+def _is_plain(sign: str) -> bool:
+    return sign.isprintable() and not UNSEEN.match(sign)
 
 
 def wrapped(text: str, width: int, indent: str) -> list[str]:

@@ -50,11 +50,45 @@ async def test_a_run_is_watched_asked_answered_and_ends(system: System, client: 
 async def test_a_stream_that_breaks_is_taken_up_where_it_broke(system: System, url: str) -> None:
     chain_id = await system.submit()
     for _ in range(4):
-        await system.tell(chain_id, FactType.STEP_STARTED, FactType.STEP_COMPLETED)
+        await system.tell(chain_id, FactType.STEP_STARTED, FactType.STEP_STARTED)
     await system.end(chain_id)
     async with Client(url, ADMIN, transport=_Cutting()) as client:
         ids = [event.id async for event in client.attach(chain_id).events()]
     assert ids == ["0.0", "0.1", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "4.0"]
+
+
+async def test_a_watcher_counts_lost_connections_and_not_quiet_ones(
+    system: System, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its patience is over many times before anything happens."""
+    monkeypatch.setattr("haltpoint.client._PATIENCE", 0.2)
+    chain_id = await system.submit()
+    seen: list[str] = []
+
+    async def watch(client: Client) -> None:
+        async for event in client.attach(chain_id).events():
+            seen.append(event.type)  # noqa: PERF401 - it is looked at meanwhile
+
+    breaking = _Breaking()
+    async with Client(url, ADMIN, transport=breaking) as client:
+        watcher = asyncio.create_task(watch(client))
+        await wait_until(lambda: breaking.streams > 5)
+        await system.end(chain_id)
+        await watcher
+    assert seen[-1] == "chain.completed"
+
+
+class _Breaking(httpx.AsyncHTTPTransport):
+    """Streams break at once, the first few times; all else is answered."""
+
+    streams = 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/events"):
+            self.streams += 1
+            if self.streams < 8:
+                raise httpx.ReadError("reset")
+        return await super().handle_async_request(request)
 
 
 async def test_problems_come_with_code_and_hint(system: System, client: Client) -> None:

@@ -141,6 +141,10 @@ def test_f1_that_nothing_happened_is_said_only_where_it_is_known(why: str, said:
         ("\u202eetirw", "\\u{202e}etirw"),
         ("zero\u200bwidth", "zero\\u{200b}width"),
         ("\ud800", "\\u{d800}"),
+        (
+            "four\u3164\u034f\u00a0\U000e0100\u2800blanks",
+            "four\\u{3164}\\u{34f}\\u{a0}\\u{e0100}\\u{2800}blanks",
+        ),
         ("Zoë ✓", "Zoë ✓"),
     ],
 )

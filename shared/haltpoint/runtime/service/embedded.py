@@ -34,6 +34,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
+from urllib.parse import quote
 
 _READY_WITHIN = 60.0
 """Seconds until the server must answer; loading a large append-only file takes some."""
@@ -92,7 +93,7 @@ def running(data_dir: Path) -> str | None:
     None.
     """
     path = _socket_path(data_dir.absolute())
-    return f"unix://{path}" if _answers(path) else None
+    return _url(path) if _answers(path) else None
 
 
 class EmbeddedServer:
@@ -112,7 +113,7 @@ class EmbeddedServer:
     @property
     def url(self) -> str:
         """The address; the same over restarts."""
-        return f"unix://{self._socket}"
+        return _url(self._socket)
 
     @property
     def pid(self) -> int | None:
@@ -266,6 +267,10 @@ def _socket_path(data_dir: Path) -> Path:
         return path
     digest = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
     return Path(f"/tmp/haltpoint-{os.getuid()}") / f"{digest}.sock"  # noqa: S108 - _make_private checks the owner
+
+
+def _url(socket_path: Path) -> str:
+    return f"unix://{quote(os.fsencode(socket_path))}"
 
 
 def _make_private(folder: Path) -> None:
