@@ -14,6 +14,7 @@ from typing import Final
 from msgspec.structs import asdict, replace
 
 from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse
+from haltpoint.chain.checks.knowledge import own_goal
 from haltpoint.chain.checks.plans import inside, open_to_models, with_effects
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import goal_in_full
@@ -143,7 +144,8 @@ def goal_of(work: Work) -> str:
 
 def goal_alone(work: Work) -> str:
     """The user's goal, whatever an agent has made of it, without what they said in the chain."""
-    return work.people.goal or work.task.asked or work.task.goal
+    goal = work.people.goal
+    return own_goal(work.task) if goal is None else goal
 
 
 def users_goal(work: Work) -> str:

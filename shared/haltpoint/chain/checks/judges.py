@@ -51,13 +51,11 @@ class Judge(NamedTuple):
 
 def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
     """A call that a model proposes, without `confirmed`; nothing is known yet of its tool and its
-    arguments. These are read by the schema, and each value with an origin has the spelling of that
-    origin (C9).
+    arguments, which are read by the schema (C9).
     """
     spec = work.world.spec(call.tool)
     arguments = read_arguments(spec, without_confirmed(spec, call.arguments))
-    checked = CheckedCall(work, index, spec, arguments)
-    return values.respelled(checked) if spec.provenance else checked
+    return CheckedCall(work, index, spec, arguments)
 
 
 def judge(call: CheckedCall) -> Verdict:

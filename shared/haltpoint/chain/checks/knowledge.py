@@ -31,6 +31,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
 from haltpoint.contracts.work.known import KnownReceipt
+from haltpoint.contracts.work.tasks import Task
 
 GOAL: Final = "goal"
 """The origin that is the user's words."""
@@ -76,30 +77,35 @@ class Document:
 
     def piece(self, value: Any) -> Source | None:
         """The place of the first text that holds a value; of an echo there is none."""
-        wanted = str(value).lower()
+        if self._is_echo(value):
+            return None
         for place, scalar in _scalars(self.data):
-            start = str(scalar).lower().find(wanted)
-            if start >= 0 and KEYS not in place and not self._is_echo(value):
-                around = str(scalar)[max(0, start - _AROUND) : start + 3 * _AROUND]
+            text = str(scalar)
+            start = text.lower().find(str(value).lower())
+            if start >= 0 and KEYS not in place:
+                around = text[max(0, start - _AROUND) : start + 3 * _AROUND]
                 excerpt = " ".join(around.split())
                 return Source(source=SourceKind.TEXT, where=self._at(place), excerpt=excerpt)
         return None
 
-    def paths(self, origins: Iterable[str]) -> list[Path]:
-        """The places of these origins in it."""
+    def forms(self, origins: Iterable[str]) -> set[str]:
+        """The forms of the values in it that are at one of these origins."""
         paths = [] if self.typed is None else [self.typed]
         for origin in origins:
             tool, _, place = origin.partition(".")
             if tool == self.tool:
                 paths += [parse_path(place) or (), _PICKED]
-        return paths
+        values = _scalars(self.data) if paths else ()
+        own = [value for place, value in values if any(is_below(path, place) for path in paths)]
+        return set(map(form, own))
 
     def _at(self, place: Path) -> str:
         return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
 
     def _is_echo(self, value: Any) -> bool:
         given = [scalar for _, scalar in _scalars(self.call)]
-        return any(form(scalar) == form(value) or holds(str(scalar), value) for scalar in given)
+        wanted = form(value)
+        return any(form(scalar) == wanted or holds(str(scalar), value) for scalar in given)
 
 
 @lru_cache(maxsize=256)
@@ -172,24 +178,17 @@ class Known:
         pieces = (document.piece(value) for document in self._documents)
         return self.whole(value) or next(filter(None, pieces), Source(source=SourceKind.MODEL))
 
-    def is_goal(self, value: Any, origins: Collection[str]) -> bool:
-        """Whether the user's words are one of the origins, and hold the value."""
-        return GOAL in origins and self._is_said(value)
-
     def _is_said(self, value: Any) -> bool:
         return any(holds(words, value) for words in self.words)
 
-    def given(self, origins: Sequence[str]) -> dict[str, Any]:
-        """The values at origins (C6) by their forms: in receipts of their tools, in the context,
-        and what a person picked there or typed anywhere.
+    def has_origin(self, value: Any, origins: Collection[str]) -> bool:
+        """Whether a value is at one of these origins (C6): in the user's words, a receipt of its
+        tool, the context, or what a person picked there or typed anywhere.
         """
-        given: dict[str, Any] = {}
-        for document in self._documents:
-            paths = document.paths(origins)
-            for place, value in _scalars(document.data) if paths else ():
-                if any(is_below(path, place) for path in paths):
-                    given[form(value)] = value
-        return given
+        wanted = form(value)
+        if GOAL in origins and self._is_said(value):
+            return True
+        return any(wanted in document.forms(origins) for document in self._documents)
 
     def origin_actions(self, spec: ToolSpec) -> tuple[str, ...]:
         """The actions whose receipts may be the origin of a value that a tool takes."""
@@ -240,12 +239,16 @@ def in_words(origins: Sequence[str]) -> str:
 
 def users_words(work: Work) -> tuple[str, ...]:
     """The goal, a person's words in its place, and this user's goals before (C15); no answers to
-    questions. Where an agent has written the goal, the user's own.
+    questions.
     """
     task = work.task
-    own = task.goal if task.asked is None else task.asked
     earlier = [before.goal for before in task.handed.earlier if before.user == task.user]
-    return tuple(words for words in (own, work.people.goal, *earlier) if words)
+    return tuple(filter(None, (own_goal(task), work.people.goal, *earlier)))
+
+
+def own_goal(task: Task) -> str:
+    """The user's own goal, also where an agent has written that of the task (I1)."""
+    return task.goal if task.asked is None else task.asked
 
 
 # ---- between chains

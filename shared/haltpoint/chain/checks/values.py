@@ -8,18 +8,16 @@ elsewhere.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Verdict, refuse
 from haltpoint.chain.checks.knowledge import LONGEST_PLACE, Known, in_words, tools_of
-from haltpoint.chain.model.canonical import bare, form
+from haltpoint.chain.model.canonical import form
 from haltpoint.chain.model.references import (
-    KEYS,
     Path,
     path_of,
     path_text,
-    replaced_at,
     scalars_at,
     write_text,
 )
@@ -105,28 +103,10 @@ def origin(call: CheckedCall) -> Verdict:
 def made_up(known: Known, spec: ToolSpec, arguments: Any) -> str | None:
     """The first place with a value that is at none of its origins; null and a default need none."""
     for mark, origins in spec.provenance.items():
-        given = known.given(origins)
         for value in values_at_mark(arguments, mark):
-            has_origin = value.form in given or known.is_goal(value.value, origins)
-            if not has_origin and not _is_default(spec, value):
+            if not known.has_origin(value.value, origins) and not _is_default(spec, value):
                 return mark
     return None
-
-
-def respelled(call: CheckedCall) -> CheckedCall:
-    """The call, in which a value that differs from exactly one of its origins only in its Unicode
-    form, spaces, dashes or quotes has the spelling of that origin (C9).
-    """
-    arguments = call.arguments
-    for mark, origins in call.spec.provenance.items():
-        given = call.known.given(origins).values()
-        texts = [text for text in given if isinstance(text, str)]
-        for value in values_at_mark(arguments, mark):
-            alike = [text for text in texts if bare(text) == bare(str(value.value))]
-            is_plain = isinstance(value.value, str) and KEYS not in value.path
-            if is_plain and len(alike) == 1 and not call.known.is_goal(value.value, origins):
-                arguments = replaced_at(arguments, value.path, alike)
-    return CheckedCall(call.work, call.index, call.spec, arguments)
 
 
 # ---- targets
@@ -135,7 +115,8 @@ def respelled(call: CheckedCall) -> CheckedCall:
 
 def target(call: CheckedCall) -> Verdict:
     """Ask about the values that say to whom or where and are not known."""
-    unknown = _unknown_targets(call)
+    marked = chain.from_iterable(values_at_mark(call.arguments, mark) for mark in call.spec.targets)
+    unknown = {value.path: value for value in marked if _is_unknown(call, value)}
     if not unknown:
         return GO
     tool, known = call.spec.name, call.known
@@ -143,24 +124,16 @@ def target(call: CheckedCall) -> Verdict:
     reasons = [about(tool, value, known.source(value.value)) for value in shown]
     more = len(unknown) - MOST_SHOWN
     if more > 0:
-        words = (
-            f"{more} more values of {tool} are not known to be in your words, nor "
-            "whole in a result."
-        )
+        words = f"{more} more values of {tool} are not known to be in your words, nor in a result."
         reasons.append(Reason(kind=ReasonKind.TARGET, words=words))
     return AskFirst(tuple(reasons))
 
 
-def _unknown_targets(call: CheckedCall) -> dict[tuple[str, str], Marked]:
-    """The unknown targets of a call, each once, by their places and forms."""
-    unknown: dict[tuple[str, str], Marked] = {}
-    for mark in call.spec.targets:
-        for value in values_at_mark(call.arguments, mark):
-            if call.known.whole(value.value) is not None:
-                continue
-            if not _is_default(call.spec, value) and not _is_granted(call, value):
-                unknown[value.place, value.form] = value
-    return unknown
+def _is_unknown(call: CheckedCall, value: Marked) -> bool:
+    if call.known.whole(value.value) is not None or _is_default(call.spec, value):
+        return False
+    grants = _grants(call.spec.name, value).values()
+    return set(call.work.people.granted).isdisjoint(grants)
 
 
 def about(tool: str, value: Marked, source: Source) -> Reason:
@@ -205,11 +178,6 @@ def _grants(tool: str, value: Marked) -> dict[Reach, Grant]:
         Reach.PARAMETER: Grant(tool=tool, parameter=parameter),
         Reach.VALUE: Grant(tool=tool, parameter=parameter, value=value.form),
     }
-
-
-def _is_granted(call: CheckedCall, value: Marked) -> bool:
-    grants = _grants(call.spec.name, value).values()
-    return not set(call.work.people.granted).isdisjoint(grants)
 
 
 # ---- sources
