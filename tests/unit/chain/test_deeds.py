@@ -82,7 +82,7 @@ def test_f1_without_words_the_name_and_the_arguments_are_told() -> None:
         ("a\nb\u2028c\td", '"a b c d"'),
         ('" to "Bob', "\"' to 'Bob\""),
         ("\uff02`x`", "\"''x'\""),
-        ("\x1b[31m", '"\\u001b[31m"'),
+        ("\x1b[31m", '"\\x1b[31m"'),
         ("a\u202eb\u200bc", '"a\\u202eb\\u200bc"'),
         ("\U000e0041", '"\\U000e0041"'),
         ("\u3164", '"\\u3164"'),
@@ -126,7 +126,7 @@ def test_f1_a_line_has_an_end() -> None:
         (
             {"provenance": {"whom.id": ("find.id",), "door": ("find.door",)}},
             {"whom": {"id": 1}, "door": "d"},
-            "d",
+            "1",
         ),
         ({"targets": ("to",)}, {"name": "x"}, None),
     ],

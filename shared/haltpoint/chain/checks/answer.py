@@ -11,7 +11,6 @@ neither break a line nor forge one: it is quoted, has no quotation mark, line br
 its own, secrets are starred, and what is invisible is spelt out.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from string import Formatter
@@ -22,7 +21,7 @@ from msgspec.structs import replace
 from haltpoint.chain.checks.ledger import MAY_HAVE_ACTED
 from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model.canonical import UNSEEN
-from haltpoint.chain.model.references import read_json, write_json
+from haltpoint.chain.model.references import KEYS, path_of, read_json, scalars_at, write_json
 from haltpoint.chain.model.schemas import defaults
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
@@ -56,7 +55,6 @@ MOST_SHOWN: Final = 80  # characters of one value
 MOST_NAMED: Final = 5  # arguments that are named where the author gave no words
 _LONGEST: Final = 1000
 _MARKUP: Final = str.maketrans({'"': "'", "\uff02": "'", "`": "'"})
-_NAME: Final = re.compile(r"[^.\[{]*")
 
 
 def answer(
@@ -189,9 +187,8 @@ def deed_of(spec: ToolSpec, arguments: str, data: str) -> DeedWords | None:
     """What a successful call did; None when it had no effect, or when other calls had it: those
     inside of a skill. `arguments` (those that ran) and `data` are JSON text.
     """
-    if spec.read_only or spec.plan is not None or spec.name == ASK_HUMAN:
-        return None
-    return deed_words(spec, arguments, data)
+    is_deed = with_effects(spec) and spec.plan is None
+    return deed_words(spec, arguments, data) if is_deed else None
 
 
 def deed_words(spec: ToolSpec, arguments: str, data: str = "{}") -> DeedWords:
@@ -215,25 +212,26 @@ def _titled(spec: ToolSpec, given: Mapping[str, Any]) -> str:
     """The tool's name, and its arguments."""
     title = spec.name.replace("_", " ").capitalize()
     named = [f"{_visible(name)} {shown(name, value)}" for name, value in given.items()]
-    more = ["…"] if len(named) > MOST_NAMED else []
-    arguments = ", ".join(named[:MOST_NAMED] + more)
-    return f"{title}: {arguments}" if arguments else title
+    named[MOST_NAMED:] = ["…"] * (len(named) > MOST_NAMED)
+    return f"{title}: {', '.join(named)}" if named else title
 
 
 def _target(spec: ToolSpec, given: Mapping[str, Any]) -> str | None:
-    """The first marked parameter that is given."""
+    """What is given at the first marked place that has something."""
     for place in (*spec.provenance, *spec.targets):
-        name = _NAME.match(place)
-        value = given.get(name[0]) if name is not None else None
-        if value and name is not None and not isinstance(value, dict):
-            return shown(name[0], value).strip('"')
+        path = path_of(place)
+        values = [value for inner, value in scalars_at(given, path) if KEYS not in inner]
+        if any(values):
+            return shown(str(path[0]), values).strip('"')
     return None
 
 
 def shown(name: str, value: Any) -> str:
     """A value in a line: texts are quoted; `...` stands for one that nobody knows."""
-    if value is ... or value is None:
-        return "…" if value is ... else "–"
+    if value is ...:
+        return "…"
+    if value is None:
+        return "–"
     if names_secret(name):
         return STARS
     if isinstance(value, bool | int | float):
@@ -251,9 +249,7 @@ def _visible(text: str) -> str:
 
 
 def _cut(line: str, most: int) -> str:
-    if len(line) <= most:
-        return line
-    return f"{line[: most - 1]}…"
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def spelt_out(line: str) -> str:
@@ -262,13 +258,10 @@ def spelt_out(line: str) -> str:
 
 
 def _spelt(sign: str) -> str:
-    if sign.isprintable() and not UNSEEN.match(sign):
-        return sign
-    if sign <= "\uffff":
-        return f"\\u{ord(sign):04x}"
-    return f"\\U{ord(sign):08x}"
+    is_seen = sign.isprintable() and not UNSEEN.match(sign)
+    return sign if is_seen else sign.encode("unicode_escape").decode()
 
 
 def _object(text: str) -> dict[str, Any]:
-    value = read_json(text or "{}")
+    value = read_json(text)
     return value if isinstance(value, dict) else {}
