@@ -114,8 +114,7 @@ def _deeds(action: Action) -> Iterator[Deed]:
     told = action.told
     if told.repeats:
         return
-    approved_by = told.approval.by if told.approval is not None else None
-    by = told.by or approved_by
+    by = told.by or (told.approval and told.approval.by) or None
     for deed in told.below.deeds:
         yield replace(deed, by=deed.by or by)
     if action.outcome is not None and action.satisfies and told.deed is not None:
@@ -147,13 +146,11 @@ def _reason(action: Action, spec: ToolSpec, phrases: Phrases) -> tuple[WhyNot, s
     its result.
     """
     may_act = with_effects(spec) and not action.child
-    fault = action.error
+    if action.outcome is None and may_act:
+        return WhyNot.IN_DOUBT, phrases.may_have_happened
     if action.outcome is None:
-        return (
-            (WhyNot.IN_DOUBT, phrases.may_have_happened)
-            if may_act
-            else (WhyNot.FAILED, phrases.stopped)
-        )
+        return WhyNot.FAILED, phrases.stopped
+    fault = action.error
     if fault is None:
         return WhyNot.NEVER_EXECUTED, phrases.not_approved
     is_unknown = fault.error_type in MAY_HAVE_ACTED and not fault.no_effect

@@ -279,8 +279,9 @@ def _own(work: Work) -> Iterator[KnownReceipt]:
     or chose.
     """
     for action in work.actions.values():
-        by = action.told.by if action.by_a_person else None
-        if (action.satisfies or action.by_a_person) and not action.in_models_words:
+        is_known = action.by_a_person or action.satisfies
+        if is_known and not action.in_models_words:
+            by = action.told.by if action.by_a_person else None
             yield KnownReceipt(action.id, action.tool, action.ran, action.data, by)
 
 

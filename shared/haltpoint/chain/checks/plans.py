@@ -13,6 +13,7 @@ import msgspec
 
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.references import Reference, reached, references, write_json
+from haltpoint.chain.model.schemas import properties
 from haltpoint.contracts.answers import OR
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, value
 from haltpoint.contracts.tools import ASK_HUMAN, BUILT_IN, CONFIRMED, END_STEP, ToolKind, ToolSpec
@@ -106,19 +107,16 @@ def without_confirmed(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, An
 
 def call_form(spec: ToolSpec) -> str:
     """The exact form of a call as JSON text, with a placeholder for each parameter."""
-    properties = spec.parameters.get("properties")
-    named = properties if isinstance(properties, dict) else {}
-    arguments = {name: _placeholder(name, schema) for name, schema in named.items()}
+    named = properties(spec.parameters).items()
+    arguments = {name: _placeholder(name, schema) for name, schema in named}
     return write_json({"tool": spec.name, "arguments": arguments})
 
 
-def _placeholder(name: str, schema: Any) -> Any:
-    about = schema if isinstance(schema, dict) else {}
-    kind = str(about.get("type"))
+def _placeholder(name: str, schema: dict[str, Any]) -> Any:
     text = f"<{name}>"
-    if "enum" in about:
-        return OR.join(map(str, about["enum"]))
-    return [text] if kind == "array" else _PLACEHOLDERS.get(kind, text)
+    if "enum" in schema:
+        return OR.join(map(str, schema["enum"]))
+    return {**_PLACEHOLDERS, "array": [text]}.get(str(schema.get("type")), text)
 
 
 def listed(names: Sequence[str]) -> str:

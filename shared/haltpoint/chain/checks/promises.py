@@ -41,12 +41,15 @@ def missing(work: Work, index: int) -> tuple[Promise, ...]:
     """What is due in a step: its promises without a receipt, but for those that an agent has left
     out.
     """
-    kept = work.run[index].receipts
-    promises = enumerate(of_step(work, index))
-    is_open_ended = work.origin is PlanOrigin.REACT
-    left_out = [entry.tools for entry in work.left_out if is_open_ended]
-    due = [tools for bit, tools in promises if not kept >> bit & 1]
-    return tuple(tools for tools in due if tools not in left_out)
+    over = _kept(work, index)
+    if work.origin is PlanOrigin.REACT:
+        over += [entry.tools for entry in work.left_out]
+    return tuple(tools for tools in of_step(work, index) if tools not in over)
+
+
+def _kept(work: Work, index: int) -> list[Promise]:
+    receipts = work.run[index].receipts
+    return [tools for bit, tools in enumerate(of_step(work, index)) if receipts >> bit & 1]
 
 
 def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:
@@ -137,9 +140,7 @@ def is_unfinished(work: Work) -> bool:
 
 def _left_out(work: Work) -> list[LeftOut]:
     """What was left out and not done since: an agent leaves out what another one may do."""
-    kept = work.run[0].receipts if work.origin is PlanOrigin.REACT and work.run else 0
-    promises = enumerate(of_step(work, 0)) if kept else ()
-    done = [tools for bit, tools in promises if kept >> bit & 1]
+    done = _kept(work, 0) if work.origin is PlanOrigin.REACT and work.run else []
     return [entry for entry in work.left_out if entry.tools not in done]
 
 

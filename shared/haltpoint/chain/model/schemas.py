@@ -248,12 +248,17 @@ def _refuse(word: str) -> None:
 # -------------------------------------------------------------------------------
 
 
+def properties(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The schemas of an object's properties, by their names; `true` says nothing."""
+    named = schema.get("properties")
+    members = named.items() if isinstance(named, dict) else ()
+    return {name: inner if isinstance(inner, dict) else {} for name, inner in members}
+
+
 def defaults(schema: dict[str, Any]) -> dict[str, Any]:
     """The defaults of an object's properties, by their names."""
-    properties = schema.get("properties")
-    named = properties.items() if isinstance(properties, dict) else ()
-    inside = [(name, inner) for name, inner in named if isinstance(inner, dict)]
-    return {name: inner["default"] for name, inner in inside if "default" in inner}
+    named = properties(schema).items()
+    return {name: inner["default"] for name, inner in named if "default" in inner}
 
 
 @lru_cache(maxsize=2048)
