@@ -90,10 +90,13 @@ def inside(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
 
 def _called(spec: ToolSpec | None) -> list[str]:
     """The tools that the steps of a skill call."""
-    if spec is None or spec.plan is None:
-        return []
-    actions = chain.from_iterable(step.actions for step in spec.plan.steps)
-    return [call.tool for call in actions]
+    plan = None if spec is None else spec.plan
+    return [] if plan is None else [call.tool for call in calls_of(plan)]
+
+
+def calls_of(plan: Plan) -> Iterator[ProposedCall]:
+    """All literal calls of a plan."""
+    return chain.from_iterable(step.actions for step in plan.steps)
 
 
 def without_confirmed(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -214,27 +217,25 @@ def _call_faults(plan: Plan, step: Step, call: ProposedCall, tools: Tools) -> It
     """What is wrong with a call of a literal step. Nothing is asked of a value that is not known
     yet.
     """
-    referred = references(call.arguments)
-    yield from _reference_faults(plan, step, dict(referred).values())
+    referred = dict(references(call.arguments))
+    yield from _reference_faults(plan, step, referred.values())
     spec = tools.get(call.tool)
     if spec is None:
         return
     plain = without_confirmed(spec, call.arguments)
-    yield from built_in.call_faults(spec, plain, list(dict(referred)))
+    yield from built_in.call_faults(spec, plain, list(referred))
     if len(plain) < len(call.arguments):
         yield f"leave out {CONFIRMED}: it is set only when a person has approved this call"
 
 
-def _reference_faults(
-    plan: Plan, step: Step, referred: Collection[Reference | None]
-) -> Iterator[str]:
+def _reference_faults(plan: Plan, step: Step, referred: Collection[Reference]) -> Iterator[str]:
     """Why references do not point backwards."""
     if not referred:
         return
     waits = {other.id: other.dependencies for other in plan.steps}
     before = reached(step.dependencies, lambda name: waits.get(name, ()))
     for target in referred:
-        if target is None:
+        if not target.path:
             yield 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
         elif target.step not in waits:
             yield f"{target.text!r} refers to an unknown step"

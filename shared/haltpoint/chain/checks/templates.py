@@ -14,7 +14,7 @@ from msgspec import json
 from msgspec.structs import replace
 
 from haltpoint.chain.checks.knowledge import in_words
-from haltpoint.chain.checks.plans import Tools, literal_faults
+from haltpoint.chain.checks.plans import Tools, calls_of, literal_faults
 from haltpoint.chain.model.outputs import failed
 from haltpoint.chain.model.references import (
     Path,
@@ -57,7 +57,7 @@ def _filled(call: ProposedCall, given: Mapping[str, Any]) -> ProposedCall:
     filled = call.arguments
     # backwards: what is left out of a list moves those behind it
     for place, source in reversed(references(filled)):
-        if source is not None and source.step == INPUT:
+        if source.step == INPUT:
             filled = replaced_at(filled, place, values_at(given, source.path))
     return replace(call, arguments=filled)
 
@@ -83,30 +83,24 @@ def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...
     (C1).
     """
     promised = chain.from_iterable(step.promised_tools for step in plan.steps)
-    names = (*promised, *(call.tool for call in _calls(plan)))
+    names = (*promised, *(call.tool for call in calls_of(plan)))
     anything = {name: ToolSpec(name=name) for name in names}
     faults: list[str] = []
     if any(step.id == INPUT for step in plan.steps):
         faults.append(f"step {INPUT!r}: {INPUT} is the name of the skill's arguments")
     for _, _, source in _references(plan):
-        name = source.path[0]
-        if source.step == INPUT and name not in parameters.get("properties", {}):
-            faults.append(f"{source.text!r}: the skill has no parameter {name!r}")
+        if source.step == INPUT and source.path[0] not in parameters.get("properties", {}):
+            faults.append(f"{source.text!r}: the skill has no parameter {source.path[0]!r}")
     return (*faults, *map(str, literal_faults(fill(plan, {}), anything)))
-
-
-def _calls(plan: Plan) -> Iterator[ProposedCall]:
-    return chain.from_iterable(step.actions for step in plan.steps)
 
 
 def _references(plan: Plan) -> Iterator[tuple[str, Place, Reference]]:
     """Each value that a tool takes from elsewhere: the tool, the place in its call, and where it is
     from.
     """
-    for call in _calls(plan):
+    for call in calls_of(plan):
         for place, source in references(call.arguments):
-            if source is not None:
-                yield call.tool, place, source
+            yield call.tool, place, source
 
 
 def with_skills(tools: Tools) -> dict[str, ToolSpec]:
@@ -123,7 +117,7 @@ def skill_faults(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
     """
     if spec.plan is None:
         return ()
-    names = dict.fromkeys(call.tool for call in _calls(spec.plan))
+    names = dict.fromkeys(call.tool for call in calls_of(spec.plan))
     called = {name: tools[name] for name in names if name in tools}
     flags = chain.from_iterable(_wrong_flags(spec, tool) for tool in called.values())
     return (*flags, *_wrong_marks(spec, spec.plan, called))

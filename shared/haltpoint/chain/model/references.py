@@ -218,18 +218,18 @@ class UnresolvedError(Exception):
     """A reference finds nothing; the text says which one and what is missing, for people."""
 
 
-def reference(value: dict[str, Any]) -> Reference | None:
-    """The reference that an object with `$from` is; None when it is malformed."""
+def reference(value: dict[str, Any]) -> Reference:
+    """The reference that an object with `$from` is; a malformed one has no path."""
     text = value[FROM]
     path = parse_path(text) if isinstance(text, str) and len(value) == 1 else None
     if path is None or len(path) < 2 or not {ANY, KEYS}.isdisjoint(path):
-        return None
-    step = path[0]
-    return Reference(step, path[1:], text) if isinstance(step, str) else None
+        return Reference("", (), str(text))
+    is_step = isinstance(path[0], str)
+    return Reference(str(path[0]), path[1:] if is_step else (), text)
 
 
-def references(value: dict[str, Any]) -> list[tuple[Place, Reference | None]]:
-    """Every `$from` inside a call's arguments with its place in them; None for a malformed one."""
+def references(value: dict[str, Any]) -> list[tuple[Place, Reference]]:
+    """Every `$from` inside a call's arguments with its place in them."""
     objects = [(place, inner) for place, inner in walk(value) if isinstance(inner, dict)]
     return [(place, reference(inner)) for place, inner in objects if FROM in inner]
 
@@ -241,8 +241,6 @@ def resolve(arguments: Any, receipt_of: Callable[[Reference], dict[str, Any] | N
     Raises `UnresolvedError`.
     """
     for place, wanted in references(arguments):
-        if wanted is None:
-            continue
         values = values_at(receipt_of(wanted), wanted.path)
         if not values:
             raise UnresolvedError(
@@ -285,7 +283,7 @@ class Graph(Struct, frozen=True, gc=False):
 def _sources(step: Step, index: dict[str, int]) -> tuple[int, ...]:
     found = set[int]()
     for call in step.actions:
-        names = [wanted.step for _, wanted in references(call.arguments) if wanted is not None]
+        names = [wanted.step for _, wanted in references(call.arguments)]
         found.update(index[name] for name in names if name in index)
     return tuple(sorted(found))
 
