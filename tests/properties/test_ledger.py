@@ -12,23 +12,15 @@ from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import (
-    Confirmation,
     ErrorType,
     Metadata,
-    NextAction,
-    Outcome,
-    Target,
 )
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from tests.support.builders import OK, open_task, spec
 from tests.unit.chain.story import submitted
+from tests.unit.chain.test_ledger import AMOUNT, PAY, SURE
 
-AMOUNT = {
-    "type": "object",
-    "properties": {"to": {"type": "string"}, "eur": {"type": "number", "default": 5}},
-}
-PAY = ToolSpec(name="pay", parameters=AMOUNT)
 PUT = ToolSpec(name="put", parameters=AMOUNT, idempotent=True)
 LOOK = spec("look", parameters=AMOUNT)
 SPELLINGS = ({"to": "ann"}, {"eur": 5, "to": "ann"}, {"to": "ann", "eur": 5.0})
@@ -75,12 +67,7 @@ def test_c14_nothing_is_done_twice_without_a_yes_and_nothing_that_was_denied_at_
         pressed = bool(denied) and corrected
         assert bool(asked) == (tool != "look" and (done[what] > 0 or said_no or pressed))
         if asked or answer == "asks":
-            sure = Confirmation(
-                action=tool, target=Target(id="x"), message="?", digest="d", reasons=asked
-            )
-            story.result(
-                Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=sure)
-            )
+            story.result(SURE)
             story.answer(RequestKind.CONFIRMATION, Choice.APPROVE if yes else Choice.REJECT)
             corrected = False
             if not yes:

@@ -86,7 +86,7 @@ def answer(
 
 def for_above(lines: Iterable[NotDone], spec_of: SpecOf) -> tuple[NotDone, ...]:
     """What the chain of a skill or an agent tells its caller: the effects that were not done."""
-    return tuple(line for line in lines if any(with_effects(spec_of(name)) for name in line.tools))
+    return tuple(line for line in lines if any(map(with_effects, map(spec_of, line.tools))))
 
 
 def not_done(
@@ -166,8 +166,8 @@ def _is_made_good(missed: Missed, actions: Iterable[Action], deeds: Iterable[Dee
     line = missed.line
     if line.why in _ALWAYS_TOLD:
         return False
-    later = [deed for deed in deeds if deed.at.timestamp() * 1000 >= missed.at]
-    own = [deed for deed in later if deed.tool in line.tools]
+    moment = datetime.fromtimestamp(missed.at / 1000, UTC)
+    own = [deed for deed in deeds if deed.tool in line.tools and deed.at >= moment]
     same = [deed for deed in own if line.target in (None, deed.target)]
     if same and (line.target is not None or not missed.arguments):
         return True
@@ -208,7 +208,7 @@ def _filled(spec: ToolSpec, given: Mapping[str, Any], data: Mapping[str, Any]) -
 def _titled(spec: ToolSpec, given: Mapping[str, Any]) -> str:
     """The tool's name, and its arguments."""
     title = spec.name.replace("_", " ").capitalize()
-    named = [f"{_visible(name)} {shown(name, value)}" for name, value in given.items()]
+    named = [f"{_visible(name)} {shown(name, given[name])}" for name in given]
     named[MOST_NAMED:] = ["…"] * (len(named) > MOST_NAMED)
     return f"{title}: {', '.join(named)}" if named else title
 

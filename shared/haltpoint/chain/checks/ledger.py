@@ -15,7 +15,7 @@ from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.schemas import compiled, signature_of
 from haltpoint.chain.model.state import Action, is_submitters
-from haltpoint.chain.model.work import Work
+from haltpoint.chain.model.work import Work, without
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.results import ErrorType
@@ -59,11 +59,9 @@ def settle(work: Work, action: Action) -> None:
     if became is not None:
         _write(work, action, became, over=_A_RECEIPTS)
         return
-    work.ledger = {
-        signature: entry
-        for signature, entry in work.ledger.items()
-        if entry.action_id != action.id or entry.became in _A_PERSONS
-    }
+    for signature in _written(work, action):
+        if work.ledger[signature].became not in _A_PERSONS:
+            work.ledger = without(work.ledger, signature)
 
 
 def deny(work: Work, action: Action, words: str) -> None:
@@ -89,27 +87,32 @@ def _write(
     """
     entry = Entry(action.tool, action.id, became, work.now, words[:LONGEST_WORDS])
     known = compiled(work.world.spec(action.tool))
-    own = {key for key, entry in work.ledger.items() if entry.action_id == action.id}
-    for signature in own.union(
-        signature_of(known, text) for text in (action.arguments, action.ran)
-    ):
+    own = {signature_of(known, text) for text in (action.arguments, action.ran)}
+    for signature in own.union(_written(work, action)):
         before = work.ledger.get(signature)
         if before is None or before.became in over:
             work.ledger = {**work.ledger, signature: entry}
+
+
+def _written(work: Work, action: Action) -> list[str]:
+    """The signatures under which something of a call is known."""
+    entries = work.ledger.items()
+    return [signature for signature, entry in entries if entry.action_id == action.id]
 
 
 def take_back(work: Work, added: Ledger) -> None:
     """A child is over: what it has added counts in this chain, too. What a person said of a call
     stands.
     """
-    said = {key: entry for key, entry in work.ledger.items() if entry.became in _A_PERSONS}
+    entries = work.ledger.items()
+    said = {name: entry for name, entry in entries if entry.became in _A_PERSONS}
     work.ledger = {**work.ledger, **added, **said}
 
 
 def additions(work: Work) -> Ledger:
     """What a child hands back: the entries that it did not begin with."""
-    given = work.task.handed.ledger
-    return {name: entry for name, entry in work.ledger.items() if given.get(name) != entry}
+    entries, given = work.ledger.items(), work.task.handed.ledger
+    return {name: entry for name, entry in entries if given.get(name) != entry}
 
 
 def has_lasting_effect(spec: ToolSpec) -> bool:
@@ -178,8 +181,9 @@ def stuck(call: CheckedCall) -> Verdict:
     """The third equal call in a row that would bring the same receipt."""
     work, spec = call.work, call.spec
     own = [action for action in work.actions.values() if action.step == call.index]
-    receipts = [(action.error, action.data) for action in own[-2:] if _is_equal(call, action)]
-    if spec.repeats or len(receipts) < 2 or receipts[0] != receipts[1]:
+    row = [action for action in own[-2:] if _is_equal(call, action)]
+    receipts = [(action.error, action.data) for action in row]
+    if spec.repeats or len(row) < 2 or receipts[0] != receipts[1]:
         return GO
     words = (
         f"{spec.name} was called twice in a row with these arguments and brought the same result. "
@@ -204,5 +208,5 @@ def answered(call: CheckedCall) -> Action | None:
 def _is_equal(call: CheckedCall, action: Action) -> bool:
     if action.tool != call.spec.name or action.outcome is None:
         return False
-    known = compiled(call.spec)
-    return call.signature in [signature_of(known, text) for text in (action.arguments, action.ran)]
+    known, texts = compiled(call.spec), (action.arguments, action.ran)
+    return call.signature in [signature_of(known, text) for text in texts]

@@ -61,9 +61,8 @@ def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
     """Whether a model may call this tool in this step (C3). The built-in tools it may call in any,
     unless blocked.
     """
-    if spec.name == END_STEP or (spec.name == ASK_HUMAN and not spec.internal):
-        return True
-    return _is_offered(step, spec, mode, task)
+    is_question = spec.name == ASK_HUMAN and not spec.internal
+    return is_question or spec.name == END_STEP or _is_offered(step, spec, mode, task)
 
 
 def _is_offered(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
@@ -136,7 +135,8 @@ class PlanFault:
     message: str
 
     def __str__(self) -> str:
-        return self.message if self.step_id is None else f"step {self.step_id!r}: {self.message}"
+        place = "" if self.step_id is None else f"step {self.step_id!r}: "
+        return f"{place}{self.message}"
 
 
 def task_fault(task: Task) -> str | None:

@@ -48,8 +48,8 @@ def missing(work: Work, index: int) -> tuple[Promise, ...]:
 
 
 def _kept(work: Work, index: int) -> list[Promise]:
-    receipts = work.run[index].receipts
-    return [tools for bit, tools in enumerate(of_step(work, index)) if receipts >> bit & 1]
+    receipts, promises = work.run[index].receipts, of_step(work, index)
+    return [tools for bit, tools in enumerate(promises) if receipts >> bit & 1]
 
 
 def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:
@@ -120,21 +120,18 @@ def not_done(work: Work) -> tuple[NotDone, ...]:
     if work.origin is PlanOrigin.LITERAL:
         return (*lines, *_not_reached(work))
     left_out = [entry.tools for entry in work.left_out]
-    due = chain.from_iterable(missing(work, index) for index in range(len(work.run)))
-    lines += [
-        _line(tools, WhyNot.NOT_CALLED, work.phrases.not_called)
-        for tools in due
-        if tools not in left_out
-    ]
+    for index in range(len(work.run)):
+        due = [tools for tools in missing(work, index) if tools not in left_out]
+        lines += [_line(tools, WhyNot.NOT_CALLED, work.phrases.not_called) for tools in due]
     return tuple(lines)
 
 
 def is_unfinished(work: Work) -> bool:
     """Whether a promise was left out, or a step of a literal plan."""
     if work.origin is PlanOrigin.LITERAL:
-        is_over = [run.status is StepStatus.COMPLETED for run in work.run]
-        taken = [run.taken for run in work.run]
-        return not all(is_over) or taken != [len(step.actions) for step in work.steps]
+        is_complete = [run.status is StepStatus.COMPLETED for run in work.run]
+        calls = [len(step.actions) for step in work.steps]
+        return not all(is_complete) or calls != [run.taken for run in work.run]
     return bool(not_done(work))
 
 
@@ -231,7 +228,9 @@ def _may_be_left(work: Work, index: int) -> bool:
         return True
     before = reached([index], lambda step: work.graph.dependencies[step])
     readings = [action for action in _receipts(work, before) if _is_reading(work, action)]
-    return any(_is_empty(reading) or not work.run[index].strikes for reading in readings)
+    if work.run[index].strikes:
+        return any(map(_is_empty, readings))
+    return bool(readings)
 
 
 def _is_reading(work: Work, receipt: Action) -> bool:

@@ -85,11 +85,12 @@ def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...
     promised = chain.from_iterable(step.promised_tools for step in plan.steps)
     names = (*promised, *(call.tool for call in calls_of(plan)))
     anything = {name: ToolSpec(name=name) for name in names}
+    own = parameters.get("properties", {})
     faults: list[str] = []
     if any(step.id == INPUT for step in plan.steps):
         faults.append(f"step {INPUT!r}: {INPUT} is the name of the skill's arguments")
     for _, _, source in _references(plan):
-        if source.step == INPUT and source.path[0] not in parameters.get("properties", {}):
+        if source.step == INPUT and source.path[0] not in own:
             faults.append(f"{source.text!r}: the skill has no parameter {source.path[0]!r}")
     return (*faults, *map(str, literal_faults(fill(plan, {}), anything)))
 
@@ -170,7 +171,8 @@ def _lacks(spec: ToolSpec, path: Path, origins: tuple[str, ...] | None) -> str |
 
 def _is_foreign(source: Reference, plan: Plan, called: Tools) -> bool:
     """Whether strangers write what a reference takes, or a part of it."""
-    actions = chain.from_iterable(step.actions for step in plan.steps if step.id == source.step)
+    steps = [step for step in plan.steps if step.id == source.step]
+    actions = calls_of(Plan(steps=tuple(steps)))
     tools = [called[call.tool] for call in actions if call.tool in called]
     marks = chain.from_iterable(tool.foreign for tool in tools)
     paths = [("data", *(parse_path(mark) or ())) for mark in marks]

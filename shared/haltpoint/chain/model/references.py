@@ -153,8 +153,8 @@ def reached(start: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) -> 
 
 def deeper_than(value: Any, levels: int) -> bool:
     """Whether objects and lists are nested more than so many levels deep."""
-    nested = (place for place, inner in walk(value) if isinstance(inner, dict | list))
-    return any(len(place) >= levels for place in nested)
+    deep = (inner for place, inner in walk(value) if len(place) >= levels)
+    return any(isinstance(inner, dict | list) for inner in deep)
 
 
 def scalars_at(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -221,11 +221,12 @@ class UnresolvedError(Exception):
 def reference(value: dict[str, Any]) -> Reference:
     """The reference that an object with `$from` is; a malformed one has no path."""
     text = value[FROM]
-    path = parse_path(text) if isinstance(text, str) and len(value) == 1 else None
-    if path is None or len(path) < 2 or not {ANY, KEYS}.isdisjoint(path):
+    path = parse_path(text) if isinstance(text, str) else None
+    step, *inner = path or ("",)
+    is_plain = isinstance(step, str) and {ANY, KEYS}.isdisjoint(inner)
+    if not inner or not is_plain or len(value) > 1:
         return Reference("", (), str(text))
-    is_step = isinstance(path[0], str)
-    return Reference(str(path[0]), path[1:] if is_step else (), text)
+    return Reference(str(step), tuple(inner), str(text))
 
 
 def references(value: dict[str, Any]) -> list[tuple[Place, Reference]]:

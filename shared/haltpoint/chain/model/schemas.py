@@ -170,7 +170,8 @@ def _short(text: str) -> str:
     """A long text without its middle: it begins with the value that is wrong, and ends with the
     reason.
     """
-    return text if len(text) <= WIDTH else f"{text[: WIDTH // 2]} ... {text[-WIDTH // 2 :]}"
+    half = WIDTH // 2
+    return text if len(text) <= WIDTH else f"{text[:half]} ... {text[-half:]}"
 
 
 def _concerns(error: ValidationError, unknown: Sequence[Place]) -> bool:
@@ -236,7 +237,8 @@ def _from_text(validator: Validator, text: str) -> list[Any]:
     except (ValueError, RecursionError):
         return []
     errors = validator.iter_errors(value)
-    return [] if any(not error.path and _is_of_no_type(error) for error in errors) else [value]
+    own = [error for error in errors if not error.path]
+    return [] if any(map(_is_of_no_type, own)) else [value]
 
 
 def _refuse(word: str) -> None:
