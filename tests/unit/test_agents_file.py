@@ -144,6 +144,29 @@ description = "d"
     ]
 
 
+def test_faults_of_the_schema_and_contradictions_are_told_together(tmp_path: Path) -> None:
+    said = """
+[[agents]]
+name = "bill"
+description = 5
+model = "big"
+strikes = "x"
+[supervisor]
+strategy = "luck"
+fallback = "bob"
+"""
+    first, second, third, *others = faults(tmp_path, said.replace("description = 5", ""))
+    assert {first, second} == {
+        "agent 'bill'.description: is missing",
+        "agent 'bill'.strikes: must be a whole number",
+    }
+    assert (third.partition(":")[0], others) == ("supervisor.strategy", [])
+    assert faults(tmp_path, said.replace("= 5", '= "d"'))[::2] == [
+        "agent 'bill'.strikes: must be a whole number",
+        "agent 'bill'.model: there is no section [models.big]",
+    ]
+
+
 @pytest.mark.parametrize(
     ("said", "fault"),
     [

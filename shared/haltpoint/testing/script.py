@@ -1,32 +1,5 @@
-r"""What a scripted model says: a list of rules, the first that fits answers. Pure; the server is in
-`script_model`.
-
-    {"model": "contacts", "rules": [
-      {"when": {"thought": "plan", "goal": "^Tell (?P<name>\\w+) (?P<words>.+)"},
-       "say": {"plan": {"steps": [...]}}},
-      {"when": {"thought": "act", "without": ["lookup_contacts"]},
-       "say": {"calls": [{"name": "lookup_contacts", "arguments": {"query": "{{goal.name}}"}}]}},
-      {"when": {"thought": "act"}, "times": 1, "fault": {"status": 429, "retry_after": 1}},
-      {"when": {"thought": "act", "results": ["lookup_contacts"]}, "delay": 0.5,
-       "say": {"calls": [{"name": "send_message", "arguments": {
-           "recipient_id": "{{results.lookup_contacts.data.contact_id}}",
-           "content": "{{goal.words}}"}}]}}]}
-
-`when`, all of it optional: thought (one or a list of bounds, plan, act, reason, route, answer),
-step, turn, attempt; goal, last and system are regular expressions, searched in the goal, in the
-last message of the user, and in what comes before all messages, which begins with an agent's own
-prompt; results and without name tools that have or have not answered yet; result gives, by dotted
-path, regular expressions for values of the last result (any case). `say`: content (text, or JSON
-that is written as text), plan (JSON as text), calls. `fault`: status (with retry_after and words),
-cut (the connection breaks off) or malformed (no JSON). `delay` in seconds. `times`: how often the
-rule answers; after that it is passed over.
-
-A thought about the goal (bounds) is answered by rules that name it. Without one the goal asks,
-where that is needed, for each tool that the script calls.
-
-{{...}} is replaced: goal.<group> and last.<group> are named groups of the expressions,
-result.<path> is in the last result, results.<tool>.<path> in the last one of a tool; `|` separates
-alternatives, the first that exists counts.
+"""What a scripted model says: a list of rules, the first that fits answers. docs/script-model.md
+shows the format. Pure; the server is in `script_model`.
 """
 
 import re

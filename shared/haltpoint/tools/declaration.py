@@ -80,6 +80,17 @@ class Traits(TypedDict, total=False):
     undo: Callable[..., Any]
 
 
+_LEFT: Final = {
+    "polls": " (now repeats)",
+    "compensate": " (now undo)",
+    "one_of": " (now one_of_parameters)",
+    "outward": " (now Target or NotTarget of a parameter)",
+    "cache": " (keep results in your own code)",
+    "shared": " (keep results in your own code)",
+    "fallback": " (a model looks for another way)",
+    "strikes": " (now of a task, or of the policy file)",
+}
+"""Traits of 0.2, and what to write in their place."""
 _FLAGS: Final = {name for name, hint in Traits.__annotations__.items() if hint is bool}
 _CONTRADICTIONS: Final = (
     ("read_only", "destructive", ""),
@@ -187,7 +198,8 @@ def _check(name: str, function: Function, traits: Traits) -> None:
         )
     if unknown := sorted(set(traits) - set(Traits.__annotations__)):
         there_are = ", ".join(Traits.__annotations__)
-        raise DeclarationError(f"{', '.join(unknown)}: no such trait; there are {there_are}")
+        named = ", ".join(trait + _LEFT.get(trait, "") for trait in unknown)
+        raise DeclarationError(f"{named}: no such trait; there are {there_are}")
     said = {name for name, given in traits.items() if given is not False}
     for one, other, why in _CONTRADICTIONS:
         if {one, other} <= said:

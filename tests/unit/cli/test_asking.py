@@ -161,6 +161,13 @@ def test_the_inbox_says_how_to_answer(kind: str, commands: list[str]) -> None:
     assert prompt_for(question(kind))
 
 
+def test_e7_the_card_of_an_undo_names_no_cancelling_of_the_chain_that_has_ended() -> None:
+    below = question("confirmation").model_dump() | {"id": "c1~a-1.r1", "chain_id": "c1~a-1"}
+    assert "haltpoint chain cancel c1 " in how_to_answer(RequestView.model_validate(below))
+    undo = below | {"id": "c1~undo-1.r1", "chain_id": "c1~undo-1"}
+    assert "haltpoint chain cancel" not in how_to_answer(RequestView.model_validate(undo))
+
+
 def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> None:
     source = {"source": "text", "where": "c1.read.1 data.body", "excerpt": "to e\u200bve@x.org"}
     reason = {

@@ -13,6 +13,13 @@ from haltpoint.runtime.config.policy_file import SHIPPED, read
 WRONG = """
 strike = 3
 
+unasked_effects = 5
+repeated_effects = { "send*" = "never" }
+
+[[patterns]]
+pattern = "x"
+tools = ["x"]
+
 [[patterns]]
 id = "deploy"
 pattern = "(deploy"
@@ -41,7 +48,7 @@ def test_c2_what_is_shipped_is_printed_as_a_policy_file(tmp_path: Path) -> None:
     ("said", "on"),
     [
         ("", "ask-first, ask-first-german"),
-        ('[[patterns]]\nid = "skill-run"\non = true\n', "ask-first, ask-first-german, skill-run"),
+        ('[[patterns]]\nid = "skill-run"\non = true\n', "skill-run, ask-first, ask-first-german"),
     ],
 )
 def test_c2_a_file_that_is_right_says_which_patterns_are_on(
@@ -65,3 +72,9 @@ def test_c2_all_that_is_wrong_with_a_file_is_named_at_once(tmp_path: Path) -> No
     assert "strike is not a key; did you mean strikes?" in words
     assert "pattern 'deploy'.pattern: '(deploy' is no regular expression" in words
     assert "pattern 'file-write'.tool is not a key; did you mean tools?" in words
+    assert "pattern number 1.id: is missing" in words
+    one_of_them = "must be 'ask', 'refuse' or 'allow'"
+    assert [line for line in found.stderr.splitlines() if "_effects" in line] == [
+        f"  - repeated_effects.send*: {one_of_them}",
+        f"  - unasked_effects: {one_of_them}",
+    ]

@@ -164,7 +164,9 @@ def test_provenance_is_read_from_the_parameter() -> None:
         ({"timeout": float("inf")}, "give seconds"),
         ({"queue": "a:b"}, "queue"),
         ({"name": "no spaces"}, "name=..."),
-        ({"readonly": True}, "no such trait"),
+        ({"readonly": True}, "readonly: no such trait"),
+        ({"polls": True}, r"polls \(now repeats\): no such trait"),
+        ({"compensate": print}, r"compensate \(now undo\): no such trait"),
         ({"read_only": "yes"}, "Expected `bool`"),
     ],
 )

@@ -117,7 +117,7 @@ def how_to_answer(request: "RequestView", width: int = 80) -> str:
     for row, meaning in rows:
         lines += wrapped(f"    {row:<{wide}}  {meaning}", width, "      ")
     root = root_of(request.chain_id)
-    if request.chain_id != root:
+    if request.chain_id != root and "~undo-" not in request.chain_id:  # what is undone has ended
         lines.append(f"  haltpoint chain cancel {root}  cancels the whole task")
     return "\n".join(lines)
 

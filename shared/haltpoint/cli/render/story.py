@@ -5,7 +5,7 @@ ended.
 soon as it is true.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain as joined
@@ -146,18 +146,21 @@ def _below_a_stop(at: datetime | None, step: StepView, chain: ChainView) -> date
 
 
 def receipts(chain: ChainView) -> list[tuple[str, str, str]]:
-    """Every receipt: the action's id within its chain, the tool, and the outcome in a few words."""
+    """Every receipt: the action's id within its chain, the tool, and the outcome in a few words; of
+    an error its kind.
+    """
     return [
-        (action.id.removeprefix(f"{chain.id}."), visible(action.tool), lines.brief(action.receipt))
+        (
+            action.id.removeprefix(f"{chain.id}."),
+            visible(action.tool),
+            action.receipt.error.error_type
+            if action.receipt.error
+            else lines.brief(action.receipt),
+        )
         for step in chain.steps
         for action in step.actions
         if action.receipt is not None and action.status == "done"
     ]
-
-
-def never_executed(chain: ChainView) -> list[tuple[str, str]]:
-    """Every call that was proposed and never ran, as one would write it, and why."""
-    return [lines.wished(item) for item in chain.never_executed]
 
 
 def bounds_lines(bounds: ChainBounds) -> Iterator[str]:
@@ -175,7 +178,12 @@ def elapsed(chain: ChainView, now: datetime | None = None) -> str:
 
 
 def _end(chain: ChainView) -> Iterator[Line]:
-    yield from (replace(line, at=chain.updated_at) for line in answer_lines(chain))
+    told = {
+        action.receipt.error.message
+        for action in joined.from_iterable(step.actions for step in chain.steps)
+        if action.receipt and action.receipt.error
+    }
+    yield from (replace(line, at=chain.updated_at) for line in answer_lines(chain, told))
     counts = [
         elapsed(chain),
         count(chain.usage.actions, "action"),
@@ -185,16 +193,18 @@ def _end(chain: ChainView) -> Iterator[Line]:
     if chain.never_executed:
         counts.append(f"{count(len(chain.never_executed), 'call')} never executed")
     why = ", unfinished" if chain.unfinished else ""
-    why = f": {chain.error.code} {visible(chain.error.message)}" if chain.error else why
+    if chain.error:
+        reason = "" if chain.error.message in told else f" {visible(chain.error.message)}"
+        why = f": {chain.error.code}{reason}"
     why = f", {visible(chain.stopped)}" if chain.stopped else why
     yield Line(
         0, _END_MARKS[chain.status], f"{chain.status}{why}", " · ".join(counts), at=chain.updated_at
     )
 
 
-def answer_lines(chain: ChainView) -> list[Line]:
+def answer_lines(chain: ChainView, told: Container[str] = ()) -> list[Line]:
     """What was done and not done, and what the model says, apart (F1); the words first, unless the
-    deeds do not say the same.
+    deeds do not say the same. `told`: the reasons that stand above them.
     """
     answer = chain.answer or FinalAnswer()
     deeds = []
@@ -207,17 +217,16 @@ def answer_lines(chain: ChainView) -> list[Line]:
         deeds.append(Line(0, Mark.DEED, f"Done: {visible(deed.says)}", note))
     for one in answer.not_done:
         why = one.why.value.replace("_", " ")
-        note = visible(": ".join(filter(None, (why, one.message))))
+        reason = "" if one.message in told else one.message
+        note = visible(": ".join(filter(None, (why, reason))))
         deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {visible(one.says)}", note))
     words = [
-        Line(0, Mark.WORDS, visible(text)) for text in answer.text.splitlines() if text.strip()
+        Line(0, Mark.WORDS, visible(text))
+        for text in answer.text.splitlines()
+        if text.strip() and text not in told
     ]
-    if chain.answer is not None and _is_known_to_have_done_nothing(answer):
+    may_have_happened = any(line.why is WhyNot.IN_DOUBT for line in answer.not_done)
+    if chain.answer is not None and not answer.deeds and not may_have_happened:
         words.append(Line(0, Mark.NOT_DONE, NOTHING))
     differ = len(deeds) > len(answer.deeds) or not answer.deeds
     return [*deeds, *words] if differ else [*words, *deeds]
-
-
-def _is_known_to_have_done_nothing(answer: FinalAnswer) -> bool:
-    """Whether no call has, or may have, taken effect."""
-    return not answer.deeds and all(line.why is not WhyNot.IN_DOUBT for line in answer.not_done)

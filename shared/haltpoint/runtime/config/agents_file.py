@@ -52,11 +52,7 @@ def read(path: Path | None) -> Agents:
     """The file, checked; without one there are no agents. Raises HaltpointError HP-037."""
     if path is None:
         return Agents()
-    file = _FILE.checked(path, _FILE.read(path), Agents)
-    faults = list(_faults(file))
-    if faults:
-        raise _FILE.refused(path, faults)
-    return file
+    return _FILE.checked(path, _FILE.read(path), Agents, _faults)
 
 
 def schema() -> dict[str, Any]:

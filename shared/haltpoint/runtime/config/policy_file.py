@@ -32,20 +32,14 @@ def read(path: Path | None) -> PolicyFile:
 
 
 def _patterns(shipped: list[dict[str, Any]], own: Any) -> Any:
-    """The shipped patterns and a file's own; one with the id of a shipped one changes what it
-    names.
+    """A file's own patterns in their order, then the shipped ones; one with the id of a shipped one
+    changes what it names.
     """
     if not isinstance(own, list) or not all(isinstance(entry, dict) for entry in own):
         return own
     patterns = {entry["id"]: entry for entry in shipped}
-    more: list[dict[str, Any]] = []
-    for entry in own:
-        name = entry.get("id")
-        if name in patterns:
-            patterns[name] = {**patterns[name], **entry}
-        else:
-            more.append(entry)
-    return [*patterns.values(), *more]
+    own = [{**patterns.pop(entry.get("id"), {}), **entry} for entry in own]
+    return [*own, *patterns.values()]
 
 
 def _targets(shipped: dict[str, Any], own: Any) -> Any:

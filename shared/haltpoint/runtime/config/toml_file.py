@@ -3,8 +3,11 @@ once.
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -15,7 +18,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.faults import in_words, near
 
 T = TypeVar("T")
-Place = Sequence[int | str]
+Place = tuple[int | str, ...]
 
 _ENTRIES: Final = {
     "patterns": "pattern",
@@ -46,30 +49,65 @@ class TomlFile:
         except ValueError as error:  # no TOML, or no UTF-8
             raise self._unusable(path, f"it is not TOML: {error}", self.fix) from error
 
-    def checked(self, path: Path, raw: Mapping[str, Any], kind: type[T]) -> T:
-        """These values by the schema of the file. Raises HaltpointError."""
+    def checked(
+        self,
+        path: Path,
+        raw: Mapping[str, Any],
+        kind: type[T],
+        contradictions: Callable[[T], Iterable[str]] = lambda _: (),
+    ) -> T:
+        """These values by the schema of the file. Raises HaltpointError with all faults, also with
+        the contradictions of what is left when those of the schema are taken out.
+        """
+        faults: list[str] = []
         try:
-            return door(kind).validate_python(raw)
+            read = door(kind).validate_python(raw)
+            faults += contradictions(read)
+            if not faults:
+                return read
         except ValidationError as error:
-            faults = [self._sentence(fault, raw, kind) for fault in error.errors()]
-        raise self.refused(path, faults)
-
-    def refused(self, path: Path, faults: Sequence[str]) -> HaltpointError:
-        """The file has these faults."""
+            meant = _meant(error)
+            faults += [self._sentence(place, fault, raw, kind) for place, fault in meant.items()]
+            with suppress(ValidationError):
+                faults += contradictions(door(kind).validate_python(_without(raw, meant)))
         why = faults[0] if len(faults) == 1 else "".join(f"\n  - {fault}" for fault in faults)
-        return self._unusable(path, why, self.fix)
+        raise self._unusable(path, why, self.fix)
 
     def _unusable(self, path: Path, why: str, fix: str) -> HaltpointError:
         return HaltpointError(self.code, f"{self.name} {path} cannot be used", why, fix)
 
-    def _sentence(self, fault: Mapping[str, Any], raw: object, kind: type) -> str:
-        place = [part for part in fault["loc"] if "[" not in str(part)]  # without types of a union
+    def _sentence(self, place: Place, fault: Mapping[str, Any], raw: object, kind: type) -> str:
         where = _where(place, raw)
         if where in self.removed:
             return f"{where}: it was removed; {self.removed[where]}"
         if fault["type"] == "extra_forbidden":
             return f"{where} is not a key{near(place[-1], _keys_at(place, kind))}"
         return f"{where}: {in_words(fault)}"
+
+
+def _meant(error: ValidationError) -> dict[Place, Mapping[str, Any]]:
+    """The faults by their places, without types of a union. Of such a value it is the fault of the
+    kind that was meant: the deepest, else the first.
+    """
+    faults: dict[Place, Mapping[str, Any]] = {}
+    for fault in error.errors():
+        place = tuple(part for part in fault["loc"] if "[" not in str(part))
+        if place:
+            faults.pop(place[:-1], None)
+        faults.setdefault(place, fault)
+    return faults
+
+
+def _without(raw: Mapping[str, Any], places: Iterable[Place]) -> Any:
+    """The file without the values at these places; without its strategy a supervisor says
+    nothing.
+    """
+    rest = deepcopy(raw)
+    for place in places:
+        out = place[:1] if "strategy" in place else place
+        with suppress(LookupError, TypeError):
+            del reduce(_inside, out[:-1], rest)[out[-1]]  # type: ignore[attr-defined]
+    return rest
 
 
 def _where(place: Place, raw: Any) -> str:

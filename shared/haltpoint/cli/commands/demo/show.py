@@ -26,8 +26,8 @@ from haltpoint.cli.local.keeper import Child
 from haltpoint.cli.local.system import System, free_port, http_get
 from haltpoint.cli.render.asking import ask
 from haltpoint.cli.render.following import follow
+from haltpoint.cli.render.lines import wished
 from haltpoint.cli.render.picture import teller
-from haltpoint.cli.render.story import never_executed
 from haltpoint.cli.shell import Shell
 from haltpoint.cli.wording import visible
 from haltpoint.client import Client
@@ -204,7 +204,7 @@ class Show:
         finally:
             told.close()
         judgement.chains.append(chain)
-        judgement.dropped += never_executed(chain)
+        judgement.dropped += map(wished, chain.never_executed)
         allowed = may_get(case, chain)
         for message in self._sent()[before:]:
             judgement.sent += 1
