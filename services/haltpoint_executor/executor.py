@@ -24,6 +24,7 @@ from opentelemetry.trace import Span
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import World
+from haltpoint.contracts.base import value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import (
     HumanAnswered,
@@ -68,7 +69,7 @@ class ChainEvents:
     entries: list[Entry] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Parts:
     """What the partitions of an executor share."""
 

@@ -2,9 +2,8 @@
 partition.
 """
 
-from dataclasses import dataclass
-
 from haltpoint.chain.checks.plans import task_fault
+from haltpoint.contracts.base import value
 from haltpoint.contracts.events import MessageLost, TaskSubmitted, ToExecutor
 from haltpoint.runtime.observability.telemetry import Tracing, finish
 from haltpoint.runtime.store.dead_letters import Orphan
@@ -13,7 +12,7 @@ from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.wire import DeadLetterReason
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Undeliverable:
     """What becomes a dead letter, and what its chain hears of that."""
 

@@ -196,10 +196,8 @@ class Watcher:
                 self._actions.setdefault(chain, set()).add(action)
 
     async def _look_at(self, action: str) -> None:
-        stored = await Stored(self._redis, self._topology).action(action)
-        if stored is None:
-            return
-        for attempt, found in {**stored.earlier, stored.row.attempt: stored.receipt}.items():
+        receipts = await Stored(self._redis, self._topology).receipts(action)
+        for attempt, found in receipts.items():
             if found is None or found.kind is Kind.IN_DOUBT:
                 continue
             digest = hashlib.sha256(f"{found.outcome}{found.data}".encode()).hexdigest()[:16]

@@ -103,7 +103,7 @@ class Drawn:
             resolution = _told(OK, by="ann", **self._deed(tool, name, arguments))
             return {
                 **fields,
-                "earlier": {1: _told(failed())},
+                "earlier": _told(failed()),
                 "resolution": resolution,
                 "resolution_data": "{}",
             }

@@ -55,6 +55,19 @@ class Stored:
     async def action(self, name: str) -> StoredAction | None:
         return action_of(name, *await self._rows(name))
 
+    async def receipts(self, name: str) -> dict[int, Receipt | None]:
+        """Every word of a worker or a child on an action, by its attempt."""
+        head, data = await self._rows(name)
+        action = action_of(name, head, data)
+        if action is None:
+            return {}
+        found: dict[int, Receipt | None] = {}
+        for attempt in range(1, action.row.attempt):
+            text = data.get(f"{local(name)}.{Part.RECEIPT}.{attempt}".encode())
+            if text:
+                found[attempt] = Receipt.parse(text)
+        return {**found, action.row.attempt: action.receipt}
+
     async def request(self, name: str) -> StoredRequest | None:
         return request_of(name, *await self._rows(name))
 
@@ -88,7 +101,8 @@ class Stored:
             self._topology.key_of(Key.CHAIN, chain), place, " ".join(map(str, parts))
         )
         receipts = {Part.RECEIPT.value: action.receipt, Part.RESOLUTION.value: action.resolution}
-        receipts |= {f"{Part.RECEIPT}.{attempt}": one for attempt, one in action.earlier.items()}
+        if action.earlier is not None:
+            receipts[f"{Part.RECEIPT}.{action.row.attempt}"] = action.earlier
         fields = {
             f"{place}.{part}": "\n".join((one.kind, one.outcome, one.data))
             for part, one in receipts.items()
@@ -108,7 +122,7 @@ def stored_action(
     in_doubt: str | bytes = "",
     resolution: str | bytes = "",
     resolution_data: str = "",
-    earlier: dict[int, str] | None = None,
+    earlier: str | None = None,
     attempt: int = 1,
     child: bool = False,
 ) -> StoredAction:
@@ -130,7 +144,7 @@ def stored_action(
         token="-",
     )
     first = recorded(receipt, data) or recorded(in_doubt, "", Kind.IN_DOUBT)
-    before = {number: Receipt(Kind.RECEIPT, text, "") for number, text in (earlier or {}).items()}
+    before = Receipt(Kind.RECEIPT, earlier, "") if earlier else None
     return StoredAction(name, row, tool, args, first, recorded(resolution, resolution_data), before)
 
 

@@ -27,7 +27,7 @@ def call(
     repeatable: bool = False,
 ) -> StoredAction:
     row = ActionRow("1-0", 1, attempt, repeatable, state)
-    return StoredAction("c.s.1", row, "pay", "{}", receipt, resolution, {})
+    return StoredAction("c.s.1", row, "pay", "{}", receipt, resolution)
 
 
 def standing(action: StoredAction | None, *, lives: bool, late: bool = True) -> Standing:

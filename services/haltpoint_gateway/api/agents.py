@@ -29,7 +29,7 @@ async def list_agents(gateway: Here, who: Reader) -> AgentsView:
         return AgentsView(items=())
     under_way = await gateway.store.agents.open_chains() if who.admin else {}
     failed = await gateway.views.chains(ChainStatus.FAILED, None, _LOOKED_AT, who.can_see)
-    served = [spec.name for spec in (await gateway.catalogue.recent()).values() if not spec.gone]
+    served = [spec.name for spec in (await gateway.catalogue.read()).values() if not spec.gone]
 
     def unserved(tools: tuple[str, ...] | None) -> tuple[str, ...]:
         return tuple(

@@ -237,7 +237,7 @@ async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
     if not header.status.final:
         hint = "Cancel it, or wait for its end."
         raise Problem(409, "chain_runs", f"The chain {chain_id!r} has not ended.", hint=hint)
-    found = await gateway.views.undoing(chain_id, await gateway.catalogue.recent(), who.can_see)
+    found = await gateway.views.undoing(chain_id, await gateway.catalogue.read(), who.can_see)
     if found is None:
         raise no_chain(chain_id)
     if found.task is not None:

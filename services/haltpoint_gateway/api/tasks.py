@@ -141,7 +141,7 @@ def _agent_refusal(task: Task, agents: Agents) -> Problem | None:
 
 async def _refusal(task: Task, plan: Plan, gateway: Gateway) -> Problem | None:
     """All faults of a literal plan at once (C1): None when it has none."""
-    recent = with_agents(await gateway.catalogue.recent(), gateway.agents, task)
+    recent = with_agents(await gateway.catalogue.read(), gateway.agents, task)
     faults = literal_faults(plan, recent)
     if faults:  # of tools as they are now
         tools = with_agents(await gateway.catalogue.read(), gateway.agents, task)

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from haltpoint.contracts.base import Contract
+from haltpoint.contracts.base import Contract, Strings
 
 OR: Final = " or "
 """Between the names of tools any of which would do."""
@@ -27,7 +27,7 @@ class Deed(Contract, kw_only=True):
     """When it ended."""
     by: str | None = None
     """The person who gave or approved it."""
-    warnings: tuple[str, ...] = ()
+    warnings: Strings = ()
     """What is missing from it."""
 
 
@@ -56,7 +56,7 @@ class NotDone(Contract, kw_only=True):
     message: str = ""
 
     @property
-    def tools(self) -> tuple[str, ...]:
+    def tools(self) -> Strings:
         """The tools any of which would have done it."""
         return tuple(self.tool.split(OR))
 

@@ -23,6 +23,11 @@ MAX_ITEMS: Final = 10_000
 MAX_STEPS: Final = 500  # of a literal plan; a drafted one is bound by the policy
 
 Count = Annotated[int, Meta(ge=1)]
+NonEmpty = Annotated[str, Meta(min_length=1)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Strings = tuple[str, ...]
+JsonObject = dict[str, Any]
+"""What JSON says in braces."""
 Seconds = Annotated[float, Meta(gt=0)]
 
 UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}

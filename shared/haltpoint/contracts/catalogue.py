@@ -1,15 +1,15 @@
 """The table of contents of the whole system: every message, its stream, who sends it and who
 receives it.
 
-A newcomer starts here. Each arrow of the system is one row; there are no others. The
+A newcomer starts here. Each message of the system has one row; there are no others. The
 golden files, the topology and `haltpoint schema events` are made from this table.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from haltpoint.contracts import commands, events
+from haltpoint.contracts.base import value
 from haltpoint.contracts.events import Message
 
 
@@ -41,7 +41,7 @@ GROUP: Final[dict[Stream, Party]] = {
 """The consumer group of each stream has the name of the service that reads it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Row:
     """One message of the system."""
 
@@ -60,25 +60,34 @@ class Row:
         return GROUP[self.stream]
 
 
+def _rows(stream: Stream, sender: Party, *messages: type[Message]) -> list[Row]:
+    return [Row(message, stream, sender) for message in messages]
+
+
 CATALOGUE: Final[tuple[Row, ...]] = (
-    Row(events.TaskSubmitted, Stream.EVENTS, Party.CLIENT),
-    Row(events.TaskCancelled, Stream.EVENTS, Party.GATEWAY),
-    Row(events.BoundsDrafted, Stream.EVENTS, Party.PLANNER),
-    Row(events.PlanDrafted, Stream.EVENTS, Party.PLANNER),
-    Row(events.ActionProposed, Stream.EVENTS, Party.PLANNER),
-    Row(events.AnswerDrafted, Stream.EVENTS, Party.PLANNER),
-    Row(events.ThoughtFailed, Stream.EVENTS, Party.PLANNER),
-    Row(events.ToolCompleted, Stream.EVENTS, Party.WORKER),
-    Row(events.HumanAnswered, Stream.EVENTS, Party.GATEWAY),
-    Row(events.TimerDue, Stream.EVENTS, Party.EXECUTOR),
-    Row(events.MessageLost, Stream.EVENTS, Party.EXECUTOR),
-    Row(commands.BoundsRequested, Stream.PLANS, Party.EXECUTOR),
-    Row(commands.PlanRequested, Stream.PLANS, Party.EXECUTOR),
-    Row(commands.ActionRequested, Stream.PLANS, Party.EXECUTOR),
-    Row(commands.AnswerRequested, Stream.PLANS, Party.EXECUTOR),
-    Row(commands.ToolRequested, Stream.TOOLS, Party.EXECUTOR),
-    Row(commands.HumanRequested, Stream.HUMANS, Party.EXECUTOR),
-    Row(commands.HumanWithdrawn, Stream.HUMANS, Party.EXECUTOR),
+    *_rows(Stream.EVENTS, Party.CLIENT, events.TaskSubmitted),
+    *_rows(Stream.EVENTS, Party.GATEWAY, events.TaskCancelled, events.HumanAnswered),
+    *_rows(Stream.EVENTS, Party.WORKER, events.ToolCompleted),
+    *_rows(Stream.EVENTS, Party.EXECUTOR, events.TimerDue, events.MessageLost),
+    *_rows(
+        Stream.EVENTS,
+        Party.PLANNER,
+        events.BoundsDrafted,
+        events.PlanDrafted,
+        events.ActionProposed,
+        events.AnswerDrafted,
+        events.ThoughtFailed,
+    ),
+    *_rows(
+        Stream.PLANS,
+        Party.EXECUTOR,
+        commands.BoundsRequested,
+        commands.PlanRequested,
+        commands.ActionRequested,
+        commands.AnswerRequested,
+    ),
+    *_rows(Stream.TOOLS, Party.EXECUTOR, commands.ToolRequested),
+    *_rows(Stream.HUMANS, Party.EXECUTOR, commands.HumanRequested, commands.HumanWithdrawn),
 )
 
 BY_TYPE: Final[dict[str, Row]] = {row.type: row for row in CATALOGUE}

@@ -2,12 +2,10 @@
 person.
 """
 
-from typing import Any
-
 from msgspec import Struct
 from msgspec.structs import replace
 
-from haltpoint.contracts.base import Contract
+from haltpoint.contracts.base import Contract, JsonObject, Strings
 from haltpoint.contracts.events import Message, ToExecutor
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import RequestKind
@@ -32,7 +30,7 @@ class ThoughtRequest(Contract, kw_only=True):
     """The number of the attempt in this turn."""
     deadline: int
     """Milliseconds since the epoch; later the thought is of no use."""
-    receipts: tuple[str, ...] = ()
+    receipts: Strings = ()
     """Actions whose receipts the prompt shows, in order."""
     corrections: tuple[Correction, ...] = ()
     """What was wrong with the thought before."""
@@ -42,7 +40,7 @@ class ThoughtRequest(Contract, kw_only=True):
     """What a person said to the question in the previous thought."""
     other_model: bool = False
     """A person wants the other model to try, if there is one (D3)."""
-    due: tuple[tuple[str, ...], ...] = ()
+    due: tuple[Strings, ...] = ()
     """What is due in the step: any tool of each (C3)."""
     may_end: bool = False
     """`end_step` is offered (C11)."""
@@ -100,7 +98,7 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         """Attempts that a limit held back: they did not run (E6)."""
         reconcile: bool = False
         """Ask the tool whether it happened, do not run it (E5)."""
-        origins: tuple[str, ...] | None = None
+        origins: Strings | None = None
         """Actions whose receipts values may come from (C6)."""
         unasked: str | None = None
         """Why values need no origin: the call is a literal plan's, a person has edited it, or its
@@ -116,9 +114,9 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         """The task's tenant."""
         user: str | None = None
         """The task's user."""
-        context: dict[str, Any] = {}
+        context: JsonObject = {}
         """The task's context."""
-        private: dict[str, Any] = {}
+        private: JsonObject = {}
         """For the tool alone (C15)."""
 
         def __repr__(self) -> str:

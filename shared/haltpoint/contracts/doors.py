@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAda
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
-from haltpoint.contracts.base import Contract
+from haltpoint.contracts.base import Contract, JsonObject
 
 TARGET_MARK: Final = "x-target"
 
@@ -29,7 +29,7 @@ _doors = cache(TypeAdapter)
 _LIMITS = ("gt", "ge", "lt", "le", "min_length", "max_length", "pattern")
 
 
-def describe(schema: dict[str, Any], kind: type) -> None:
+def describe(schema: JsonObject, kind: type) -> None:
     """Put the texts below the fields of a class into its JSON Schema."""
     properties = schema.get("properties", {})
     for name, text in _texts_of(kind):
@@ -119,7 +119,7 @@ def _model_of(source: Any) -> type[BaseModel]:
         defer_build=True,  # a fault may have a fault as its cause
         json_schema_extra=lambda schema: describe(schema, kind),
     )
-    declared: dict[str, Any] = {}
+    declared: JsonObject = {}
     if form.tag:
         declared["type"] = (Literal[form.tag], form.tag)
     for field in structs.fields(source):
@@ -133,7 +133,7 @@ def _model_of(source: Any) -> type[BaseModel]:
 
 def _field_of(field: structs.FieldInfo) -> Any:
     """The field with its default and its name on the wire."""
-    said: dict[str, Any] = {}
+    said: JsonObject = {}
     if field.encode_name != field.name:
         said["alias"] = field.encode_name
     if field.default_factory is not NODEFAULT:

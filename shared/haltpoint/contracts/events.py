@@ -11,7 +11,7 @@ from typing import Annotated, Literal, cast
 
 from msgspec import Meta, Struct, field
 
-from haltpoint.contracts.base import Contract
+from haltpoint.contracts.base import Contract, Strings
 from haltpoint.contracts.people.humans import Answer
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.bounds import Bounds
@@ -23,6 +23,9 @@ from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Usage
 _VERSION = cast("Callable[[], Literal['1.0']]", "1.0".__str__)
 
 
+MessageId = Annotated[str, Meta(min_length=1, max_length=512)]
+
+
 class Message(Contract, kw_only=True, tag_field="type"):
     """The envelope: CloudEvents attributes. `time` is RFC 3339; `subject` is the chain's id once
     there is one.
@@ -31,8 +34,8 @@ class Message(Contract, kw_only=True, tag_field="type"):
     specversion: Literal["1.0"] = field(
         default_factory=_VERSION
     )  # with a plain default it would be left out
-    id: Annotated[str, Meta(min_length=1, max_length=512)]
-    source: Annotated[str, Meta(min_length=1, max_length=512)]
+    id: MessageId
+    source: MessageId
     subject: Annotated[str, Meta(max_length=512)] = ""
     time: str | None = None
     traceparent: Annotated[str, Meta(max_length=64)] | None = None
@@ -121,7 +124,7 @@ class AnswerDrafted(Message, kw_only=True, tag="answer.drafted.v1"):
 
         thought_id: str
         text: str
-        called: tuple[str, ...] = ()
+        called: Strings = ()
         usage: Usage = Usage()
 
     data: Data
@@ -177,7 +180,7 @@ class TimerDue(Message, kw_only=True, tag="timer.due.v1"):
         """A chain's timer went off at `at` (ms); these requests expired with it."""
 
         at: int
-        expired: tuple[str, ...] = ()
+        expired: Strings = ()
 
     data: Data
 

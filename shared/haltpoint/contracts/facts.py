@@ -3,9 +3,10 @@ to read.
 """
 
 from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct
+
+from haltpoint.contracts.base import JsonObject
 
 
 class FactType(StrEnum):
@@ -42,4 +43,4 @@ class Fact(Struct, frozen=True, gc=False):
     """One thing that became true. `details` holds JSON values only."""
 
     type: FactType
-    details: dict[str, Any] = {}
+    details: JsonObject = {}

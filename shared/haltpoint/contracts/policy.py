@@ -25,9 +25,9 @@ from pydantic import AfterValidator, Field, NonNegativeFloat, StringConstraints,
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.work.plans import MOST_PARALLEL
-from haltpoint.contracts.written import Id, Name, Regex
+from haltpoint.contracts.written import Id, Name, Names, Regex
 
-AtLeastOne = Annotated[int, Field(ge=1)]
+Limit = Annotated[int, Field(ge=1)] | None
 PLACEHOLDERS: Final = ("expected_tools", "count")
 
 
@@ -79,7 +79,7 @@ class Pattern(Form):
     session: Regex = ""
     """Searched in `context.active_session`."""
     does: Does = Does.REQUIRE
-    tools: tuple[Name, ...] = ()
+    tools: Names = ()
     """Globs; of required ones any is enough."""
     reason: str = ""
     on: bool = True
@@ -111,9 +111,9 @@ class Targets(Form):
     shipped unless a file has its own, more of them, and others that do not.
     """
 
-    names: tuple[Name, ...] = ()
-    add: tuple[Name, ...] = ()
-    remove: tuple[Name, ...] = ()
+    names: Names = ()
+    add: Names = ()
+    remove: Names = ()
 
 
 class Price(Form):
@@ -127,7 +127,7 @@ class PolicyFile(Form):
     """The whole file, with the patterns that are shipped; missing numbers: the settings."""
 
     patterns: tuple[Pattern, ...] = ()
-    blocked_tools: tuple[Name, ...] = ()
+    blocked_tools: Names = ()
     """Names that no model may call."""
     messages: Messages = Messages()
     repeated_effects: Treatments = Treatment.ASK
@@ -139,12 +139,12 @@ class PolicyFile(Form):
     """Rules about calls, the first counts (G4)."""
     prices: dict[str, Price] = {}
     """By the model's name; one that is not here costs nothing."""
-    strikes: AtLeastOne | None = None
-    max_turns: AtLeastOne | None = None
-    actions_per_turn: AtLeastOne | None = None
+    strikes: Limit = None
+    max_turns: Limit = None
+    actions_per_turn: Limit = None
     parallel: Annotated[int, Field(ge=1, le=MOST_PARALLEL)] | None = None
-    steps: AtLeastOne | None = None
-    actions: AtLeastOne | None = None
+    steps: Limit = None
+    actions: Limit = None
 
     @model_validator(mode="after")
     def _ids_are_distinct(self) -> Self:

@@ -8,13 +8,13 @@ from msgspec.structs import force_setattr
 from typing_extensions import TypeVar
 
 from haltpoint.contracts.answers import Deed, NotDone
-from haltpoint.contracts.base import Contract, Seconds
+from haltpoint.contracts.base import Contract, JsonObject, NonEmpty, Seconds, Share, Strings
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.reasons import Grant, Heard, Reason, Source
 from haltpoint.contracts.work.bounds import LeftOut
 from haltpoint.contracts.work.ledger import Ledger
 
-Data = TypeVar("Data", default=dict[str, Any])
+Data = TypeVar("Data", default=JsonObject)
 
 
 class NextAction(StrEnum):
@@ -70,7 +70,7 @@ class ErrorInfo(Contract):
     """Whether another call may succeed; None: as the type says (B)."""
     suggestion: str | None = None
     """What the model may do instead."""
-    invalid_fields: tuple[str, ...] = ()
+    invalid_fields: Strings = ()
     """The arguments that are wrong."""
     retry_after: Annotated[float, Meta(ge=0)] | None = None
     """Seconds."""
@@ -92,15 +92,15 @@ class ErrorInfo(Contract):
 class Option(Contract):
     """One thing that a person may choose."""
 
-    id: Annotated[str, Meta(min_length=1)]
+    id: NonEmpty
     """The real entity's id."""
     title: str
     """What a person reads."""
     subtitle: str = ""
     """What tells it from others."""
-    confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
+    confidence: Share | None = None
     """How likely it is the one that is meant."""
-    metadata: dict[str, Any] = {}
+    metadata: JsonObject = {}
     """More about it, for people's programs."""
     value: Any = None
     """What becomes the receipt's data (B4)."""
@@ -225,7 +225,7 @@ class Below(Contract):
 
     agent: str = ""
     """The agent whose words the data are: no source of a value (I1). Empty: a skill."""
-    nested_successes: tuple[str, ...] = ()
+    nested_successes: Strings = ()
     """The tools that succeeded in it (F1)."""
     deeds: tuple[Deed, ...] = ()
     """What it has done (F1)."""
@@ -298,7 +298,7 @@ class Outcome(Contract):
     clarification: Clarification | None = None
     confirmation: Confirmation | None = None
     error: ErrorInfo | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: Strings = ()
     instruction_for_ai: str | None = None
     metadata: Metadata = Metadata()
 

@@ -1,11 +1,11 @@
 """Tools: what each declares (CONTRACT A)."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from msgspec import Meta, field
 
-from haltpoint.contracts.base import UNITS, Contract, Count, Seconds
+from haltpoint.contracts.base import UNITS, Contract, Count, JsonObject, Seconds, Strings
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import Plan
 
@@ -101,9 +101,9 @@ class ToolSpec(Contract):
     """What it is, for people and hooks."""
     description: str = ""
     """What models read of it."""
-    parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    parameters: JsonObject = field(default_factory=lambda: {"type": "object", "properties": {}})
     """JSON Schema of the arguments."""
-    result_schema: dict[str, Any] | None = None
+    result_schema: JsonObject | None = None
     """JSON Schema of the data of a result; None: any object."""
     read_only: bool = False
     """It changes nothing."""
@@ -125,17 +125,17 @@ class ToolSpec(Contract):
     """How its calls are repeated, limited, and known again (E)."""
     says: str | None = None
     """What a call did, with {name} for an argument or a field (F1)."""
-    provenance: dict[str, tuple[str, ...]] = {}
+    provenance: dict[str, Strings] = {}
     """By place in the arguments its origins, `tool.path` or `goal`, any of which is enough (C6)."""
-    targets: tuple[str, ...] = ()
+    targets: Strings = ()
     """Places in the arguments that say to whom or where, as its worker has marked them (C13)."""
-    foreign: tuple[str, ...] = ()
+    foreign: Strings = ()
     """Places in the data that strangers write (C13)."""
-    hooks: tuple[str, ...] = ()
+    hooks: Strings = ()
     """The hooks of its worker that match, in the order they run in (H1). Not declared."""
     plan: Plan | None = None
     """The steps of a skill that a chain of its own carries out."""
-    inside: tuple[str, ...] = ()
+    inside: Strings = ()
     """The tools that the chain of an agent may call. Not declared."""
     gone: bool = False
     """No worker serves it any more: the catalogue says so. Not declared."""

@@ -9,7 +9,13 @@ from typing import Annotated, Any, Final
 
 import re2
 from msgspec import Meta
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+)
 
 from haltpoint.contracts.base import UNITS
 
@@ -78,9 +84,16 @@ def _seconds(value: object) -> object:
 
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Names = tuple[Name, ...]
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 Regex = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(regex)]
-Duration = Annotated[float, Meta(gt=0), BeforeValidator(in_seconds)]
+_IN_WORDS: Final = {"type": "string", "pattern": f"^{LENGTH}$"}
+Duration = Annotated[
+    float,
+    Meta(gt=0),
+    BeforeValidator(in_seconds),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _IN_WORDS]}),
+]
 """Seconds in a contract; a door reads `"5m"`, too."""
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
 """A length of time in seconds; `"500ms"`, `"24h"` and `"7d"` are read too."""

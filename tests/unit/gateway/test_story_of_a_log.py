@@ -109,7 +109,7 @@ def question(
 
 def routed_twice(**changes: Any) -> ChainView:
     """A question in words, a wrong decision, a person's decision, and one of the model."""
-    lines = (json.dumps({"at": BEGUN + at, "type": "x", "facts": facts}) for at, facts in LOG)
+    lines = (encode({"at": BEGUN + at, "type": "x", "facts": facts}) for at, facts in LOG)
     by_hand = {"success": True, "next_action": "continue", "metadata": {"by": "ann"}}
     agents = {
         f"c1.route.{number}": {
@@ -191,7 +191,7 @@ def cancelled(**changes: Any) -> ChainView:
             ],
         ),
     ]
-    lines = (json.dumps({"at": BEGUN + at, "type": "x", "facts": facts}) for at, facts in log)
+    lines = (encode({"at": BEGUN + at, "type": "x", "facts": facts}) for at, facts in log)
     withdrawn = question(1, RequestKind.INPUT, 100, {})
     whole: dict[str, Any] = {
         "head": HEAD | {"status": "cancelled"},

@@ -24,10 +24,11 @@ from pydantic import (
     model_validator,
 )
 
+from haltpoint.contracts.base import Strings
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import OnTimeout
-from haltpoint.contracts.written import Id, Name, Regex, Seconds
+from haltpoint.contracts.written import Id, Name, Names, Regex, Seconds
 
 _PLACE: Final = re.compile(r"[^.\[\]{}]+(?:\.[^.\[\]{}]+|\[\d{0,6}\]|\{\})*")
 
@@ -70,7 +71,7 @@ class Condition(Form):
         return self
 
 
-def condition_keys() -> tuple[str, ...]:
+def condition_keys() -> Strings:
     """The keys of a condition, as they are written."""
     return tuple(field.alias or name for name, field in Condition.model_fields.items())
 
@@ -79,7 +80,7 @@ class ApprovalRule(Form):
     """One rule. The first one counts whose tools, tenant and conditions all fit a call."""
 
     id: Id
-    tools: tuple[Name, ...] = Field(min_length=1)
+    tools: Names = Field(min_length=1)
     """Globs."""
     tenant: Name | None = None
     when: dict[Place, Condition] = {}
@@ -99,7 +100,7 @@ class ApprovalRule(Form):
         return self
 
     @property
-    def sourced(self) -> tuple[str, ...]:
+    def sourced(self) -> Strings:
         """The places of which it looks at where values come from."""
         return tuple(
             place for place, condition in self.when.items() if condition.source is not None

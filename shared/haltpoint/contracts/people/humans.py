@@ -1,12 +1,12 @@
 """Questions to people and their answers (CONTRACT B3, B4, D3, E5, I4)."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from msgspec import Meta
 from msgspec.structs import force_setattr
 
-from haltpoint.contracts.base import Contract, Strict
+from haltpoint.contracts.base import Contract, JsonObject, Strict, Strings
 from haltpoint.contracts.reasons import Reach, Reason, Source
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.work.thoughts import Strike
@@ -55,6 +55,7 @@ class Choice(StrEnum):
     ABORT = "abort"
 
 
+Words = Annotated[str, Meta(max_length=8192)]
 _OF_A_STEP: Final = (Choice.MANUAL, Choice.SKIP, Choice.CONTINUE)
 CHOICES: Final[dict[RequestKind, tuple[Choice, ...]]] = {
     RequestKind.CLARIFICATION: (Choice.SELECT, Choice.NONE),
@@ -88,7 +89,7 @@ class Question(Contract, kw_only=True):
     """The tool of that action."""
     options: tuple[Option, ...] = ()
     """What may be chosen."""
-    form: dict[str, Any] | None = None
+    form: JsonObject | None = None
     """JSON Schema of the value that is asked for."""
     arguments: str = ""
     """JSON text of the call that is asked about."""
@@ -108,7 +109,7 @@ class Question(Contract, kw_only=True):
     """Why a confirmation is asked for (G5)."""
     sources: dict[str, Source] = {}
     """Where the values of the call come from (C13)."""
-    path: tuple[str, ...] = ()
+    path: Strings = ()
     """The agents that led to it, from the root's down (I4)."""
     asked_at: int
     """When it was asked."""
@@ -125,15 +126,15 @@ class Answer(Strict, rename={"for_": "for"}):
     """The option that is chosen; alone it means select."""
     decision: Choice = Choice.SELECT
     """What is decided; asked for input, a person who chooses nothing answers."""
-    text: Annotated[str, Meta(max_length=8192)] = ""
+    text: Words = ""
     """Words for the model, or the answer itself."""
-    value: dict[str, Any] | None = None
+    value: JsonObject | None = None
     """The value of a form, a result given by hand, or that of a call that happened."""
-    comment: Annotated[str, Meta(max_length=8192)] = ""
+    comment: Words = ""
     """Words for the log."""
     for_: Reach | None = None
     """How far an approval goes until the chain ends (C13)."""
-    arguments: dict[str, Any] | None = None
+    arguments: JsonObject | None = None
     """All arguments of the call, edited: of an approval (G2)."""
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict, TypeVar
 
 from haltpoint.contracts.answers import FinalAnswer
-from haltpoint.contracts.base import Contract
+from haltpoint.contracts.base import Contract, JsonObject, Strings
 from haltpoint.contracts.doors import View
 from haltpoint.contracts.people.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reason, Source
@@ -119,10 +119,10 @@ class RequestView(View):
     step: str = ""
     """What the step is to do, in words."""
     options: tuple[Option, ...] = ()
-    form: dict[str, Any] | None = Field(
+    form: JsonObject | None = Field(
         default=None, validation_alias="schema", serialization_alias="schema"
     )
-    arguments: dict[str, Any] = {}
+    arguments: JsonObject = {}
     preview: str | None = None
     approved_preview: str | None = None
     digest: str = ""
@@ -132,7 +132,7 @@ class RequestView(View):
     strikes: tuple[Strike, ...] = ()
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = {}
-    path: tuple[str, ...] = NONE_THERE
+    path: Strings = NONE_THERE
     asked_at: datetime
     closed_at: datetime | None = UNSAID
     deadline: datetime
@@ -191,7 +191,7 @@ class DroppedCall(TypedDict, total=False):
     tool: str
     call: int
     reason: str
-    arguments: dict[str, Any] | str
+    arguments: JsonObject | str
 
 
 class ChainView(ChainSummary):
@@ -248,4 +248,4 @@ class EventView(Contract, omit_defaults=False):
     id: str
     at: datetime
     type: str
-    details: dict[str, Any] = {}
+    details: JsonObject = {}

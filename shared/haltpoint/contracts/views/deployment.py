@@ -2,6 +2,7 @@
 
 from datetime import date
 
+from haltpoint.contracts.base import Strings
 from haltpoint.contracts.doors import View
 from haltpoint.contracts.views.chains import NONE_THERE, ChainSummary, Page
 from haltpoint.contracts.work.agents import Agent
@@ -43,7 +44,7 @@ class StatsView(View):
 class AgentView(Agent, forbid_unknown_fields=False):
     """An agent of the agents file, without its prompt."""
 
-    unserved: tuple[str, ...] = ()
+    unserved: Strings = ()
     """Globs of its tools that no tool fits that is served."""
     is_tool: bool = False
     """A tool of its name is served, and a call by this name is one of the tool."""
@@ -62,4 +63,4 @@ class AgentsView(Page[AgentView]):
     """
 
     supervisor: Supervisor | None = None
-    unserved: tuple[str, ...] = NONE_THERE
+    unserved: Strings = NONE_THERE

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Any
 
+from haltpoint.contracts.base import JsonObject, Strings
 from haltpoint.contracts.doors import View
 from haltpoint.contracts.results import ToolResult
-from haltpoint.contracts.work.plans import OnFailure, ProposedCall, StepType
+from haltpoint.contracts.work.plans import ProposedCall, StepType
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Violation
 
@@ -20,8 +21,8 @@ class ActionView(View):
 
     id: str
     tool: str
-    arguments: dict[str, Any] = {}
-    ran: dict[str, Any] | None = None
+    arguments: JsonObject = {}
+    ran: JsonObject | None = None
     status: str
     receipt: ToolResult | None = None
     child: str | None = None
@@ -52,9 +53,9 @@ class ActionRecord(View):
     step: int
     step_id: str
     tool: str
-    input: dict[str, Any] = {}
+    input: JsonObject = {}
     status: str
-    result: dict[str, Any] | None = None
+    result: JsonObject | None = None
     error: ActionError | None = None
     duration_ms: int | None = None
     attempts: int = 1
@@ -112,14 +113,11 @@ class StepView(View):
     label: str = ""
     description: str = ""
     step_type: StepType
-    required_tools: tuple[str, ...] = ()
-    one_of: tuple[str, ...] = ()
-    allowed_tools: tuple[str, ...] | None = None
-    expected_outcome: str | None = None
+    required_tools: Strings = ()
+    one_of: Strings = ()
+    allowed_tools: Strings | None = None
     tool_validation_mode: Mode = Mode.STRICT
-    dependencies: tuple[str, ...] = ()
-    on_failure: OnFailure = OnFailure.FAIL
-    may_fail: bool = False
+    dependencies: Strings = ()
     status: str
     validation_status: str | None = None
     strikes: int = 0

@@ -17,7 +17,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from haltpoint.contracts.base import Count, Strict
+from haltpoint.contracts.base import Count, NonEmpty, Strict, Strings
 from haltpoint.contracts.work.routing import SUPERVISOR, Name, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Turns
 from haltpoint.contracts.written import Duration
@@ -26,7 +26,7 @@ from haltpoint.contracts.written import Duration
 class ModelEndpoint(Strict):
     """A model that agents name."""
 
-    name: Annotated[str, Meta(min_length=1)]
+    name: NonEmpty
     """What the model is called there."""
     base_url: Annotated[str, Meta(pattern="^https?://")] | None = None
     """Its address, which speaks OpenAI's chat completions; of a provider one in place of its own.
@@ -52,13 +52,13 @@ class Agent(Strict):
 
     name: Name
     """What tasks and decisions call it."""
-    description: Annotated[str, Meta(min_length=1)]
+    description: NonEmpty
     """What another agent reads before it hands a task on."""
     prompt: str = ""
     """Goes before the runtime's own words."""
     model: Name | None = None
     """A section of the file; None: the configured one."""
-    tools: tuple[str, ...] | None = None
+    tools: Strings | None = None
     """Globs over the tools that it may call; None: every one that is not internal."""
     agents: tuple[Name, ...] = ()
     """Those that it may hand a task on to."""

@@ -5,9 +5,9 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from haltpoint.contracts.base import Contract, Strict
+from haltpoint.contracts.base import Contract, Strict, Strings
 
-Names = Annotated[tuple[str, ...], Meta(max_length=100)]
+Names = Annotated[Strings, Meta(max_length=100)]
 """Names of tools."""
 
 EVERY: Final = "*"
@@ -44,7 +44,7 @@ class Bound(Contract):
 
     by: SaidBy
     # Any of these: of a required entry one success is enough. Empty: a condition.
-    tools: tuple[str, ...] = ()
+    tools: Strings = ()
     # A condition, or why a pattern asks for it.
     words: str = ""
     # The id of the pattern.
@@ -64,5 +64,5 @@ class ChainBounds(Contract):
 class LeftOut(Contract):
     """A promise that a step ended without, and why in words (C11)."""
 
-    tools: tuple[str, ...]
+    tools: Strings
     reason: str

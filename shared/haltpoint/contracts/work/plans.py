@@ -1,12 +1,12 @@
 """Plans (CONTRACT C): a directed acyclic graph of steps, each a promise that receipts must keep."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from msgspec import Meta
 from msgspec.structs import force_setattr
 
-from haltpoint.contracts.base import STEP_ID, Count, Strict
+from haltpoint.contracts.base import STEP_ID, Count, JsonObject, Strict, Strings
 
 MOST_PARALLEL: Final = 16
 """Calls and thoughts of one chain that may be under way side by side (C8)."""
@@ -54,7 +54,7 @@ class ProposedCall(Strict):
 
     tool: Annotated[str, Meta(min_length=1, max_length=128)]
     """The tool's name."""
-    arguments: dict[str, Any] = {}
+    arguments: JsonObject = {}
     """In a literal plan a value may be `{"$from": "step.data.path"}`."""
     optional: bool = False
     """It may fail: of a literal plan."""
@@ -73,17 +73,17 @@ class Step(Strict):
     """What it is to do."""
     step_type: StepType = StepType.REASONING
     """Whether it is complete by receipts or by words."""
-    required_tools: tuple[str, ...] = ()
+    required_tools: Strings = ()
     """It promises a success of each of these."""
-    one_of: tuple[str, ...] = ()
+    one_of: Strings = ()
     """It promises a success of any one of these."""
-    allowed_tools: tuple[str, ...] | None = None
+    allowed_tools: Strings | None = None
     """What it may call; None: what it promises, and read-only tools."""
     expected_outcome: str | None = None
     """What it is to bring, in words."""
     tool_validation_mode: ValidationMode | None = None
     """A stricter mode than the task's."""
-    dependencies: tuple[str, ...] = ()
+    dependencies: Strings = ()
     """The steps that have to be done before."""
     optional: bool = False
     """It may end without what it promises (C11)."""
@@ -111,13 +111,13 @@ class Step(Strict):
             force_setattr(self, "step_type", StepType.TOOL)
 
     @property
-    def promised(self) -> tuple[tuple[str, ...], ...]:
+    def promised(self) -> tuple[Strings, ...]:
         """What the step promises: a success of any tool of each of these (C3)."""
         required = tuple([(name,) for name in self.required_tools])
         return (*required, self.one_of) if self.one_of else required
 
     @property
-    def promised_tools(self) -> tuple[str, ...]:
+    def promised_tools(self) -> Strings:
         """Every tool that the step may need for its promise."""
         return (*self.required_tools, *self.one_of)
 

@@ -12,11 +12,11 @@ agent = "billing"
 """
 
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from msgspec import Meta
 
-from haltpoint.contracts.base import Contract, Strict
+from haltpoint.contracts.base import Contract, JsonObject, Share, Strict, Strings
 
 NAME: Final = r"^[A-Za-z0-9_-]{1,64}$"
 """What agents and models may be called: an agent's name is that of a tool."""
@@ -58,7 +58,7 @@ class Rule(Strict):
     """The agent that gets the task."""
     match: str = ""
     """A regular expression, searched in the goal."""
-    context: dict[str, Any] = {}
+    context: JsonObject = {}
     """Values that the task's context has."""
 
 
@@ -75,13 +75,13 @@ class Supervisor(Strict):
     """Of `rule`: the first that fits decides."""
     function: Annotated[str, Meta(pattern=FUNCTION)] | None = None
     """Of `function`: `module:function`, called in the planner."""
-    tools: tuple[str, ...] = ()
+    tools: Strings = ()
     """Of a model: globs over those that it may call before it decides."""
     prompt: str = ""
     """Of a model: goes before the runtime's own words."""
     model: Name | None = None
     """Of a model: a section of the file; None: the configured one."""
-    threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
+    threshold: Share | None = None
     """Of a model: the confidence under which a person decides."""
     max_tool_retries: Annotated[int, Meta(ge=0, le=20)] = 3
     """Of a model: rounds of tools before each decision."""

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from haltpoint.contracts.base import Contract, Count, Strict
+from haltpoint.contracts.base import Contract, Count, JsonObject, Strict, Strings
 from haltpoint.contracts.reasons import Grant, Heard
 from haltpoint.contracts.work.bounds import Bounds, ChainBounds, Names
 from haltpoint.contracts.work.known import KnownReceipt
@@ -18,6 +18,8 @@ from haltpoint.contracts.written import Duration
 
 Turns = Annotated[int, Meta(ge=1, le=100)]
 """Proposals of one step."""
+ForeignId = Annotated[str, Meta(max_length=256)]
+"""An id of another system."""
 MOST_CHAINS: Final = 20
 """Chains of agents in one tree, its root included."""
 
@@ -80,7 +82,7 @@ class Earlier(Contract):
 class Assignment(Contract):
     """How an agent works on a task (CONTRACT I)."""
 
-    tools: tuple[str, ...] | None = None
+    tools: Strings | None = None
     """Globs over the tools that the agent may call; None: as the task says."""
     chains: int = MOST_CHAINS - 1
     """How many chains there may be below."""
@@ -103,7 +105,7 @@ class Handed(Contract):
     """The tasks before it in its conversation."""
     assigned: Assignment | None = None
     """How its agent works on it; None: no agent does."""
-    above: tuple[str, ...] = ()
+    above: Strings = ()
     """The agents above that handed it on, from the root's down (I4)."""
     ledger: Ledger = {}
     """What the chains of its root have done so far (C14)."""
@@ -120,11 +122,11 @@ class Task(Strict):
     """A literal plan; without one a model proposes what to do."""
     agent: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
     """Who works on it; None: the supervisor decides, or the agent without a name."""
-    conversation_id: Annotated[str, Meta(max_length=256)] | None = None
+    conversation_id: ForeignId | None = None
     """The conversation that it belongs to: earlier goals, answers and deeds are in its prompts."""
-    context: dict[str, Any] = {}
+    context: JsonObject = {}
     """What the caller knows, never a model; its values are known (C13)."""
-    private: dict[str, Any] = {}
+    private: JsonObject = {}
     """Context for tools alone, as `ctx.private`: no model, view or log has it (C15)."""
     style: Style = Style.PLAN
     """How it is worked on without a plan."""
@@ -142,13 +144,13 @@ class Task(Strict):
     """Whether a failure waits for the calls beside it (C8)."""
     strikes: Count | None = None
     """Violations in a row until a person decides (D3)."""
-    patterns_off: tuple[str, ...] = ()
+    patterns_off: Strings = ()
     """Ids of patterns that do not apply, * for all (C2)."""
     bounds: Bounds | None = None
     """What the goal asks of tools; a model reads missing lists (C12)."""
     tenant: Annotated[str, Meta(max_length=128)] | None = None
     """Whose task it is: limits, effect keys and views are the tenant's."""
-    user: Annotated[str, Meta(max_length=256)] | None = None
+    user: ForeignId | None = None
     """The person who wants it; tools read it as `ctx.user`."""
     budget: Budget = Budget()
     """What its chain may use up."""
@@ -158,7 +160,7 @@ class Task(Strict):
     """What the runtime adds; a submitter may not."""
 
     @property
-    def path(self) -> tuple[str, ...]:
+    def path(self) -> Strings:
         """The agents that led to it, from the root's down to its own (I4); empty without agents."""
         return self.handed.above if self.agent is None else (*self.handed.above, self.agent)
 

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Final
 
-from haltpoint.contracts.base import Contract
+from haltpoint.contracts.base import Contract, Strings
 from haltpoint.contracts.work.plans import ProposedCall
 
 
@@ -39,7 +39,7 @@ class Proposal(Contract):
 
     content: str = ""
     calls: tuple[ProposedCall, ...] = ()
-    faults: tuple[str, ...] = ()
+    faults: Strings = ()
     """What could not be read of the reply, in words."""
 
 

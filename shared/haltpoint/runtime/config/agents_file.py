@@ -5,8 +5,9 @@ models.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.tools import BUILT_IN
 from haltpoint.contracts.work.agents import Agents
@@ -17,7 +18,7 @@ from haltpoint.contracts.work.routing import (
     Strategy,
     Supervisor,
 )
-from haltpoint.contracts.written import LENGTH, regex
+from haltpoint.contracts.written import regex
 from haltpoint.runtime.config.faults import near
 from haltpoint.runtime.config.toml_file import TomlFile
 
@@ -55,14 +56,9 @@ def read(path: Path | None) -> Agents:
     return _FILE.checked(path, _FILE.read(path), Agents, _faults)
 
 
-def schema() -> dict[str, Any]:
-    """The file as JSON Schema, with the times in words."""
+def schema() -> JsonObject:
+    """The file as JSON Schema."""
     made = door(Agents).json_schema()
-    forms = made["$defs"]
-    for form, name in (("ModelEndpoint", "timeout"), ("Budget", "seconds")):
-        properties = forms[form]["properties"]
-        in_words = {"type": "string", "pattern": f"^{LENGTH}$"}
-        properties[name] = {"anyOf": [properties[name], in_words]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.runtime.config.toml_file import TomlFile
 
@@ -31,7 +32,7 @@ def read(path: Path | None) -> PolicyFile:
     return _FILE.checked(path or SHIPPED, whole, PolicyFile)
 
 
-def _patterns(shipped: list[dict[str, Any]], own: Any) -> Any:
+def _patterns(shipped: list[JsonObject], own: Any) -> Any:
     """A file's own patterns in their order, then the shipped ones; one with the id of a shipped one
     changes what it names.
     """
@@ -42,7 +43,7 @@ def _patterns(shipped: list[dict[str, Any]], own: Any) -> Any:
     return [*own, *patterns.values()]
 
 
-def _targets(shipped: dict[str, Any], own: Any) -> Any:
+def _targets(shipped: JsonObject, own: Any) -> Any:
     """The shipped names of targets, unless a file has names of its own, with what it adds and
     removes.
     """

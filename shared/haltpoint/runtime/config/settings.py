@@ -48,6 +48,8 @@ def _redis_url(value: str) -> str:
 
 
 Count = Annotated[int, Field(ge=1)]
+_File = Annotated[Path, AfterValidator(Path.expanduser)]
+_Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
 
 
 class _Section(BaseModel):
@@ -151,15 +153,15 @@ class Settings(BaseSettings):
 
     redis_url: Annotated[str, AfterValidator(_redis_url)] | None = Field(default=None, repr=False)
     partitions: int = Field(default=4, ge=1, le=256)
-    tools: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = ()
+    tools: _Names = ()
     skills: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_words)] = ()
     escalation_handler: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$",
         description="module:function that the gateway shows an escalated case to before people",
     )
-    hooks: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = ()
-    state_dir: Annotated[Path, AfterValidator(Path.expanduser)] = Field(default_factory=_state_dir)
+    hooks: _Names = ()
+    state_dir: _File = Field(default_factory=_state_dir)
     profile: Literal["dev", "standard", "strict"] = "dev"
     allow_unsafe: bool = False
     lease: Seconds = 10.0
@@ -175,13 +177,13 @@ class Settings(BaseSettings):
     gateway: GatewaySettings = GatewaySettings()
     log: LogSettings = LogSettings()
     limits: LimitSettings = LimitSettings()
-    policy_file: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
+    policy_file: _File | None = Field(
         default=None, description="TOML: patterns, blocked tools, messages and limits"
     )
-    phrases_file: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
+    phrases_file: _File | None = Field(
         default=None, description="TOML: other words in the place of the runtime's own in answers"
     )
-    agents_file: Annotated[Path, AfterValidator(Path.expanduser)] | None = Field(
+    agents_file: _File | None = Field(
         default=None, description="TOML: agents and their models; `haltpoint up` applies it"
     )
 

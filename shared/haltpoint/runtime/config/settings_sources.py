@@ -6,9 +6,8 @@ run with the default for months.
 """
 
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tomllib import TOMLDecodeError
 from typing import Any, Final
@@ -17,35 +16,33 @@ from pydantic import BaseModel, ValidationError
 from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource, TomlConfigSettingsSource
 from pydantic_settings import SettingsError as SourceError
 
+from haltpoint.contracts.base import value
 from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.faults import in_words, near
 from haltpoint.runtime.config.settings import PREFIX, GatewaySettings, Settings, SettingsError
 
-_Name = tuple[str, ...]
-"""Of a setting: `("gateway", "port")`."""
-
 _FILE: Final = "haltpoint.toml"
-_STANDARD: Final = {
-    "openai_base_url": ("model", "base_url"),
-    "openai_api_key": ("model", "api_key"),
-}
+_STANDARD: Final = {"openai_base_url": "model.base_url", "openai_api_key": "model.api_key"}
 _OTHERWISE: Final = "; `haltpoint config show` lists all"
 
+_Values = dict[str, Any]
+"""By the names of settings: `gateway.port`."""
 
-def _names(model: type[BaseModel], above: _Name = ()) -> Iterator[_Name]:
-    for key, field in model.model_fields.items():
-        name = (*above, key)
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from _names(field.annotation, name)
+
+def _names() -> Iterator[str]:
+    for key, field in Settings.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from (f"{key}.{name}" for name in kind.model_fields)
         else:
-            yield name
+            yield key
 
 
-_NAMES: Final = tuple(_names(Settings))
+_NAMES: Final = tuple(_names())
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Origin:
     """One setting as `haltpoint config show --origin` prints it; secrets and passwords are
     stars.
@@ -57,26 +54,23 @@ class Origin:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Given:
     """The values of each origin, the strongest first, and what is wrong with them."""
 
-    layers: dict[str, dict[_Name, Any]]
+    layers: dict[str, _Values]
     faults: list[str]
     policy: HaltpointError | None = None
     """What is wrong with the policy file."""
 
-    def merged(self) -> dict[_Name, Any]:
+    def merged(self) -> ChainMap[str, Any]:
         """The values that count."""
-        merged: dict[_Name, Any] = {}
-        for layer in reversed(self.layers.values()):
-            merged |= layer
-        return merged
+        return ChainMap(*self.layers.values())
 
-    def origin(self, name: _Name) -> str:
+    def origin(self, name: str) -> str:
         """Where the value that counts comes from, also of a whole section."""
         for origin, layer in self.layers.items():
-            if any(given[: len(name)] == name for given in layer):
+            if any(_is_in(given, name) for given in layer):
                 return origin
         return "default"
 
@@ -119,12 +113,12 @@ def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin
         values = _flat(_build(given).model_dump())
     except SettingsError as error:
         faults += str(error).splitlines()
-        values = _flat(Settings().model_dump()) | given.merged()
+        values = _flat(Settings().model_dump()) | dict(given.merged())
     origins: list[Origin] = []
     for name in _NAMES:
         value = values.get(name)
         shown = "**********" if _is_secret(name) and value is not None else _shown(value)
-        origins.append(Origin(".".join(name), _variable(name), shown, given.origin(name)))
+        origins.append(Origin(name, _variable(name), shown, given.origin(name)))
     return origins, "\n".join(faults)
 
 
@@ -139,8 +133,11 @@ def _read(config: Path | None, flags: Mapping[str, object]) -> _Given:
         faults.append(f"the file {config} does not exist")
     file = config or Path(_FILE)
     layers = {"flag": _flat(flags)}
-    sources: dict[str, Callable[[], dict[str, Any]]] = {"environment": environment, ".env": dotenv}
-    sources[str(file)] = partial(_of_file, file)
+    sources: dict[str, Callable[[], dict[str, Any]]] = {
+        "environment": environment,
+        ".env": dotenv,
+        str(file): lambda: TomlConfigSettingsSource(Settings, toml_file=file)(),  # noqa: PLW0108 - it reads when it is made
+    }
     for origin, read in sources.items():
         layers[origin] = {}
         try:
@@ -154,20 +151,15 @@ def _read(config: Path | None, flags: Mapping[str, object]) -> _Given:
         name: standard[variable] for variable, name in _STANDARD.items() if variable in standard
     }
     given = _Given(layers, faults)
-    policy = given.merged().get(("policy_file",))
+    policy = given.merged().get("policy_file")
     if not policy:
         return given
     try:
-        file = Path(policy).expanduser()
-        limits = policy_file.numbers(policy_file.read(file))
+        limits = policy_file.numbers(policy_file.read(Path(policy).expanduser()))
     except HaltpointError as error:
         return _Given(layers, faults, error)
     layers[str(policy)] = _flat({"limits": limits})
     return given
-
-
-def _of_file(file: Path) -> dict[str, Any]:
-    return TomlConfigSettingsSource(Settings, toml_file=file)()
 
 
 def _build(given: _Given) -> Settings:
@@ -180,24 +172,19 @@ def _build(given: _Given) -> Settings:
 
 
 def _sentence(given: _Given, fault: Mapping[str, Any]) -> str:
-    place = tuple(map(str, fault["loc"]))
+    place = ".".join(map(str, fault["loc"]))
     if not place:
         return in_words(fault)
     origin = given.origin(place)
     if fault["type"] == "extra_forbidden":
-        written = ".".join(place)
-        return (
-            f"{written} (from {origin}) is not a "
-            f"setting{near(written, map('.'.join, _NAMES), _OTHERWISE)}"
-        )
-    name = next((known for known in _NAMES if place[: len(known)] == known), place)
+        return f"{place} (from {origin}) is not a setting{near(place, _NAMES, _OTHERWISE)}"
+    name = next((known for known in _NAMES if _is_in(place, known)), place)
     shown = "a secret" if _is_secret(name) else _shown(given.merged().get(name))
-    return f"{'.'.join(name)} = {shown} (from {origin}; {_variable(name)}): {in_words(fault)}"
+    return f"{place} = {shown} (from {origin}; {_variable(name)}): {in_words(fault)}"
 
 
 def _unknown(variables: Mapping[str, str | None], where: str) -> list[str]:
-    sections = ((section,) for section in Settings.model_fields)
-    known = {_variable(name) for name in (*_NAMES, *sections)}
+    known = set(map(_variable, (*_NAMES, *Settings.model_fields)))
     given = {name.upper() for name in variables if name.upper().startswith(PREFIX)}
     unknown = sorted(given - known)
     return [
@@ -205,37 +192,41 @@ def _unknown(variables: Mapping[str, str | None], where: str) -> list[str]:
     ]
 
 
-def _variable(name: _Name) -> str:
-    return PREFIX + "__".join(name).upper()
+def _variable(name: str) -> str:
+    return PREFIX + name.replace(".", "__").upper()
 
 
-def _flat(values: Mapping[str, Any], above: _Name = ()) -> dict[_Name, Any]:
+def _is_in(name: str, section: str) -> bool:
+    """Whether it is this setting or section, or one inside of it."""
+    return f"{name}.".startswith(f"{section}.")
+
+
+def _flat(values: Mapping[str, Any], section: str = "") -> _Values:
     """Each value by its whole name, without those that are None: not given."""
-    flat: dict[_Name, Any] = {}
-    for key, value in values.items():
-        name = (*above, key)
-        if isinstance(value, Mapping):
-            flat |= _flat(value, name)
-        elif value is not None:
-            flat[name] = value
+    flat: _Values = {}
+    for key, given in values.items():
+        if isinstance(given, Mapping) and not section:
+            flat |= _flat(given, f"{key}.")
+        elif given is not None:
+            flat[section + key] = given
     return flat
 
 
-def _nested(values: Mapping[_Name, Any]) -> dict[str, Any]:
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values in their sections; a value in the place of a section gives way."""
-    nested: dict[str, Any] = {}
-    for (*sections, key), value in values.items():
-        table = nested
-        for section in sections:
-            if not isinstance(table.get(section), dict):
-                table[section] = {}
-            table = table[section]
-        table[key] = value
-    return nested
+    alone: dict[str, Any] = {}
+    sections: dict[str, dict[str, Any]] = {}
+    for name, given in values.items():
+        section, _, key = name.partition(".")
+        if key:
+            sections.setdefault(section, {})[key] = given
+        else:
+            alone[name] = given
+    return alone | sections
 
 
-def _is_secret(name: _Name) -> bool:
-    return name[-1].endswith("_key")
+def _is_secret(name: str) -> bool:
+    return name.endswith("_key")
 
 
 def _shown(value: object) -> str:

@@ -6,13 +6,14 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
+from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.doors import door
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.faults import in_words, near
@@ -30,7 +31,7 @@ _ENTRIES: Final = {
 """What an entry of a section is called. Its name is its key, or its `id` or `name`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TomlFile:
     """A kind of file, and how people are told that one cannot be used."""
 
@@ -40,7 +41,7 @@ class TomlFile:
     removed: Mapping[str, str] = field(default_factory=dict)
     """Keys that were removed, and what to write in their place."""
 
-    def read(self, path: Path) -> dict[str, Any]:
+    def read(self, path: Path) -> JsonObject:
         """The file as values. Raises HaltpointError."""
         try:
             return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -150,7 +151,7 @@ def _keys_at(place: Place, kind: type) -> list[str]:
     return list(form["properties"])
 
 
-def _form_inside(form: dict[str, Any], part: int | str) -> Any:
+def _form_inside(form: JsonObject, part: int | str) -> Any:
     if "properties" in form:
         return form["properties"][part]
     if "items" in form:

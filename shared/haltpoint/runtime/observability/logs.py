@@ -81,19 +81,11 @@ def get(name: str) -> FilteringBoundLogger:
 
 
 @contextmanager
-def about(
-    *,
-    chain: str | None = None,
-    step: str | None = None,
-    action: str | None = None,
-    trace: str | None = None,
-) -> Generator[None]:
-    """Name what every line inside is about, in this task and those that it starts; what is None
-    stays as it is.
-
-    `trace` is a traceparent, of which the line has the id of the trace.
+def about(**named: str | None) -> Generator[None]:
+    """Name what every line inside is about, in this task and those that it starts: its chain, step,
+    action and trace, a traceparent of which the line has the id. What is None stays as it is.
     """
-    given = ABOUT.get()() | ids(chain=chain, step=step, action=action, trace=trace)
+    given = ABOUT.get()() | ids(**named)
     before = ABOUT.set(lambda: given)
     try:
         yield
@@ -101,18 +93,12 @@ def about(
         ABOUT.reset(before)
 
 
-def ids(
-    *,
-    chain: str | None = None,
-    step: str | None = None,
-    action: str | None = None,
-    trace: str | None = None,
-) -> dict[str, str]:
+def ids(**named: str | None) -> dict[str, str]:
     """What `about` adds to a line."""
-    given = {"chain": chain, "step": step, "action": action}
-    if trace:
-        given["trace"] = trace.split("-")[1]
-    return {key: value for key, value in given.items() if value}
+    given = {name: text for name, text in named.items() if text}
+    if "trace" in given:
+        given["trace"] = given["trace"].split("-")[1]
+    return given
 
 
 def _plain(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

@@ -192,28 +192,13 @@ class EmbeddedServer:
 
     def _launch(self) -> None:
         log = self.data_dir / "server.log"
-        command = [
-            *(
-                "/bin/sh",
-                "-c",
-                _KEEPER,
-                "haltpoint-keeper",
-                str(round(self.grace * 10)),
-                str(find_binary()),
-            ),
-            *("--port", "0", "--unixsocket", str(self._socket), "--unixsocketperm", "700"),
-            *(
-                "--dir",
-                str(self.data_dir),
-                "--appendonly",
-                "yes",
-                "--appendfsync",
-                "everysec",
-                "--save",
-                "",
-            ),
-            *("--maxmemory-policy", "noeviction", "--daemonize", "no", "--latency-tracking", "no"),
-        ]
+        grace = str(round(self.grace * 10))
+        command = ["/bin/sh", "-c", _KEEPER, "haltpoint-keeper", grace, str(find_binary())]
+        command += ["--port", "0", "--unixsocket", str(self._socket), "--unixsocketperm", "700"]
+        command += ["--dir", str(self.data_dir), "--save", ""]
+        command += ["--appendonly", "yes", "--appendfsync", "everysec"]
+        command += ["--maxmemory-policy", "noeviction", "--daemonize", "no"]
+        command += ["--latency-tracking", "no"]
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 command,

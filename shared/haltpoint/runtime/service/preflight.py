@@ -8,13 +8,13 @@ not vital.
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
+from haltpoint.contracts.base import value
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
@@ -36,7 +36,7 @@ _COMMANDS: Final = (
 _SKEW_MS: Final = 5000
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Check:
     """One thing that was looked at. `vital`: without it nothing can work, whatever is allowed."""
 
@@ -214,22 +214,17 @@ async def _partitions(redis: Redis, topology: Topology) -> Check:
     stored = await redis.hget(topology.key(0, "deployment"), "partitions")
     theirs = int(stored or topology.partitions)
     error = other_partitions(theirs, topology.partitions)
-    return Check(
-        "partitions",
-        error.code,
-        theirs == topology.partitions,
-        error.what,
-        error.why,
-        error.fix,
-        vital=True,
-    )
+    return _unless(error, "partitions", theirs == topology.partitions)
 
 
 async def _rows(redis: Redis, topology: Topology) -> Check:
     under_way = await topology.of_another_form(redis)
-    error = other_rows(under_way)
-    what = error.what if under_way else "no chains of another release are under way"
-    return Check("rows", error.code, not under_way, what, error.why, error.fix, vital=True)
+    return _unless(other_rows(under_way), "rows", not under_way)
+
+
+def _unless(error: HaltpointError, check: str, ok: bool) -> Check:
+    """A check that fails with this error."""
+    return Check(check, error.code, ok, error.what, error.why, error.fix, vital=True)
 
 
 async def _groups(redis: Redis, topology: Topology) -> Check:

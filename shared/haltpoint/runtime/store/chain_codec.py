@@ -5,7 +5,7 @@ values of the head and of the steps are short. Ids inside a chain are kept witho
 id; None is an empty field.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
@@ -91,7 +91,7 @@ def read_spent(text: str) -> Spent:
     return Spent(int(turns), int(actions), int(tokens), float(cost))
 
 
-_FIELDS: Final[tuple[tuple[Head, str, Callable[[Any], str], Callable[[str], Any]], ...]] = (
+_FIELDS: Final[tuple[Any, ...]] = (
     (Head.STATUS, "status", _text, ChainStatus),
     (Head.RESUME, "resume", _text, ChainStatus),
     (Head.CREATED, "created_at", str, int),

@@ -31,7 +31,12 @@ from haltpoint.runtime.store.chain_codec import changed_data, changed_head
 from haltpoint.runtime.store.counting import count
 from haltpoint.runtime.store.log_lines import encode_line
 from haltpoint.runtime.store.rows import Head, local
-from haltpoint.runtime.streams.outgoing import Envelope, completed_parts, public_facts, rfc3339
+from haltpoint.runtime.streams.outgoing import (
+    Envelope,
+    completed_parts,
+    public_facts,
+    rfc3339,
+)
 from haltpoint.runtime.streams.wire import encode
 
 _RANKS: Final = {"low": 0, "high": 2}

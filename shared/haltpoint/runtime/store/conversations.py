@@ -17,7 +17,7 @@ from haltpoint.chain.model.state import ChainError
 from haltpoint.contracts.work.tasks import Earlier, Task
 from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.rows import Data, Fields
-from haltpoint.runtime.streams.connection import AutoPipeline, Functions
+from haltpoint.runtime.streams.connection import AutoPipeline, Side
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
 
@@ -35,17 +35,15 @@ KEPT: Final = 50
 _LONGEST: Final = 2000  # characters of one goal or answer
 
 
-class Conversations:
+class Conversations(Side):
     """The conversations of all tenants.
 
     `retention`: seconds for which a conversation is kept after its last task.
     """
 
     def __init__(self, calls: AutoPipeline, topology: Topology, retention: int) -> None:
-        self._calls = calls
+        super().__init__(calls, topology)
         self._reader = ChainReader(calls, topology)
-        self._functions = Functions(calls, topology)
-        self._topology = topology
         self._retention = retention
 
     async def before(self, task: Task) -> tuple[Earlier, ...]:

@@ -8,6 +8,7 @@ All names that a model made up share one row, so that they cannot fill the histo
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from haltpoint.chain.model.outputs import Decision
@@ -25,7 +26,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import Violation
-from haltpoint.runtime.streams.connection import AutoPipeline, Functions
+from haltpoint.runtime.streams.connection import AutoPipeline, Side
 from haltpoint.runtime.streams.topology import Topology
 
 UNKNOWN: Final = "?"
@@ -39,7 +40,8 @@ Details = Mapping[str, Any]
 
 def count(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
     """Add the facts of one decision of a chain, made on a message."""
-    tally = _Tally(counts, before, message, decision)
+    struck = before.row.case[-1].thought_id if before.row.case else None
+    tally = _Tally(counts, before, message, decision, decision.chain.task.agent, struck)
     for fact in decision.facts:
         add = _ADDED_FOR.get(fact.type)
         if add is not None:
@@ -48,18 +50,17 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
         tally.add("model", "calls", tally.model())
 
 
+@dataclass(slots=True)
 class _Tally:
     """One decision whose facts are counted."""
 
-    def __init__(
-        self, counts: dict[str, int], before: Chain, message: Message, decision: Decision
-    ) -> None:
-        self.counts = counts
-        self.before = before
-        self.message = message
-        self.decision = decision
-        self.agent = decision.chain.task.agent
-        self.struck = before.row.case[-1].thought_id if before.row.case else None
+    counts: dict[str, int]
+    before: Chain
+    message: Message
+    decision: Decision
+    agent: str | None
+    struck: str | None
+    """The thought of the last strike."""
 
     def add(self, by: str, what: str, name: str) -> None:
         self.counts[f"{by}:{what}:{name}"] += 1
@@ -170,13 +171,12 @@ _ADDED_FOR: Final[dict[FactType, Callable[[_Tally, Details], None]]] = {
 }
 
 
-class AgentCounts:
+class AgentCounts(Side):
     """Counts that are read where a task is routed. Each method raises redis-py's errors."""
 
     def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
         partitions = range(topology.partitions)
-        self._calls = calls
-        self._functions = Functions(calls, topology)
+        super().__init__(calls, topology)
         self._open = [topology.key(partition, OPEN) for partition in partitions]
 
     async def take_turn(self, chain: str) -> int:

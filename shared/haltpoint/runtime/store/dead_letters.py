@@ -6,17 +6,16 @@ the letter is given back on demand.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
-from msgspec import Meta
 
 from haltpoint.contracts.base import Contract, chain_of, value
-from haltpoint.contracts.events import Message, MessageLost, ThoughtFailed
+from haltpoint.contracts.events import Message, MessageId, MessageLost, ThoughtFailed
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
-from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Functions
+from haltpoint.runtime.streams.connection import Argument, Side
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
-from haltpoint.runtime.streams.topology import EntryRef, Topology
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import (
     DATA,
     MAX_MESSAGE,
@@ -59,11 +58,8 @@ class Orphan:
     """The action, thought or request, if the entry names it."""
 
 
-class DeadLetters:
+class DeadLetters(Side):
     """For all services."""
-
-    def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
-        self._functions = Functions(calls, topology)
 
     async def add(
         self,
@@ -120,8 +116,8 @@ def _outcome(kind: ErrorType, message: str) -> bytes:
 class _Label(Contract):
     """All that an entry must have for its chain to be told."""
 
-    id: Annotated[str, Meta(min_length=1, max_length=512)]
-    subject: Annotated[str, Meta(min_length=1, max_length=512)]
+    id: MessageId
+    subject: MessageId
 
 
 def loss_of(fields: Mapping[bytes, bytes], rejected: Rejected) -> MessageLost | Orphan | None:

@@ -8,8 +8,7 @@ from pydantic_core import to_json
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.people.humans import Answer
-from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Functions
-from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.streams.connection import Argument, Side
 from haltpoint.runtime.streams.wire import encode
 
 
@@ -58,14 +57,11 @@ class Unknown:
 Verdict = Taken | AnsweredAlready | Expired | Stale | Unknown
 
 
-class Inbox:
+class Inbox(Side):
     """The gateway's side of the store.
 
     Whether an answer fits its question is checked before (`answer_fault`).
     """
-
-    def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
-        self._functions = Functions(calls, topology)
 
     async def answer(
         self,

@@ -33,7 +33,7 @@ from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.loading import decode_action
 from haltpoint.runtime.store.rows import FEED_AGE, Head
-from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Functions
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Side
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
 from haltpoint.runtime.streams.tasks import AT_THE_END
 from haltpoint.runtime.streams.topology import EntryRef, Topology
@@ -141,7 +141,7 @@ class Lease:
     epoch: int = 0
 
 
-class ReceiptStore:
+class ReceiptStore(Side):
     """The worker's and the planner's side of the store. `consumer` is their name as readers.
 
     `retention` in seconds: how long uncut data outlive their chain's deadline.
@@ -155,12 +155,10 @@ class ReceiptStore:
         *,
         retention: float = 7 * 86400.0,
     ) -> None:
-        self._calls = calls
-        self._topology = topology
+        super().__init__(calls, topology)
         self._reader = ChainReader(calls, topology)
         self._consumer = consumer
         self._retention = max(1, round(retention))
-        self._functions = Functions(calls, topology)
         self._nonce = secrets.token_hex(6)  # it is kept in a field of at most 64 bytes
         self._serial = count()
         self._finished: dict[int, list[tuple[Finished, asyncio.Future[Completion]]]] = {}

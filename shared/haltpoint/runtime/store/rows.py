@@ -12,7 +12,7 @@ nothing else expires.
   question, and their outcomes. Only the rest of a thought that waits for its model changes.
 - `log:<id>`, a list: each input with the time and its facts (`LogLine`), written by `commit`.
 
-Ids inside a chain are stored without the chain's own id, also in the log.
+Ids inside a chain are stored without the chain's own id; in the log a letter stands for it.
 """
 
 from collections.abc import Mapping
@@ -157,8 +157,8 @@ class Receipt:
 
 @value
 class StoredAction:
-    """All that is stored of one action. `earlier` are the receipts of earlier attempts, by
-    attempt.
+    """All that is stored of one action. `earlier`: what a worker said of the last attempt, where a
+    child or another attempt reports in its place.
     """
 
     id: str
@@ -167,7 +167,7 @@ class StoredAction:
     arguments: str
     receipt: Receipt | None
     resolution: Receipt | None
-    earlier: Mapping[int, Receipt]
+    earlier: Receipt | None = None
 
     @property
     def counts(self) -> Receipt | None:
@@ -233,12 +233,8 @@ def action_of(name: str, head: Fields, data: Fields) -> StoredAction | None:
     action = ActionRow.parse(row)
     tool, arguments = call.decode(errors="replace").split("\n", 1)
     receipt, resolution = map(_receipt, outcomes)
-    earlier: dict[int, Receipt] = {}
-    for attempt in range(1, action.attempt + 1):
-        field = f"{place}.{Part.RECEIPT}.{attempt}"
-        former = _receipt(data.get(field.encode()))
-        if former is not None:
-            earlier[attempt] = former
+    field = f"{place}.{Part.RECEIPT}.{action.attempt}"
+    earlier = _receipt(data.get(field.encode()))
     return StoredAction(name, action, tool, arguments, receipt, resolution, earlier)
 
 

@@ -26,7 +26,7 @@ from haltpoint.runtime.store.conversations import Conversations
 from haltpoint.runtime.store.counting import AgentCounts
 from haltpoint.runtime.store.loading import load
 from haltpoint.runtime.store.rows import FEED_AGE
-from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Functions
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Side
 from haltpoint.runtime.streams.outgoing import rfc3339
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
@@ -132,7 +132,7 @@ class FeedbackStatus(StrEnum):
     """There is no room for more."""
 
 
-class Store:
+class Store(Side):
     """Chains in Redis. Times given to the constructor are in seconds.
 
     `backlog_limit` 0: submitted tasks are in a stream already, so they are taken whatever there is
@@ -149,7 +149,7 @@ class Store:
         backlog_limit: int = 10_000,
         facts_age: float = 86400.0,
     ) -> None:
-        self._functions = Functions(calls, topology)
+        super().__init__(calls, topology)
         self._reader = ChainReader(calls, topology)
         self._chain_timeout = chain_timeout
         self._retention = max(1, round(retention))

@@ -279,3 +279,12 @@ class Functions:
         """
         partition = self._topology.partition(any_id)
         return self.call(name, partition, any_id, *args)
+
+
+class Side:
+    """What each side of the store is made of."""
+
+    def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
+        self._calls = calls
+        self._topology = topology
+        self._functions = Functions(calls, topology)

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from msgspec import structs
 from pydantic_core import to_json
 
 from haltpoint.chain.model.outputs import Decision, Dispatch
 from haltpoint.contracts import commands, events
-from haltpoint.contracts.base import action_of, child_report_id, value
+from haltpoint.contracts.base import JsonObject, action_of, child_report_id, value
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.public_facts import PUBLIC
@@ -165,7 +165,7 @@ def public_facts(decision: Decision, now: int, trace: str | None) -> list[bytes]
 
 def _public(fact: Fact, decision: Decision, now: int, trace: str | None) -> bytes:
     chain = decision.chain
-    data: dict[str, Any] = {"chain_id": chain.id, **fact.details}
+    data: JsonObject = {"chain_id": chain.id, **fact.details}
     if chain.task.tenant is not None:
         data["tenant"] = chain.task.tenant
     if chain.task.conversation_id is not None:
@@ -188,10 +188,10 @@ def _public(fact: Fact, decision: Decision, now: int, trace: str | None) -> byte
     return to_json(message)
 
 
-def _question(request: str, decision: Decision) -> dict[str, Any]:
+def _question(request: str, decision: Decision) -> JsonObject:
     asks = [output for output in decision.outputs if isinstance(output, Question)]
     ask = {question.request_id: question for question in asks}[request]
-    asked: dict[str, Any] = {"question": ask.question, "deadline": ask.deadline}
+    asked: JsonObject = {"question": ask.question, "deadline": ask.deadline}
     if ask.options:
         asked["options"] = [
             {"id": option.id, "title": option.title, "subtitle": option.subtitle}

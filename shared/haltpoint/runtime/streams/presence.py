@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.runtime.streams.topology import Topology
 
 GONE_AFTER: Final = 5.0
@@ -48,7 +49,7 @@ class Presence:
         await redis.delete(self._key)
 
 
-async def alive(redis: Redis, topology: Topology) -> list[dict[str, Any]]:
+async def alive(redis: Redis, topology: Topology) -> list[JsonObject]:
     """All that the services which are ready now tell about themselves, in no order."""
     texts = await _texts(redis, topology)
     return [json.loads(text) for text in texts.values() if text is not None]

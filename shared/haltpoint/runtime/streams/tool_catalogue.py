@@ -1,7 +1,6 @@
 """The tools that workers serve, as they announce them: the other services know no other tools."""
 
 import asyncio
-import math
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Annotated, Final
@@ -14,7 +13,7 @@ from haltpoint.chain.checks.templates import with_skills
 from haltpoint.chain.model.limits import without_blocked
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Functions
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Side
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
 
@@ -27,7 +26,6 @@ or miss an announcement.
 """
 
 _DAY: Final = 86_400_000
-_RECENT: Final = 1.0
 
 
 class Listed(Contract):
@@ -53,7 +51,7 @@ def _spec(text: bytes, gone: bool) -> ToolSpec:
     return msgspec.structs.replace(spec, gone=True) if gone else spec
 
 
-class ToolCatalogue:
+class ToolCatalogue(Side):
     """Written by tool workers into every partition, read by all from one partition.
 
     The tools of the names `blocked` are internal.
@@ -63,11 +61,7 @@ class ToolCatalogue:
         self, calls: AutoPipeline, topology: Topology, blocked: Collection[str] = ()
     ) -> None:
         self._blocked = blocked
-        self._calls = calls
-        self._functions = Functions(calls, topology)
-        self._topology = topology
-        self._recent: dict[str, ToolSpec] = {}
-        self._read_at = -math.inf
+        super().__init__(calls, topology)
 
     async def announce(self, specs: Iterable[ToolSpec]) -> None:
         """Say that these tools are served now. They are offered for a minute, and known for a
@@ -89,14 +83,6 @@ class ToolCatalogue:
         now = int(seconds) * 1000
         tools = [_listed(entry, now) for entry in entries.values()]
         return {tool.spec.name: tool for tool in tools if tool.seen >= now - _DAY}
-
-    async def recent(self) -> dict[str, ToolSpec]:
-        """The tools that `read` gave within the last second: executors decide by such ones, too."""
-        now = asyncio.get_running_loop().time()
-        if now - self._read_at >= _RECENT:
-            self._recent = await self.read()
-            self._read_at = now
-        return self._recent
 
     async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
         """The specs of all tools that were seen within a day and of the built-in one, by name.

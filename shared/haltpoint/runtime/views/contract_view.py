@@ -6,8 +6,8 @@ Pure, like `chain_view`, of which this is a part: values in, views out.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.views.steps import ActionView, PromiseView, ViolationView
 from haltpoint.contracts.work.plans import Step
@@ -17,7 +17,7 @@ from haltpoint.runtime.views.request_view import MOST_SAID
 Violations = Mapping[str, tuple[ViolationView, ...]]
 """By their place: a step's id, `plan` or `answer`."""
 
-_Entries = defaultdict[str, list[dict[str, Any]]]
+_Entries = defaultdict[str, list[JsonObject]]
 
 
 def violations(chain_id: str, facts: Iterable[Fact], raw: Mapping[str, str]) -> Violations:
@@ -38,7 +38,7 @@ def violations(chain_id: str, facts: Iterable[Fact], raw: Mapping[str, str]) -> 
     }
 
 
-def _correct(found: _Entries, details: dict[str, Any]) -> None:
+def _correct(found: _Entries, details: JsonObject) -> None:
     """Add a correction to the violation that it answers; one that answers none gets a line of its
     own.
     """

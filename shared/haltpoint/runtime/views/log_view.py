@@ -6,15 +6,15 @@ Pure, like `chain_view`, of which this is a part.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
+from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.views.chains import EventView
 from haltpoint.runtime.store.log_lines import decode_line
 
-Details = dict[str, Any]
+Details = JsonObject
 
 Fact = tuple[datetime, str, Details]
 """When, its type, its details."""
@@ -44,7 +44,7 @@ def moment(ms: int | str) -> datetime:
     return datetime.fromtimestamp(int(ms) / 1000, UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LogLine:
     """One decision in a chain's log: when, on what, and the facts that it made true."""
 
@@ -55,7 +55,7 @@ class LogLine:
     facts: tuple[tuple[str, Details], ...]
 
     @classmethod
-    def parse(cls, chain_id: str, number: int, text: str | bytes) -> "LogLine":
+    def parse(cls, chain_id: str, number: int, text: bytes) -> "LogLine":
         """Read a line as it is stored; `number` is its index in the list."""
         line = decode_line(chain_id, text)
         facts = tuple(line["facts"])

@@ -6,11 +6,11 @@ A chain cannot tell a queue without a worker from a slow tool.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from redis.asyncio import Redis
 
+from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
@@ -29,7 +29,7 @@ does.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Resting:
     """So many calls wait for the same; the first comes back in so many seconds."""
 
@@ -38,7 +38,7 @@ class Resting:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class QueueState:
     """One queue: the calls that no worker has yet, those that workers have, and those that rest."""
 
@@ -53,7 +53,7 @@ class QueueState:
     """Seconds that the oldest call has waited, or run."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Unserved:
     """A queue that no live worker reads."""
 
@@ -90,7 +90,7 @@ async def read_queues(redis: Redis, topology: Topology, names: Iterable[str]) ->
 
 
 async def _read(
-    redis: Redis, topology: Topology, name: str, services: Sequence[dict[str, Any]]
+    redis: Redis, topology: Topology, name: str, services: Sequence[JsonObject]
 ) -> QueueState:
     resting_key, why_key = resting_keys(topology, name)
     async with redis.pipeline(transaction=False) as pipe:

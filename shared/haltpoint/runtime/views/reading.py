@@ -98,10 +98,7 @@ class Records:
         may see it.
         """
         data = await self.chains.data(chain_id, Data.TASK)
-        older = await self._calls.call(
-            "GET", self._topology.key_of("task", chain_id)
-        )  # of the first form
-        task = data.get(Data.TASK.encode(), older)
+        task = data.get(Data.TASK.encode())
         tenant = msgspec.json.decode(task, type=_Owned).tenant if task else None
         if visible_to(tenant):
             raise OtherReleaseError(chain_id)

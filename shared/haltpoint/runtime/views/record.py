@@ -1,10 +1,11 @@
 """All that is kept about one chain, as it is read for people: of this all views of it are made."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from haltpoint.chain.model.state import Chain, StepRun
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import value
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import ModelRestView, WaitingView
@@ -14,7 +15,7 @@ from haltpoint.runtime.store.rows import StoredAction, StoredRequest, StoredThou
 from haltpoint.runtime.views.log_view import LogLine
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ChainRecord:
     """All that is kept about a chain. `actions`, `requests`, `thoughts` are by id; missing ones are
     absent.

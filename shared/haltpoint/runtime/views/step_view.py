@@ -7,7 +7,7 @@ Pure, like `chain_view`, of which this is a part.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import structs
@@ -15,7 +15,7 @@ from msgspec import structs
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
-from haltpoint.contracts.base import action_id
+from haltpoint.contracts.base import JsonObject, action_id
 from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.results import NextAction, Outcome, ToolResult
 from haltpoint.contracts.views.chains import RestingView
@@ -60,7 +60,7 @@ def step_view(
         _action(record, record.actions[name], times) for name in ids if name in record.actions
     )
     started, ended = times.get(step.id, _NEVER)
-    view: dict[str, Any] = {
+    view: JsonObject = {
         **structs.asdict(step),
         "tool_validation_mode": limits.mode(record.task, step),
         "status": run.status.value,
@@ -79,7 +79,7 @@ def step_view(
 
 def _result(
     run: StepRun, actions: Sequence[ActionView], thoughts: Sequence[ThoughtView]
-) -> dict[str, Any] | str | None:
+) -> JsonObject | str | None:
     if run.status is not StepStatus.SKIPPED:
         for action in actions:
             if action.receipt is not None and action.id.endswith(f".{run.last_ok}"):
@@ -122,11 +122,11 @@ def _receipt(counts: Receipt) -> ToolResult:
     return outcome.with_data(json.loads(counts.data or "{}"))
 
 
-def _ran(stored: StoredAction) -> dict[str, Any] | None:
+def _ran(stored: StoredAction) -> JsonObject | None:
     """The arguments that hooks left, by the worker's word on the last run: of a skill's call it is
     kept apart.
     """
-    for word in (stored.receipt, stored.earlier.get(stored.row.attempt)):
+    for word in (stored.receipt, stored.earlier):
         if word is not None:
             arguments = json.loads(word.outcome).get("metadata", {}).get("arguments")
             if arguments is not None:

@@ -3,14 +3,13 @@ Pure.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
 from typing import Final
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
-from haltpoint.contracts.base import MAX_STEPS, undo_id
+from haltpoint.contracts.base import MAX_STEPS, undo_id, value
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import UNDO
 from haltpoint.contracts.views.chains import ChainView
@@ -34,7 +33,7 @@ class _Fate(StrEnum):
     IN_DOUBT = "in_doubt"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Undoing:
     """`task` undoes, as the chain `view.chain_id`. None: such a chain runs already, or there is
     nothing to undo.

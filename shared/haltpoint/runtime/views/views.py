@@ -7,14 +7,14 @@ their parts.
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, cast
 
 from msgspec import structs
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.base import chain_of, undo_id
+from haltpoint.contracts.base import chain_of, undo_id, value
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
@@ -41,7 +41,7 @@ from haltpoint.runtime.views.record import ChainRecord
 from haltpoint.runtime.views.undo_view import Undoing, undoing
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ChainHeader:
     """The status of a chain, and the traceparent that it was submitted with."""
 
@@ -49,7 +49,7 @@ class ChainHeader:
     trace: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LogSlice:
     """Lines of a chain's log that follow each other."""
 

@@ -27,7 +27,7 @@ from haltpoint.runtime.store.rows import (
     action_parts,
     local,
 )
-from haltpoint.runtime.streams.connection import AutoPipeline, Functions
+from haltpoint.runtime.streams.connection import AutoPipeline, Side
 from haltpoint.runtime.streams.topology import Topology
 
 _NOTHING_HAPPENED: Final = frozenset(
@@ -145,14 +145,12 @@ def _without_receipt(row: ActionRow, *, lives: bool, late: bool) -> Standing:
     return Standing.UNKNOWN if late else Standing.UNDER_WAY
 
 
-class EffectStore:
+class EffectStore(Side):
     """A worker's side of effects that happen once. `lease` in seconds, as that of entries."""
 
     def __init__(self, calls: AutoPipeline, topology: Topology, lease: float) -> None:
-        self._calls = calls
+        super().__init__(calls, topology)
         self._reader = ChainReader(calls, topology)
-        self._functions = Functions(calls, topology)
-        self._topology = topology
         self._lease = lease
 
     async def prior(self, digest: str, action: str) -> Prior | None:

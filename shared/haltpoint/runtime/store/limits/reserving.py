@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from haltpoint.contracts.base import value
 from haltpoint.contracts.tools import Limit, LimitKind, ToolSpec
-from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Functions
+from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Side
 from haltpoint.runtime.streams.topology import Topology
 
 PATIENCE: Final = 0.3
@@ -60,15 +60,14 @@ def _sizes(limit: Limit) -> tuple[float, int]:
     return 0.0, limit.calls
 
 
-class LimitStore:
+class LimitStore(Side):
     """A worker's side of the limits.
 
     `lease` (seconds): how long a place is kept without being renewed.
     """
 
     def __init__(self, calls: AutoPipeline, topology: Topology, lease: float) -> None:
-        self._functions = Functions(calls, topology)
-        self._topology = topology
+        super().__init__(calls, topology)
         self._lease = round(lease * 1000)
 
     async def reserve(
