@@ -224,7 +224,7 @@ def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_la
         actions = {"c1.find.1": {"tool": "lookup_contacts", "receipt": OK}}
         step = view_of(record(runs=(run, StepRun(), StepRun()), actions=actions, log=told)).steps[0]
         (action,) = step.actions
-        assert step.validation_status == ("passed" if step.ended_at else "skipped")
+        assert (step.validation_status == "passed") is bool(step.ended_at)
         times = (step.started_at, action.started_at, action.ended_at, step.ended_at)
         return [None if at is None else round(at.timestamp(), 3) for at in times]
 
