@@ -14,7 +14,7 @@ When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. The
 """
 
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -154,7 +154,7 @@ class Pipeline:
             job.span = self._span(job)
         job.if_blocked = partial(self._blocked, job, call)
         if not call.tool.is_async:
-            ended = await self._runner.run(call.tool, call.arguments, call.seconds, job.running)
+            ended = await self._runner.run(call.tool, call.parsed, call.seconds, job.running)
             return await self._finish(job, call, ended)
 
         def leave(why: Stopped) -> None:
@@ -163,12 +163,12 @@ class Pipeline:
 
         run = Run(call.tool, call.seconds, leave)
         job.runs.append(run)
-        answer = await self._runner.here(run, call.arguments)
+        answer = await self._runner.here(run, call.parsed)
         return None if answer is None else await self._finish(job, call, answer)
 
     async def _finish(self, job: Job, call: ToolCall, ended: Ended) -> Finished | None:
         """What is to be recorded of a call that has ended, or is left behind."""
-        tool, records = call.tool, call.records
+        tool = call.tool
         if isinstance(ended, Returned):
             reading: Reading | None = read_result(tool, ended.value)
         else:
@@ -179,17 +179,17 @@ class Pipeline:
         if reading.failure is not None:
             reading = _judged(job, call, reading)
         has_effect = not tool.spec.read_only and reading.outcome.satisfies
-        if call.post_hooks and not reading.in_doubt:
+        if call.hooks.post and not reading.in_doubt:
             job.if_blocked = partial(self._unreviewed, job, call, has_effect=has_effect)
             # What was cut away has not been reviewed, so it is not kept.
-            reading, records = await self._admission.review(job, call, replace(reading, whole=""))
+            reading = await self._admission.review(job, call, replace(reading, whole=""))
         asked = reading.outcome.confirmation
         if asked is not None:
-            reading = bound(reading, asked, job, call)
+            reading = bound(reading, asked, call)
         if has_effect:
             reading = with_deed(tool, call.text, reading)
         whole = await self._keep(job, reading.whole) if reading.whole else 0
-        return self._finished(job, reading, records, ran=call.ran, whole=whole)
+        return self._finished(job, reading, call.records, ran=call.ran, whole=whole)
 
     async def _claim(self, job: Job, *, start: bool, approval: str = "") -> ClaimStatus:
         request = job.request
@@ -208,7 +208,7 @@ class Pipeline:
         return claimed.status
 
     def _unclaimed(
-        self, job: Job, status: ClaimStatus, records: tuple[HookRecord, ...] = ()
+        self, job: Job, status: ClaimStatus, records: Sequence[HookRecord] = ()
     ) -> Finished | None:
         """What is to be recorded of a call that may not run: a doubt when a worker had started it,
         or that no approval of it counts, or that its chain is being cancelled.
@@ -266,7 +266,7 @@ class Pipeline:
         self,
         job: Job,
         reading: Reading,
-        records: tuple[HookRecord, ...] = (),
+        records: Sequence[HookRecord] = (),
         *,
         ran: str | None = None,
         asked: str | None = None,
@@ -291,7 +291,7 @@ class Pipeline:
             started_at=job.began_ms,
             duration_ms=max(0, time.time_ns() // 1_000_000 - job.began_ms),
             whole=whole if reading.truncated else None,
-            hooks=records,
+            hooks=tuple(records),
             arguments=ran,
             approval=approval,
             deed=reading.deed,

@@ -64,7 +64,7 @@ class Registry:
         spec = tool.spec
         if spec.repeatable:
             self.repeatable.add(name)
-        if spec.destructive or spec.undoes or spec.recovery.effect_key is not None:
+        if spec.undoes or spec.recovery.effect_key is not None:
             self.asking.add(name)
         if lifespan is not None:
             self._lifespans[name] = lifespan

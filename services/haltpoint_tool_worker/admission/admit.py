@@ -8,7 +8,6 @@ are parsed, and values of models need an origin (H3).
 
 import asyncio
 from copy import deepcopy
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -16,7 +15,8 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from haltpoint.contracts.base import MAX_ARGUMENTS
-from haltpoint.contracts.results import ErrorType, HookRecord
+from haltpoint.contracts.reasons import Reason, ReasonKind
+from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import CONFIRMED
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.receipts import ReceiptStore
@@ -25,7 +25,7 @@ from haltpoint.tools.hooks import Call as HookCall
 from haltpoint.tools.undo import undo_key
 from haltpoint_tool_worker.admission.calls import Refusal, ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
-from haltpoint_tool_worker.admission.judges import Case, Judges
+from haltpoint_tool_worker.admission.judges import Judges
 from haltpoint_tool_worker.admission.reconciling import reconciled, unknown
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.loading import NO_HOOKS
@@ -59,12 +59,15 @@ class Admission:
         if isinstance(call, Refusal):
             return call
         request, tool = job.request, call.tool
-        is_asked = request.reasons or request.approval is not None
         needs_origin = request.unasked is None and tool.spec.provenance
-        if request.tool in self._registry.asking or is_asked or needs_origin:
-            call = await self._ask(job, call)
-        if isinstance(call, ToolCall) and (tool.inputs.confirms or tool.inputs.context):
-            self._add_context(job, call)
+        if request.tool in self._registry.asking or call.asks or needs_origin:
+            refusal = await self._judges.judge(call)
+            if refusal is not None:
+                return refusal
+            call.seconds = min(request.timeout, job.time_left)
+            if call.seconds <= 0:
+                return call.refused(refused(ErrorType.TIMEOUT, _LATE))
+        self._add_context(job, call)
         return call
 
     async def reconcile(self, job: Job) -> Reading:
@@ -80,19 +83,16 @@ class Admission:
         context = self._context(job, tool)
         return await reconciled(self._runner, job, tool, tool.reconcile, context)
 
-    async def review(
-        self, job: Job, call: ToolCall, reading: Reading
-    ) -> tuple[Reading, tuple[HookRecord, ...]]:
-        """The result as the post-hooks leave it, and all hooks that ran for the call."""
-        records = list(call.records)
-        review = PostHooks(self._runner, call.tool, job, reading, records=records)
+    async def review(self, job: Job, call: ToolCall, reading: Reading) -> Reading:
+        """The result as the post-hooks leave it."""
+        review = PostHooks(self._runner, call.tool, job, reading, records=call.records)
         spec = call.tool.spec
-        for hook in call.post_hooks:
+        for hook in call.hooks.post:
             seen = HookCall(spec.name, from_json(call.text), spec)
-            await review.ask(hook, seen, review.result(), self._context(job, call.tool))
+            await review.ask(hook, seen, review.result(), call.context())
             if review.over:
                 break
-        return review.reading, tuple(review.records)
+        return review.reading
 
     def _look(self, job: Job, now_ms: int) -> ToolCall | Refusal:
         """The call, or why it is refused, as far as that can be told at once."""
@@ -118,47 +118,28 @@ class Admission:
         except BaseException as error:  # noqa: BLE001 - also what a validator of the tool's author raises
             return _refused_by(builtin.ARGUMENTS, _misfit(tool, error))
         hooks = self._registry.hooks.get(name, NO_HOOKS)
-        return ToolCall(tool, arguments, seconds, text, hooks.post)
-
-    async def _ask(self, job: Job, call: ToolCall) -> ToolCall | Refusal:
-        tool = call.tool
-        case = Case(
+        return ToolCall(
             self._runner,
             tool,
             job,
-            call.text,
-            call.arguments,
-            hooks=self._registry.hooks.get(tool.spec.name, NO_HOOKS).pre,
-            context=partial(self._context, job, tool),
-        )
-        refusal = await self._judges.judge(case)
-        if refusal is not None:
-            return refusal
-        seconds = min(job.request.timeout, job.time_left)
-        if seconds <= 0:
-            return case.refused(refused(ErrorType.TIMEOUT, _LATE))
-        return replace(
-            call,
-            arguments=case.parsed,
+            text,
+            arguments,
             seconds=seconds,
-            text=case.text,
-            ran=case.text if case.changed else None,
-            records=tuple(case.records),
-            shown=case.shown,
-            approved=case.approved,
-            effect=case.effect,
+            hooks=hooks,
+            context=partial(self._context, job, tool),
+            reasons=_reasons(job, tool),
         )
 
     def _add_context(self, job: Job, call: ToolCall) -> None:
         """Give the call what no plan and no model sets: `confirmed`, and the context."""
         inputs = call.tool.inputs
         if inputs.confirms:
-            call.arguments[CONFIRMED] = bool(call.approved)
+            call.parsed[CONFIRMED] = bool(call.approved)
         key = ""
         if call.tool.spec.undoes:
             key = undo_key(from_json(call.text)["action_id"])
         if inputs.context is not None:
-            call.arguments[inputs.context] = self._context(job, call.tool, key)
+            call.parsed[inputs.context] = self._context(job, call.tool, key)
 
     def _context(self, job: Job, tool: Tool, key: str = "") -> Ctx[Any]:
         """The context of a call; a hook gets one of its own, so that it cannot change the
@@ -180,6 +161,17 @@ class Admission:
             progress=partial(report, self._receipt_store, asyncio.get_running_loop(), job),
             stopped=job.stopped,
         )
+
+
+def _reasons(job: Job, tool: Tool) -> tuple[Reason, ...]:
+    """Those that the chain's own judges have sent with the order. A destructive tool asks (G1); of
+    a skill with steps each call is asked about itself.
+    """
+    reasons, spec = job.request.reasons or (), tool.spec
+    if not spec.destructive or spec.plan is not None:
+        return reasons
+    words = f"{spec.name} is destructive: it runs only when you approve this very call."
+    return (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *reasons)
 
 
 def _misfit(tool: Tool, error: BaseException) -> Reading:

@@ -22,11 +22,8 @@ from haltpoint.contracts.results import (
 from haltpoint.runtime.store.receipts import ClaimStatus
 from haltpoint.tools.hooks import Ask
 from haltpoint_tool_worker.admission.calls import ToolCall
-from haltpoint_tool_worker.admission.preview import Shown
 from haltpoint_tool_worker.hooks.builtin import RuleAsk
-from haltpoint_tool_worker.hooks.run import PreHooks
 from haltpoint_tool_worker.results.outcomes import Reading, refused, with_outcome
-from haltpoint_tool_worker.running.job import Job
 
 _FIX: Final = "Its code must continue when ctx.confirmed is true."
 _HOOK: Final = Source(source=SourceKind.HOOK)
@@ -38,25 +35,24 @@ NOT_STARTED: Final = {
 }
 
 
-def question(hooks: PreHooks, reasons: tuple[Reason, ...], shown: Shown, digest: str) -> Reading:
-    """The result that puts the `reasons` and the hooks' questions before a person, as one question
+def question(call: ToolCall) -> Reading:
+    """The result that puts the reasons and the hooks' questions before a person, as one question
     (C6), with what the tool's preview says. It is open for as long as a rule of the policy file
     says.
     """
-    spec = hooks.tool.spec
-    if hooks.changed:
-        reasons = _as_it_runs(hooks, reasons)
-    reasons += tuple(_reason(ask) for ask in hooks.questions)
-    previews = (shown.text, *(ask.preview for ask in hooks.questions))
-    rule = next((ask for ask in hooks.questions if isinstance(ask, RuleAsk)), None)
+    spec = call.tool.spec
+    reasons = _as_it_runs(call) if call.changed else call.reasons
+    reasons += tuple(_reason(ask) for ask in call.questions)
+    previews = (call.shown.text, *(ask.preview for ask in call.questions))
+    rule = next((ask for ask in call.questions if isinstance(ask, RuleAsk)), None)
     confirmation = Confirmation(
         action=spec.name,
         target=Target(id=spec.name, name=spec.name, type=spec.kind.value),
         message=" ".join(_each_once(reason.words for reason in reasons)),
         preview="\n".join(_each_once(previews)) or None,
-        digest=digest,
-        preview_digest=shown.digest,
-        arguments=_spelled(hooks.text) if hooks.changed else None,
+        digest=call.approved,
+        preview_digest=call.shown.digest,
+        arguments=_spelled(call.ran),
         reasons=reasons,
         expires=rule.expires if rule else None,
         on_timeout=rule.on_timeout if rule else OnTimeout.FAIL,
@@ -66,22 +62,22 @@ def question(hooks: PreHooks, reasons: tuple[Reason, ...], shown: Shown, digest:
     )
 
 
-def bound(reading: Reading, asked: Confirmation, job: Job, call: ToolCall) -> Reading:
+def bound(reading: Reading, asked: Confirmation, call: ToolCall) -> Reading:
     """The result, what the tool has `asked` in it bound to the call.
 
     A tool that asks although a person has approved this very call would ask for ever: that is an
     error of its code. By its own word it did nothing, so there is no doubt.
     """
-    tool = job.request.tool
+    name = call.tool.name
     if call.approved:
-        words = f"{tool} asks again about a call that a person has approved. {_FIX}"
+        words = f"{name} asks again about a call that a person has approved. {_FIX}"
         return refused(ErrorType.SERVER, words, recoverable=False)
-    arguments = from_json(call.text)
+    action_id = call.job.request.action_id
     confirmation = msgspec.structs.replace(
         asked,
-        digest=digest_of(job.request.action_id, tool, arguments, call.shown.digest),
+        digest=digest_of(action_id, name, from_json(call.text), call.shown.digest),
         preview_digest=call.shown.digest,
-        arguments=None if call.ran is None else _spelled(call.ran),
+        arguments=_spelled(call.ran),
         reasons=asked.reasons or (Reason(kind=ReasonKind.TOOL, words=asked.message),),
     )
     return with_outcome(reading, confirmation=confirmation)
@@ -94,17 +90,17 @@ def refusal(tool: str, status: ClaimStatus) -> Reading:
     return refused(ErrorType.DENIED, f"{tool} was not called: {NOT_STARTED[status]}")
 
 
-def _as_it_runs(hooks: PreHooks, reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
+def _as_it_runs(call: ToolCall) -> tuple[Reason, ...]:
     """The reasons; in place of those about values that hooks have changed since, some about what
     they have written.
     """
-    spec, sources = hooks.tool.spec, hooks.sources
+    spec, sources = call.tool.spec, call.sources
     written: dict[str, Reason] = {}
-    for marked in marked_values(spec, from_json(hooks.text)):
+    for marked in marked_values(spec, from_json(call.text)):
         source = sources.get(marked.place)
         if source == _HOOK:
             written[marked.place] = about(spec.name, marked, _HOOK)
-    kept = [reason for reason in reasons if reason.parameter not in written]
+    kept = [reason for reason in call.reasons if reason.parameter not in written]
     return (*written.values(), *kept)
 
 
@@ -117,5 +113,5 @@ def _each_once(texts: Iterable[str | None]) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text]
 
 
-def _spelled(arguments: str) -> str:
-    return to_json(from_json(arguments)).decode()
+def _spelled(arguments: str | None) -> str | None:
+    return None if arguments is None else to_json(from_json(arguments)).decode()

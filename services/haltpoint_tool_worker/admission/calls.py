@@ -1,39 +1,53 @@
-"""A call that may run, and one that may not."""
+"""A call on its way to its tool, and one that does not run."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from haltpoint.contracts.base import value
+from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.results import HookRecord
-from haltpoint.tools import Tool
-from haltpoint.tools.hooks import Hook
+from haltpoint.tools import Ctx
 from haltpoint_tool_worker.admission.effects import Effect
 from haltpoint_tool_worker.admission.preview import Shown
+from haltpoint_tool_worker.hooks.loading import HookChain
+from haltpoint_tool_worker.hooks.run import PreHooks
 from haltpoint_tool_worker.results.outcomes import Reading
 
 
-@value
-class ToolCall:
-    """A call that may run."""
+@dataclass(slots=True)
+class ToolCall(PreHooks):
+    """A call before its judges, as its hooks make it, and then as it runs."""
 
-    tool: Tool
-    arguments: dict[str, Any]
-    """Parsed, with the context."""
-    seconds: float
-    text: str
-    """The arguments as JSON."""
-    post_hooks: tuple[Hook, ...]
-    ran: str | None = None
-    """The same, when hooks have changed those of the order."""
-    records: tuple[HookRecord, ...] = ()
-    """The hooks that ran."""
-    shown: Shown = Shown()
+    seconds: float = field(kw_only=True)
+    """What it may take."""
+    hooks: HookChain = field(kw_only=True)
+    context: Callable[[], Ctx[Any]] = field(kw_only=True)
+    """Makes a context for a hook or a preview."""
+    reasons: tuple[Reason, ...] = ()
+    """Why a person is asked."""
+    effect: Effect | None = None
+    """The effect that happens once."""
+    shown: Shown = field(default_factory=Shown)
     """What its preview says."""
     approved: str = ""
     """The digest of a call that a person has approved by its order's word, which the claim finds
     out.
     """
-    effect: Effect | None = None
-    """The effect that happens once."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person is asked about the call, or was."""
+        return bool(self.questions or self.reasons or self.job.request.approval is not None)
+
+    @property
+    def ran(self) -> str | None:
+        """The arguments as JSON text, when hooks have changed those of the order."""
+        return self.text if self.changed else None
+
+    def refused(self, reading: Reading) -> "Refusal":
+        """The refusal, with the hooks that ran."""
+        return Refusal(reading, tuple(self.records))
 
 
 @value

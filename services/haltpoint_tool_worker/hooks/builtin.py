@@ -16,13 +16,12 @@ from haltpoint.chain.model.references import ANY, KEYS, Path, path_of, path_text
 from haltpoint.chain.model.schemas import defaults
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition, Verdict
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.results import ErrorType, HookRecord, HookVerdict, OnTimeout
+from haltpoint.contracts.results import HookRecord, HookVerdict, OnTimeout
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.written import fits
 from haltpoint.tools import Ctx, hook
 from haltpoint.tools.hooks import Hook, Moment
 from haltpoint_tool_worker.hooks.loading import HookChain
-from haltpoint_tool_worker.results.outcomes import refused
 
 INTERNAL: Final = "builtin:internal"
 """Refuses a tool that no plan and no model may call (`admit.py`)."""
@@ -79,8 +78,7 @@ def approvals(rules: Sequence[ApprovalRule]) -> Hook:
             return None
         if rule.does is Verdict.ASK:
             return RuleAsk(rule.words, expires=rule.expires, on_timeout=rule.on_timeout)
-        refusal = refused(ErrorType.BLOCKED, f"{call.tool} was not called: {rule.words}")
-        return hook.Block(refusal.outcome.with_data({}))
+        return hook.Block(rule.words)
 
     globs = dict.fromkeys(chain.from_iterable(rule.tools for rule in rules))
     return Hook(

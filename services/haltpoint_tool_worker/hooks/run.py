@@ -27,11 +27,10 @@ from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import Tool, hook
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.results.classify import classify, invalid_arguments
-from haltpoint_tool_worker.results.failures import Cause, Failure
+from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.outcomes import (
     Reading,
     not_called,
-    read_failure,
     read_result,
     refused,
 )
@@ -66,29 +65,16 @@ class Hearing(ABC):
         prepared = replace(by, function=partial(by.function, *arguments))
         ended = await self.runner.run(prepared, {}, limit, self.job.running)
         took = round((time.perf_counter() - began) * 1000)
-        verdict = self._verdict(by, ended, limit)
-        self.records.append(HookRecord(name=by.name, verdict=verdict, duration_ms=took))
-
-    def _verdict(self, by: Hook, ended: Ended, limit: float) -> HookVerdict:
-        match ended:
-            case Returned(answer):
-                return self._heed(by, answer)
-            case Raised(error):
-                _log.warning("a hook failed", hook=by.name, stack=stack_of(error))
-                return self._failed(by, f"failed: {classify(error).fault.message}")
-            case _:
-                return self._failed(by, f"did not answer within {limit:g} s")
-
-    def _heed(self, by: Hook, answer: object) -> HookVerdict:
-        """Never raises, whatever the answer's own code does."""
         try:
-            if answer is None or isinstance(answer, hook.Allow):
-                return HookVerdict.ALLOW
-            return self._act(by, answer)
+            answer = _answer(by, ended, limit)
+            verdict = HookVerdict.ALLOW
+            if answer is not None and not isinstance(answer, hook.Allow):
+                verdict = self._act(by, answer)
         except BadAnswerError as fault:
-            return self._failed(by, str(fault))
+            verdict = self._failed(by, str(fault))
         except BaseException:  # noqa: BLE001 - the answer's own code failed
-            return self._failed(by, "returned a value that cannot be read")
+            verdict = self._failed(by, "returned a value that cannot be read")
+        self.records.append(HookRecord(name=by.name, verdict=verdict, duration_ms=took))
 
     def _failed(self, by: Hook, fault: str) -> HookVerdict:
         """What a failure means: an end for a tool with effects, and where the hook is one of
@@ -141,21 +127,23 @@ class PreHooks(Hearing):
         return rewritten(self.tool.spec, sources, self.proposed, written, SourceKind.HOOK)
 
     def _act(self, by: Hook, answer: object) -> HookVerdict:
-        if isinstance(answer, hook.Modify):
-            return self._modify(by, answer)
-        if isinstance(answer, hook.Block):
-            self.refusal = blocked_by(self.tool, by, answer)
-            return HookVerdict.BLOCK
-        question = _words(answer.question) if isinstance(answer, hook.Ask) else ""
-        if not isinstance(answer, hook.Ask) or not question:
-            raise BadAnswerError("returned a value that is not a verdict of a pre-hook")
-        self.questions.append(replace(answer, question=question, preview=_words(answer.preview)))
-        return HookVerdict.ASK
+        match answer:
+            case hook.Modify(arguments):
+                return self._modify(by, arguments)
+            case hook.Block():
+                self.refusal = blocked_by(by, answer)
+                return HookVerdict.BLOCK
+            case hook.Ask(question) if _words(question):
+                shown = _words(answer.preview)
+                self.questions.append(replace(answer, question=_words(question), preview=shown))
+                return HookVerdict.ASK
+            case _:
+                raise BadAnswerError("returned a value that is not a verdict of a pre-hook")
 
-    def _modify(self, by: Hook, answer: hook.Modify) -> HookVerdict:
+    def _modify(self, by: Hook, arguments: object) -> HookVerdict:
         """Arguments from a hook that do not fit are run with neither: closed for every tool."""
         try:
-            text = as_text(answer.arguments)
+            text = as_text(arguments)
             parsed = self.tool.parse(text)
         except BaseException as error:  # noqa: BLE001 - a hook's objects, or a validator of the tool's author
             failure = classify(error)
@@ -192,8 +180,7 @@ class PostHooks(Hearing):
             return self._replace(answer)
         if not isinstance(answer, hook.Block):
             raise BadAnswerError("returned a value that is not a verdict of a post-hook")
-        self.reading = self._blocked(by, answer)
-        self.over = True
+        self._end(_reason(by, answer))
         return HookVerdict.BLOCK
 
     def _replace(self, answer: ToolResult[Any]) -> HookVerdict:
@@ -210,11 +197,6 @@ class PostHooks(Hearing):
         self.reading = replace(new, truncated=new.truncated or before.truncated)
         return HookVerdict.ALLOW if is_same else HookVerdict.MODIFY
 
-    def _blocked(self, by: Hook, answer: hook.Block) -> Reading:
-        if isinstance(answer.result, str):
-            return withheld(self.tool, _reason(by, answer.result))
-        return blocked_by(self.tool, by, answer)
-
     def _end(self, words: str) -> None:
         self.reading = withheld(self.tool, words)
         self.over = True
@@ -226,21 +208,10 @@ def withheld(tool: Tool, why: str) -> Reading:
     return refused(ErrorType.BLOCKED, words, cause=Cause.DECLARED)
 
 
-def blocked_by(tool: Tool, by: Hook, answer: hook.Block) -> Reading:
-    """A block's own result, which must be an error: a block is no way to a success that no tool has
-    had.
-    """
-    if isinstance(answer.result, str):
-        return refused(ErrorType.BLOCKED, _reason(by, answer.result))
-    reading = read_result(tool, answer.result)
-    failure = reading.failure
-    if failure is None or reading.in_doubt:
-        return refused(ErrorType.BLOCKED, _reason(by, "it returned a result that is not an error"))
-    if failure.malformed:
-        return refused(
-            ErrorType.BLOCKED, _reason(by, "it returned a result that contradicts itself")
-        )
-    return read_failure(Failure(failure.fault, Cause.NO_EFFECT))
+def blocked_by(by: Hook, answer: hook.Block) -> Reading:
+    """The error of a call that a hook blocks."""
+    words = _reason(by, answer)
+    return refused(ErrorType.BLOCKED, words, recoverable=answer.recoverable is True)
 
 
 def as_text(arguments: object) -> str:
@@ -258,8 +229,20 @@ def as_text(arguments: object) -> str:
     return text
 
 
-def _reason(by: Hook, words: str) -> str:
-    return f"blocked by {by.name}: {clean(words, WORDS) or 'it gave no reason'}"
+def _answer(by: Hook, ended: Ended, limit: float) -> object:
+    """What a hook returned. Raises BadAnswerError."""
+    match ended:
+        case Returned(answer):
+            return answer
+        case Raised(error):
+            _log.warning("a hook failed", hook=by.name, stack=stack_of(error))
+            raise BadAnswerError(f"failed: {classify(error).fault.message}")
+        case _:
+            raise BadAnswerError(f"did not answer within {limit:g} s")
+
+
+def _reason(by: Hook, answer: hook.Block) -> str:
+    return f"blocked by {by.name}: {_words(answer.words) or 'it gave no reason'}"
 
 
 def _words(text: object) -> str:

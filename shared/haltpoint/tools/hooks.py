@@ -30,7 +30,6 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from haltpoint.contracts.reasons import Source
-from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.tools.declaration import seconds_of
 from haltpoint.tools.errors import DeclarationError
@@ -75,11 +74,12 @@ class Modify:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The call does not run, and this is its result; or, after it ran, this takes the place of its
-    result. Words become an error of type BLOCKED.
+    """The call does not run; or, after it ran, its result is withheld. The words become an error of
+    type BLOCKED. `recoverable`: the model may try something else, before the call has run.
     """
 
-    result: ToolResult[Any] | str
+    words: str
+    recoverable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ async def test_a_rule_sees_the_call_as_hooks_leave_it_and_the_source_of_what_the
     )
     changes = pre(lambda _: hook.Modify({"to": "eve"}), order=100)
     told = await run_call("send_message", TO_ANN, changes, rules=(to_eve,), unasked="literal")
-    assert told.error == "BLOCKED: send_message was not called: Eve gets nothing."
+    assert told.error == "BLOCKED: blocked by builtin:approvals: Eve gets nothing."
     assert told.hooks[-1] == ("approvals", "block")
     assert (
         await run_call("send_message", TO_ANN, rules=(to_eve,))
@@ -156,7 +156,7 @@ async def test_a_destructive_tool_asks_whatever_the_file_says() -> None:
     assert [reason.kind.value for reason in told.outcome.confirmation.reasons] == ["destructive"]
     refused = await run_call("wipe", rules=(rule("refuse"),))
     assert refused.error.startswith(
-        "BLOCKED: wipe was not called: The rule 'r' of the policy file applies"
+        "BLOCKED: blocked by builtin:approvals: The rule 'r' of the policy file applies"
     )
 
 
