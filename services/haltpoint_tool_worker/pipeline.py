@@ -21,12 +21,9 @@ from typing import Any, Final
 
 import msgspec
 from opentelemetry.trace import Span, SpanKind
-from pydantic_core import from_json
 from redis.exceptions import RedisError
 
-from haltpoint.chain.checks.values import rewritten
 from haltpoint.contracts.advice import A_BUG
-from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, HookRecord, Metadata, Outcome
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
@@ -108,11 +105,11 @@ class Pipeline:
         if job.lost:
             return None
         if isinstance(call, Refusal):
-            return self._finished(job, call.reading, call.records, asked=call.asked)
+            return self._finished(job, call.reading, call.call, records=call.records)
         if call.effect is not None or call.tool.spec.recovery.limits:
             held = await self._hold(job, call)
             if held is not None:
-                return self._finished(job, held, call.records)
+                return self._finished(job, held, call)
         is_late = (
             time.time_ns() // 1_000_000 - int(job.ref.entry.partition("-")[0]) > _LONG_WAIT
             and not job.epoch
@@ -120,7 +117,7 @@ class Pipeline:
         if call.approved or call.effect is not None or not job.repeatable or is_late:
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
-                return self._unclaimed(job, status, call.records)
+                return self._unclaimed(job, status, call)
         is_ours = not job.lost
         if time.monotonic() - job.leased_at >= self._lease:
             is_ours = await self._has_lease(job)
@@ -189,7 +186,7 @@ class Pipeline:
         if has_effect:
             reading = with_deed(tool, call.text, reading)
         whole = await self._keep(job, reading.whole) if reading.whole else 0
-        return self._finished(job, reading, call.records, ran=call.ran, whole=whole)
+        return self._finished(job, reading, call, ran=call.ran, whole=whole)
 
     async def _claim(self, job: Job, *, start: bool, approval: str = "") -> ClaimStatus:
         request = job.request
@@ -208,14 +205,14 @@ class Pipeline:
         return claimed.status
 
     def _unclaimed(
-        self, job: Job, status: ClaimStatus, records: Sequence[HookRecord] = ()
+        self, job: Job, status: ClaimStatus, call: ToolCall | None = None
     ) -> Finished | None:
         """What is to be recorded of a call that may not run: a doubt when a worker had started it,
         or that no approval of it counts, or that its chain is being cancelled.
         """
         job.began_ms = time.time_ns() // 1_000_000
         if status in NOT_STARTED:
-            return self._finished(job, refusal(job.request.tool, status), records)
+            return self._finished(job, refusal(job.request.tool, status), call)
         if status is ClaimStatus.IN_DOUBT:
             why = "a worker started it and did not report back; it may have taken effect"
             doubt = refused(ErrorType.IN_DOUBT, f"{job.request.tool}: {why}", cause=Cause.BROKEN)
@@ -232,8 +229,8 @@ class Pipeline:
             now = time.monotonic()
             if now - job.leased_at < self._lease:
                 return True
-            (kept,) = await self._receipt_store.heartbeat([job.lease])
-            if not kept:
+            (is_kept,) = await self._receipt_store.heartbeat([job.lease])
+            if not is_kept:
                 return False
             job.leased_at = now
         return False
@@ -243,7 +240,7 @@ class Pipeline:
         not run again.
         """
         reading = _judged(job, call, blocked(call.tool, call.seconds))
-        return self._finished(job, reading, call.records, ran=call.ran)
+        return self._finished(job, reading, call, ran=call.ran)
 
     def _uncalled(self, job: Job) -> Finished:
         """The same, when it is a hook, the preview or a check of the arguments: the tool was not
@@ -260,26 +257,27 @@ class Pipeline:
         reading = withheld(call.tool, _blocks(job))
         if has_effect:
             reading = with_deed(call.tool, call.text, reading)
-        return self._finished(job, reading, call.records, ran=call.ran)
+        return self._finished(job, reading, call, ran=call.ran)
 
     def _finished(
         self,
         job: Job,
         reading: Reading,
-        records: Sequence[HookRecord] = (),
+        call: ToolCall | None = None,
         *,
+        records: Sequence[HookRecord] = (),
         ran: str | None = None,
-        asked: str | None = None,
         whole: int = 0,
     ) -> Finished:
         """The receipt with all that is known of the call. `ran` are the arguments with which it
-        ran, as JSON text, when hooks have changed those of the order; `written` those that a person
-        is asked about; `whole` the bytes kept.
+        ran, as JSON text, when hooks have changed those of the order; `whole` the bytes kept.
         """
         request, failure = job.request, reading.failure
         approval = request.approval and msgspec.structs.replace(request.approval, preview=None)
-        written = ran or asked
-        sources = self._rewritten(job, written) if written else request.sources or {}
+        sources = request.sources or {}
+        if call is not None:
+            records = call.records
+            sources = call.sources if call.changed else sources
         metadata = Metadata(
             tool=request.tool,
             action_id=request.action_id,
@@ -311,15 +309,6 @@ class Pipeline:
             trace,
             metadata,
         )
-
-    def _rewritten(self, job: Job, written: str) -> dict[str, Source]:
-        """Where the values come from in arguments that hooks have written."""
-        sources = job.request.sources or {}
-        tool = self._registry.find(job.request.tool)
-        if tool is None:
-            return sources
-        before = from_json(job.arguments or "{}")
-        return rewritten(tool.spec, sources, before, from_json(written), SourceKind.HOOK)
 
     def _of_this_run(self, job: Job, outcome: Outcome, fault: ErrorInfo) -> Outcome:
         """What a run says of itself does not hold for the one before, whose worker died."""

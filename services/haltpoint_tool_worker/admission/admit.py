@@ -183,4 +183,4 @@ def _misfit(tool: Tool, error: BaseException) -> Reading:
 
 
 def _refused_by(hook: str, reading: Reading) -> Refusal:
-    return Refusal(reading, (builtin.refused_by(hook),))
+    return Refusal(reading, records=(builtin.refused_by(hook),))

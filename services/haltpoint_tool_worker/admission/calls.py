@@ -46,8 +46,8 @@ class ToolCall(PreHooks):
         return self.text if self.changed else None
 
     def refused(self, reading: Reading) -> "Refusal":
-        """The refusal, with the hooks that ran."""
-        return Refusal(reading, tuple(self.records))
+        """The refusal of this call."""
+        return Refusal(reading, self)
 
 
 @value
@@ -55,7 +55,7 @@ class Refusal:
     """A call that does not run."""
 
     reading: Reading
+    call: ToolCall | None = None
+    """As its hooks have left it."""
     records: tuple[HookRecord, ...] = ()
-    """The hooks that ran, the one that refused it last."""
-    asked: str | None = None
-    """The arguments that a question is about, as JSON text, when hooks have written them."""
+    """The hook that refused it before there was a call."""

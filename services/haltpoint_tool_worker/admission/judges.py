@@ -102,7 +102,7 @@ class Judges:
             return None
         if request.approval is not None:
             call.reasons = (*call.reasons, _changed(call))
-        return Refusal(question(call), tuple(call.records), call.ran)
+        return call.refused(question(call))
 
     async def _undo(self, call: ToolCall) -> Refusal | None:
         """What an undo gets (E7)."""

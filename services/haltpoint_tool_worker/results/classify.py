@@ -78,16 +78,13 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def problems_of(error: ValidationError, most: int = 10) -> str:
-    """What does not fit, and where. Pydantic's own text repeats the input, and with it perhaps a
-    secret.
+    """The first that do not fit, and where. Pydantic's own text repeats the input, and with it
+    perhaps a secret.
     """
-    problems = error.errors(include_input=False, include_url=False)
     words = []
-    for problem in problems[:most]:
+    for problem in error.errors(include_input=False, include_url=False)[:most]:
         place = ".".join(map(str, problem["loc"]))
-        words.append(f"{place}: {problem['msg']}" if place else problem["msg"])
-    if len(problems) > most:
-        words.append(f"and {len(problems) - most} more")
+        words.append(f"{place}: {problem['msg']}".removeprefix(": "))
     return "; ".join(words)
 
 
