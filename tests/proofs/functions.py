@@ -3,10 +3,9 @@ easy to break.
 
 Only what agreement depends on is kept: no bytes, no time-outs, no indexes, so that a search can
 visit every state. What is decided about an action or a request are the rules of
-`tests/support/function_rules.py`, which the model of a whole partition has in common with this one;
-each function takes a state and returns the state after it, with the status that the caller would
-see. `tests/integration/test_proof_functions.py` drives the real functions beside these and
-compares.
+`tests/support/function_rules.py`; each function takes a state and returns the state after it, with
+the status that the caller would see. `tests/integration/test_proof_functions.py` drives the real
+functions beside these and compares.
 
 Whatever the functions themselves do not remember and a promise is about is counted in ghosts, which
 no rule sees. So a promise is never checked with the mechanism that is to keep it.

@@ -1,10 +1,9 @@
 """What the Redis functions decide about an action and a request, in plain Python: each rule once,
 on frozen rows.
 
-Two models are built of them, because their states have to be different.
-`tests/integration/store/functions_model.py` is a whole partition, which random commands compare
-with the real functions. `tests/proofs/functions.py` is one chain, as small as a search of all its
-states needs it: there a `Mutation` may take a mechanism away from the rules.
+`tests/proofs/functions.py` is one chain of them, as small as a search of all its states needs it:
+there a `Mutation` may take a mechanism away from the rules. Random commands compare it with the
+real functions.
 """
 
 from enum import StrEnum
@@ -181,16 +180,6 @@ def complete(
     fenced = row.epoch != epoch and without is not Mutation.FENCE
     lost = not has_lease and without not in (Mutation.FENCE, Mutation.DEDUPE)
     return "stale" if fenced or lost else "recorded"
-
-
-def may_release(row: ActionRow | None, entry: int, epoch: int) -> bool:
-    """hp3_release of an action's entry, by its owner."""
-    return (
-        row is not None
-        and (row.entry, row.epoch) == (entry, epoch)
-        and not row.over()
-        and not row.in_doubt()
-    )
 
 
 def may_requeue(row: ActionRow | None, entry: int, *, final: bool) -> bool:
