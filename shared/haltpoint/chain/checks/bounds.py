@@ -57,11 +57,6 @@ def nameable(tools: Mapping[str, ToolSpec], task: Task) -> list[str]:
     return sorted(name for name in served(tools, task) if with_effects(tools[name]))
 
 
-def names_too_many(work: Work, reading: Bounds) -> bool:
-    """Whether a reading asks for more tools with effects than a goal does."""
-    return len(_asked_for(work, reading)) > MOST_NAMED
-
-
 def is_to_be_read(task: Task) -> bool:
     """Whether a list of the bounds is left for a model to read."""
     return None in asdict(task.bounds or Bounds()).values()
@@ -110,19 +105,14 @@ def _said(bounds: Bounds, by: SaidBy) -> Entries:
 def _read(work: Work, reading: Bounds, given: Bounds) -> Entries:
     """Of a model's reading the lists that the submitter leaves, with the tools that it may name."""
     known = nameable(work.world.tools, work.task)
-    asked_for = _asked_for(work, reading)[:MOST_NAMED]
-    usable = {"required_tools": asked_for, "optional_tools": asked_for}
+    names = (*(reading.required_tools or ()), *(reading.optional_tools or ()))
+    asked_for = [name for name in dict.fromkeys(names) if name in known]
+    first = asked_for[:MOST_NAMED]
+    usable = {"required_tools": first, "optional_tools": first}
     for name, bound in _said(reading, SaidBy.GOAL):
         is_open = getattr(given, name) is None
         if is_open and set(usable.get(name, known)).issuperset(bound.tools):
             yield name, bound
-
-
-def _asked_for(work: Work, reading: Bounds) -> list[str]:
-    """The tools that a reading asks for and may name, in its order."""
-    known = nameable(work.world.tools, work.task)
-    names = (*(reading.required_tools or ()), *(reading.optional_tools or ()))
-    return [name for name in dict.fromkeys(names) if name in known]
 
 
 def _found(work: Work) -> Entries:

@@ -8,13 +8,11 @@ from typing import Final
 import msgspec
 
 from haltpoint.chain.checks.bounds import (
-    MOST_NAMED,
     goal_of,
     handed_down,
     is_to_be_read,
     merged,
     nameable,
-    names_too_many,
     tools_of,
 )
 from haltpoint.chain.checks.plans import drafted_faults, literal_faults, open_to_models
@@ -65,11 +63,6 @@ Corrections = tuple[Correction, ...]
 _NOT_READ: Final = Correction(
     violation=Violation.UNREADABLE,
     message="The reply could not be read. Answer with the one JSON object that was asked for.",
-)
-_TOO_MANY: Final = Correction(
-    violation=Violation.BAD_PLAN,
-    message=f"The lists name more than {MOST_NAMED} tools. Name only those that the "
-    "words of the goal ask for.",
 )
 _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
@@ -227,19 +220,13 @@ def _plan_again(work: Work, corrections: Corrections) -> Next:
 
 
 def _broken_promises(work: Work, data: PlanDrafted.Data) -> Corrections:
-    """What the plan leaves out of the promises of the task (C3), and whether it names too many
-    tools, once (C12).
-    """
-    too_many: Corrections = ()
+    """What the plan leaves out of the promises of the task (C3)."""
     if data.bounds is not None and work.bounds is None:
-        if work.planning.attempts == 1 and names_too_many(work, data.bounds):
-            too_many = (_TOO_MANY,)
-        else:
-            take_bounds(work, data.bounds)
+        take_bounds(work, data.bounds)
     if data.plan is None:
-        return too_many
+        return ()
     missing = dropped(work, work.bounds or merged(work, None), data.plan)
-    return (*map(_bad_plan, missing), *too_many)
+    return tuple(map(_bad_plan, missing))
 
 
 def _faults(work: Work, data: PlanDrafted.Data) -> Corrections:
@@ -287,8 +274,8 @@ def _read_goal(work: Work, reading: Bounds | None) -> Next | None:
     """A reading that cannot be used is asked for once more; then the task continues without one
     (C12).
     """
-    if work.planning.attempts == 1 and (reading is None or names_too_many(work, reading)):
-        return think_bounds(work, (_NOT_READ if reading is None else _TOO_MANY,), work.thought)
+    if reading is None and work.planning.attempts == 1:
+        return think_bounds(work, (_NOT_READ,), work.thought)
     begin_open(work, reading)
     return None
 
