@@ -70,20 +70,22 @@ class Document:
 
     def whole(self, value: Any) -> Source | None:
         """The source of a value that is the whole of a text or number."""
-        place = _wholes(self).get(form(value))
-        if place is None or self._is_echo(value):
+        wanted = form(value)
+        places = [place for place, _, known in _entries(self.data) if known == wanted]
+        own = [place for place in places if KEYS not in place and not self._is_foreign(place)]
+        if self.kind is SourceKind.TEXT or not own or self._is_echo(value):
             return None
-        return Source(source=self.kind, where=self._at(place))
+        return Source(source=self.kind, where=self._at(own[0]))
 
     def piece(self, value: Any) -> Source | None:
         """The place of the first text that holds a value; of an echo there is none."""
         if self._is_echo(value):
             return None
-        for place, scalar in _scalars(self.data):
+        for place, scalar, _ in _entries(self.data):
             text = str(scalar)
             start = text.lower().find(str(value).lower())
             if start >= 0 and KEYS not in place:
-                around = text[max(0, start - _AROUND) : start + 3 * _AROUND]
+                around = text[max(0, start - _AROUND) :][: 4 * _AROUND]
                 excerpt = " ".join(around.split())
                 return Source(source=SourceKind.TEXT, where=self._at(place), excerpt=excerpt)
         return None
@@ -95,38 +97,33 @@ class Document:
             tool, _, place = origin.partition(".")
             if tool == self.tool:
                 paths += [parse_path(place) or (), _PICKED]
-        values = _scalars(self.data) if paths else ()
-        own = [value for place, value in values if any(is_below(path, place) for path in paths)]
-        return set(map(form, own))
+        entries = _entries(self.data) if paths else ()
+        return {known for place, _, known in entries if _is_in(place, paths)}
 
     def _at(self, place: Path) -> str:
         return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
 
+    def _is_foreign(self, place: Path) -> bool:
+        return _is_in(place, [parse_path(mark) or () for mark in self.foreign])
+
     def _is_echo(self, value: Any) -> bool:
-        given = [scalar for _, scalar in _scalars(self.call)]
         wanted = form(value)
-        return any(form(scalar) == wanted or holds(str(scalar), value) for scalar in given)
+        return any(
+            known == wanted or holds(str(scalar), value) for _, scalar, known in _entries(self.call)
+        )
+
+
+def _is_in(place: Path, paths: Iterable[Path]) -> bool:
+    return any(is_below(path, place) for path in paths)
 
 
 @lru_cache(maxsize=256)
-def _scalars(data: str) -> tuple[tuple[Path, Any], ...]:
-    """The texts and numbers of JSON text. Most documents of a chain were there in the turn
-    before.
+def _entries(data: str) -> tuple[tuple[Path, Any, str], ...]:
+    """The texts and numbers of JSON text, each with its place and its form. Most documents of a
+    chain were there in the turn before.
     """
-    return tuple(scalars_at(read_json(data)))
-
-
-@lru_cache(maxsize=256)
-def _wholes(document: Document) -> dict[str, Path]:
-    """The places of texts and numbers by the form of each, but for keys and what strangers
-    write.
-    """
-    marks = [parse_path(mark) or () for mark in document.foreign]
-    wholes: dict[str, Path] = {}
-    for place, value in () if document.kind is SourceKind.TEXT else _scalars(document.data):
-        if KEYS not in place and not any(is_below(mark, place) for mark in marks):
-            wholes.setdefault(form(value), place)
-    return wholes
+    scalars = scalars_at(read_json(data))
+    return tuple((place, scalar, form(scalar)) for place, scalar in scalars)
 
 
 @dataclass(eq=False)

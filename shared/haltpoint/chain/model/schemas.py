@@ -131,13 +131,12 @@ def form_faults(form: Any, name: str) -> tuple[str, ...]:
         return (f"{name}: describes no object",)
     try:
         barred = {str(error.instance) for error in _FORMS.iter_errors(form)}
-        json.dumps(form, allow_nan=False)
-        Draft202012Validator.check_schema(form)
-    except SchemaError as error:
-        return (f"{name}: {_short(error.message)}",)
+        text = json.dumps(form, allow_nan=False)
     except (ValueError, RecursionError):  # NaN, an infinity, or too many levels
         return (f"{name}: is not JSON that can be read",)
-    return (f"{name}: {', '.join(sorted(barred))} cannot be used here",) if barred else ()
+    if barred:
+        return (f"{name}: {', '.join(sorted(barred))} cannot be used here",)
+    return () if _validator(text) else (f"{name}: is no JSON Schema",)
 
 
 def _faults(
