@@ -224,7 +224,7 @@ def _target(spec: ToolSpec, given: Mapping[str, Any]) -> str | None:
 
 
 def shown(name: str, value: Any) -> str:
-    """A value in a line: texts are quoted; `...` stands for one that nobody knows."""
+    """A value in a line: texts are quoted; `...` stands for one that is not known."""
     if value is ...:
         return "…"
     if value is None:

@@ -118,7 +118,7 @@ def _read(work: Work, reading: Bounds, given: Bounds) -> Entries:
 def _found(work: Work) -> Entries:
     """What patterns find in the goal."""
     task, world = work.task, work.world
-    session = str(task.context.get("active_session", ""))
+    session = str(task.context.get("active_session") or "")
     names, goal = served(world.tools, task), goal_alone(work)
     for does, bound in bounds_of(world.policy.patterns, goal, session, names, task.patterns_off):
         yield _LIST_OF[does], bound
@@ -280,7 +280,7 @@ def bounds_of(
     served: Collection[str],
     off: Collection[str],
 ) -> Iterator[tuple[Does, Bound]]:
-    """What the patterns that are on find. One whose tools nobody serves says nothing."""
+    """What the patterns that are on find. One whose tools no worker serves says nothing."""
     for pattern in patterns:
         is_on = pattern.on and {EVERY, pattern.id}.isdisjoint(off)
         words = _words(pattern, goal, session) if is_on else None

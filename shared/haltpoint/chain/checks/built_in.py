@@ -83,7 +83,7 @@ END_FORM: Final = write_json(
 
 
 def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
-    """The tools that workers serve and the built-in ones, which nobody can replace."""
+    """The tools that workers serve and the built-in ones, which no worker can replace."""
     return {**tools, ASK_HUMAN: HUMAN_SPEC, END_STEP: END_SPEC}
 
 

@@ -45,7 +45,7 @@ message.
 _AROUND: Final = 40
 """Characters that an excerpt shows before a value."""
 _PICKED: Final = ("selected", "id")
-"""The option of a tool that a person picked is one of its own."""
+"""The option of a tool that a person picked is one of those that it found."""
 
 Receipts = tuple[KnownReceipt, ...]
 
@@ -272,7 +272,7 @@ def hear(work: Work, known: Receipts) -> None:
 
 
 def _own(work: Work) -> Iterator[KnownReceipt]:
-    """The receipts of its own from which values may come: a tool's success, and what a person said
+    """The chain's receipts from which values may come: a tool's success, and what a person said
     or chose.
     """
     for action in work.actions.values():

@@ -35,12 +35,13 @@ def with_effects(spec: ToolSpec) -> bool:
     return not (spec.read_only or spec.name in BUILT_IN or spec.kind is ToolKind.AGENT)
 
 
-def in_scope(spec: ToolSpec, task: Task) -> bool:
-    """Whether the task and its agent let a model call a tool (C15). Nothing said: any. An agent may
-    ask a person, and hand the task on to those that are there for it (I4).
+def _in_scope(spec: ToolSpec, task: Task) -> bool:
+    """Whether the task and its agent let a model call a tool (C15), which is none of the internal
+    ones. Nothing said: any other. An agent may ask a person, and hand the task on to those that
+    are there for it (I4).
     """
-    if spec.kind is ToolKind.AGENT:
-        return True
+    if spec.internal or spec.kind is ToolKind.AGENT:
+        return not spec.internal
     assigned = task.handed.assigned
     own = None if assigned is None or spec.name == ASK_HUMAN else assigned.tools
     return _fits(spec.name, task.tools) and _fits(spec.name, own)
@@ -51,10 +52,10 @@ def _fits(name: str, globs: tuple[str, ...] | None) -> bool:
 
 
 def open_to_models(spec: ToolSpec, task: Task) -> bool:
-    """Whether a step of this task may have a model call the tool; one that nobody serves any more
-    is not offered.
+    """Whether a step of this task may have a model call the tool; one that no worker serves any
+    more is not offered.
     """
-    return not spec.internal and not spec.gone and in_scope(spec, task)
+    return not spec.gone and _in_scope(spec, task)
 
 
 def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
@@ -70,7 +71,7 @@ def _is_offered(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
     when its worker is gone: the order waits for another one (HP-102).
     """
     if spec.name in step.promised_tools:
-        return not spec.internal and in_scope(spec, task)
+        return _in_scope(spec, task)
     allowed = spec.read_only if step.allowed_tools is None else spec.name in step.allowed_tools
     return open_to_models(spec, task) and (mode is Mode.OFF or allowed)
 
@@ -122,7 +123,7 @@ def _placeholder(name: str, schema: dict[str, Any]) -> Any:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence, not all of very many: what a model is told has to fit into a message."""
+    """Names in a sentence, not all of very many: what a model reads has to fit into a message."""
     return ", ".join(names[:_MOST_NAMES]) or "none"
 
 

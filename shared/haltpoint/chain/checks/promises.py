@@ -71,11 +71,11 @@ def keep(work: Work, action: Action) -> bool:
     names = set(action.told.below.nested_successes)
     if action.satisfies or action.tool == ROUTE:
         names.add(action.tool)
-    promises = enumerate(of_step(work, action.step))
-    kept = [1 << bit for bit, tools in promises if not names.isdisjoint(tools)]
+    promises = of_step(work, action.step)
+    kept = sum(1 << bit for bit, tools in enumerate(promises) if names.intersection(tools))
     if kept:
-        work.edit(action.step).receipts |= sum(kept)
-    return bool(kept)
+        work.edit(action.step).receipts |= kept
+    return kept > 0
 
 
 def recount(work: Work, index: int) -> None:

@@ -91,7 +91,7 @@ def _unique_items(
     validator: Validator, unique: bool, value: Any, _: Any
 ) -> Iterator[ValidationError]:
     """`uniqueItems` in time in proportion to the items: in pairs, a model's list would stop
-    everybody.
+    all chains.
     """
     items = value if unique and validator.is_type(value, "array") else ()
     if len({json.dumps(item, sort_keys=True) for item in items}) < len(items):
