@@ -160,7 +160,7 @@ class System:
             (launcher.PROGRAM, *launcher.SERVICES.values()), environment, None, self._owner
         )
         stack.push_async_callback(self._forks.close)
-        await stack.enter_async_context(self.server)
+        stack.enter_context(self.server)
         self.redis: Any = await stack.enter_async_context(connect(self.server.url))
         await library.load(self.redis)
         await self.topology.ensure(self.redis, [QUEUE])

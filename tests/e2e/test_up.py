@@ -58,9 +58,7 @@ def test_a_port_in_use_is_one_error_and_nothing_is_started(
         done = up(tmp_path, *words, HALTPOINT_GATEWAY__PORT=port)
     assert done.returncode == 1
     errors = [line for line in done.stderr.splitlines() if "HP-" in line]
-    assert errors == [
-        f"HP-003 port {port} is already in use: another process listens on 127.0.0.1:{port}."
-    ]
+    assert errors == [f"HP-003 127.0.0.1:{port} cannot be used: Address already in use."]
     assert "starts again" not in done.stderr
     assert done.stdout == ""
 

@@ -333,7 +333,8 @@ async def test_a_server_restart_loses_nothing(server: EmbeddedServer, redis: Red
     async with subscribed(reader, "a"):
         await add(redis, 1)
         await wait_until(lambda: reader.numbers == [1])
-        await asyncio.to_thread(server.restart)
+        await asyncio.to_thread(server.stop)
+        await asyncio.to_thread(server.start)
         await add(redis, 2)
         await wait_until(lambda: 2 in reader.numbers)
     assert reader.fatal == []

@@ -89,7 +89,7 @@ async def test_the_clock_of_the_test_kit_is_for_development_only(fit: Any) -> No
 
 async def test_another_number_of_partitions_is_never_gone_on_with(fit: Any) -> None:
     found = await failed(fit, partitions=3)
-    assert set(found) == {"partitions", "groups"}
+    assert set(found) == {"partitions"}
     assert found["partitions"].fix == "Set HALTPOINT_PARTITIONS=2"
     with pytest.raises(HaltpointError, match="HP-016"):
         preflight.refuse(found.values(), allow_unsafe=True)
@@ -130,13 +130,6 @@ async def test_a_server_that_refuses_writes_is_found_out_by_one_that_changes_not
         await fit.config_set(setting, back)
     assert (check.ok, check.code, check.why) == (False, "HP-021", why)
     assert check.fix
-
-
-async def test_missing_groups_are_named(redis: Any) -> None:
-    found = await failed(redis)
-    assert set(found) == {"groups"}
-    assert "hp:{0}:events" in found["groups"].what
-    assert preflight.refuse(found.values(), allow_unsafe=False, besides=frozenset({"groups"})) == []
 
 
 async def test_a_missing_or_foreign_library_is_never_gone_on_with(

@@ -32,7 +32,7 @@ def configured(**settings: str) -> io.StringIO:
     return stream
 
 
-def test_a_line_is_json_with_its_ids_first() -> None:
+def test_a_line_is_json_with_its_ids() -> None:
     stream = configured()
     with (
         logs.about(chain="c1", trace="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
@@ -40,16 +40,6 @@ def test_a_line_is_json_with_its_ids_first() -> None:
     ):
         logs.get("haltpoint.test").info("dispatched", tool="lookup", odd={1, 2}, surrogate="\ud800")
     [line] = lines(stream)
-    assert list(line)[1:-3] == [
-        "level",
-        "event",
-        "service",
-        "logger",
-        "trace",
-        "chain",
-        "step",
-        "action",
-    ]
     assert line["trace"] == "0af7651916cd43dd8448eb211c80319c"
     assert (line["event"], line["service"], line["chain"], line["action"]) == (
         "dispatched",

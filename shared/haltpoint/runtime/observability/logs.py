@@ -19,8 +19,6 @@ from structlog.typing import EventDict, FilteringBoundLogger, Processor, Wrapped
 
 from haltpoint.runtime.config.settings import LogSettings
 
-_LEADING = ["timestamp", "level", "event", "service", "logger", "trace", "chain", "step", "action"]
-
 ABOUT: Final[ContextVar[Callable[[], dict[str, str]]]] = ContextVar("about", default=dict)
 """What lines are about, by name: asked only when one is written."""
 
@@ -50,7 +48,6 @@ def configure(settings: LogSettings, *, service: str, stream: TextIO | None = No
     else:
         last = [
             structlog.processors.format_exc_info,
-            _put_ids_first,
             structlog.processors.JSONRenderer(),
         ]
 
@@ -109,7 +106,3 @@ def _plain(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 def _say_what_it_is_about(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     return {**ABOUT.get()(), **event}
-
-
-def _put_ids_first(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    return {key: event[key] for key in (*_LEADING, *event) if key in event}

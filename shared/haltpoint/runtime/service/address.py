@@ -1,7 +1,6 @@
 """Addresses: where the Redis server is, and where a service listens."""
 
 import socket
-from errno import EADDRINUSE
 from typing import Final
 
 from haltpoint.runtime.config.errors import HaltpointError
@@ -42,14 +41,7 @@ def listen(
         listener.listen(backlog)
     except OSError as error:
         listener.close()
-        if error.errno == EADDRINUSE:
-            what, why = (
-                f"port {port} is already in use",
-                f"another process listens on {host}:{port}",
-            )
-            raise HaltpointError(
-                "HP-003", what, why, f"Stop that process, or set {chosen_by}"
-            ) from error
-        what, why = f"{host}:{port} cannot be used", error.strerror or str(error)
-        raise HaltpointError("HP-003", what, why, f"Correct the address: {chosen_by}") from error
+        why = error.strerror or str(error)
+        fix = f"Stop the process that listens there, or set {chosen_by}"
+        raise HaltpointError("HP-003", f"{host}:{port} cannot be used", why, fix) from error
     return listener

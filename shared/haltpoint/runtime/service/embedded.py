@@ -21,7 +21,6 @@ exists on Linux only. A process forked from the owner without exec shares that p
 lives until that process ends too.
 """
 
-import asyncio
 import fcntl
 import hashlib
 import os
@@ -97,10 +96,10 @@ def running(data_dir: Path) -> str | None:
 
 
 class EmbeddedServer:
-    """A server on one data directory, from `start` (or `with`, `async with`) to `stop`.
+    """A server on one data directory, from `start` (or `with`) to `stop`.
 
     `grace` is how many seconds it has for its last write before it is killed. Methods block for
-    some 40 ms; `async with` keeps the event loop free. Not for use by several threads at once.
+    some 40 ms. Not for use by several threads at once.
     """
 
     def __init__(self, data_dir: Path, *, grace: float = 5.0) -> None:
@@ -167,11 +166,6 @@ class EmbeddedServer:
         """Let it crash: SIGKILL. The directory stays ours, `start` brings it back."""
         self._reap()
 
-    def restart(self) -> None:
-        """Stop cleanly and start again on the same data and address."""
-        self.stop()
-        self.start()
-
     def _take(self) -> None:
         """Lock the directory twice: as its owner, and for the server, which inherits that one and
         may die later.
@@ -235,12 +229,6 @@ class EmbeddedServer:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-    async def __aenter__(self) -> Self:
-        return await asyncio.to_thread(self.start)
-
-    async def __aexit__(self, *_: object) -> None:
-        await asyncio.to_thread(self.stop)
 
 
 def _socket_path(data_dir: Path) -> Path:

@@ -15,7 +15,6 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from haltpoint.contracts.base import value
-from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store import library
@@ -53,7 +52,7 @@ async def examine(redis: Redis, settings: Settings, topology: Topology, url: str
     """Look at everything, in this order. Raises redis-py's errors when the server goes away
     meanwhile.
     """
-    info = await _info(redis)
+    info = await redis.info("everything")
     return [
         await _commands(redis),
         _eviction(info),
@@ -64,7 +63,6 @@ async def examine(redis: Redis, settings: Settings, topology: Topology, url: str
         await _library(redis),
         await _partitions(redis, topology),
         await _rows(redis, topology),
-        await _groups(redis, topology),
     ]
 
 
@@ -79,23 +77,15 @@ async def writes(redis: Redis, topology: Topology) -> Check:
     return Check("writes", "HP-021", not why, what, why, fix)
 
 
-def refuse(
-    checks: Iterable[Check], *, allow_unsafe: bool, besides: frozenset[str] = frozenset()
-) -> list[Check]:
+def refuse(checks: Iterable[Check], *, allow_unsafe: bool) -> list[Check]:
     """Raise HaltpointError for the first check that failed; return those that are gone on in spite
     of.
-
-    `besides` names checks that the caller sets right itself.
     """
-    failed = [check for check in checks if not check.ok and check.check not in besides]
+    failed = [check for check in checks if not check.ok]
     for check in failed:
         if check.vital or not allow_unsafe:
             raise HaltpointError(check.code, check.what, check.why, check.fix)
     return failed
-
-
-async def _info(redis: Redis) -> dict[str, Any]:
-    return dict(await redis.info("everything"))
 
 
 async def _config(redis: Redis, name: str) -> str | None:
@@ -107,8 +97,8 @@ async def _config(redis: Redis, name: str) -> str | None:
 
 
 async def _commands(redis: Redis) -> Check:
-    known = {_text(name) for name in await redis.command_list()}
-    missing = [name.upper() for name in _COMMANDS if name not in known]
+    known = await redis.command_list()
+    missing = [name.upper() for name in _COMMANDS if name.encode() not in known]
     has = f"no {', '.join(missing)}" if missing else "all commands"
     return Check(
         "server",
@@ -225,35 +215,3 @@ async def _rows(redis: Redis, topology: Topology) -> Check:
 def _unless(error: HaltpointError, check: str, ok: bool) -> Check:
     """A check that fails with this error."""
     return Check(check, error.code, ok, error.what, error.why, error.fix, vital=True)
-
-
-async def _groups(redis: Redis, topology: Topology) -> Check:
-    missing: list[str] = []
-    for partition in range(topology.partitions):
-        for stream in (Stream.EVENTS, Stream.PLANS, Stream.HUMANS):
-            key = topology.key(partition, stream.value)
-            if not await _has_group(redis, key, GROUP[stream].value):
-                missing.append(key)
-    what = "all streams have their groups"
-    if missing:
-        what = f"{', '.join(missing[:3])} and {len(missing)} in all lack a group"
-    return Check(
-        "groups",
-        "HP-015",
-        not missing,
-        what,
-        "no service would read their messages",
-        "Run: haltpoint init",
-    )
-
-
-async def _has_group(redis: Redis, key: str, group: str) -> bool:
-    try:
-        rows = await redis.xinfo_groups(key)
-    except ResponseError:
-        return False
-    return any(_text(row["name"]) == group for row in rows)
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode(errors="replace") if isinstance(value, bytes) else value

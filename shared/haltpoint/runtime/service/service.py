@@ -252,9 +252,7 @@ async def running(
         stack.push_async_callback(redis.aclose)
         topology = Topology(settings.partitions)
         checks = await reach(url, lambda: preflight.examine(redis, settings, topology, url))
-        for check in preflight.refuse(
-            checks, allow_unsafe=settings.allow_unsafe, besides=frozenset({"groups"})
-        ):
+        for check in preflight.refuse(checks, allow_unsafe=settings.allow_unsafe):
             _log.warning("unsafe", code=check.code, what=check.what, why=check.why, fix=check.fix)
         await reach(url, lambda: topology.ensure(redis, queues))
         here = Service(name, settings, redis, url, topology)

@@ -140,14 +140,11 @@ def changed_data(old: Chain, new: Chain) -> dict[Data, str]:
     return changed
 
 
-def _refused(chain: Chain) -> dict[int, dict[int, Correction]]:
-    return {index: kept.refused for index, kept in chain.proposals.items() if kept.refused}
-
-
 def _stored(chain: Chain) -> StoredPlan:
     """A literal plan is in the task already."""
     plan = None if chain.origin is PlanOrigin.LITERAL else chain.plan
-    return StoredPlan(plan, _refused(chain), *_beside_plan(chain))
+    refused = {index: kept.refused for index, kept in chain.proposals.items() if kept.refused}
+    return StoredPlan(plan, refused, *_beside_plan(chain))
 
 
 def decode_chain(chain_id: str, head: Fields, data: Fields) -> Chain:

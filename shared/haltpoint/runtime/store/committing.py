@@ -184,7 +184,11 @@ def _operations(decided: Decided, output: Output) -> list[ops.Operation]:
         case Record():
             return [_record(output.action)]
         case Resolve():
-            return [_resolve(output.action)]
+            action = output.action
+            if action.outcome is None:
+                raise ValueError(f"action {action.id} is resolved without an outcome")
+            outcome = encode(action.outcome).decode()
+            return [ops.ResolveAction(local(action.id), outcome, action.data)]
         case StartChild():
             trace = decided.agents.get(output.action.child, decided.trace)
             begun = _begin_child(output, Envelope(chain.id, rfc3339(decided.now), trace))
@@ -200,13 +204,6 @@ def _operations(decided: Decided, output: Output) -> list[ops.Operation]:
 
 def _record(action: Action) -> ops.Operation:
     return ops.RecordAction(local(action.id), action.tool, action.arguments)
-
-
-def _resolve(action: Action) -> ops.Operation:
-    if action.outcome is None:
-        raise ValueError(f"action {action.id} is resolved without an outcome")
-    outcome = encode(action.outcome).decode()
-    return ops.ResolveAction(local(action.id), outcome, action.data)
 
 
 def _begin_child(output: StartChild, envelope: Envelope) -> ops.Operation:

@@ -49,26 +49,23 @@ def read_foreign(
     entry_body = opened(data)
     if isinstance(entry_body, Rejected):
         return entry_body
-    form = entry_body.form
+    form, headers = entry_body.form, entry_body.headers
     try:
         message = from_json(entry_body.body)
     except ValueError as error:
-        detail = f"the body {form} is not JSON: {error}"
-        return Rejected(DeadLetterReason.BAD_JSON, detail)
+        return Rejected(DeadLetterReason.BAD_JSON, f"the body {form} is not JSON: {error}")
     if not isinstance(message, dict):
         detail = f"the body {form} is not a JSON object, so it is not a task"
         return Rejected(DeadLetterReason.BAD_FIELDS, detail)
-    headers = entry_body.headers
-    if "type" in message:
-        if not data.startswith(_MAGIC):
-            return rejected
-        reading = f"a message {form}"
-    elif headers is None:
-        detail = f"the headers {form} cannot be read; they must be ASCII"
-        return Rejected(DeadLetterReason.BAD_ENCODING, detail)
-    else:
+    reading = f"a message {form}"
+    if "type" not in message:
+        if headers is None:
+            detail = f"the headers {form} cannot be read; they must be ASCII"
+            return Rejected(DeadLetterReason.BAD_ENCODING, detail)
         reading = f"it has no `type`, so it is read as the body of a task {form}"
         message = _submitted(message, headers, stream, entry)
+    elif not data.startswith(_MAGIC):
+        return rejected
     if headers:
         message.setdefault("traceparent", headers.get("traceparent"))
     decoded = decode(Stream.EVENTS, {_DATA: to_json(message, inf_nan_mode="constants")})

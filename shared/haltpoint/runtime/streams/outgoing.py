@@ -165,13 +165,13 @@ def public_facts(decision: Decision, now: int, trace: str | None) -> list[bytes]
 
 def _public(fact: Fact, decision: Decision, now: int, trace: str | None) -> bytes:
     chain = decision.chain
-    data: JsonObject = {"chain_id": chain.id, **fact.details}
-    if chain.task.tenant is not None:
-        data["tenant"] = chain.task.tenant
-    if chain.task.conversation_id is not None:
-        data["conversation_id"] = chain.task.conversation_id
-    if fact.type in FINAL_FACTS and chain.end.answer is not None:
-        data["answer"] = chain.end.answer
+    known = {
+        "tenant": chain.task.tenant,
+        "conversation_id": chain.task.conversation_id,
+        "answer": chain.end.answer if fact.type in FINAL_FACTS else None,
+    }
+    data: JsonObject = {name: text for name, text in known.items() if text is not None}
+    data |= {"chain_id": chain.id, **fact.details}
     if fact.type is FactType.REQUEST_OPENED:
         data |= _question(data["request_id"], decision)
     message = {

@@ -64,7 +64,10 @@ class Topology:
         """
         await redis.hsetnx(_DEPLOYMENT, "partitions", str(self.partitions))
         await self.check(redis)
-        await self._take_over_rows(redis)
+        under_way = await self.of_another_form(redis)
+        if under_way:
+            raise other_rows(under_way)
+        await redis.hset(_DEPLOYMENT, "rows", FORM)
         streams: list[tuple[Stream, str]] = []
         streams += [(stream, "") for stream in Stream if stream is not Stream.TOOLS]
         streams += [(Stream.TOOLS, queue) for queue in queues]
@@ -94,15 +97,6 @@ class Topology:
         theirs = int(stored)
         if theirs != self.partitions:
             raise other_partitions(theirs, self.partitions)
-
-    async def _take_over_rows(self, redis: Redis) -> None:
-        """Say how rows are stored from now on. Half-done chains of another release are never
-        read.
-        """
-        under_way = await self.of_another_form(redis)
-        if under_way:
-            raise other_rows(under_way)
-        await redis.hset(_DEPLOYMENT, "rows", FORM)
 
     async def of_another_form(self, redis: Redis) -> int:
         """How many chains are under way whose rows another release wrote."""

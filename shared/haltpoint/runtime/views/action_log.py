@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.results import ErrorInfo, Metadata, NextAction
+from haltpoint.contracts.results import Metadata, NextAction
 from haltpoint.contracts.secrets import starred, without_secrets
 from haltpoint.contracts.views.steps import ActionError, ActionRecord, ActionView
 from haltpoint.runtime.views.chain_view import view_of
@@ -33,6 +33,14 @@ def _row(number: int, step_id: str, action: ActionView, tokens: int | None) -> A
     metadata = Metadata() if receipt is None else receipt.metadata
     failed = receipt is not None and receipt.next_action is NextAction.ERROR
     succeeded = receipt is not None and receipt.satisfies
+    fault = None if receipt is None else receipt.error
+    error = None
+    if fault is not None:
+        error = ActionError(
+            type=fault.error_type.value,
+            message=without_secrets(fault.message),
+            recoverable=bool(fault.recoverable),
+        )
     return ActionRecord(
         action_id=action.id,
         time=action.started_at,
@@ -42,20 +50,11 @@ def _row(number: int, step_id: str, action: ActionView, tokens: int | None) -> A
         input=starred(action.arguments if action.ran is None else action.ran),
         status="failed" if failed else action.status,
         result=starred(receipt.data) if receipt is not None and succeeded else None,
-        error=_error(receipt.error) if receipt is not None else None,
+        error=error,
         duration_ms=None if receipt is None else metadata.duration_ms,
         attempts=metadata.attempt,
         tokens=tokens,
         by=metadata.by,
-    )
-
-
-def _error(error: ErrorInfo | None) -> ActionError | None:
-    if error is None:
-        return None
-    message = without_secrets(error.message)
-    return ActionError(
-        type=error.error_type.value, message=message, recoverable=bool(error.recoverable)
     )
 
 
@@ -69,13 +68,9 @@ def _tokens(record: ChainRecord) -> Mapping[str, int]:
         thought = record.thoughts.get(line.ref or "")
         if thought is not None:
             step = place_of(record.id, line.ref or "")
-            by_step[step] = _cost(thought.data)
+            usage = json.loads(thought.data).get("usage", {})
+            by_step[step] = usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
         for kind, details in line.facts:
             if kind == FactType.ACTION_DISPATCHED.value and details["step_id"] in by_step:
                 tokens.setdefault(details["action_id"], by_step[details["step_id"]])
     return tokens
-
-
-def _cost(thought: str) -> int:
-    usage: Mapping[str, int] = json.loads(thought).get("usage", {})
-    return usage.get("input_tokens", 0) + usage.get("output_tokens", 0)

@@ -71,7 +71,8 @@ def view_of(record: ChainRecord) -> ChainView:
         )
         for step, run in record.steps
     )
-    routed = tuple(_routed(details) for details in told[FactType.CHAIN_ROUTED])
+    decisions = [{**details, "timestamp": details["at"]} for details in told[FactType.CHAIN_ROUTED]]
+    routed = tuple(map(RoutedView.model_validate, decisions))
     dropped = tuple(_dropped(details) for details in told[FactType.ACTION_NEVER_EXECUTED])
     return ChainView(
         **dict(summary_of(chain)),
@@ -185,11 +186,6 @@ def _stopped(cancelled: Sequence[Details]) -> str | None:
     by = cancelled[0]["by"]
     parts = [f"by {by}" if by else "", cancelled[0]["reason"]]
     return ": ".join(filter(None, parts)) or None
-
-
-def _routed(details: Details) -> RoutedView:
-    """A decision on who works on the task."""
-    return RoutedView.model_validate({**details, "timestamp": details["at"]})
 
 
 def _dropped(details: Details) -> DroppedCall:

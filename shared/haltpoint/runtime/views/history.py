@@ -32,7 +32,10 @@ class History:
         counts = await self._counted(today, days)
         by_tool = _by_name(counts, "tool")
         for tool in by_tool.keys() & set(clarifying):
-            by_tool[tool]["direct"] = _direct(by_tool[tool])
+            counted = by_tool[tool]
+            counted["direct"] = (
+                counted.get("calls", 0) - counted.get("failures", 0) - counted.get("clarified", 0)
+            )
         return StatsView(
             since=now.date() - timedelta(days=days - 1),
             until=now.date(),
@@ -61,12 +64,6 @@ def _by_name(counts: Mapping[str, int], by: str) -> dict[str, dict[str, int]]:
         if kind == by:
             found[name][what] = number
     return found
-
-
-def _direct(counted: Mapping[str, int]) -> int:
-    """How often the tool found the one that was meant by itself."""
-    asked_or_failed = counted.get("failures", 0) + counted.get("clarified", 0)
-    return counted.get("calls", 0) - asked_or_failed
 
 
 def _rows(by_name: Mapping[str, Mapping[str, int]]) -> tuple[StatsRow, ...]:

@@ -121,10 +121,8 @@ def _resting(calls: list[Any], why: dict[bytes, bytes], now: float) -> tuple[Res
     for action, moment in calls:
         if moment >= now - _LATE and action in why:
             words = why[action].decode(errors="replace")
-            seconds = (moment - now) / 1000
-            moments[words].append(max(0.0, seconds))
-    rows = [Resting(words, len(found), round(min(found), 3)) for words, found in moments.items()]
-    return tuple(sorted(rows, key=lambda row: (-row.calls, row.why)))
+            moments[words].append(max(0.0, moment - now) / 1000)
+    return tuple(Resting(words, len(found), min(found)) for words, found in moments.items())
 
 
 async def unserved(redis: Redis, topology: Topology, specs: Iterable[ToolSpec]) -> list[Unserved]:

@@ -9,7 +9,6 @@ from typing import Final
 
 import msgspec
 
-from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.phrases import Phrases
@@ -128,7 +127,8 @@ def _record(chain_id: str, head: Fields, data: Fields, log: tuple[LogLine, ...])
     chain = decode_chain(chain_id, head, data)
     names = action_ids(chain_id, chain.plan, chain.runs) if chain.plan else []
     actions = [rows.action_of(name, head, data) for name in names]
-    requests = [rows.request_of(name, head, data) for name in _asked_ids(chain)]
+    asked = [request_id(chain_id, number) for number in range(1, chain.asked + 1)]
+    requests = [rows.request_of(name, head, data) for name in asked]
     thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
     words = {name: data.get(local(name).encode()) for name in thoughts}
     return ChainRecord(
@@ -146,8 +146,3 @@ def _rests(data: Fields) -> Iterator[ModelRestView]:
     for name, text in data.items():
         if name.endswith(_REST):
             yield ModelRestView.model_validate_json(text.partition(b"\n")[0])
-
-
-def _asked_ids(chain: Chain) -> list[str]:
-    """The ids of all questions of a chain, by how many it has asked."""
-    return [request_id(chain.id, number) for number in range(1, chain.asked + 1)]

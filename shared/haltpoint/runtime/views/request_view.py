@@ -44,21 +44,16 @@ def request_of(stored: StoredRequest, record: ChainRecord) -> RequestView:
         "arguments": json.loads(question.arguments or "{}"),
         "asked_at": moment(question.asked_at),
         "deadline": moment(question.deadline),
-        "answer": _answer(stored),
     }
+    if stored.answer:
+        given = msgspec.json.decode(stored.answer, type=Answer)
+        view["answer"] = AnswerView(by=stored.by, at=moment(stored.at), answer=given)
     if question.kind is RequestKind.ESCALATION:
         spec = record.specs.get(question.tool)
         view["form"] = spec.result_schema if spec is not None else None
         view["step"] = _step(question, record.chain.plan)
         view["strikes"] = _in_own_words(question.strikes, record.words)
     return RequestView.model_validate(view)
-
-
-def _answer(stored: StoredRequest) -> AnswerView | None:
-    if not stored.answer:
-        return None
-    given = msgspec.json.decode(stored.answer, type=Answer)
-    return AnswerView(by=stored.by, at=moment(stored.at), answer=given)
 
 
 def _step(question: Question, plan: Plan | None) -> str:

@@ -17,11 +17,11 @@ from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.contracts.base import JsonObject, action_id
 from haltpoint.contracts.people.humans import RequestStatus
-from haltpoint.contracts.results import NextAction, Outcome, ToolResult
+from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.views.chains import RestingView
 from haltpoint.contracts.views.steps import ActionView, StepView, ThoughtView, ViolationView
 from haltpoint.contracts.work.plans import Step
-from haltpoint.runtime.store.rows import Kind, Receipt, StoredAction
+from haltpoint.runtime.store.rows import Kind, StoredAction
 from haltpoint.runtime.views import contract_view
 from haltpoint.runtime.views.log_view import Times, moment
 from haltpoint.runtime.views.record import ChainRecord
@@ -98,7 +98,8 @@ def _action(record: ChainRecord, stored: StoredAction, times: Times) -> ActionVi
     elif counts is None:
         status = ActionStatus.DISPATCHED.value
     elif counts.kind is Kind.RECEIPT or record.status.final:
-        receipt = _receipt(counts)
+        outcome = msgspec.json.decode(counts.outcome, type=Outcome)
+        receipt = outcome.with_data(json.loads(counts.data or "{}"))
         status = (
             ActionStatus.ASKING.value if receipt.next_action in _ASKS else ActionStatus.DONE.value
         )
@@ -115,11 +116,6 @@ def _action(record: ChainRecord, stored: StoredAction, times: Times) -> ActionVi
         started_at=started,
         ended_at=ended,
     )
-
-
-def _receipt(counts: Receipt) -> ToolResult:
-    outcome = msgspec.json.decode(counts.outcome, type=Outcome)
-    return outcome.with_data(json.loads(counts.data or "{}"))
 
 
 def _ran(stored: StoredAction) -> JsonObject | None:

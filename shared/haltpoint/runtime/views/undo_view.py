@@ -2,6 +2,7 @@
 Pure.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from operator import attrgetter
@@ -31,6 +32,8 @@ class _Fate(StrEnum):
     OPEN = "open"
     UNDONE = "undone"
     IN_DOUBT = "in_doubt"
+    STAYS = "stays"
+    """Its tool declares no undo."""
 
 
 @value
@@ -61,32 +64,30 @@ def undoing(record: ChainRecord, earlier: Sequence[ChainRecord], tools: Collecti
 def _lists(chain: ChainView, fates: Mapping[str, _Fate], tools: Collection[str]) -> UndoView:
     """What is open, what is undone and what stays of a chain, the last deed first."""
     answer = chain.answer or FinalAnswer()
-    undoes: list[Deed] = []
-    undone: list[Deed] = []
-    left: list[LeftView] = []
-    for deed in sorted(answer.deeds, key=attrgetter("at")):
+    deeds: defaultdict[_Fate, list[Deed]] = defaultdict(list)
+    for deed in sorted(answer.deeds, key=attrgetter("at"))[::-1]:
         fate = fates.get(deed.action_id, _Fate.OPEN)
-        if fate is _Fate.UNDONE:
-            undone.append(deed)
-        elif fate is _Fate.IN_DOUBT:
-            left.append(_left(deed, WhyLeft.IN_DOUBT))
-        elif f"{deed.tool}{UNDO}" in tools:
-            undoes.append(deed)
-        else:
-            left.append(_left(deed, WhyLeft.NO_UNDO))
+        if fate is _Fate.OPEN and f"{deed.tool}{UNDO}" not in tools:
+            fate = _Fate.STAYS
+        deeds[fate].append(deed)
     doubtful = [call for call in answer.not_done if call.why is WhyNot.IN_DOUBT]
-    left += [_left(call, WhyLeft.IN_DOUBT) for call in doubtful]
-    last_first = undoes[::-1]
     return UndoView(
         chain_id=None,
-        undoes=tuple(last_first[:MAX_STEPS]),
-        undone=tuple(undone[::-1]),
-        left=tuple(left),
+        undoes=tuple(deeds[_Fate.OPEN][:MAX_STEPS]),
+        undone=tuple(deeds[_Fate.UNDONE]),
+        left=(
+            *_left(deeds[_Fate.STAYS], WhyLeft.NO_UNDO),
+            *_left(deeds[_Fate.IN_DOUBT], WhyLeft.IN_DOUBT),
+            *_left(doubtful, WhyLeft.IN_DOUBT),
+        ),
     )
 
 
-def _left(call: Deed | NotDone, why: WhyLeft) -> LeftView:
-    return LeftView(action_id=call.action_id, tool=call.tool, says=call.says, why=why)
+def _left(calls: Sequence[Deed | NotDone], why: WhyLeft) -> list[LeftView]:
+    return [
+        LeftView(action_id=call.action_id, tool=call.tool, says=call.says, why=why)
+        for call in calls
+    ]
 
 
 def _fates(before: Sequence[ChainView]) -> dict[str, _Fate]:

@@ -76,10 +76,6 @@ class LogSlice:
 _HEADER: Final = (Head.STATUS, Head.TRACE, Head.VERSION)
 
 
-def _everybody(_: str | None) -> bool:
-    return True
-
-
 class Views:
     """Everything that is read for people. Reads that need no other are sent together; nothing
     blocks.
@@ -275,7 +271,7 @@ class Views:
     ) -> tuple[EventView, ...]:
         """These events; the last one of a chain has the answer (F1)."""
         ends = any(event.type in FINAL_FACTS for event in events)
-        record = await self._records.read(chain_id, _everybody) if ends else None
+        record = await self._records.read(chain_id, lambda _: True) if ends else None
         if record is None:
             return tuple(events)
         answer = {"answer": in_full(chain_view.answer_of(record))}
