@@ -69,8 +69,10 @@ def merged(work: Work, reading: Bounds | None) -> ChainBounds:
     """
     given = work.task.bounds or Bounds()
     lists: dict[str, list[Bound]] = {name: [] for name in ChainBounds.__struct_fields__}
-    for name, bound in (*_said(given, SaidBy.SUBMITTER), *_found(work)):
+    for name, bound in _said(given, SaidBy.SUBMITTER):
         lists[name].append(bound)
+    for does, bound in _found(work):
+        lists[_LIST_OF[does]].append(bound)
     wanted = tools_of(lists["required_tools"])
     for name, bound in _read(work, reading or Bounds(), given):
         is_softened = name == "forbidden" and not wanted.isdisjoint(bound.tools)
@@ -115,13 +117,12 @@ def _read(work: Work, reading: Bounds, given: Bounds) -> Entries:
             yield name, bound
 
 
-def _found(work: Work) -> Entries:
+def _found(work: Work) -> Iterator[tuple[Does, Bound]]:
     """What patterns find in the goal."""
     task, world = work.task, work.world
     session = str(task.context.get("active_session") or "")
     names, goal = served(world.tools, task), goal_alone(work)
-    for does, bound in bounds_of(world.policy.patterns, goal, session, names, task.patterns_off):
-        yield _LIST_OF[does], bound
+    return bounds_of(world.policy.patterns, goal, session, names, task.patterns_off)
 
 
 # ---- the goal itself

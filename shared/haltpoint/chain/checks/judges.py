@@ -89,30 +89,24 @@ def _allowed(call: CheckedCall) -> Verdict:
 
 
 def _form(call: CheckedCall) -> Verdict:
-    """All faults of the arguments at once."""
+    """All faults of the arguments at once, or why the chain of a skill cannot begin with them."""
     spec = call.spec
     if len(write_json(call.arguments)) > MAX_ARGUMENTS:
         faults: tuple[str, ...] = (f"they have more than {MAX_ARGUMENTS} bytes",)
     else:
         faults = built_in.call_faults(spec, call.arguments)
-    if not faults:
+    if faults:
+        words = f"The arguments of {spec.name} are wrong: {'; '.join(faults)}."
+        return refuse(call, words, Violation.BAD_ARGUMENTS, f"The form is: {call_form(spec)}")
+    failure = skill_fault(call.work, spec, call.arguments)
+    if failure is None:
         return GO
-    words = f"The arguments of {spec.name} are wrong: {'; '.join(faults)}."
-    return refuse(call, words, Violation.BAD_ARGUMENTS, f"The form is: {call_form(spec)}")
-
-
-def _begins(call: CheckedCall) -> Verdict:
-    """Whether the chain of a skill can begin."""
-    fault = skill_fault(call.work, call.spec, call.arguments)
-    if fault is None:
-        return GO
-    return refuse(call, fault.error.message, Violation.BAD_ARGUMENTS)
+    return refuse(call, failure.error.message, Violation.BAD_ARGUMENTS)
 
 
 JUDGES: Final = (
     Judge(_allowed, ALWAYS),
     Judge(_form, ALWAYS),
-    Judge(_begins, ALWAYS),
     Judge(bounds.forbidden, CHECKED),
     Judge(ledger.denied, ALWAYS, literal=True),
     Judge(values.origin, STRICT, attrgetter("provenance")),

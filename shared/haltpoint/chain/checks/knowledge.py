@@ -206,21 +206,14 @@ def _documents_of(action: Action, spec: ToolSpec | None) -> Iterator[Document]:
     where = f"{action.id} data"
     tool = action.tool if action.satisfies and action.tool != ASK_HUMAN else ""
     if action.by_a_person:
-        own = (*foreign, *_in_options(action.tool, foreign))
+        # no person has typed what a picked option holds, nor the number of a model's option
+        own = [*foreign, *(f"selected.value.{field}" for field in foreign)]
+        strangers = ("selected",) if action.tool == ASK_HUMAN else tuple(own)
         typed = None if action.selected else (SAID,)
-        yield Document(SourceKind.PERSON, where, action.data, "", own, tool, typed)
+        yield Document(SourceKind.PERSON, where, action.data, "", strangers, tool, typed)
     elif action.satisfies and not action.in_models_words:
         kind = SourceKind.TEXT if spec is None else SourceKind.RESULT
         yield Document(kind, where, action.data, action.arguments, foreign, tool)
-
-
-def _in_options(tool: str, foreign: tuple[str, ...]) -> list[str]:
-    """What no person has typed of an option that they picked: the fields that strangers write, and
-    all of an option of a model's, whose id is a number.
-    """
-    if tool == ASK_HUMAN:
-        return ["selected"]
-    return [f"selected.value.{field}" for field in foreign]
 
 
 def tools_of(origins: Iterable[str]) -> list[str]:

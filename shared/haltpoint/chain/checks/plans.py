@@ -44,11 +44,10 @@ def _in_scope(spec: ToolSpec, task: Task) -> bool:
         return not spec.internal
     assigned = task.handed.assigned
     own = None if assigned is None or spec.name == ASK_HUMAN else assigned.tools
-    return _fits(spec.name, task.tools) and _fits(spec.name, own)
-
-
-def _fits(name: str, globs: tuple[str, ...] | None) -> bool:
-    return globs is None or any(fnmatchcase(name, glob) for glob in globs)
+    for globs in (task.tools, own):
+        if globs is not None and not any(fnmatchcase(spec.name, glob) for glob in globs):
+            return False
+    return True
 
 
 def open_to_models(spec: ToolSpec, task: Task) -> bool:

@@ -163,15 +163,13 @@ def scalars_at(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
     Keys of objects below it count, too: their place ends in `{}` and the key.
     """
-    return ((place, scalar) for place, scalar in _scalars(value) if is_below(path, place))
-
-
-def _scalars(value: Any) -> Iterator[tuple[Path, Any]]:
     for place, inner in walk(value):
+        scalars: list[tuple[Path, Any]] = []
         if isinstance(inner, dict):
-            yield from (((*place, KEYS, key), key) for key in inner)
+            scalars = [((*place, KEYS, key), key) for key in inner]
         elif isinstance(inner, str | int | float) and not isinstance(inner, bool):
-            yield place, inner
+            scalars = [(place, inner)]
+        yield from (scalar for scalar in scalars if is_below(path, scalar[0]))
 
 
 def values_at(value: Any, place: Path) -> list[Any]:
