@@ -9,7 +9,6 @@ after its time comes too late.
 """
 
 import asyncio
-import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -66,15 +65,14 @@ class Run(Struct, eq=False):
     """One tool under way, in `task` or in a thread. `over`: it has its answer, or is left behind;
     then `left` hears why. `gone`: nothing of it runs any more.
 
-    `until` is when its `seconds` are over, in the loop's time; `late`: it returned after that,
-    unstopped. `blocked`: it has kept the loop from turning.
+    `late`: it returned after its `seconds`, unstopped. `blocked`: it has kept the loop from
+    turning.
     """
 
     what: Runnable
     seconds: float
     left: Callable[[Stopped], None]
     began: float = field(default_factory=time.monotonic)
-    until: float = 0.0
     task: "asyncio.Task[Any] | None" = None
     stopped: Stopped | None = None
     late: bool = False
@@ -117,41 +115,11 @@ class Run(Struct, eq=False):
             self.left(self.stopped)
 
 
-class _Limits:
-    """Time limits, one timer for all calls that end at about the same time: a timer each is dear.
-
-    The longer the limit the coarser its ticks, so that there are never more than some two hundred
-    of them at once.
-    """
-
-    def __init__(self) -> None:
-        self._runs: dict[float, set[Run]] = {}
-
-    def add(self, loop: asyncio.AbstractEventLoop, run: Run) -> set[Run]:
-        """Stop `run` when its seconds are over, 20 ms or 1 % late at most, unless it has left the
-        returned set.
-        """
-        width = 0.02 * 2 ** max(0, int(run.seconds / 2).bit_length() - 1)
-        tick = math.ceil((loop.time() + run.seconds) / width) * width
-        runs = self._runs.get(tick)
-        if runs is None:
-            runs = self._runs[tick] = set()
-            loop.call_at(tick, self._stop, tick)
-        run.until = tick
-        runs.add(run)
-        return runs
-
-    def _stop(self, tick: float) -> None:
-        for run in self._runs.pop(tick):
-            run.stop(Stopped.TIMED_OUT)
-
-
 class Runner:
     """Runs coroutines in the event loop and other functions in threads."""
 
     def __init__(self) -> None:
         self._threads = Threads()
-        self._limits = _Limits()
         self._closed = False
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -161,14 +129,14 @@ class Runner:
         """
         loop = asyncio.get_running_loop()
         task = run.task = cast("asyncio.Task[Any]", asyncio.current_task())
-        stopping = self._limits.add(loop, run)
+        timer = loop.call_later(run.seconds, run.stop, Stopped.TIMED_OUT)
         try:
             answer: Returned | Raised = Returned(await run.what.function(**arguments))
             # The loop did not turn, or it would have been stopped.
-            run.late = run.stopped is None and loop.time() > run.until + _JITTER
+            run.late = run.stopped is None and loop.time() > timer.when() + _JITTER
         except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
             answer = Raised(error)
-        stopping.discard(run)
+        timer.cancel()
         if task.cancelling():
             if self._closed and run.stopped is None:
                 raise asyncio.CancelledError  # the loop ends, and the worker with it
@@ -221,10 +189,10 @@ class Runner:
         self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]
     ) -> None:
         loop = asyncio.get_running_loop()
-        stopping = self._limits.add(loop, run)
+        timer = loop.call_later(run.seconds, run.stop, Stopped.TIMED_OUT)
 
         def finish(answer: Returned | Raised) -> None:
-            stopping.discard(run)
+            timer.cancel()
             tell(run.finish(answer))
 
         def hand_over(answer: Returned | Raised) -> None:
