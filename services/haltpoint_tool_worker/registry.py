@@ -22,7 +22,7 @@ from haltpoint.tools import Tool, tools_in
 from haltpoint.tools.hooks import Hook
 from haltpoint.tools.signature import Output
 from haltpoint.tools.undo import undo_inputs, undo_spec
-from haltpoint_tool_worker.hooks.builtin import approvals, names_around, names_before
+from haltpoint_tool_worker.hooks.builtin import approvals
 from haltpoint_tool_worker.hooks.loading import HookChain, hook_chain, load_hooks
 from haltpoint_tool_worker.skills.folders import check_skills, skills_in
 from haltpoint_tool_worker.targets import marked
@@ -80,16 +80,14 @@ class Registry:
         """Put hooks around all tools that are offered by now, and list them with the tools."""
         for name, tool in self._tools.items():
             around = hook_chain(name, hooks)
-            if tool.spec.plan is None:
-                names = names_around(tool.spec, around)
-            else:
+            if tool.spec.plan is not None:
                 # Its steps are carried out elsewhere: what is reviewed here are the results of the
                 # tools in them.
                 around = HookChain(around.pre)
-                names = names_before(tool.spec, around) if around.pre else ()
             self.hooks[name] = around
             if around.pre:
                 self.asking.add(name)
+            names = tuple(by.name for by in (*around.pre, *around.post))
             spec = msgspec.structs.replace(tool.spec, hooks=names)
             self._tools[name] = replace(tool, spec=spec)
 

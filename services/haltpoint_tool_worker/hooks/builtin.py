@@ -1,10 +1,9 @@
 """The hooks that every tool has (CONTRACT H3), and the one that an operator writes as data (G4).
 
-The first are the worker's own steps, written where they cost least; their names are listed with the
-others', and a receipt has one that said something else than allow. The rules of the policy file are
-a pre-hook like any other, behind all others: it judges the call as it would run. A value that
-cannot be compared, a text with a number for one, never lets a call through: the condition holds for
-a rule that asks or refuses, and does not for one that passes.
+The first are the worker's own steps, written where they cost least; a receipt has one that refused.
+The rules of the policy file are a pre-hook like any other, behind all others: it judges the call as
+it would run. A value that cannot be compared, a text with a number for one, never lets a call
+through: the condition holds for a rule that asks or refuses, and does not for one that passes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,11 +16,9 @@ from haltpoint.chain.model.schemas import defaults
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition, Verdict
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import HookRecord, HookVerdict, OnTimeout
-from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.written import fits
 from haltpoint.tools import Ctx, hook
 from haltpoint.tools.hooks import Hook, Moment
-from haltpoint_tool_worker.hooks.loading import HookChain
 
 INTERNAL: Final = "builtin:internal"
 """Refuses a tool that no plan and no model may call (`admit.py`)."""
@@ -31,29 +28,11 @@ PROVENANCE: Final = "builtin:provenance"
 """Refuses values without an origin, checked again by the receipts of now (`judges.py`)."""
 APPROVALS: Final = "builtin:approvals"
 """Does what the first rule of the policy file that fits says."""
-JSON_SAFE: Final = "builtin:json_safe"
-"""Makes every result plain JSON of a bounded size (`outcomes.py`)."""
-REDACT: Final = "builtin:redact"
-"""Stars secrets of known forms in the words of errors, warnings and instructions (`redaction.py`).
-"""
 
 _SECONDS: Final = 5.0
 _MISSING: Final = object()
 _DECLARED: Final = Source(source=SourceKind.CONTEXT)
 """Of a declared default."""
-
-
-def names_around(spec: ToolSpec, hooks: HookChain) -> tuple[str, ...]:
-    """All hooks of a tool in the order in which they run."""
-    post = [by.name for by in hooks.post]
-    return (*names_before(spec, hooks), JSON_SAFE, REDACT, *post)
-
-
-def names_before(spec: ToolSpec, hooks: HookChain) -> tuple[str, ...]:
-    """Those that run before a call; provenance only where there is something to ask for."""
-    origins = (PROVENANCE,) if spec.provenance else ()
-    pre = [by.name for by in hooks.pre]
-    return (INTERNAL, ARGUMENTS, *pre, *origins)
 
 
 def refused_by(name: str) -> HookRecord:

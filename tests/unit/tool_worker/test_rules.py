@@ -163,7 +163,7 @@ async def test_a_destructive_tool_asks_whatever_the_file_says() -> None:
 def test_a_skill_with_steps_goes_to_a_worker_when_a_rule_is_about_it() -> None:
     for rules, hooks in (
         ((), ()),
-        ((rule(tools=["note-*"]),), ("internal", "arguments", "approvals")),
+        ((rule(tools=["note-*"]),), ("approvals",)),
     ):
         registry = Registry()
         registry.add(next(iter(skills_in([Path("tests/e2e/skills")]))))
