@@ -39,7 +39,7 @@ from haltpoint_planner.model import Model, PassingError, TooLongError
 from haltpoint_planner.models import Models
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, ContextReader
-from haltpoint_planner.thoughts import chosen, failed, reply_to, words_of
+from haltpoint_planner.thoughts import chosen, failed, own_of, reply_to, words_of
 
 DRAIN: Final = 5.0
 """Seconds that thoughts under way have at the end; the others are handed back and paid for
@@ -228,27 +228,29 @@ class PlannerHandler:
             chain=chain_of(request.thought_id), step=request.step_id, trace=message.traceparent
         ):
             try:
-                thought, words = await self._thought(message)
+                thought, words, own = await self._thought(message)
             except PassingError as failure:
                 if await self._rests(ref, request, failure):
                     return
-                thought, words = _failed(message, failure.error), ""
+                thought, words, own = _failed(message, failure.error), "", b""
             except HaltpointError as error:
-                thought, words = _failed(message, error), ""
-            outcome = await self._receipt_store.record_thought(ref, thought, words)
+                thought, words, own = _failed(message, error), "", b""
+            outcome = await self._receipt_store.record_thought(ref, thought, words, own)
             _log.info("thought", kind=request.kind.value, outcome=outcome.value)
 
-    async def _thought(self, message: ToPlanner) -> tuple[Thought, str]:
-        """What the executor gets, and the model's own words. Raises HaltpointError and
-        PassingError.
+    async def _thought(self, message: ToPlanner) -> tuple[Thought, str, bytes]:
+        """What the executor gets, the model's own words, and its provider's message. Raises
+        HaltpointError and PassingError.
         """
         request = message.data
         context = await self._reader.read(request)
         if context is None:  # found out again in one step with the acknowledgement
-            return failed(message, _too_late()), ""
+            return failed(message, _too_late()), "", b""
         if context.function is not None and request.kind is ThoughtKind.ROUTE:
-            return await _by_function(message, context, context.function), ""
+            return await _by_function(message, context, context.function), "", b""
         name = self._models.name_of(context.endpoint, another=request.other_model)
+        section = "" if context.agent is None else context.agent.model or ""
+        context = replace(context, by=f"{section}:{name}")
         span = self._span(message, name, context)
         trace = telemetry.context_of(span, message.traceparent)
         message = msgspec.structs.replace(message, traceparent=trace)
@@ -266,7 +268,8 @@ class PlannerHandler:
             telemetry.OUTPUT_TOKENS: usage.output_tokens,
         }
         telemetry.finish(span, attributes=tokens)
-        return reply_to(message, reply, context.known, self._phrases), words_of(reply)
+        thought = reply_to(message, reply, context.known, self._phrases)
+        return thought, words_of(reply), own_of(thought, reply, context)
 
     async def _reply(self, name: str, context: Context) -> Reply:
         """The reply, with what it costs."""

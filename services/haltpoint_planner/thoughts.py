@@ -27,8 +27,10 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.receipts import Thought
 from haltpoint_planner.drafting import draft_answer, draft_proposal
 from haltpoint_planner.exchange import Finish, Reply
+from haltpoint_planner.own_messages import kept
 from haltpoint_planner.parsing.objects import without_surrogates
 from haltpoint_planner.plan_drafting import asked_in_place, draft_bounds, draft_plan
+from haltpoint_planner.prompting.context import Context
 
 MAX_RAW: Final = 64 * 1024
 """Characters of the model's own words that are kept."""
@@ -112,6 +114,15 @@ def words_of(reply: Reply) -> str:
     return without_surrogates("\n".join([reply.content, *calls] if reply.content else calls))[
         :MAX_RAW
     ]
+
+
+def own_of(thought: Thought, reply: Reply, context: Context) -> bytes:
+    """The provider's message of a turn, as it is kept beside the thought."""
+    if not isinstance(thought, ActionProposed):
+        return b""
+    step = context.request.step_id
+    numbers = [receipt.number for receipt in context.receipts if receipt.step_id == step]
+    return kept(reply, thought.data.proposal, context.by, max(numbers, default=0))
 
 
 def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:

@@ -30,6 +30,7 @@ from haltpoint.runtime.store.rows import (
     Data,
     Head,
     Kind,
+    Part,
     StoredAction,
     action_of,
     action_parts,
@@ -39,6 +40,7 @@ from haltpoint.runtime.store.rows import (
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
+from haltpoint_planner.own_messages import Own, read_own
 
 _LEFT_OUT, _REST_LEFT_OUT = (
     "Nothing was done in this step. ",
@@ -53,7 +55,8 @@ class Receipt:
     """One earlier call and its result, as it counts: completed by a person's answer where there was
     one.
 
-    `deeds` of a skill are what the calls in its chain did (F1).
+    `deeds` of a skill are what the calls in its chain did (F1). `number` is that of the action in
+    its step.
     """
 
     step_id: str
@@ -62,6 +65,9 @@ class Receipt:
     outcome: Outcome
     data: str
     deeds: tuple[str, ...] = ()
+    number: int = 0
+    text: str = ""
+    """The result as the prompt shows it."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,12 @@ class Context:
     endpoint: ModelEndpoint | None = None
     choices: Sequence[Agent] = ()
     function: str | None = None
+    owned: Mapping[str, Own] = field(default_factory=dict)
+    """The provider's own messages, by the local ids of their thoughts."""
+    by: str = ""
+    """The model that is asked, as it is named with what it has said."""
+    room: int = 32_000
+    """Tokens that the prompt may have."""
 
     @cached_property
     def step(self) -> Step | None:
@@ -183,7 +195,15 @@ class ContextReader:
             tools=_offered(context),
             known=tools,
             done_before=done_before,
+            owned=await self._owned(chain) if request.step_id is not None else {},
         )
+
+    async def _owned(self, chain: str) -> dict[str, Own]:
+        """The own messages of the thoughts of a chain, by the local ids of these."""
+        end = f".{Part.OWN}"
+        names = [name for name in await self._chains.names(chain) if name.endswith(end)]
+        texts = await self._chains.data(chain, *names) if names else {}
+        return {name.decode().removesuffix(end): read_own(text) for name, text in texts.items()}
 
     def _agent(self, task: Task) -> Agent | None:
         """The agent that works on the task. No other model thinks in place of that of one that is
@@ -265,9 +285,12 @@ def _receipt(stored: StoredAction | None, inside: tuple[str, ...]) -> Receipt | 
     if stored is None or counts is None or counts.kind is Kind.IN_DOUBT:
         return None
     outcome = msgspec.json.decode(counts.outcome, type=Outcome)
-    step_id, told = stored.id.rsplit(".", 2)[1], outcome.metadata
+    _, step_id, number = stored.id.rsplit(".", 2)
+    told = outcome.metadata
     own = () if told.repeats or told.deed is None or not outcome.satisfies else (told.deed.says,)
-    return Receipt(step_id, stored.tool, stored.arguments, outcome, counts.data, (*inside, *own))
+    return Receipt(
+        step_id, stored.tool, stored.arguments, outcome, counts.data, (*inside, *own), int(number)
+    )
 
 
 def _reasoned(

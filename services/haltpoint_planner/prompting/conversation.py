@@ -1,21 +1,26 @@
 """The conversation that a model is shown: earlier calls with results, choices of people, what was
 wrong last. Pure.
 
-With tools the earlier calls stand there as calls; without, as text: some providers refuse calls
-then, and small models that see calls go on calling. Messages of the user in a row are joined, as
-some templates demand.
+With tools the earlier calls are there as the provider had them; without, as text: some providers
+refuse calls then, and small models that see calls go on calling. Messages of the user in a row are
+joined, as some templates demand.
 """
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
+from itertools import count
 from typing import Final
 
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.thoughts import ThoughtKind
+from haltpoint.runtime.store.rows import local
 from haltpoint_planner.exchange import Message
-from haltpoint_planner.prompting.context import Context
+from haltpoint_planner.own_messages import sent_back
+from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.prompting.results import MARK, beginning, pretty, shown
+from haltpoint_planner.prompting.turns import Turn, turns_of
 
 BOUNDS_FORM: Final = (
     '{"required_tools": [], "optional_tools": [], "ask_before": [], '
@@ -48,34 +53,55 @@ def _history(context: Context) -> Iterator[Message]:
     """
     for step_id, words in context.findings:
         yield _says("user", f"Found out in step {step_id}:\n{beginning(words)}")
-    for number, (receipt, result) in enumerate(
-        zip(context.receipts, shown(context.receipts), strict=True), start=1
-    ):
-        arguments = receipt.arguments or "{}"
-        if context.tools:
-            function = {"name": receipt.tool, "arguments": arguments}
-            call = {"id": f"call_{number}", "type": "function", "function": function}
-            yield {"role": "assistant", "content": "", "tool_calls": [call]}
-            yield {
-                "role": "tool",
-                "tool_call_id": f"call_{number}",
-                "name": receipt.tool,
-                "content": result,
-            }
+    texts = shown(context.receipts)
+    receipts = [
+        replace(receipt, text=text) for receipt, text in zip(context.receipts, texts, strict=True)
+    ]
+    numbers = count(1)
+    for turn in turns_of(receipts, context.owned):
+        if not context.tools:
+            yield from _as_text(turn)
+        elif turn.own is None:
+            yield from _as_call(turn.receipts[0], f"call_{next(numbers)}")
         else:
-            yield _says(
-                "user", f"{receipt.tool} was called with {arguments}. Its result:\n{result}"
-            )
-        if chosen := _chosen(receipt.tool, receipt.data):
-            so = (
-                " So this is known now and is not looked up again: go on with this id, "
-                "exactly as it stands."
-            )
-            yield _says(
-                "user",
-                "A person was asked which one is meant and chose "
-                f"{chosen}.{so if context.tools else ''}",
-            )
+            yield from _as_it_came(turn, sent_back(turn.own, context.by))
+        for receipt in turn.receipts:
+            yield from _choice(receipt, context)
+
+
+def _as_text(turn: Turn) -> Iterator[Message]:
+    for receipt in turn.receipts:
+        called = f"{receipt.tool} was called with {receipt.arguments or '{}'}."
+        yield _says("user", f"{called} Its result:\n{receipt.text}")
+
+
+def _as_call(receipt: Receipt, name: str) -> Iterator[Message]:
+    function = {"name": receipt.tool, "arguments": receipt.arguments or "{}"}
+    call = {"id": name, "type": "function", "function": function}
+    yield {"role": "assistant", "content": "", "tool_calls": [call]}
+    yield _result(call, receipt.text)
+
+
+def _as_it_came(turn: Turn, message: Message) -> Iterator[Message]:
+    """The provider's own message, and what became of each of its calls."""
+    yield message
+    for call, receipt in zip(message["tool_calls"], turn.by_call(), strict=True):
+        text = f"not started: {turn.not_started}" if receipt is None else receipt.text
+        yield _result(call, text)
+
+
+def _result(call: Message, text: str) -> Message:
+    name = call["function"]["name"]
+    return {"role": "tool", "tool_call_id": call["id"], "name": name, "content": text}
+
+
+def _choice(receipt: Receipt, context: Context) -> Iterator[Message]:
+    chosen = _chosen(receipt.tool, receipt.data)
+    if not chosen:
+        return
+    known = " So this is known and is not looked up again: use this id exactly as it stands."
+    text = f"A person was asked which one is meant and chose {chosen}."
+    yield _says("user", f"{text}{known if context.tools else ''}")
 
 
 @lru_cache(maxsize=512)
@@ -95,17 +121,30 @@ def _chosen(tool: str, data: str) -> str:
 
 def _corrections(context: Context) -> Iterator[Message]:
     """The rejected reply, what was wrong with it, and the exact form (C6, D1)."""
-    previous = context.previous[:_QUOTED]
-    if context.request.answered is not None:
-        yield _says("assistant", previous)
-        yield _says("user", context.request.answered)
-    if not context.request.corrections:
+    request = context.request
+    if request.answered is not None:
+        yield _says("assistant", _quoted(context.previous))
+        yield _says("user", request.answered)
+    if not request.corrections:
         return
-    yield _says("assistant", previous or "(no reply)")
-    lines = [f"- {one.message} {one.form}".rstrip() for one in context.request.corrections]
-    if context.request.kind is ThoughtKind.PLAN:
+    yield from _rejected(context)
+    lines = [f"- {one.message} {one.form}".rstrip() for one in request.corrections]
+    if request.kind is ThoughtKind.PLAN:
         form = '{"steps": [...]}' if context.bounds_known else '{"bounds": {...}, "steps": [...]}'
         lines.append(f"Answer again with the whole plan as one JSON object: {form}")
-    if context.request.kind is ThoughtKind.BOUNDS:
+    if request.kind is ThoughtKind.BOUNDS:
         lines.append(f"Answer again with one JSON object: {BOUNDS_FORM}")
     yield _says("user", "\n".join(["Your reply was not accepted:", *lines]))
+
+
+def _rejected(context: Context) -> Iterator[Message]:
+    """The reply that the corrections are about. One of which calls ran is in the history."""
+    own = context.owned.get(local(context.request.previous or ""))
+    if own is None or not context.tools:
+        yield _says("assistant", _quoted(context.previous) or "(no reply)")
+    elif all(turn.own is not own for turn in turns_of(context.receipts, context.owned)):
+        yield from _as_it_came(Turn(own, ()), sent_back(own, context.by))
+
+
+def _quoted(words: str) -> str:
+    return words if len(words) <= _QUOTED else f"{words[:_QUOTED]} [cut]"

@@ -5,7 +5,9 @@ import msgspec
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.receipts import Lease, Recorded
+from haltpoint.runtime.store.rows import Part, local
 from haltpoint.runtime.streams.topology import EntryRef
 from tests.support.builders import line_plan
 from tests.support.desk import Desk
@@ -26,7 +28,7 @@ async def asked(desk: Desk) -> tuple[EntryRef, PlanDrafted]:
 async def test_a_thought_is_recorded_with_its_words_and_told(desk: Desk) -> None:
     ref, reply = await asked(desk)
     assert (
-        await desk.receipt_store.record_thought(ref, reply, raw="I think \ud800 so")
+        await desk.receipt_store.record_thought(ref, reply, raw="I think \ud800 so", own=b"{}")
         is Recorded.RECORDED
     )
     assert await desk.messages() == [reply]
@@ -35,6 +37,10 @@ async def test_a_thought_is_recorded_with_its_words_and_told(desk: Desk) -> None
     assert kept is not None
     assert (kept.type, kept.raw) == ("plan.drafted.v1", "I think ? so")
     assert msgspec.json.decode(kept.data, type=PlanDrafted.Data) == reply.data
+    reader = ChainReader(desk.calls, desk.topology)
+    field = f"{local(reply.data.thought_id)}.{Part.OWN}"
+    assert field in await reader.names(reply.subject)
+    assert await reader.data(reply.subject, field) == {field.encode(): b"{}"}
 
 
 async def test_a_planner_keeps_and_hands_back_what_it_thinks_about(desk: Desk) -> None:

@@ -263,13 +263,17 @@ class ReceiptStore(Side):
             reply = await self._functions.call("release", ref.partition, *args)
         return bool(reply == b"released")
 
-    async def record_thought(self, ref: EntryRef, reply: Thought, raw: str = "") -> Recorded:
-        """Record a thought once and reply to the executor. `raw` are the model's words."""
+    async def record_thought(
+        self, ref: EntryRef, reply: Thought, raw: str = "", own: bytes = b""
+    ) -> Recorded:
+        """Record a thought once and reply to the executor. `raw` are the model's words, `own` is
+        the provider's own message.
+        """
         data = encode(reply.data)
         message = encode(reply)
         head = split_message(message, data)
         words = raw.encode(errors="replace")
-        args = (ref.entry, reply.data.thought_id, reply.type, data, words, head)
+        args = (ref.entry, reply.data.thought_id, reply.type, data, words, head, own)
         status = await self._functions.call("record_thought", ref.partition, *args)
         return Recorded(status.decode())
 

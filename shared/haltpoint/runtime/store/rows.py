@@ -94,6 +94,8 @@ class Part(StrEnum):
     """A person's yes to a call: its digest, its end (ms), `open` or `consumed`; the author on the
     next line.
     """
+    OWN = "own"
+    """The provider's own message of a thought, which later prompts send back to it."""
     REST = "rest"
     """Of a thought that the model cannot have now: `ThoughtRest` as JSON, and on the next line its
     question. It goes when the thought is recorded.

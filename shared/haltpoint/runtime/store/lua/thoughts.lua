@@ -1,5 +1,5 @@
 -- Returns recorded | again | final; only the first writes.
-local function record_thought(prefix, thought, kind, data, raw, head)
+local function record_thought(prefix, thought, kind, data, raw, head, own)
   local chain, name = split(thought)
   local rows = row(prefix, KEY.DATA, chain)
   if redis.call('HEXISTS', rows, name) == 1 then
@@ -10,6 +10,9 @@ local function record_thought(prefix, thought, kind, data, raw, head)
     return 'final'
   end
   redis.call('HSET', rows, name, kind .. '\n' .. data .. '\n' .. raw)
+  if own and own ~= '' then
+    redis.call('HSET', rows, name .. '.' .. PART.OWN, own)
+  end
   redis.call('HDEL', rows, name .. '.' .. PART.REST)
   redis.call('ZREM', prefix .. 'resting', thought)
   add(prefix, 'events', head .. data .. '}')
@@ -17,16 +20,17 @@ local function record_thought(prefix, thought, kind, data, raw, head)
 end
 
 --[[
-hp3_record_thought entry thought type data raw head
+hp3_record_thought entry thought type data raw head own
 
 The planner records a thought and replies to the executor; the same thought is recorded once.
   type, data  of the reply; the message is head .. data .. '}'
   raw         the model's words
+  own         the provider's own message, to be sent back; empty: it is not kept
 Returns recorded | again (it was recorded) | final (the chain is over or gone). The entry is finished in each case.
 ]]
 register('record_thought', function(keys, args)
   local prefix = prefix_of(keys)
-  local status = record_thought(prefix, args[2], args[3], args[4], args[5], args[6])
+  local status = record_thought(prefix, args[2], args[3], args[4], args[5], args[6], args[7])
   finish(prefix, 'plans', args[1])
   return status
 end)
