@@ -1,0 +1,235 @@
+"""Exchanges with providers, as they send them, through the real planner over HTTP.
+
+`tests/data/providers/*.yaml` holds them. Each is a task in front of a model whose replies are
+recorded or written as a provider's are. An executor that is moved by hand decides, and a worker
+that is one as well gives results. An exchange has
+
+    name      what it is about
+    kind      M1 to M21, or another word: what may go wrong
+    provider  whose form it is
+    task      goal, style (react), due (tools that must succeed), plan (literal fields of a task);
+              all may be left out
+    tools     name: {parameters (JSON Schema), read_only, provenance ...}
+    replies   in order: {message, finish_reason, usage} of a chat completion; or {body}, as it is;
+              {events} as a stream of chunks; {status, body} for a refusal; `say` for words.
+              Behind the last one the model says "That is all."
+    results   by tool: a list of results in order, {data} or {error}; without any, {"done": true}
+    settings  of the model
+    then      what must come out:
+      calls       [tool: arguments] that ran, in order
+      strikes     how many violations were counted
+      corrected   pieces that the corrections have
+      answer      a piece of the final answer
+      status      of the chain
+      asked       how many questions people got
+      sent        by the number of a request: {message: a message that is in it, whole},
+                  {has: pieces of its JSON}, {lacks: pieces}, {keys: keys of the body},
+                  {without: keys that it has not}
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from redis.asyncio import Redis
+
+from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.bounds import Bounds
+from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.runtime.config.settings import ModelSettings, Settings
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.service.http import HttpServer
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint_planner.app import run
+from tests.support import wait_until
+from tests.support.builders import OK
+from tests.support.desk import Desk, desk_at
+
+FOLDER = Path(__file__).parents[1] / "data" / "providers"
+Exchange = dict[str, Any]
+FILES = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))}
+EXCHANGES = [
+    pytest.param(exchange, id=f"{stem}: {exchange['name']}")
+    for stem, exchanges in FILES.items()
+    for exchange in exchanges
+]
+LAST = {"message": {"role": "assistant", "content": "That is all."}}
+
+
+@dataclass
+class Provider:
+    """A model's server that gives the replies of an exchange, one after the other."""
+
+    replies: list[Exchange]
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+
+    async def app(self, scope: Any, receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
+        text = b""
+        more = True
+        while more:
+            part = await receive()
+            text += part.get("body", b"")
+            more = part.get("more_body", False)
+        self.bodies.append(json.loads(text))
+        status, answer = answer_of(self.replies.pop(0) if self.replies else LAST)
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": answer.encode()})
+
+
+def answer_of(reply: Exchange) -> tuple[int, str]:
+    """Status and body of one reply."""
+    if "events" in reply:
+        events = [*map(json.dumps, reply["events"]), "[DONE]"]
+        return 200, "".join(f"data: {event}\n\n" for event in events)
+    if "say" in reply:
+        return answer_of({"message": {"role": "assistant", "content": reply["say"]}})
+    body = reply.get("body")
+    if body is None:
+        choice = {"index": 0, "finish_reason": "stop"} | {
+            name: value for name, value in reply.items() if name in ("message", "finish_reason")
+        }
+        usage = reply.get("usage", {"prompt_tokens": 10, "completion_tokens": 5})
+        body = {"id": "c1", "object": "chat.completion", "choices": [choice], "usage": usage}
+    return reply.get("status", 200), body if isinstance(body, str) else json.dumps(body)
+
+
+@dataclass
+class Played:
+    """What came of an exchange."""
+
+    calls: list[dict[str, Any]]
+    facts: list[tuple[str, dict[str, Any]]]
+    chain: Any
+    bodies: list[dict[str, Any]]
+
+
+@asynccontextmanager
+async def planner(url: str, model: str, **settings: Any) -> AsyncIterator[None]:
+    given = Settings(
+        redis_url=url,
+        partitions=1,
+        lease=5.0,
+        heartbeat=1.0,
+        model=ModelSettings(base_url=model, **{"name": "model-1", **settings}),
+    )
+    task = asyncio.create_task(run(given))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await task
+
+
+async def play(desk: Desk, url: str, exchange: Exchange) -> Played:
+    provider = Provider(list(exchange["replies"]))
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await provider.app(scope, receive, send)
+
+    http = HttpServer(app, "127.0.0.1", 0)
+    await http.start()
+    specs = [ToolSpec(**{"name": name, **about}) for name, about in exchange["tools"].items()]
+    desk.tools = {spec.name: spec for spec in specs}
+    await ToolCatalogue(desk.calls, desk.topology).announce(specs)
+    chain_id = await desk.submit(task_of(exchange))
+    results = {name: list(given) for name, given in exchange.get("results", {}).items()}
+    calls: list[dict[str, Any]] = []
+
+    async def settled() -> bool:
+        await desk.decide_all()
+        for order in await desk.orders():
+            calls.append({order.data.tool: json.loads(order.body or "{}")})
+            await finish(desk, order, (results.get(order.data.tool) or [{}]).pop(0))
+        chain = await desk.chain(chain_id)
+        return chain.status.final or bool(chain.requests)
+
+    try:
+        model = f"http://127.0.0.1:{http.port}/v1"
+        async with planner(url, model, **exchange.get("settings", {})):
+            await wait_until(settled, 20)
+    finally:
+        await http.stop()
+    lines = await desk.stored.log(chain_id)
+    facts = [(name, about) for line in lines for name, about in line["facts"]]
+    return Played(calls, facts, await desk.chain(chain_id), provider.bodies)
+
+
+def task_of(exchange: Exchange) -> Task:
+    about = dict(exchange.get("task", {}))
+    due = tuple(about.pop("due", ()))
+    optional = tuple(name for name in exchange["tools"] if name not in due)
+    bounds = Bounds(
+        required_tools=due, optional_tools=optional, ask_before=(), forbidden=(), conditions=()
+    )
+    style = Style(about.pop("style", "react"))
+    given = {} if style is Style.PLAN else {"bounds": bounds}
+    return Task(goal=about.pop("goal", "Tell John that I am late"), style=style, **given, **about)
+
+
+async def finish(desk: Desk, order: Any, result: Exchange) -> None:
+    epoch = 0
+    if not order.data.repeatable:
+        epoch = (await desk.receipt_store.claim(order.ref, order.data.action_id)).epoch
+    outcome = OK
+    if "error" in result:
+        fault = ErrorInfo(ErrorType(result["error"]), "it failed", recoverable=True)
+        outcome = Outcome(success=False, next_action=NextAction.ERROR, error=fault)
+    await desk.finish(order, outcome, json.dumps(result.get("data", {"done": True})), epoch=epoch)
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES)
+async def test_c9_exchanges_with_providers(
+    exchange: Exchange, redis: Redis, server: EmbeddedServer
+) -> None:
+    async with desk_at(redis) as desk:
+        played = await play(desk, server.url, exchange)
+    then = exchange["then"]
+    violations = [about for name, about in played.facts if name == "contract.violated"]
+    words = " ".join(str(about.get("message")) + str(about.get("form")) for about in violations)
+    if "calls" in then:
+        assert played.calls == then["calls"], words
+    assert len(violations) == then.get("strikes", 0), words
+    for piece in then.get("corrected", ()):
+        assert piece in words
+    if "answer" in then:
+        assert then["answer"] in (played.chain.end.answer or ""), played.chain.end
+    assert played.chain.status is ChainStatus(then.get("status", "completed"))
+    assert played.chain.asked == then.get("asked", 0)
+    for number, wanted in then.get("sent", {}).items():
+        look_at(played.bodies[number - 1], wanted)
+
+
+def look_at(body: dict[str, Any], wanted: Exchange) -> None:
+    """Whether a request has what it must have."""
+    text = json.dumps(body, ensure_ascii=False)
+    messages = wanted.get("messages", [wanted["message"]] if "message" in wanted else [])
+    for message in messages:
+        assert message in body["messages"], body["messages"]
+    for piece in wanted.get("has", ()):
+        assert piece in text
+    for piece in wanted.get("lacks", ()):
+        assert piece not in text
+    for key in wanted.get("keys", ()):
+        assert key in body
+    for key in wanted.get("without", ()):
+        assert key not in body
+    answered = [
+        message["tool_call_id"] for message in body["messages"] if message["role"] == "tool"
+    ]
+    called = [
+        call["id"] for message in body["messages"] for call in message.get("tool_calls") or ()
+    ]
+    assert answered == called, "each call has its result, in order"
+
+
+def test_the_exchanges_are_many_and_each_has_a_name_of_its_own() -> None:
+    names = [exchange["name"] for exchanges in FILES.values() for exchange in exchanges]
+    assert len(set(names)) == len(names)
