@@ -170,8 +170,8 @@ def task_of(exchange: Exchange) -> Task:
         required_tools=due, optional_tools=optional, ask_before=(), forbidden=(), conditions=()
     )
     style = Style(about.pop("style", "react"))
-    given = {} if style is Style.PLAN else {"bounds": bounds}
-    return Task(goal=about.pop("goal", "Tell John that I am late"), style=style, **given, **about)
+    about |= {} if style is Style.PLAN else {"bounds": bounds}
+    return Task(goal=about.pop("goal", "Tell John that I am late"), style=style, **about)
 
 
 async def finish(desk: Desk, order: Any, result: Exchange) -> None:
