@@ -5,7 +5,7 @@ from typing import Final
 
 from haltpoint.chain.model.state import WAITING
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.chain.replay import matrix
+from tests.pictures.matrix import matrix
 from tests.pictures.svg import arrow, box, picture, text
 
 PICTURE: Final = Path(__file__).parents[2] / "docs" / "states.svg"

@@ -16,13 +16,13 @@ from haltpoint.chain.model.outputs import Decision, Dispatch, StartChild
 from haltpoint.chain.model.state import Chain, next_due
 from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.replay import fold
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import TimerDue
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.work.tasks import Mode
 from tests.support.random_chain import SPECS, Walk
+from tests.support.replay import fold
 from tests.unit.chain.story import Story
 
 CHAINS: Final = 800

@@ -1,17 +1,13 @@
 """The executor's README and the picture of its states show the machine as it is."""
 
-from pathlib import Path
-
-from haltpoint.chain.replay import matrix, with_matrix
 from tests.pictures import states
-
-README = Path(__file__).parents[3] / "services" / "haltpoint_executor" / "README.md"
+from tests.pictures.matrix import README, matrix, with_matrix
 
 
 def test_the_matrix_in_the_readme_is_that_of_the_code() -> None:
     page = README.read_text()
 
-    assert with_matrix(page) == page, "stale: run `python -m tests.unit.chain.test_matrix`"
+    assert with_matrix(page) == page, "stale: run `python -m tests.pictures.matrix`"
 
 
 def test_every_state_and_every_event_has_a_place_in_the_matrix() -> None:
@@ -26,7 +22,3 @@ def test_the_picture_of_the_states_is_that_of_the_matrix() -> None:
     assert states.PICTURE.read_text() == states.drawn(), (
         "stale: run `python -m tests.pictures.states`"
     )
-
-
-if __name__ == "__main__":
-    README.write_text(with_matrix(README.read_text()))

@@ -9,11 +9,11 @@ from haltpoint.chain.checks.built_in import HUMAN_SPEC, call_faults, with_built_
 from haltpoint.chain.model.limits import without_blocked
 from haltpoint.chain.model.schemas import form_value_faults
 from haltpoint.chain.model.state import next_due
-from haltpoint.chain.replay import fold, with_matrix
 from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
 from haltpoint.contracts.work.tasks import Task
 from tests.support.builders import asks, owing, spec, specs, writing
+from tests.support.replay import fold
 from tests.unit.chain.story import submitted
 
 
@@ -52,16 +52,6 @@ def test_r1_the_log_told_again_gives_the_same_chain() -> None:
     assert fold(told.first, told.log, told.world) == told.chain
     assert next_due(told.chain) == 0
     assert next_due(told.first) == told.first.deadline
-
-
-def test_the_matrix_is_drawn_between_its_marks() -> None:
-    page = with_matrix(
-        "before\n<!-- matrix: begin -->what was drawn before<!-- matrix: end -->\nafter"
-    )
-
-    assert page.startswith("before\n<!-- matrix: begin -->\n| event |")
-    assert page.endswith("<!-- matrix: end -->\nafter")
-    assert "what was drawn" not in page
 
 
 def test_i4_a_form_is_held_against_its_values() -> None:

@@ -19,7 +19,7 @@ from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import hand_to
-from haltpoint.chain.turns.asking import close, free, step_of
+from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.dispatching import send_again
 from haltpoint.chain.turns.ending import accepted, too_late
 from haltpoint.chain.turns.receipts import (
@@ -80,7 +80,8 @@ def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
         return stopped(data.by, data.answer.text or data.answer.comment)
     free(work, question)
     _hear(work, question.kind, decision)
-    action, index = work.actions.get(question.action_id), step_of(work, question)
+    action = work.actions.get(question.action_id)
+    index = work.graph.index.get(question.step_id)
     if action is not None:
         return _about_call(work, action, question, data)
     if index is not None:

@@ -16,7 +16,7 @@ from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.calls import CheckedCall, Refuse
 from haltpoint.chain.checks.templates import skill_fault
 from haltpoint.chain.checks.values import origin
-from haltpoint.chain.model.outputs import CancelChild, Next, StepEnd, failed
+from haltpoint.chain.model.outputs import CancelChild, Next, failed
 from haltpoint.chain.model.references import read_json, write_text
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, Rest
@@ -66,7 +66,13 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, **told
     )
     receipt = structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data=work.body)
-    return _take_beside(work, receipt) if is_over else _obey(work, receipt, outcome)
+    if not is_over:
+        return _obey(work, receipt, outcome)
+    # it ran beside what ended its step, or makes the chain fail: nothing is asked about it
+    if receipt.satisfies and not work.run[receipt.step].status.done:
+        return succeed(work, receipt)
+    record(work, receipt)
+    return None
 
 
 def _awaited(work: Work, message: ToolCompleted) -> Action | None:
@@ -83,14 +89,6 @@ def _report_id(action: Action) -> str:
     return child_report_id(action.id) if action.child else f"{action.id}/{action.attempt}/done"
 
 
-def _take_beside(work: Work, receipt: Action) -> StepEnd | None:
-    """It ran beside what ended its step, or makes the chain fail: nothing is asked about it."""
-    if receipt.satisfies and not work.run[receipt.step].status.done:
-        return succeed(work, receipt)
-    record(work, receipt)
-    return None
-
-
 def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:
     """What a receipt demands. A coherent one (B1) has exactly what its `next_action` needs."""
     fault = outcome.error
@@ -98,12 +96,11 @@ def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:
         return _stop(work, receipt, outcome, RequestKind.IN_DOUBT, fault.message)
     if fault is not None:
         return fail_action(work, receipt, fault)
-    if outcome.clarification is not None:
-        return _stop(
-            work, receipt, outcome, RequestKind.CLARIFICATION, outcome.clarification.question
-        )
-    if outcome.confirmation is not None:
-        return _stop(work, receipt, outcome, RequestKind.CONFIRMATION, outcome.confirmation.message)
+    which, sure = outcome.clarification, outcome.confirmation
+    if which is not None:
+        return _stop(work, receipt, outcome, RequestKind.CLARIFICATION, which.question)
+    if sure is not None:
+        return _stop(work, receipt, outcome, RequestKind.CONFIRMATION, sure.message)
     return succeed(work, receipt)
 
 
@@ -111,11 +108,13 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next
     """The chain of a skill whose hooks have let the call pass, with the arguments as they left
     them: these meet form and origin again (C6).
     """
-    late = too_late(work)
-    if late is not None:
-        return late
-    if gate(work, action.step) is Gate.STOPPED:
-        _rest_until_answered(work, action)
+    if work.now >= work.deadline:
+        return too_late(work)
+    if gate(work, action.step) is Gate.STOPPED:  # its hooks are asked once more then (B3)
+        words = "a question was open"
+        fault = ErrorInfo(ErrorType.BLOCKED, words, recoverable=True, no_effect=True)
+        work.resting = {**work.resting, action.id: Rest(work.now, outcome_of(fault, Metadata()))}
+        work.tell_action(FactType.ACTION_RESTING, action, until=work.now)
         return None
     arguments = read_json(work.body).get("arguments")
     faults = argument_faults(spec, arguments)
@@ -130,14 +129,6 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next
     return fail_action(work, resolve_error(work, action, fault), fault)
 
 
-def _rest_until_answered(work: Work, action: Action) -> None:
-    """Nothing begins while a question is open (B3): then the call goes to its hooks once more."""
-    fault = ErrorInfo(ErrorType.BLOCKED, "a question was open", recoverable=True, no_effect=True)
-    rest = Rest(work.now, outcome_of(fault, Metadata()))
-    work.resting = {**work.resting, action.id: rest}
-    work.tell_action(FactType.ACTION_RESTING, action, until=work.now)
-
-
 def _made_up(work: Work, call: CheckedCall) -> tuple[str, ...]:
     if work.origin is PlanOrigin.LITERAL or call.mode is not Mode.STRICT:
         return ()
@@ -145,11 +136,12 @@ def _made_up(work: Work, call: CheckedCall) -> tuple[str, ...]:
     return (verdict.correction.message,) if isinstance(verdict, Refuse) else ()
 
 
-def _stop(work: Work, receipt: Action, outcome: Outcome, kind: RequestKind, text: str) -> Next:
+def _stop(
+    work: Work, receipt: Action, outcome: Outcome, kind: RequestKind, text: str
+) -> Next | None:
     """The question that stops the chain at once (B3)."""
-    late = too_late(work)
-    if late is not None:
-        return late
+    if work.now >= work.deadline:
+        return too_late(work)
     if work.origin is not PlanOrigin.LITERAL:
         drop_held(work, receipt.step, "a question was open")
     shown: dict[str, Any] = {"arguments": receipt.ran, "sources": receipt.told.sources}
@@ -203,18 +195,13 @@ def _waits_for(work: Work, message_id: str) -> bool:
     if work.status is ChainStatus.ACCEPTED:
         return message_id == work.id
     asked, _, which = message_id.partition("/")
-    if _is_asked(work, asked):
+    if asked == work.thought or any(work.awaits(index, asked) for index in work.active):
         return which in ("", "reply")
     action = work.actions.get(asked)
     if action is not None and action.status is ActionStatus.DISPATCHED:
         is_order = not action.child and which == str(action.attempt)
         return not work.rests(asked) and (is_order or message_id == _report_id(action))
     return which == "answer" and asked in {request.request_id for request in work.requests}
-
-
-def _is_asked(work: Work, thought: str) -> bool:
-    """Whether the chain or a step waits for this thought."""
-    return thought == work.thought or any(work.awaits(index, thought) for index in work.active)
 
 
 # ---- rests

@@ -202,21 +202,15 @@ def _plan_again(work: Work, corrections: Corrections) -> Next:
     """Another plan; at the limit of strikes a person decides, or where nobody is held to anything
     the chain fails.
     """
-    is_strict = work.mode(None) is Mode.STRICT
-    is_over = (
-        strikes_exhausted(work, None)
-        if is_strict
-        else work.planning.attempts >= work.world.policy.strikes
-    )
-    if not is_over:
+    is_strict, attempts = work.mode(None) is Mode.STRICT, work.planning.attempts
+    is_over = attempts >= work.world.policy.strikes
+    if not (strikes_exhausted(work, None) if is_strict else is_over):
         return think_plan(work, corrections, work.thought)
     if is_strict:
         work.thought = None
         return escalate(work, None, f"no valid plan after {count(work.row.count, 'attempt')}")
     told = "; ".join(correction.message for correction in corrections)
-    return failed(
-        Code.PLAN_NOT_FOUND, f"no plan after {count(work.planning.attempts, 'attempt')}: {told}"
-    )
+    return failed(Code.PLAN_NOT_FOUND, f"no plan after {count(attempts, 'attempt')}: {told}")
 
 
 def _broken_promises(work: Work, data: PlanDrafted.Data) -> Corrections:

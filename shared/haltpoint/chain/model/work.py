@@ -24,6 +24,7 @@ from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Usage
 
 _NOTHING: Final = OpenProposal(Proposal())
+_place: Final = attrgetter("step", "number")
 _values: Final = attrgetter(*Chain.__struct_fields__)
 
 
@@ -215,7 +216,8 @@ class Work(Chain, kw_only=True, gc=False):
         count as one.
         """
         run = self.edit(action.step)
-        if not run.pending and not self.continues(action.step, action.tool):
+        is_literal = self.origin is PlanOrigin.LITERAL
+        if not (is_literal or run.pending or self.continues(action.step, action.tool)):
             run.in_turn += 1
         run.actions = action.number
         run.taken += 1
@@ -229,8 +231,8 @@ class Work(Chain, kw_only=True, gc=False):
 
     def keep(self, action: Action) -> None:
         """Put an action, or what became of it, in its place: they are in the order of the plan."""
-        actions = {**self.actions, action.id: action}
-        self.actions = dict(sorted(actions.items(), key=_in_plan))
+        actions = {**self.actions, action.id: action}.values()
+        self.actions = {kept.id: kept for kept in sorted(actions, key=_place)}
         if action.status is ActionStatus.DONE:
             self.resting = without(self.resting, action.id)
             self.approvals = without(self.approvals, action.id)
@@ -290,10 +292,6 @@ class Work(Chain, kw_only=True, gc=False):
 def without(kept: dict[Any, Any], key: Any) -> dict[Any, Any]:
     """The same without one key."""
     return {name: item for name, item in kept.items() if name != key} if key in kept else kept
-
-
-def _in_plan(item: tuple[str, Action]) -> tuple[int, int]:
-    return item[1].step, item[1].number
 
 
 def _known(receipt: KnownReceipt) -> Action:

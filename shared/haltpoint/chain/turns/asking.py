@@ -89,7 +89,7 @@ def ask(work: Work, request: Question) -> None:
     """Open a request and stop the chain, which keeps the state before it. A waiting state is the
     oldest request's.
     """
-    index = step_of(work, request)
+    index = work.graph.index.get(request.step_id)
     if not work.requests:
         work.resume, work.status = work.status, WAITING[request.kind]
     work.requests = (*work.requests, request)
@@ -103,11 +103,6 @@ def ask(work: Work, request: Question) -> None:
     work.tell(FactType.REQUEST_OPENED, index, **about)
 
 
-def step_of(work: Work, request: Question) -> int | None:
-    """The index of the step that a question is about."""
-    return work.graph.index.get(request.step_id)
-
-
 def close(work: Work, request: Question, fact: FactType, **told: Any) -> None:
     """A question is open no more: it was answered, it has expired, or it is taken back."""
     work.requests = tuple(other for other in work.requests if other is not request)
@@ -118,21 +113,18 @@ def free(work: Work, request: Question) -> None:
     """Free the step of a closed question when it asks nothing else (B3), unless the chain fails.
     When no question is open, the chain takes up the state before them.
     """
-    index = step_of(work, request)
-    if index is not None and work.failing is None and not work.run[index].status.done:
-        _free_step(work, index)
+    index = work.graph.index.get(request.step_id)
+    asks = {asked.step_id for asked in work.requests}
+    if index is not None and work.failing is None and request.step_id not in asks:
+        run = work.edit(index)
+        if not run.status.done:
+            run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
     if work.requests:
         work.status = WAITING[work.requests[0].kind]
         return
     work.status, work.resume = work.resume or work.status, None
     _stop_freed(work)
     work.tell(FactType.CHAIN_RESUMED, index, request_id=request.request_id)
-
-
-def _free_step(work: Work, index: int) -> None:
-    if all(step_of(work, request) != index for request in work.requests):
-        run = work.edit(index)
-        run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
 
 
 def _stop_freed(work: Work) -> None:
@@ -142,11 +134,9 @@ def _stop_freed(work: Work) -> None:
             work.edit(index).freed = False
 
 
-def withdraw(work: Work, reason: str, index: int | None = None) -> tuple[Question, ...]:
+def withdraw(work: Work, reason: str, step_id: str = "") -> tuple[Question, ...]:
     """Take back the questions of a step that is over, or all; what they were about never runs."""
-    withdrawn = tuple(
-        request for request in work.requests if index in (None, step_of(work, request))
-    )
+    withdrawn = tuple(asked for asked in work.requests if step_id in ("", asked.step_id))
     for request in withdrawn:
         work.outputs.append(Withdraw(request.request_id, reason))
         close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
@@ -171,13 +161,8 @@ def ask_while_planning(work: Work, said: str) -> Question | None:
     """A question that the model asks in place of a plan, for a person; None: asked already, or too
     often.
     """
-    words = in_short(said)
-    if (
-        not words
-        or words in work.planning.questions
-        or len(work.planning.questions) >= MOST_QUESTIONS
-    ):
+    words, before = in_short(said), work.planning.questions
+    if not words or words in before or len(before) >= MOST_QUESTIONS:
         return None
-    questions = (*work.planning.questions, words)
-    work.planning, work.thought = structs.replace(work.planning, questions=questions), None
+    work.planning, work.thought = structs.replace(work.planning, questions=(*before, words)), None
     return question(work, RequestKind.INPUT, None, words)

@@ -71,7 +71,7 @@ def send_literal(work: Work, index: int) -> Next | None:
     verdict = judge(checked)
     if isinstance(verdict, Refuse):
         return step_failed(index, Code.TOOL_FAILED, verdict.correction.message)
-    fault = skill_fault(work, spec, arguments)
+    fault = None if spec.plan is None else skill_fault(work, spec, arguments)
     return send(work, checked, verdict) if fault is None else StepEnd(index, fault)
 
 
@@ -107,10 +107,11 @@ def send(work: Work, call: CheckedCall, verdict: Verdict = GO) -> Next:
     """
     index, spec, arguments = call.index, call.spec, call.arguments
     reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
-    if not _has_actions(work):
-        return failed(
-            Code.OVER_BUDGET, "the chain has used up its budget of actions", work.steps[index].id
-        )
+    budget, most = work.task.budget.actions, work.world.policy.max_actions
+    is_over = work.spent.actions >= most and work.origin is not PlanOrigin.LITERAL
+    if is_over or (budget is not None and work.spent_in_all().actions >= budget):
+        words = "the chain has used up its budget of actions"
+        return failed(Code.OVER_BUDGET, words, work.steps[index].id)
     action = work.next_action(index, spec.name, _as_text(arguments))
     work.spent = structs.replace(work.spent, actions=work.spent.actions + 1)
     if spec.name == ASK_HUMAN:
@@ -121,16 +122,6 @@ def send(work: Work, call: CheckedCall, verdict: Verdict = GO) -> Next:
     if spec.plan is not None and not spec.hooks and not reasons:
         return child_for(work, action, spec, spec.plan, arguments)
     return _order(work, action, spec, reasons=reasons, sources=sources(call))
-
-
-def _has_actions(work: Work) -> bool:
-    """Whether an action is left: of the budget, with what was used below, and of what the policy
-    grants a model.
-    """
-    budget, most = work.task.budget.actions, work.world.policy.max_actions
-    if budget is not None and work.spent_in_all().actions >= budget:
-        return False
-    return work.origin is PlanOrigin.LITERAL or work.spent.actions < most
 
 
 def _as_text(arguments: dict[str, Any]) -> str:
@@ -193,17 +184,10 @@ def _order(work: Work, action: Action, spec: ToolSpec, **about: Any) -> Dispatch
     """The order to a worker, with the receipts in which it looks for the origins of values once
     more (H3).
     """
-    origins = None
-    if spec.provenance and _needs_origins(work, action):
-        origins = Known.of(work).origin_actions(spec)
-    return Dispatch(action, spec, work.deadline, work.spent.actions, origins=origins, **about)
-
-
-def _needs_origins(work: Work, action: Action) -> bool:
-    """Whether the values of a call need an origin at its worker, too: a model's in strict mode,
-    unedited.
-    """
     approval = work.approvals.get(action.id)
     is_edited = approval is not None and approval.proposed is not None
     is_models = work.origin is not PlanOrigin.LITERAL and not is_edited
-    return is_models and work.mode(action.step) is Mode.STRICT
+    origins = None
+    if spec.provenance and is_models and work.mode(action.step) is Mode.STRICT:
+        origins = Known.of(work).origin_actions(spec)
+    return Dispatch(action, spec, work.deadline, work.spent.actions, origins=origins, **about)

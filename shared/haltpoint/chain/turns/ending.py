@@ -41,7 +41,7 @@ from haltpoint.chain.turns.strikes import forms_of
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata
 from haltpoint.contracts.tools import END_STEP
 from haltpoint.contracts.work.plans import Siblings
 from haltpoint.contracts.work.thoughts import Correction, Violation
@@ -63,7 +63,7 @@ def end_step(work: Work, end: StepEnd) -> None:
         _fail_step(work, index, failure)
     name = work.steps[index].id
     if work.requests:
-        for request in withdraw(work, f"step {name!r} is over", index):
+        for request in withdraw(work, f"step {name!r} is over", name):
             free(work, request)
     if failure is None or not _fails_chain(work, index):
         _open_dependants(work, index)
@@ -126,9 +126,12 @@ def _open_dependants(work: Work, index: int) -> None:
     graph, over = work.graph, [index]
     for done in over:  # grows while it is walked
         for waiting in graph.dependants[done]:
-            if not _is_free(work, waiting):
+            if work.run[waiting].status is not StepStatus.PENDING:
                 continue
-            missing = [source for source in graph.sources[waiting] if _has_no_result(work, source)]
+            if not all(work.run[before].status.done for before in graph.dependencies[waiting]):
+                continue
+            ends = {source: work.run[source].status for source in graph.sources[waiting]}
+            missing = [source for source in ends if ends[source] is not StepStatus.COMPLETED]
             if not missing:
                 work.move(waiting, StepStatus.READY)
                 continue
@@ -136,18 +139,6 @@ def _open_dependants(work: Work, index: int) -> None:
             work.tell(FactType.STEP_SKIPPED, waiting, reason=reason)
             work.move(waiting, StepStatus.SKIPPED)
             over.append(waiting)
-
-
-def _is_free(work: Work, index: int) -> bool:
-    """Whether a step has not begun, and waits for no other."""
-    is_pending = work.run[index].status is StepStatus.PENDING
-    return is_pending and all(
-        work.run[before].status.done for before in work.graph.dependencies[index]
-    )
-
-
-def _has_no_result(work: Work, index: int) -> bool:
-    return work.run[index].status is not StepStatus.COMPLETED
 
 
 # ---- a model ends its step
@@ -158,18 +149,21 @@ def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next | Cor
     """What a call of `end_step` does; a correction where a person insists on the step."""
     reason = str(arguments["reason"]).strip()[:WHY]
     action = work.next_action(index, END_STEP, write_text(arguments))
+    due = in_words(missing(work, index))
     match exit_of(work, index):
-        case Exit.STRIKE:
-            return _insisted(work, index)
+        case Exit.STRIKE:  # they have heard why it should be left out
+            text = f"A person wants this done: {due}. The step does not end without it."
+            tools = missing_tools(work, index)
+            form = f"The form of a call is: {forms_of(work, tools)}"
+            first = next(iter(tools), None)
+            kind = Violation.UNFOUNDED_END
+            return Correction(violation=kind, message=text, form=form, tool=first)
         case Exit.ASK:
             work.begin(action)
             work.outputs.append(Record(action.asking()))
             drop_held(work, index, "a question was open")
-            step, due = work.steps[index], in_words(missing(work, index))
-            text = (
-                f"The model wants to end step {step.id!r} without {due} "
-                f"({arguments['outcome']}): {reason}"
-            )
+            text = f"The model wants to end step {work.steps[index].id!r} without {due}"
+            text = f"{text} ({arguments['outcome']}): {reason}"
             return ask_about_call(work, RequestKind.LEAVE_OUT, action, text)
         case Exit.FAILED | Exit.SKIPPED:
             write_down(work, accepted(action))
@@ -196,25 +190,9 @@ def _give_up(work: Work, index: int, reason: str) -> StepEnd:
     return StepEnd(index, skipped=reason) if missing(work, index) else StepEnd(index)
 
 
-def _insisted(work: Work, index: int) -> Correction:
-    """A person has heard why it should be left out, and wants it done."""
-    tools = missing_tools(work, index)
-    text = (
-        f"A person wants this done: {in_words(missing(work, index))}. The step does "
-        "not end without it."
-    )
-    form = f"The form of a call is: {forms_of(work, tools)}"
-    return Correction(
-        violation=Violation.UNFOUNDED_END, message=text, form=form, tool=next(iter(tools), None)
-    )
-
-
 def accepted(action: Action, by: str = "") -> Action:
     """A call of `end_step` with its receipt; `by` is the person who has decided."""
-    outcome = Outcome(
-        success=True, next_action=NextAction.CONTINUE, metadata=Metadata(tool=END_STEP, by=by)
-    )
-    return structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data='{"ended":true}')
+    return action.done(outcome_of(None, Metadata(tool=END_STEP, by=by)), '{"ended":true}')
 
 
 # ---- the chain
@@ -244,9 +222,9 @@ def fail(work: Work, failure: Failure) -> None:
     way have ended (C8), else when the chains below it, which are stopped, have said what they did
     (C14). Until then questions are taken back. The first failure is the one that people read.
     """
-    if not _collects(work, failure) and work.now < work.deadline:
-        for active in work.active:
-            _cancel_children(work, active)
+    for child in [action.child for action in _sent(work) if action.child]:
+        if not _collects(work, failure):
+            work.outputs.append(CancelChild(child, "the chain that called it was stopped"))
     if has_to_wait(work, failure):
         _wait_to_fail(work, failure)
         return
@@ -296,9 +274,8 @@ def _wait_to_fail(work: Work, failure: Failure) -> None:
         return
     work.failing, work.thought = failure, None
     index = _failed_step(work, failure)
-    if (
-        index is not None and not work.run[index].status.done
-    ):  # its turns or the chain's are used up
+    if index is not None and not work.run[index].status.done:
+        # its turns or the chain's are used up
         drop_held(work, index, failure.error.message)
         _fail_step(work, index, failure)
     for request in withdraw(work, failure.error.message):
@@ -308,8 +285,8 @@ def _wait_to_fail(work: Work, failure: Failure) -> None:
 
 
 def _stop(work: Work, failure: Failure) -> None:
-    """Take back the open questions and stop the steps that are under way, and the chains that they
-    wait for. What may have taken effect all the same, a child tells its caller (C14).
+    """Take back the open questions and stop the steps that are under way. What may have taken
+    effect all the same, a child tells its caller (C14).
     """
     withdraw(work, failure.error.message)
     for action in _sent(work):
@@ -321,17 +298,8 @@ def _stop(work: Work, failure: Failure) -> None:
         if not work.run[index].status.done:
             drop_held(work, index, why)
             work.leave(index, StepStatus.CANCELLED)
-        _cancel_children(work, index)
         work.edit(index).pending = ()
         work.let_go(index)
-
-
-def _cancel_children(work: Work, index: int) -> None:
-    """The step is stopped: the chains that it waits for hear of it."""
-    for number in work.run[index].pending:
-        action = work.actions[work.action_id(index, number)]
-        if action.child and action.status is ActionStatus.DISPATCHED:
-            work.outputs.append(CancelChild(action.child, "the chain that called it was stopped"))
 
 
 def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:
@@ -354,12 +322,11 @@ def _report(work: Work, fault: ErrorInfo | None) -> None:
     if action is None:
         return
     agent = "" if work.task.handed.assigned is None else str(work.task.agent)
-    data = work.end.answer or "{}"
-    if agent:
-        data = write_json({"agent": agent, "text": work.end.answer or ""})
-        fault = fault and _fault_of_agent(fault)
-    if fault is not None:  # that the last call did nothing does not say so of those before it
-        fault = structs.replace(fault, no_effect=None)
+    text = work.end.answer or ""
+    data = write_json({"agent": agent, "text": text}) if agent else text or "{}"
+    if fault is not None:
+        # that the last call did nothing does not say so of those before it
+        fault = structs.replace(_fault_of_agent(fault) if agent else fault, no_effect=None)
         data = "{}"
     metadata = Metadata(
         action_id=action,

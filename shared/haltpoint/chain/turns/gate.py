@@ -10,7 +10,7 @@ from haltpoint.chain.checks.agents import route_in
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Action, Dropped
+from haltpoint.chain.model.state import Dropped
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.facts import FactType
@@ -46,21 +46,12 @@ def gate(work: Work, index: int) -> Gate:
         return Gate.STOPPED
     if work.now >= work.deadline:
         return Gate.DEADLINE
-    most = most_at_once(work, index)
-    own = work.steps[index].parallel or most
-    if work.under_way() >= most or len(run.pending) >= own:
-        return Gate.CAP
-    return Gate.GO
-
-
-def most_at_once(work: Work, index: int) -> int:
-    """How many calls and thoughts of the chain may be under way while a step sends something (C8).
-    A literal step may say more than its task, which has the same author.
-    """
     most = work.task.parallel or work.world.policy.parallel
-    if work.origin is not PlanOrigin.LITERAL:
-        return most
-    return max(most, work.steps[index].parallel or 0)
+    own = work.steps[index].parallel or most
+    if work.origin is PlanOrigin.LITERAL:  # it may say more than its task, of the same author
+        most = max(most, own)
+    is_full = work.under_way() >= most or len(run.pending) >= own
+    return Gate.CAP if is_full else Gate.GO
 
 
 def is_held(call: CheckedCall) -> bool:
@@ -71,39 +62,26 @@ def is_held(call: CheckedCall) -> bool:
     call is not known yet. One agent works at a time, also in a literal plan.
     """
     work, spec = call.work, call.spec
-    pending = _pending(work)
-    if not pending:
+    actions = work.actions.values()
+    others = [action for action in actions if action.number in work.run[action.step].pending]
+    if not others:
         return False
-    beside = [other.name for action, other in pending if action.step == call.index]
-    others = [other for _, other in pending]
+    beside = [other.tool for other in others if other.step == call.index]
     if beside and not all(map(work.world.only_reads, (spec.name, *beside))):
         return True
-    if _is_agent(spec) and any(map(_is_agent, others)):
+    specs = [work.world.spec(other.tool) for other in others]
+    if spec.kind is ToolKind.AGENT and any(other.kind is ToolKind.AGENT for other in specs):
         return True
     if work.origin is PlanOrigin.LITERAL:
         return False
-    return _acts(spec) and any(map(_acts, others))
-
-
-def _pending(work: Work) -> list[tuple[Action, ToolSpec]]:
-    """The calls that are under way or asked about, with their tools."""
-    found: list[tuple[Action, ToolSpec]] = []
-    for index in work.active:
-        for number in work.run[index].pending:
-            action = work.actions[work.action_id(index, number)]
-            found.append((action, work.world.spec(action.tool)))
-    return found
+    return _acts(spec) and any(map(_acts, specs))
 
 
 def _acts(spec: ToolSpec) -> bool:
     """Whether a call of the tool may have effects, as one of an agent may: its questions are for
     people, too.
     """
-    return not spec.read_only or _is_agent(spec)
-
-
-def _is_agent(spec: ToolSpec) -> bool:
-    return spec.kind is ToolKind.AGENT
+    return not spec.read_only or spec.kind is ToolKind.AGENT
 
 
 # ---- calls that never run

@@ -78,14 +78,15 @@ def consider(work: Work, index: int) -> Next | None:
 def _take_words(work: Work, index: int, words: str) -> Next:
     """Words complete a step that owes nothing (C4), and never one that owes something (C3).
 
-    There a question goes to a person, and words right after a tool's error or a no end the step:
-    neither is a strike (C11).
+    There the first question goes to a person, unless a supervisor has to decide (I2), and words
+    right after a tool's error or a no end the step: neither is a strike (C11).
     """
     mode = work.mode(index)
     if not missing(work, index):
         work.words = words
         return StepEnd(index)
-    if is_question(words) and not _has_asked(work, index):
+    asked = [action.tool == ASK_HUMAN for action in work.actions.values() if action.step == index]
+    if is_question(words) and not any(asked) and not must_route(work):
         note_round(work, index)
         arguments = {"question": in_short(words)}
         return send(work, CheckedCall(work, index, built_in.HUMAN_SPEC, arguments))
@@ -98,14 +99,6 @@ def _take_words(work: Work, index: int, words: str) -> Next:
         strike(work, index, no_call(work, index))
     work.words = words
     return complete_unmet(work, index)
-
-
-def _has_asked(work: Work, index: int) -> bool:
-    """Whether the model may ask in words no more: it has in this step, or it has to decide (I2)."""
-    asked = any(
-        action.tool == ASK_HUMAN and action.step == index for action in work.actions.values()
-    )
-    return asked or must_route(work)
 
 
 # ---- its calls

@@ -14,7 +14,7 @@ from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import NO_STRIKES, Action, ChainError, Failure
 from haltpoint.chain.model.statuses import ActionStatus, Code, PlanOrigin
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import close, free, step_of
+from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.gate import drop_held, proposed_calls
 from haltpoint.chain.turns.strikes import reset_strikes
 from haltpoint.contracts.advice import FOR_MODELS
@@ -185,16 +185,18 @@ def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
     The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule
     takes silence for a no, the call is denied as by a person (E4, G4).
     """
-    index = step_of(work, request)
+    index = work.graph.index.get(request.step_id)
     words = f"the question {shown('question', request.question)} got no answer in time"
     close(work, request, FactType.REQUEST_EXPIRED)
     if index is None:
         return work.failing or failed(Code.NO_ANSWER, words)
     free(work, request)
     action = work.actions.get(request.action_id)
+    receipt = None if action is None else action.outcome
+    asked = None if receipt is None else receipt.confirmation
     if action is None:
         reset_strikes(work, index)  # the case is closed, and its row of violations with it
-    elif _means_no(action):
+    elif asked is not None and asked.on_timeout is OnTimeout.DENY:
         fault = ErrorInfo(ErrorType.DENIED, f"{words}, which means no", recoverable=False)
         ledger.deny(work, action, "")
         return fail_action(work, resolve_error(work, action, fault), fault)
@@ -204,11 +206,6 @@ def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
             return end_of_calls(work, index)
     drop_held(work, index, "the question before it got no answer")
     return step_failed(index, Code.NO_ANSWER, words)
-
-
-def _means_no(action: Action) -> bool:
-    asked = None if action.outcome is None else action.outcome.confirmation
-    return asked is not None and asked.on_timeout is OnTimeout.DENY
 
 
 def _unanswered(request: Question, words: str) -> ErrorInfo:

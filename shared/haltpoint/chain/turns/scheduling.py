@@ -47,15 +47,10 @@ def advance(work: Work, wanted: Next | None) -> None:
             _carry_out(work, wanted)
         if work.status.final:
             return
-        expired = _expired(work) if work.expired else None
-        wanted = _next(work) if expired is None else go_without(work, expired)
-        if wanted is None and expired is None:
+        expired = [asked for asked in work.requests if asked.request_id in work.expired]
+        wanted = go_without(work, expired[0]) if expired else _next(work)
+        if wanted is None and not expired:
             return
-
-
-def _expired(work: Work) -> Question | None:
-    """The first open question whose time is over."""
-    return next((request for request in work.requests if request.request_id in work.expired), None)
 
 
 def _carry_out(work: Work, wanted: Next) -> None:
@@ -157,9 +152,15 @@ def next_of(work: Work, index: int) -> Next | None:
 def _if_open(work: Work, index: int) -> Next | None:
     """What a step wants next, if the gate lets it."""
     opened = gate(work, index)
-    if opened is Gate.GO:
-        return _through_gate(work, index)
-    return too_late(work) if opened is Gate.DEADLINE else None
+    if opened is Gate.DEADLINE:
+        return too_late(work)
+    if opened is not Gate.GO:
+        return None
+    if work.run[index].status is StepStatus.READY:
+        work.move(index, StepStatus.IN_PROGRESS)
+        work.tell(FactType.STEP_STARTED, index)
+    is_literal = work.origin is PlanOrigin.LITERAL
+    return _next_literal(work, index) if is_literal else _next_proposed(work, index)
 
 
 def _awake(work: Work, index: int) -> Next | None:
@@ -176,21 +177,6 @@ def _awake(work: Work, index: int) -> Next | None:
             work.resting = {**work.resting, name: replace(rest, until=0)}
         return wanted
     return None
-
-
-def _through_gate(work: Work, index: int) -> Next | None:
-    """What a step wants next."""
-    _begin(work, index)
-    if work.origin is PlanOrigin.LITERAL:
-        return _next_literal(work, index)
-    return _next_proposed(work, index)
-
-
-def _begin(work: Work, index: int) -> None:
-    """A step that is ready begins."""
-    if work.run[index].status is StepStatus.READY:
-        work.move(index, StepStatus.IN_PROGRESS)
-        work.tell(FactType.STEP_STARTED, index)
 
 
 def _next_literal(work: Work, index: int) -> Next | None:
@@ -212,15 +198,11 @@ def _next_proposed(work: Work, index: int) -> Next | None:
     run = work.run[index]
     if not (run.turn or run.attempt):
         return think_step(work, index)
-    wanted = consider(work, index) if run.here else None
-    if wanted is not None:
-        return wanted
-    released = release(work, index)
-    if isinstance(released, Gate):
-        return None
-    if released is None and not work.run[index].pending:
+    wanted: Next | Gate | None = consider(work, index) if run.here else None
+    wanted = wanted or release(work, index)
+    if wanted is None and not work.run[index].pending:
         return next_turn(work, index)
-    return released
+    return None if isinstance(wanted, Gate) else wanted
 
 
 def _last(work: Work) -> Next:

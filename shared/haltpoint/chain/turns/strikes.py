@@ -158,19 +158,11 @@ def both_ways(work: Work, index: int) -> str:
     """The forms of a call that is due, or of the decision that hands it on, and of the end of the
     step.
     """
-    forms = forms_of(work, _callable(work, index)) or ANY_FORM
-    return f"{_FORM_IS} {forms} To end the step instead: {END_FORM}"
-
-
-def _callable(work: Work, index: int) -> list[str]:
-    """Of what is due the tools that this step may call; else the decision that hands it on."""
+    step, mode, spec_of = work.steps[index], work.mode(index), work.world.spec
     due = missing_tools(work, index)
-    own = [name for name in due if _may_call(work, index, name)]
-    return own or [ROUTE]
-
-
-def _may_call(work: Work, index: int, name: str) -> bool:
-    return may_call(work.steps[index], work.world.spec(name), work.mode(index), work.task)
+    own = [name for name in due if may_call(step, spec_of(name), mode, work.task)]
+    forms = forms_of(work, own or [ROUTE]) or ANY_FORM
+    return f"{_FORM_IS} {forms} To end the step instead: {END_FORM}"
 
 
 def forms_of(work: Work, names: Iterable[str]) -> str:

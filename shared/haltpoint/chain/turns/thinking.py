@@ -82,8 +82,11 @@ def think_step(
             index,
             f"it {broken(case[-1].violation, routing=False)}" if case else "too many strikes",
         )
+    if turns_left(work, index) < 1 and work.mode(index) is Mode.STRICT:
+        proposals = count(work.run[index].proposals, "proposal")
+        return escalate(work, index, f"not complete after {proposals} of the model")
     if turns_left(work, index) < 1:
-        return _out_of_turns(work, index)
+        return complete_unmet(work, index) if missing(work, index) else StepEnd(index)
     spent = _spent(work, step.id)
     if spent is not None:
         return spent
@@ -177,14 +180,6 @@ def _spent(work: Work, step: str | None = None) -> Failure | None:
     if name:
         return failed(Code.OVER_BUDGET, f"the chain has used up its budget of {name}", step)
     return too_late(work)
-
-
-def _out_of_turns(work: Work, index: int) -> Next:
-    """A person decides (D2); where nobody is held to anything, the step ends."""
-    if work.mode(index) is Mode.STRICT:
-        proposals = count(work.run[index].proposals, "proposal")
-        return escalate(work, index, f"not complete after {proposals} of the model")
-    return complete_unmet(work, index) if missing(work, index) else StepEnd(index)
 
 
 # ---- without words

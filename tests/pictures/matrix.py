@@ -1,27 +1,15 @@
-"""A chain told again from its log, and the machine drawn as a table."""
+"""The machine drawn as a table, in the executor's README: `python -m tests.pictures.matrix`."""
 
-from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Final, get_args
 
-from haltpoint.chain.decide import HANDLERS, decide
-from haltpoint.chain.model.limits import World
-from haltpoint.chain.model.state import Chain
+from haltpoint.chain.decide import HANDLERS
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.events import Message, Received, ToExecutor
+from haltpoint.contracts.events import Message, ToExecutor
 
+README: Final = Path(__file__).parents[2] / "services" / "haltpoint_executor" / "README.md"
 BEGIN: Final = "<!-- matrix: begin -->"
 END: Final = "<!-- matrix: end -->"
-
-
-def fold(chain: Chain, log: Iterable[tuple[Received, int]], world: World) -> Chain:
-    """The chain after all inputs of its log, each with the `now` (ms) at which it was decided on;
-    no effects.
-
-    From the same first chain, log and world the same chain comes out, whatever has happened since.
-    """
-    for received, now in log:
-        chain = decide(chain, received, world, now).chain
-    return chain
 
 
 def matrix() -> str:
@@ -55,3 +43,7 @@ def with_matrix(page: str) -> str:
     """A page with the table between its two markers drawn anew."""
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{matrix()}\n{END}{rest.split(END)[1]}"
+
+
+if __name__ == "__main__":
+    README.write_text(with_matrix(README.read_text()))
