@@ -20,7 +20,7 @@ the plan). The rules that keep this small:
   next (`Next`): to ask a person or the model, to send an action again, to end its step or the
   chain, or nothing of its own.
 - The scheduler (`scheduling.advance`) carries that out, then walks the steps in the order of the
-  plan. What a step wants next follows from its run alone (`next_of`): its next call, a call that
+  plan. What a step wants next follows from its run alone (`scheduling`): its next call, a call that
   has rested, its next turn, or nothing yet. So what cannot be sent now is sent after a later event,
   in whatever process, and no plan is too long for the stack. Nothing is sent, asked or ended
   anywhere else.

@@ -403,7 +403,6 @@ def test_d4_in_advisory_mode_the_step_goes_on_and_says_that_its_promise_was_not_
     told.writes("I looked it up.")
 
     assert told.statuses == {"find": "completed", "after": "in_progress"}
-    assert told.chain.runs[0].unkept
     assert told.told("step.completed") == [{"step_id": "find", "validation_status": "failed"}]
     assert told.violations[0] == "no_call"
     assert told.told("contract.corrected") == []

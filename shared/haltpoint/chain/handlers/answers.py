@@ -32,7 +32,6 @@ from haltpoint.chain.turns.receipts import (
 )
 from haltpoint.chain.turns.strikes import escalate, reset_strikes
 from haltpoint.chain.turns.thinking import think_plan, think_step
-from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswered, TaskCancelled, TimerDue
 from haltpoint.contracts.facts import FactType
@@ -273,8 +272,7 @@ def _about_plan(work: Work, answer: Answer) -> Next:
         # prompts have the person's words beside the goal from now on
         answers = (*work.planning.answers, said)
         work.planning = structs.replace(work.planning, answers=answers)
-        before = thought_id(work.id, "plan", 0, work.planning.attempts)
-        return think_plan(work, previous=before, answered=said)
+        return think_plan(work, answered=said)
     if answer.decision is Choice.REPHRASE:
         work.people = structs.replace(work.people, goal=said)
         work.bounds = None  # no data was read yet: other words are read anew
@@ -385,4 +383,4 @@ def check_due(work: Work, message: TimerDue) -> Next | None:
         is_told = question.request_id in message.data.expired
         if is_told or work.now >= question.deadline + UNDER_WAY:
             work.expired = (*work.expired, question.request_id)
-    return too_late(work)
+    return None if work.now < work.deadline else too_late(work)

@@ -65,7 +65,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     work.tell_action(
         FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, **told
     )
-    receipt = structs.replace(action, status=ActionStatus.DONE, outcome=outcome, data=work.body)
+    receipt = action.done(outcome, work.body)
     if not is_over:
         return _obey(work, receipt, outcome)
     # it ran beside what ended its step, or makes the chain fail: nothing is asked about it
@@ -118,8 +118,11 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next
         return None
     arguments = read_json(work.body).get("arguments")
     faults = argument_faults(spec, arguments)
-    if arguments != read_json(action.arguments):
-        faults = (*faults, *_made_up(work, CheckedCall(work, action.step, spec, arguments)))
+    call = CheckedCall(work, action.step, spec, arguments)
+    is_changed = arguments != read_json(action.arguments)
+    if is_changed and work.origin is not PlanOrigin.LITERAL and call.mode is Mode.STRICT:
+        verdict = origin(call)
+        faults += (verdict.correction.message,) if isinstance(verdict, Refuse) else ()
     wrong = failed(Code.NOT_RESOLVED, "; ".join(faults))
     failure = wrong if faults else skill_fault(work, spec, arguments)
     if failure is None:
@@ -127,13 +130,6 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next
         return child_for(work, action, spec, plan, arguments, again=True)
     fault = ErrorInfo(ErrorType.VALIDATION, failure.error.message, recoverable=False)
     return fail_action(work, resolve_error(work, action, fault), fault)
-
-
-def _made_up(work: Work, call: CheckedCall) -> tuple[str, ...]:
-    if work.origin is PlanOrigin.LITERAL or call.mode is not Mode.STRICT:
-        return ()
-    verdict = origin(call)
-    return (verdict.correction.message,) if isinstance(verdict, Refuse) else ()
 
 
 def _stop(

@@ -2,7 +2,6 @@
 failed.
 """
 
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -34,6 +33,7 @@ from haltpoint.chain.turns.thinking import (
     think_bounds,
     think_plan,
 )
+from haltpoint.contracts.answers import OR
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -90,7 +90,11 @@ def begin_assigned(work: Work) -> Next | None:
             f"there is no agent {task.agent!r}; there are: {work.world.agents.names}",
         )
     if task.plan is not None:
-        return _begin_literal(work, task.plan)
+        faults = literal_faults(task.plan, work.world.tools)
+        if faults:
+            return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
+        adopt(work, task.plan, PlanOrigin.LITERAL)
+        return None
     above = task.handed.assigned
     if task.asked is not None and above is not None:
         work.hear(above.heard, above.granted)
@@ -108,14 +112,6 @@ def _origin(work: Work) -> PlanOrigin:
     if work.task.plan is not None:
         return PlanOrigin.LITERAL
     return PlanOrigin.REACT if work.task.open_ended else PlanOrigin.DRAFTED
-
-
-def _begin_literal(work: Work, plan: Plan) -> Next | None:
-    faults = literal_faults(plan, work.world.tools)
-    if faults:
-        return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
-    adopt(work, plan, PlanOrigin.LITERAL)
-    return None
 
 
 def _is_read_by_a_model(work: Work) -> bool:
@@ -178,12 +174,11 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
     if data.thought_id != work.thought or reads_goal(work):
         return None
     work.spend(data.usage)
-    spent = overspent(work)
-    if spent is not None:
-        return spent
-    question = None if data.question is None else ask_while_planning(work, data.question)
-    if question is not None:
-        return question
+    ended: Next | None = overspent(work)
+    if ended is None and data.question is not None:
+        ended = ask_while_planning(work, data.question)
+    if ended is not None:
+        return ended
     broken = () if mode is Mode.OFF else _broken_promises(work, data)
     faults = _faults(work, data)
     if faults or broken:
@@ -205,7 +200,7 @@ def _plan_again(work: Work, corrections: Corrections) -> Next:
     is_strict, attempts = work.mode(None) is Mode.STRICT, work.planning.attempts
     is_over = attempts >= work.world.policy.strikes
     if not (strikes_exhausted(work, None) if is_strict else is_over):
-        return think_plan(work, corrections, work.thought)
+        return think_plan(work, corrections)
     if is_strict:
         work.thought = None
         return escalate(work, None, f"no valid plan after {count(work.row.count, 'attempt')}")
@@ -228,23 +223,16 @@ def _faults(work: Work, data: PlanDrafted.Data) -> Corrections:
     if data.plan is None:
         return (_bad_plan(data.fault or "the reply has no plan"),)
     faults = drafted_faults(data.plan, work.world.tools, work.task, work.world.policy.max_steps)
-    texts = [*map(str, faults), *_forbidden_steps(work, data.plan)]
+    bounds = work.bounds or merged(work, None)
+    barred = set() if work.mode(None) is Mode.OFF else tools_of(bounds.forbidden)
+    texts = [str(fault) for fault in faults]
+    for step in data.plan.steps:
+        idle = [OR.join(promise) for promise in step.promised if barred.issuperset(promise)]
+        words = "may not be called: the goal forbids it"
+        texts += [f"step {step.id!r}: {names} {words}" for names in idle]
     if len(texts) > MOST_FAULTS:
         texts[MOST_FAULTS:] = [f"and {len(texts) - MOST_FAULTS} more faults of these kinds"]
     return tuple(map(_bad_plan, texts))
-
-
-def _forbidden_steps(work: Work, plan: Plan) -> Iterator[str]:
-    """The steps that promise forbidden tools only."""
-    bounds = work.bounds or merged(work, None)
-    barred = set() if work.mode(None) is Mode.OFF else tools_of(bounds.forbidden)
-    for step in plan.steps:
-        for promise in step.promised:
-            if barred.issuperset(promise):
-                yield (
-                    f"step {step.id!r}: {' or '.join(promise)} may not be called: the "
-                    "goal forbids it"
-                )
 
 
 def _bad_plan(text: str) -> Correction:
@@ -269,7 +257,7 @@ def _read_goal(work: Work, reading: Bounds | None) -> Next | None:
     (C12).
     """
     if reading is None and work.planning.attempts == 1:
-        return think_bounds(work, (_NOT_READ,), work.thought)
+        return think_bounds(work, (_NOT_READ,))
     begin_open(work, reading)
     return None
 
@@ -302,7 +290,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
         correction = _no_words(data)
         violate(work, None, data.thought_id, (correction,), data.text)
         if work.mode(None) is Mode.STRICT and not strikes_exhausted(work, None):
-            return think_answer(work, (correction,), data.thought_id)
+            return think_answer(work, (correction,))
     if data.text:
         return Completed(data.text)
     return Completed(stand_in(work, work.phrases.said_nothing))

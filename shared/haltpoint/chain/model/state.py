@@ -67,8 +67,6 @@ class StepRun(Struct, gc=False):
     """The current proposal is a strike, for a call of it or for something else."""
     strikes: int = 0
     """Its violations since a required tool last succeeded (D2)."""
-    unkept: bool = False
-    """It was let pass without its promise kept (D4)."""
     here: bool = False
     """The proposal for which it was thinking has come, and waits."""
     freed: bool = False

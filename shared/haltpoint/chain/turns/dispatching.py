@@ -148,9 +148,8 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
     spec = work.world.tools.get(action.tool)
     if spec is None:
         words = f"no worker declares {action.tool} any more"
-        if (
-            action.status is ActionStatus.ASKING
-        ):  # a person has just answered, and nothing waits for it any more
+        if action.status is ActionStatus.ASKING:
+            # a person has just answered, and nothing waits for it any more
             fault = ErrorInfo(ErrorType.NOT_FOUND, words, recoverable=False)
             record(work, resolve_error(work, action, fault))
         return step_failed(action.step, Code.TOOL_GONE, words)

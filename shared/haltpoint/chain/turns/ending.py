@@ -56,7 +56,11 @@ def end_step(work: Work, end: StepEnd) -> None:
     """
     index, failure = end.index, end.failure
     if end.skipped is not None:
-        _skip_step(work, index, end.skipped[:WHY])
+        reason = end.skipped[:WHY]
+        drop_held(work, index, "step skipped")
+        work.tell(FactType.STEP_SKIPPED, index, reason=reason)
+        work.leave(index, StepStatus.SKIPPED)
+        leave_out(work, index, reason)
     elif failure is None:
         _complete_step(work, index)
     else:
@@ -71,19 +75,13 @@ def end_step(work: Work, end: StepEnd) -> None:
         fail(work, replace(failure, error=replace(failure.error, step_id=name)))
 
 
-def _skip_step(work: Work, index: int, reason: str) -> None:
-    drop_held(work, index, "step skipped")
-    work.tell(FactType.STEP_SKIPPED, index, reason=reason)
-    work.leave(index, StepStatus.SKIPPED)
-    leave_out(work, index, reason)
-
-
 def _complete_step(work: Work, index: int) -> None:
-    step, run = work.steps[index], work.run[index]
+    step = work.steps[index]
     drop_held(work, index, "step completed")
     validation = "passed"
     if work.origin is not PlanOrigin.LITERAL:
-        validation = limits.validation(step, work.mode(index), unkept=run.unkept)
+        unkept = bool(missing(work, index))
+        validation = limits.validation(step, work.mode(index), unkept=unkept)
     work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
     work.leave(index, StepStatus.COMPLETED)
 
@@ -199,10 +197,8 @@ def accepted(action: Action, by: str = "") -> Action:
 # --------------------------------------------------------------------------------------------------
 
 
-def too_late(work: Work) -> Failure | None:
-    """The end of a chain whose time is over; None when it has time left."""
-    if work.now < work.deadline:
-        return None
+def too_late(work: Work) -> Failure:
+    """The end of a chain whose time is over."""
     seconds = work.task.budget.seconds
     if seconds is not None and work.deadline >= work.created_at + int(seconds * 1000):
         return failed(Code.OVER_BUDGET, f"the chain has used up its {seconds:g} s")
@@ -222,9 +218,10 @@ def fail(work: Work, failure: Failure) -> None:
     way have ended (C8), else when the chains below it, which are stopped, have said what they did
     (C14). Until then questions are taken back. The first failure is the one that people read.
     """
-    for child in [action.child for action in _sent(work) if action.child]:
-        if not _collects(work, failure):
-            work.outputs.append(CancelChild(child, "the chain that called it was stopped"))
+    if not _collects(work, failure):
+        children = [action.child for action in _sent(work) if action.child]
+        why = "the chain that called it was stopped"
+        work.outputs += [CancelChild(child, why) for child in children]
     if has_to_wait(work, failure):
         _wait_to_fail(work, failure)
         return
@@ -309,18 +306,17 @@ def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:
     actions = () if is_submitters(work) else tuple(work.actions.values())
     final = answer("", actions, work.dropped, not_done(work), work.world.spec, work.phrases)
     work.end = structs.replace(end, deeds=final.deeds, not_done=final.not_done)
-    _report(work, fault)
+    action = action_of(work.id)
+    if action is not None:
+        _report(work, action, fault)
 
 
-def _report(work: Work, fault: ErrorInfo | None) -> None:
+def _report(work: Work, action: str, fault: ErrorInfo | None) -> None:
     """The end of a child is the receipt of the action that it carried out.
 
     The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). An agent's
     data are its words.
     """
-    action = action_of(work.id)
-    if action is None:
-        return
     agent = "" if work.task.handed.assigned is None else str(work.task.agent)
     text = work.end.answer or ""
     data = write_json({"agent": agent, "text": text}) if agent else text or "{}"

@@ -28,7 +28,7 @@ from haltpoint.chain.turns.gate import (
     proposed_calls,
 )
 from haltpoint.chain.turns.receipts import end_of_calls, give_back, succeed
-from haltpoint.chain.turns.strikes import complete_unmet, no_call, refuse, strike, unread
+from haltpoint.chain.turns.strikes import no_call, refuse, strike, unread
 from haltpoint.chain.turns.thinking import overspent, think_step
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
@@ -98,7 +98,7 @@ def _take_words(work: Work, index: int, words: str) -> Next:
     if mode is Mode.ADVISORY:
         strike(work, index, no_call(work, index))
     work.words = words
-    return complete_unmet(work, index)
+    return StepEnd(index)
 
 
 # ---- its calls

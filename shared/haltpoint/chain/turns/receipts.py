@@ -12,7 +12,7 @@ from haltpoint.chain.model.limits import actions_per_turn
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import NO_STRIKES, Action, ChainError, Failure
-from haltpoint.chain.model.statuses import ActionStatus, Code, PlanOrigin
+from haltpoint.chain.model.statuses import Code, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.gate import drop_held, proposed_calls
@@ -122,7 +122,7 @@ def resolve(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
     """
     metadata = replace(outcome.metadata, arguments=action.told.arguments)
     outcome = replace(outcome, metadata=metadata)
-    resolved = replace(action, status=ActionStatus.DONE, outcome=outcome, data=data)
+    resolved = action.done(outcome, data)
     work.outputs.append(Resolve(resolved))
     return resolved
 
@@ -173,7 +173,7 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
     metadata = replace(outcome.metadata, repeats=earlier.id, whole=whole)
     action = work.next_action(index, earlier.tool, earlier.arguments)
     receipt = replace(outcome, metadata=metadata)
-    action = replace(action, status=ActionStatus.DONE, outcome=receipt, data=earlier.data)
+    action = action.done(receipt, earlier.data)
     write_down(work, action, repeats=earlier.id)
     return action
 
@@ -201,14 +201,11 @@ def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
         ledger.deny(work, action, "")
         return fail_action(work, resolve_error(work, action, fault), fault)
     else:
-        record(work, resolve_error(work, action, _unanswered(request, words)))
+        fault = ErrorInfo(ErrorType.TIMEOUT, words, recoverable=False, no_effect=True)
+        if request.kind is RequestKind.IN_DOUBT:
+            fault = ErrorInfo(ErrorType.IN_DOUBT, words, recoverable=False)
+        record(work, resolve_error(work, action, fault))
         if is_optional(work, action):
             return end_of_calls(work, index)
     drop_held(work, index, "the question before it got no answer")
     return step_failed(index, Code.NO_ANSWER, words)
-
-
-def _unanswered(request: Question, words: str) -> ErrorInfo:
-    if request.kind is RequestKind.IN_DOUBT:
-        return ErrorInfo(ErrorType.IN_DOUBT, words, recoverable=False)
-    return ErrorInfo(ErrorType.TIMEOUT, words, recoverable=False, no_effect=True)

@@ -3,7 +3,7 @@ or a chain ends.
 
 Handlers write down what has happened and say what they want; that is carried out here. Then the
 steps are walked in the order of the plan, first those that have begun, then those that are ready:
-`next_of` says what a step wants, `gate` whether it may have it. With `parallel` 1 this is one step
+`_next_of` says what a step wants, `gate` whether it may have it. With `parallel` 1 this is one step
 at a time, and one thing at a time in it.
 """
 
@@ -123,7 +123,7 @@ def _next(work: Work) -> Next | None:
     the chain.
     """
     for index in work.active:
-        wanted = next_of(work, index)
+        wanted = _next_of(work, index)
         if wanted is not None:
             return wanted
     if work.failing is not None:
@@ -132,11 +132,11 @@ def _next(work: Work) -> Next | None:
         wanted = _if_open(work, index)
         if wanted is not None or gate(work, index) is not Gate.GO:
             return wanted
-    is_busy = work.plan is None or work.active or work.ready or work.thought or work.requests
+    is_busy = work.plan is None or work.live or work.thought or work.requests
     return None if is_busy else _last(work)
 
 
-def next_of(work: Work, index: int) -> Next | None:
+def _next_of(work: Work, index: int) -> Next | None:
     """What a step that has begun wants next, and may have; None: it has to wait."""
     awake = _awake(work, index) if work.resting else None
     if awake is not None:

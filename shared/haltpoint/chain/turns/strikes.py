@@ -8,7 +8,6 @@ from msgspec.structs import asdict, replace
 from haltpoint.chain.checks.built_in import END_FORM
 from haltpoint.chain.checks.plans import call_form, may_call
 from haltpoint.chain.checks.promises import in_words, missing, missing_tools
-from haltpoint.chain.model.outputs import StepEnd
 from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.state import NO_STRIKES
 from haltpoint.chain.model.work import Work
@@ -169,9 +168,3 @@ def forms_of(work: Work, names: Iterable[str]) -> str:
     """The exact forms of calls of these tools."""
     known = [name for name in names if name in work.world.tools]
     return " ".join(call_form(work.world.tools[name]) for name in known)
-
-
-def complete_unmet(work: Work, index: int) -> StepEnd:
-    """D4: in advisory mode the step ends although its promise was not kept, and says so."""
-    work.edit(index).unkept = True
-    return StepEnd(index)

@@ -13,14 +13,13 @@ from msgspec import structs
 from haltpoint.chain.checks.agents import must_route
 from haltpoint.chain.checks.promises import missing, offers_end
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.needs import BOUNDS
 from haltpoint.chain.model.outputs import Completed, Next, StepEnd, failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.ending import too_late
-from haltpoint.chain.turns.strikes import complete_unmet, escalate, strikes_exhausted
+from haltpoint.chain.turns.strikes import escalate, strikes_exhausted
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.people.phrases import count
@@ -32,34 +31,26 @@ RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""
 
 Corrections = tuple[Correction, ...]
-Said = dict[str, Any]
 
 # ---- what is asked
 # --------------------------------------------------------------------------------------------------
 
 
-def think_plan(
-    work: Work,
-    corrections: Corrections = (),
-    previous: str | None = None,
-    *,
-    answered: str | None = None,
-) -> Next:
+def think_plan(work: Work, corrections: Corrections = (), answered: str | None = None) -> Next:
     """A plan, or a better one; `answered`: a person's words to the question in the previous
     reply.
     """
-    attempt = work.planning.attempts + 1
-    if attempt > work.world.policy.max_chain_turns:
-        return failed(Code.OVER_BUDGET, f"no plan after {count(work.planning.attempts, 'attempt')}")
-    said = Said(corrections=corrections, previous=previous, answered=answered)
-    return _spent(work) or thought(work, ThoughtKind.PLAN, "plan", attempt, **said)
+    attempts = work.planning.attempts
+    if attempts >= work.world.policy.max_chain_turns:
+        return failed(Code.OVER_BUDGET, f"no plan after {count(attempts, 'attempt')}")
+    own = _own(work, ThoughtKind.PLAN, attempts + 1, corrections, answered=answered)
+    return _spent(work) or own
 
 
-def think_bounds(work: Work, corrections: Corrections = (), previous: str | None = None) -> Next:
+def think_bounds(work: Work, corrections: Corrections = ()) -> Next:
     """What the goal asks of tools. The model sees no data of any tool then (C12)."""
     attempt = work.planning.attempts + 1
-    said = Said(corrections=corrections, previous=previous)
-    return _spent(work) or thought(work, ThoughtKind.BOUNDS, BOUNDS, attempt, **said)
+    return _spent(work) or _own(work, ThoughtKind.BOUNDS, attempt, corrections)
 
 
 def think_step(
@@ -86,7 +77,7 @@ def think_step(
         proposals = count(work.run[index].proposals, "proposal")
         return escalate(work, index, f"not complete after {proposals} of the model")
     if turns_left(work, index) < 1:
-        return complete_unmet(work, index) if missing(work, index) else StepEnd(index)
+        return StepEnd(index)
     spent = _spent(work, step.id)
     if spent is not None:
         return spent
@@ -110,16 +101,25 @@ def think_step(
     )
 
 
-def think_answer(work: Work, corrections: Corrections = (), previous: str | None = None) -> Next:
+def think_answer(work: Work, corrections: Corrections = ()) -> Next:
     """The words for the user, or better ones. When it is too late to ask, the receipts answer."""
-    attempt = 1 if previous is None else int(previous.rpartition(".")[2]) + 1
+    attempt = 1 + int((work.thought or "0").rpartition(".")[2])
     if _spent(work) is not None or attempt > work.world.policy.max_chain_turns:
-        is_late = work.now >= work.deadline
-        return Completed(
-            stand_in(work, work.phrases.out_of_time if is_late else work.phrases.out_of_budget)
-        )
-    said = Said(corrections=corrections, previous=previous, receipts=_receipts(work))
-    return thought(work, ThoughtKind.ANSWER, "answer", attempt, **said)
+        is_late, phrases = work.now >= work.deadline, work.phrases
+        return Completed(stand_in(work, phrases.out_of_time if is_late else phrases.out_of_budget))
+    return _own(work, ThoughtKind.ANSWER, attempt, corrections, receipts=_receipts(work))
+
+
+def _own(
+    work: Work, kind: ThoughtKind, attempt: int, corrections: Corrections, **said: Any
+) -> ThoughtRequest:
+    """A thought that is no step's: again, with what was wrong with the one before, or a person's
+    words to it.
+    """
+    is_again = bool(corrections) or said.get("answered") is not None
+    previous = thought_id(work.id, kind.value, 0, attempt - 1) if is_again else None
+    said |= {"corrections": corrections, "previous": previous}
+    return thought(work, kind, kind.value, attempt, **said)
 
 
 def thought(
@@ -139,11 +139,10 @@ def thought(
 
 def _receipts(work: Work) -> tuple[str, ...]:
     """The ids of all actions with a receipt, in the order of the plan."""
-    found: list[str] = []
-    for index, run in enumerate(work.run):
-        numbers = [number for number in range(1, run.actions + 1) if number not in run.pending]
-        found += [work.action_id(index, number) for number in numbers]
-    return tuple(found)
+    actions = work.actions.values()
+    return tuple(
+        action.id for action in actions if action.number not in work.run[action.step].pending
+    )
 
 
 # ---- what is left
@@ -179,7 +178,7 @@ def _spent(work: Work, step: str | None = None) -> Failure | None:
         name = "turns"
     if name:
         return failed(Code.OVER_BUDGET, f"the chain has used up its budget of {name}", step)
-    return too_late(work)
+    return None if work.now < work.deadline else too_late(work)
 
 
 # ---- without words
