@@ -8,9 +8,9 @@ from tests.bench.walked import PATHS, Steps, Walked, measure
 from tests.bench.walked_decisions import decisions
 
 BARS = {
-    "plan.drafted": (82, 19),
+    "plan.drafted": (81, 19),
     "a proposal, read-only": (87, 25),
-    "a proposal, effect, one FromResult": (141, 30),
+    "a proposal, effect, one FromResult": (143, 30),
     "answer.drafted": (33, 14),
     "tool.completed that asks": (34, 10),
     "human.answered, a choice": (87, 25),
