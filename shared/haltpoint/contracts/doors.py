@@ -41,14 +41,11 @@ def _texts_of(kind: type) -> Iterator[tuple[str, str]]:
     for owner in reversed(kind.__mro__):
         if not owner.__module__.startswith("haltpoint.") or "[" in owner.__name__:
             continue  # Page[X] has the texts of Page
-        [declared] = ast.parse(dedent(getsource(owner))).body
-        assert isinstance(declared, ast.ClassDef)  # noqa: S101 - it is the source of one
-        for statement, below in pairwise(declared.body):
+        declared = ast.parse(dedent(getsource(owner))).body[0]
+        for statement, below in pairwise(ast.iter_child_nodes(declared)):
             match statement, below:
                 case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                     yield name, cleandoc(text)
-                case _:
-                    pass
 
 
 class View(BaseModel):

@@ -15,7 +15,6 @@ escalate = "The model did not call {expected_tools} in {count} tries."
 """
 
 from collections import Counter
-from collections.abc import Iterable
 from enum import StrEnum
 from string import Formatter
 from typing import Annotated, Final, Self
@@ -148,12 +147,10 @@ class PolicyFile(Form):
 
     @model_validator(mode="after")
     def _ids_are_distinct(self) -> Self:
-        _check_distinct("patterns", self.patterns)
-        _check_distinct("rules", self.approvals)
+        kinds = (("patterns", self.patterns), ("rules", self.approvals))
+        for kind, entries in kinds:
+            counted = Counter(entry.id for entry in entries)
+            twice = sorted(name for name, times in counted.items() if times > 1)
+            if twice:
+                raise ValueError(f"two {kind} are called {', '.join(twice)}")
         return self
-
-
-def _check_distinct(kind: str, named: Iterable[Pattern | ApprovalRule]) -> None:
-    counted = Counter(entry.id for entry in named)
-    if twice := sorted(name for name, times in counted.items() if times > 1):
-        raise ValueError(f"two {kind} are called {', '.join(twice)}")

@@ -315,14 +315,12 @@ class Outcome(Contract):
             raise MalformedResultError(
                 f"success is {self.success} but next_action is {wanted.value}"
             )
-        if (wanted is NextAction.CLARIFICATION_NEEDED) != (self.clarification is not None):
-            raise MalformedResultError(
-                "clarification_needed and a clarification come together or not at all"
-            )
-        if (wanted is NextAction.CONFIRMATION_NEEDED) != (self.confirmation is not None):
-            raise MalformedResultError(
-                "confirmation_needed and a confirmation come together or not at all"
-            )
+        for name in ("clarification", "confirmation"):
+            is_wanted = wanted.value == f"{name}_needed"
+            if is_wanted is (getattr(self, name) is None):
+                raise MalformedResultError(
+                    f"{name}_needed and a {name} come together or not at all"
+                )
 
     @property
     def satisfies(self) -> bool:

@@ -89,8 +89,7 @@ class Agents(Strict):
         """The agent of this name, if there is one; the supervisor is one, too."""
         if name == SUPERVISOR and self.supervisor is not None:
             return self._routing(self.supervisor)
-        agents = {agent.name: agent for agent in self.agents}
-        return agents.get(name or "")
+        return next((agent for agent in self.agents if agent.name == name), None)
 
     @property
     def choices(self) -> tuple[Agent, ...]:
