@@ -113,7 +113,7 @@ def run_system(folder: Path, receiver: Receiver) -> Iterator[Running]:
             ended = [process.poll() for process in started]
             assert not any(code is not None for code in ended), (folder / "log").read_text()[-4000:]
             assert time.monotonic() < deadline, (folder / "log").read_text()[-4000:]
-            time.sleep(0.05)
+            time.sleep(0.05)  # between two looks at processes that start
         key = (state / KEY_FILE).read_text().strip()
         yield Running(address.read_text().strip(), key, state, outbox, environment)
     finally:

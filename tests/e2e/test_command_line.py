@@ -107,7 +107,7 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
         deadline = time.monotonic() + PATIENCE
         while redis.xlen("hp:{0}:dead") <= 121:
             assert time.monotonic() < deadline
-            time.sleep(0.02)
+            time.sleep(0.02)  # between two looks, in a test without an event loop
     queues = {one["name"] for one in document(system.command("queue", "list", "--json"))["items"]}
     assert queues
     assert all(f"{name}: " in system.command("queue", "list").stdout for name in queues)

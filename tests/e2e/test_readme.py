@@ -98,7 +98,7 @@ def test_the_quick_start_runs_as_it_is_printed(environment: dict[str, str], tmp_
         while not (tmp_path / "state" / ADDRESS_FILE).exists():
             assert shell.poll() is None, log.read_text()
             assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)
+            time.sleep(0.05)  # between two looks at a process and its file
         run, inbox, answer = ask.splitlines()
         told = command(run)
         (request,) = set(re.findall(r"haltpoint answer (\S+) \.\.\.", told))

@@ -179,7 +179,7 @@ from haltpoint import tool
 
 @tool(read_only=True, timeout="1s")
 async def stuck() -> str:
-    time.sleep(600)
+    time.sleep(600)  # it blocks its event loop: that is the point
 
 @tool(read_only=True)
 async def stock() -> str:

@@ -39,7 +39,7 @@ def until(condition: Callable[[], bool], within: float = PATIENCE) -> None:
     deadline = time.monotonic() + within
     while not condition():
         assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.005)
+        time.sleep(0.005)  # between two looks, in a test without an event loop
 
 
 def gone(pid: int) -> bool:

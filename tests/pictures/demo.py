@@ -79,7 +79,7 @@ def _screen_with(words: str) -> str:
         ).stdout
         if words in shown:
             return shown
-        time.sleep(0.1)
+        time.sleep(0.1)  # between two looks: a terminal tells nobody that it has changed
     raise TimeoutError(f"the demo did not say {words!r}")
 
 

@@ -226,7 +226,7 @@ async def read_until_released(ctx: Ctx[Book]) -> str:
 
 
 def asleep(seconds: float) -> float:
-    time.sleep(seconds)
+    time.sleep(seconds)  # a tool that takes its time in a thread
     return seconds
 
 

@@ -103,88 +103,72 @@ def test_a_destructive_run_after_a_yes_to_this_call_is_right(judge: Judge) -> No
 
 
 @pytest.mark.parametrize(
-    ("broken", "history"),
+    ("wrong", "broken", "history"),
     [
-        pytest.param(
+        (
+            "two chains",
             Rule.ONE_CHAIN,
             [*GOOD, Submitted("order 7", "c2"), Told("c2", "chain.failed")],
-            id="two chains",
         ),
-        pytest.param(Rule.ONE_FINAL, GOOD[:-1], id="no end"),
-        pytest.param(Rule.ONE_FINAL, [ACCEPTED], id="never heard of"),
-        pytest.param(Rule.ONE_FINAL, [*GOOD, Told(C, "chain.failed")], id="two ends"),
-        pytest.param(Rule.NOTHING_AFTER, [*GOOD, Told(C, "step.started")], id="life after the end"),
-        pytest.param(Rule.ONE_COMMIT, [*GOOD, Decided(C, "2-x")], id="a version twice"),
-        pytest.param(
-            Rule.ONE_RECEIPT,
-            [*GOOD, Receipt(A, 1, "78", success=True)],
-            id="a receipt that changes",
-        ),
-        pytest.param(Rule.ONE_RECEIPT, [*GOOD[:6], RECEIVED, *GOOD[6:]], id="completed twice"),
-        pytest.param(
-            Rule.EFFECT_FIRST, [each for each in GOOD if each is not SENT], id="success of nothing"
-        ),
-        pytest.param(
-            Rule.SAME_ARGUMENTS,
-            [SAVED, Effect(A, "idempotent", "ffff"), *GOOD],
-            id="other arguments",
-        ),
-        pytest.param(Rule.ONE_EFFECT, [*GOOD[:5], SENT, *GOOD[5:]], id="a silent second run"),
-        pytest.param(
+        ("no end", Rule.ONE_FINAL, GOOD[:-1]),
+        ("never heard of", Rule.ONE_FINAL, [ACCEPTED]),
+        ("two ends", Rule.ONE_FINAL, [*GOOD, Told(C, "chain.failed")]),
+        ("life after the end", Rule.NOTHING_AFTER, [*GOOD, Told(C, "step.started")]),
+        ("a version twice", Rule.ONE_COMMIT, [*GOOD, Decided(C, "2-x")]),
+        ("a receipt that changes", Rule.ONE_RECEIPT, [*GOOD, Receipt(A, 1, "78", success=True)]),
+        ("completed twice", Rule.ONE_RECEIPT, [*GOOD[:6], RECEIVED, *GOOD[6:]]),
+        ("success of nothing", Rule.EFFECT_FIRST, [each for each in GOOD if each is not SENT]),
+        ("other arguments", Rule.SAME_ARGUMENTS, [SAVED, Effect(A, "idempotent", "ffff"), *GOOD]),
+        ("a silent second run", Rule.ONE_EFFECT, [*GOOD[:5], SENT, *GOOD[5:]]),
+        (
+            "a second run without an answer that was taken",
             Rule.ONE_EFFECT,
             [*GOOD[:5], Answered(R, A, "not_happened", taken=False), SENT, *GOOD[5:]],
-            id="a second run without an answer that was taken",
         ),
-        pytest.param(
+        (
+            "a second run after: happened",
             Rule.ONE_EFFECT,
             [*GOOD[:5], Answered(R, A, "happened", taken=True), SENT, *GOOD[5:]],
-            id="a second run after: happened",
         ),
-        pytest.param(
+        (
+            "approved afterwards",
             Rule.APPROVED,
             [
                 Effect(A, "other", "1a2b", confirmed=True),
                 Answered(R, A, "approve", taken=True),
                 *GOOD,
             ],
-            id="approved afterwards",
         ),
-        pytest.param(
-            Rule.APPROVED,
-            [Effect(A, "other", "1a2b", confirmed=True), *GOOD],
-            id="approved by nobody",
-        ),
-        pytest.param(Rule.THIS_CALL, [DROPPED, YES, *GOOD[5:]], id="destructive before the yes"),
-        pytest.param(
+        ("approved by nobody", Rule.APPROVED, [Effect(A, "other", "1a2b", confirmed=True), *GOOD]),
+        ("destructive before the yes", Rule.THIS_CALL, [DROPPED, YES, *GOOD[5:]]),
+        (
+            "a yes to other arguments",
             Rule.THIS_CALL,
             [Answered(R, A, "approve", taken=True, arguments="ffff"), DROPPED, *GOOD[5:]],
-            id="a yes to other arguments",
         ),
-        pytest.param(
+        (
+            "a yes to another action",
             Rule.THIS_CALL,
             [
                 Answered(R, f"{C}.send.2", "approve", taken=True, arguments="1a2b"),
                 DROPPED,
                 *GOOD[5:],
             ],
-            id="a yes to another action",
         ),
-        pytest.param(
-            Rule.ONE_EFFECT, [YES, DROPPED, DROPPED, *GOOD[5:]], id="two runs under one yes"
-        ),
-        pytest.param(
+        ("two runs under one yes", Rule.ONE_EFFECT, [YES, DROPPED, DROPPED, *GOOD[5:]]),
+        (
+            "two answers",
             Rule.ONE_ANSWER,
             [*GOOD, Answered(R, A, "happened", taken=True), Answered(R, A, "abort", taken=True)],
-            id="two answers",
         ),
-        pytest.param(Rule.EPOCHS_RISE, [*GOOD, Claimed(A, "5-1", 1)], id="an epoch twice"),
-        pytest.param(Rule.EPOCHS_RISE, [Claimed(A, "5-1", 2), *GOOD], id="an epoch that falls"),
+        ("an epoch twice", Rule.EPOCHS_RISE, [*GOOD, Claimed(A, "5-1", 1)]),
+        ("an epoch that falls", Rule.EPOCHS_RISE, [Claimed(A, "5-1", 2), *GOOD]),
     ],
 )
 def test_each_wrong_history_is_called_by_its_name(
-    judge: Judge, broken: Rule, history: list[Record]
+    judge: Judge, wrong: str, broken: Rule, history: list[Record]
 ) -> None:
-    assert broken in judge(history)
+    assert broken in judge(history), wrong
 
 
 def test_a_skill_has_no_effect_but_those_of_its_chain(judge: Judge) -> None:
