@@ -3,6 +3,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from httpx import Response
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import HumanAnswered
@@ -10,12 +11,17 @@ from haltpoint.contracts.people.humans import RequestKind
 from tests.integration.gateway.conftest import LOOKUP, System, problem
 
 CHOICE = {"kind": "clarification", "option_id": "u1"}
+Form = dict[str, Any] | None
+
+
+async def answer(system: System, request_id: str, body: dict[str, Any] = CHOICE) -> Response:
+    return await system.http.post(f"/v1/requests/{request_id}/answer", json=body)
 
 
 async def test_an_answer_is_taken_and_the_executor_hears_of_it(system: System) -> None:
     chain_id = await system.submit()
     request_id = await system.ask(chain_id)
-    reply = await system.http.post(f"/v1/requests/{request_id}/answer", json=CHOICE)
+    reply = await answer(system, request_id)
     assert reply.status_code == 200
     answered = reply.json()
     assert answered["status"] == "answered"
@@ -30,10 +36,8 @@ async def test_an_answer_is_taken_and_the_executor_hears_of_it(system: System) -
 
 async def test_of_two_answers_at_once_one_counts_and_the_other_hears_which(system: System) -> None:
     request_id = await system.ask(await system.submit())
-    path = f"/v1/requests/{request_id}/answer"
     replies = await asyncio.gather(
-        system.http.post(path, json=CHOICE),
-        system.http.post(path, json={**CHOICE, "option_id": "u2"}),
+        answer(system, request_id), answer(system, request_id, {**CHOICE, "option_id": "u2"})
     )
     taken, late = sorted(replies, key=lambda reply: reply.status_code)
     assert taken.status_code == 200
@@ -49,7 +53,7 @@ async def test_the_same_answer_sent_twice_under_one_key_is_one_answer(system: Sy
     replies = [await system.http.post(path, json=CHOICE, headers=headers) for _ in range(2)]
     assert [reply.status_code for reply in replies] == [200, 200]
     assert replies[0].json() == replies[1].json()
-    problem(await system.http.post(path, json=CHOICE), 409, "answered_already")
+    problem(await answer(system, request_id), 409, "answered_already")
     for option in ("u2", "no such option"):
         other = await system.http.post(path, json={**CHOICE, "option_id": option}, headers=headers)
         assert problem(other, 409, "answered_already")["answer"]["option_id"] == "u1"
@@ -59,7 +63,7 @@ async def test_a_late_answer_changes_nothing(system: System) -> None:
     request_id = await system.ask(await system.submit(), within=60_000)
     await system.turn_clock(61_000)
     problem(
-        await system.http.post(f"/v1/requests/{request_id}/answer", json=CHOICE),
+        await answer(system, request_id),
         410,
         "request_expired",
     )
@@ -71,56 +75,24 @@ async def test_nobody_needs_the_answer_of_a_chain_that_is_over(system: System) -
     request_id = await system.ask(chain_id)
     await system.end(chain_id, ChainStatus.CANCELLED)
     problem(
-        await system.http.post(f"/v1/requests/{request_id}/answer", json=CHOICE),
+        await answer(system, request_id),
         412,
         "request_stale",
     )
 
 
 async def test_a_question_that_nobody_asked(system: System) -> None:
-    problem(
-        await system.http.post("/v1/requests/nope.r1/answer", json=CHOICE), 404, "no_such_request"
-    )
+    problem(await answer(system, "nope.r1"), 404, "no_such_request")
     problem(await system.http.get("/v1/requests/nope.r1"), 404, "no_such_request")
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "words"),
-    [
-        (RequestKind.CLARIFICATION, {"kind": "clarification", "option_id": "u3"}, "u1, u2"),
-        (RequestKind.CLARIFICATION, {"kind": "clarification"}, "u1, u2"),
-        (
-            RequestKind.CLARIFICATION,
-            {"kind": "clarification", "decision": "approve"},
-            "abort, none, select",
-        ),
-        (
-            RequestKind.CLARIFICATION,
-            {"kind": "confirmation", "decision": "approve"},
-            "clarification request",
-        ),
-        (
-            RequestKind.IN_DOUBT,
-            {"kind": "in_doubt", "decision": "happened", "value": {"contact_id": 7}},
-            "contact_id",
-        ),
-    ],
-)
-async def test_an_answer_that_does_not_fit_is_told_what_would(
-    system: System, kind: RequestKind, body: dict[str, Any], words: str
-) -> None:
-    request_id = await system.ask(await system.submit(), kind)
-    document = problem(
-        await system.http.post(f"/v1/requests/{request_id}/answer", json=body),
-        422,
-        "invalid_answer",
-    )
-    assert words in document["detail"]
-    assert document["allowed"]["kind"] == kind.value
-    assert document["allowed"]["decisions"]
-    assert (await system.http.get(f"/v1/requests/{request_id}")).json()["status"] == "open"
-
-
+WHICH, WHAT, CASE = RequestKind.CLARIFICATION, RequestKind.INPUT, RequestKind.ESCALATION
+DECISIONS = {
+    WHICH: ["abort", "none", "select"],
+    WHAT: ["abort", "answer"],
+    CASE: ["abort", "continue", "manual", "rephrase", "retry", "skip"],
+    RequestKind.IN_DOUBT: ["abort", "failed", "happened", "not_happened"],
+}
 FORM = {
     "type": "object",
     "properties": {"colour": {"type": "string", "enum": ["red", "blue"]}},
@@ -129,100 +101,60 @@ FORM = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "form", "body", "words", "decisions"),
+    ("kind", "form", "said", "words"),
     [
-        (RequestKind.INPUT, None, {"kind": "input"}, "text", ["abort", "answer"]),
+        (WHICH, None, {"option_id": "u3"}, "u1, u2"),
+        (WHICH, None, {}, "u1, u2"),
+        (WHICH, None, {"decision": "approve"}, "abort, none, select"),
+        (WHICH, None, {"kind": "confirmation", "decision": "approve"}, "clarification request"),
         (
-            RequestKind.INPUT,
+            RequestKind.IN_DOUBT,
             None,
-            {"kind": "input", "option_id": "1"},
-            "options",
-            ["abort", "answer"],
+            {"decision": "happened", "value": {"contact_id": 7}},
+            "contact_id",
         ),
-        (RequestKind.INPUT, FORM, {"kind": "input", "text": "red"}, "schema", ["abort", "answer"]),
-        (
-            RequestKind.INPUT,
-            FORM,
-            {"kind": "input", "value": {"colour": "green"}},
-            "value.colour",
-            ["abort", "answer"],
-        ),
-        (
-            RequestKind.ESCALATION,
-            None,
-            {"kind": "escalation", "decision": "rephrase", "text": " "},
-            "text",
-            ["abort", "continue", "manual", "rephrase", "retry", "skip"],
-        ),
-        (
-            RequestKind.ESCALATION,
-            None,
-            {"kind": "escalation", "decision": "skip"},
-            "not needed",
-            ["abort", "continue", "manual", "rephrase", "retry", "skip"],
-        ),
-        (
-            RequestKind.ESCALATION,
-            None,
-            {"kind": "escalation", "decision": "manual", "text": "John is u1"},
-            "lookup_contacts",
-            ["abort", "continue", "manual", "rephrase", "retry", "skip"],
-        ),
-        (
-            RequestKind.ESCALATION,
-            None,
-            {"kind": "escalation", "decision": "manual", "value": {"contact_id": 7}},
-            "data.contact_id",
-            ["abort", "continue", "manual", "rephrase", "retry", "skip"],
-        ),
+        (WHAT, None, {}, "text"),
+        (WHAT, None, {"option_id": "1"}, "options"),
+        (WHAT, FORM, {"text": "red"}, "schema"),
+        (WHAT, FORM, {"value": {"colour": "green"}}, "value.colour"),
+        (CASE, None, {"decision": "rephrase", "text": " "}, "text"),
+        (CASE, None, {"decision": "skip"}, "not needed"),
+        (CASE, None, {"decision": "manual", "text": "John is u1"}, "lookup_contacts"),
+        (CASE, None, {"decision": "manual", "value": {"contact_id": 7}}, "data.contact_id"),
     ],
 )
-async def test_words_and_results_by_hand_are_checked(
-    system: System,
-    kind: RequestKind,
-    form: dict[str, Any] | None,
-    body: dict[str, Any],
-    words: str,
-    decisions: list[str],
+async def test_an_answer_that_does_not_fit_is_told_what_would(
+    system: System, kind: RequestKind, form: Form, said: dict[str, Any], words: str
 ) -> None:
     """I4, D3: the form that was asked for, the result schema of the tool that is missing."""
     request_id = await system.ask(await system.submit(), kind, form=form)
-    document = problem(
-        await system.http.post(f"/v1/requests/{request_id}/answer", json=body),
-        422,
-        "invalid_answer",
-    )
+    reply = await answer(system, request_id, {"kind": kind.value} | said)
+    document = problem(reply, 422, "invalid_answer")
     assert words in document["detail"]
-    assert document["allowed"]["decisions"] == decisions
-    wanted = LOOKUP.result_schema if kind is RequestKind.ESCALATION else form
-    assert document["allowed"].get("schema") == wanted
+    assert document["allowed"]["kind"] == kind.value
+    assert document["allowed"]["decisions"] == DECISIONS[kind]
+    if kind in (WHAT, CASE):
+        wanted = LOOKUP.result_schema if kind is CASE else form
+        assert document["allowed"].get("schema") == wanted
     assert (await system.http.get(f"/v1/requests/{request_id}")).json()["status"] == "open"
 
 
 @pytest.mark.parametrize(
-    ("kind", "form", "body"),
+    ("kind", "form", "said"),
     [
-        (RequestKind.INPUT, None, {"kind": "input", "text": "the blue one"}),
-        (RequestKind.INPUT, FORM, {"kind": "input", "value": {"colour": "red"}}),
-        (
-            RequestKind.ESCALATION,
-            None,
-            {"kind": "escalation", "decision": "rephrase", "text": "Look John up"},
-        ),
-        (
-            RequestKind.ESCALATION,
-            None,
-            {"kind": "escalation", "decision": "manual", "value": {"contact_id": "u1"}},
-        ),
-        (RequestKind.ESCALATION, None, {"kind": "escalation", "decision": "retry"}),
-        (RequestKind.ESCALATION, None, {"kind": "escalation", "decision": "abort"}),
+        (WHAT, None, {"text": "the blue one"}),
+        (WHAT, FORM, {"value": {"colour": "red"}}),
+        (CASE, None, {"decision": "rephrase", "text": "Look John up"}),
+        (CASE, None, {"decision": "manual", "value": {"contact_id": "u1"}}),
+        (CASE, None, {"decision": "retry"}),
+        (CASE, None, {"decision": "abort"}),
     ],
 )
 async def test_what_fits_is_taken(
-    system: System, kind: RequestKind, form: dict[str, Any] | None, body: dict[str, Any]
+    system: System, kind: RequestKind, form: Form, said: dict[str, Any]
 ) -> None:
     request_id = await system.ask(await system.submit(), kind, form=form)
-    reply = await system.http.post(f"/v1/requests/{request_id}/answer", json=body)
+    reply = await answer(system, request_id, {"kind": kind.value} | said)
     assert reply.status_code == 200, reply.text
     assert reply.json()["answer"]["answer"] == {
         "option_id": None,
@@ -232,5 +164,6 @@ async def test_what_fits_is_taken(
         "arguments": None,
         "comment": "",
         "for": None,
-        **body,
+        "kind": kind.value,
+        **said,
     }
