@@ -12,7 +12,7 @@ from haltpoint.chain.checks.agents import by_load, by_rule, by_skill, in_turn, w
 from haltpoint.chain.model.state import FromBelow
 from haltpoint.contracts.events import ThoughtFailed
 from haltpoint.contracts.work.agents import Agent, Agents
-from haltpoint.contracts.work.routing import Rule, Strategy, Supervisor
+from haltpoint.contracts.work.routing import SUPERVISOR, Rule, Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from tests.support.builders import ALL_LISTS, call, plan, spec, tool_step, writing
@@ -219,6 +219,11 @@ def test_i1_a_skill_of_a_routed_task_is_not_routed_again() -> None:
         child.chain.task.handed.assigned,
         child.told("chain.routed"),
     ) == (None, None, [])
+
+
+def test_i2_where_a_model_routes_the_task_is_the_supervisors() -> None:
+    story = submitted(Task(goal="order"), with_front(Strategy.LLM))
+    assert (story.chain.task.agent, story.told("chain.routed")) == (SUPERVISOR, [])
 
 
 def test_i5_a_task_that_names_its_agent_is_not_routed() -> None:
