@@ -11,7 +11,6 @@ from copy import deepcopy
 from functools import partial
 from typing import Any, Final
 
-from pydantic import ValidationError
 from pydantic_core import from_json
 
 from haltpoint.contracts.base import MAX_ARGUMENTS
@@ -31,11 +30,10 @@ from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.loading import NO_HOOKS
 from haltpoint_tool_worker.hooks.run import PostHooks
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.results.classify import invalid_arguments
+from haltpoint_tool_worker.results.classify import misfit
 from haltpoint_tool_worker.results.failures import Effects, judge
 from haltpoint_tool_worker.results.outcomes import Reading, read_failure, refused
 from haltpoint_tool_worker.results.progress import report
-from haltpoint_tool_worker.results.raised import read_exception
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
 
@@ -116,7 +114,8 @@ class Admission:
         try:
             arguments = tool.parse(text)
         except BaseException as error:  # noqa: BLE001 - also what a validator of the tool's author raises
-            return _refused_by(builtin.ARGUMENTS, _misfit(tool, error))
+            failure = judge(misfit(error), Effects.NOT_STARTED, name)
+            return _refused_by(builtin.ARGUMENTS, read_failure(failure))
         hooks = self._registry.hooks.get(name, NO_HOOKS)
         return ToolCall(
             self._runner,
@@ -172,14 +171,6 @@ def _reasons(job: Job, tool: Tool) -> tuple[Reason, ...]:
         return reasons
     words = f"{spec.name} is destructive: it runs only when you approve this very call."
     return (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *reasons)
-
-
-def _misfit(tool: Tool, error: BaseException) -> Reading:
-    """Why arguments are refused."""
-    if isinstance(error, ValidationError):
-        return read_failure(invalid_arguments(error))
-    failure = read_exception(tool, error, ())
-    return read_failure(judge(failure, Effects.NOT_STARTED, tool.spec.name))
 
 
 def _refused_by(hook: str, reading: Reading) -> Refusal:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from pydantic import ValidationError
 from pydantic_core import from_json
 
 from haltpoint.chain.checks.values import rewritten
@@ -26,7 +25,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import Tool, hook
 from haltpoint.tools.hooks import Hook
-from haltpoint_tool_worker.results.classify import classify, invalid_arguments
+from haltpoint_tool_worker.results.classify import classify, misfit
 from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.outcomes import (
     Reading,
@@ -146,10 +145,8 @@ class PreHooks(Hearing):
             text = as_text(arguments)
             parsed = self.tool.parse(text)
         except BaseException as error:  # noqa: BLE001 - a hook's objects, or a validator of the tool's author
-            failure = classify(error)
-            if isinstance(error, ValidationError):
-                failure = invalid_arguments(error)
-            words = f"changed the arguments, and they are invalid: {failure.fault.message}"
+            fault = misfit(error).fault
+            words = f"changed the arguments, and they are invalid: {fault.message}"
             self._end(f"hook {by.name} {words}")
             return HookVerdict.REFUSED
         if from_json(text) != from_json(self.text):

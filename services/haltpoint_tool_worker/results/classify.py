@@ -63,9 +63,11 @@ def classify(error: BaseException, no_effect: tuple[type[BaseException], ...] = 
         return _undeclared(f"{name_of(type(error))} (it cannot be read)")
 
 
-def invalid_arguments(error: ValidationError) -> Failure:
-    """Arguments that do not fit the tool's parameters: it has not begun."""
-    return Failure(_invalid("the arguments do not fit", error), Cause.NO_EFFECT)
+def misfit(error: BaseException) -> Failure:
+    """Why arguments do not fit the tool's parameters: it has not begun."""
+    if isinstance(error, ValidationError):
+        return Failure(_invalid("the arguments do not fit", error), Cause.NO_EFFECT)
+    return classify(error)  # a validator of the tool's author failed
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:

@@ -219,12 +219,9 @@ def _is_plain(raw: ToolResult[Any]) -> bool:
 
 def _fields_of(raw: ToolResult[Any] | Mapping[str, Any]) -> dict[str, Any]:
     """The outcome's fields, as they were given."""
-    fields = {}
-    for name in Outcome.__struct_fields__:
-        field = raw.get(name) if isinstance(raw, Mapping) else getattr(raw, name)
-        if field is not None and name != "metadata":
-            fields[name] = field
-    return fields
+    given = raw if isinstance(raw, Mapping) else msgspec.structs.asdict(raw)
+    names = [name for name in Outcome.__struct_fields__ if name != "metadata"]
+    return {name: given[name] for name in names if given.get(name) is not None}
 
 
 def _validated(fields: dict[str, Any]) -> Outcome:

@@ -98,6 +98,8 @@ _CONTRADICTIONS: Final = (
     ("read_only", "effect_key", ": a read-only tool has no effect"),
     ("read_only", "undo", ": there is nothing to undo"),
     ("repeats", "effect_key", ": the effect happens once"),
+    ("reconcile", "read_only", ": read-only and idempotent ones run again"),
+    ("reconcile", "idempotent", ": read-only and idempotent ones run again"),
 )
 """Pairs of traits that no tool has, and why."""
 
@@ -204,10 +206,6 @@ def _check(name: str, function: Function, traits: Traits) -> None:
     for one, other, why in _CONTRADICTIONS:
         if {one, other} <= said:
             raise DeclarationError(f"{one} and {other} contradict each other{why}")
-    if "reconcile" in said and not said.isdisjoint(("read_only", "idempotent")):
-        raise DeclarationError(
-            "reconcile is for tools that may be in doubt; read-only and idempotent ones run again"
-        )
     queue = traits.get("queue", "default")
     if not _NAME.fullmatch(queue):
         raise DeclarationError(
@@ -279,15 +277,12 @@ def _retry(given: object) -> Retry:
 
 def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
     """Classes of exceptions after which nothing has happened. Raises DeclarationError."""
-    if isinstance(value, tuple) and all(map(_is_exception, value)):
-        return value
+    classes = value if isinstance(value, tuple) else (None,)
+    if all(inspect.isclass(kind) and issubclass(kind, BaseException) for kind in classes):
+        return classes
     raise DeclarationError(
         f"no_effect={value!r}: give classes of exceptions, as in (ValueError, LookupError)"
     )
-
-
-def _is_exception(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, BaseException)
 
 
 def seconds_of(value: object, name: str = "timeout") -> float:

@@ -35,7 +35,6 @@ Node = Mapping[str, Any]
 """A JSON Schema, or a part of one."""
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class FromResult:
     """Marks a value: `Annotated[str, FromResult("lookup_contacts.contact_id", "goal")]`. Any one
     origin is enough.
@@ -45,10 +44,8 @@ class FromResult:
     object. Raises DeclarationError for any other form.
     """
 
-    origins: tuple[str, ...]
-
     def __init__(self, *origins: str) -> None:
-        object.__setattr__(self, "origins", origins)
+        self.origins = origins
         if not origins or not all(map(_PATH.fullmatch, origins)):
             raise DeclarationError(
                 f"FromResult{origins}: write a tool's name, a dot and the place in its data, "
