@@ -4,9 +4,8 @@ import ipaddress
 import json
 import re
 import time
-from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import httpx
@@ -18,7 +17,7 @@ from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.exchange import Reply
 from haltpoint_planner.model import Body, PassingError, RefusedError
 from haltpoint_planner.parsing.replies import MAX_REPLY, read_reply
-from haltpoint_planner.servers import Server
+from haltpoint_planner.servers import Server, errors_in, own_words
 from haltpoint_planner.streamed import DONE, is_stream, whole
 
 _OK: Final = 200
@@ -29,8 +28,6 @@ _FAILING: Final = 500
 _DONE_BYTES: Final = 16
 """More than the mark of the last event has: it may come in two parts."""
 _PRIVATE: Final = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc")
-_WORDS: Final = ("message", "msg", "detail", "error_message")
-"""Where servers say what is wrong."""
 
 
 class ChatCompletions:
@@ -161,28 +158,7 @@ def _error_in(text: str) -> tuple[str, int]:
         body = json.loads(text)
     except (ValueError, RecursionError):
         return "", _FAILING
-    errors = list(_errors_in(body))
-    words = next((text for error in errors for text in _words_in(error)), "")
+    errors = list(errors_in(body))
     codes = [error.get("code") for error in errors if isinstance(error, dict)]
     status = next((code for code in codes if isinstance(code, int) and code >= 400), _FAILING)
-    return words, status
-
-
-def _errors_in(body: Any) -> Iterator[Any]:
-    """What a body, or each of a list of them, has about an error."""
-    for part in body if isinstance(body, list) else [body]:
-        if isinstance(part, dict) and part.get("error"):
-            yield part["error"]
-        elif isinstance(part, dict) and "choices" not in part:
-            yield part
-
-
-def _words_in(error: Any) -> Iterator[str]:
-    if isinstance(error, str):
-        yield error
-    elif isinstance(error, list):
-        for part in error:
-            yield from _words_in(part)
-    elif isinstance(error, dict):
-        for name in _WORDS:
-            yield from _words_in(error.get(name))
+    return own_words(body), status

@@ -109,6 +109,10 @@ class Port:
     def _room_in(self, context: int) -> int:
         return max(context - self._settings.max_tokens, context // 2)
 
+    def refused(self, name: str) -> list[str]:
+        """What the server refuses of a question to the model `name`, as far as is known."""
+        return [str(part) for part in self._refused.get(name, ())]
+
     async def ask(
         self, name: str, prompt: Prompt, request: ThoughtRequest, room: int | None = None
     ) -> Reply:

@@ -12,7 +12,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.connections import Connections
-from haltpoint_planner.model import Model, Port, Send
+from haltpoint_planner.model import Port, Send
 from haltpoint_planner.providers import provided
 from haltpoint_planner.servers import Server
 
@@ -25,7 +25,7 @@ class Models:
     def __init__(self, configured: ModelSettings, connections: Connections) -> None:
         self._configured = configured
         self._connections = connections
-        self._ports: dict[ModelEndpoint | None, Model] = {}
+        self._ports: dict[ModelEndpoint | None, Port] = {}
 
     def name_of(self, endpoint: ModelEndpoint | None, *, another: bool) -> str:
         """What the model is called where it is; `another`: a person wants the other one to try, if
@@ -38,7 +38,7 @@ class Models:
         place = self._configured if endpoint is None else endpoint
         return place.provider or "openai"
 
-    def port_to(self, section: str | None, endpoint: ModelEndpoint | None) -> Model:
+    def port_to(self, section: str | None, endpoint: ModelEndpoint | None) -> Port:
         """The port to the model of this section of the agents file; None: the configured one.
 
         Raises HaltpointError HP-302 when the proxy before it cannot be used, HP-303 when the
@@ -50,7 +50,7 @@ class Models:
             self._ports[endpoint] = self._port(section, endpoint)
         return self._ports[endpoint]
 
-    def _port(self, section: str | None, endpoint: ModelEndpoint | None) -> Model:
+    def _port(self, section: str | None, endpoint: ModelEndpoint | None) -> Port:
         settings = self._configured
         if endpoint is not None:
             own = {name: getattr(endpoint, name) for name in _OF_AN_ENDPOINT}

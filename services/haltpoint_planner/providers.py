@@ -18,7 +18,7 @@ from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.connections import goes_directly, without_proxies
 from haltpoint_planner.exchange import Finish, Message, NativeCall, Reply
 from haltpoint_planner.model import Body, PassingError, RefusedError
-from haltpoint_planner.servers import Server
+from haltpoint_planner.servers import Server, own_words
 
 if TYPE_CHECKING:
     import pydantic_ai
@@ -143,7 +143,7 @@ class Provided:
         from pydantic_ai import exceptions
 
         status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else 0
-        words = str(error)
+        words = own_words(error.body) or str(error)
         if isinstance(error, exceptions.ModelConnectionError):
             return PassingError(self._server.error("HP-302", words))
         if isinstance(error, exceptions.ModelAuthenticationError) or status in _KEY_REJECTED:
@@ -163,7 +163,7 @@ class Provided:
 
 
 def _settings(body: Body) -> "pydantic_ai.ModelSettings":
-    settings: pydantic_ai.ModelSettings = {}
+    settings: pydantic_ai.ModelSettings = {"max_retries": 0}  # a thought rests
     if "temperature" in body:
         settings["temperature"] = body["temperature"]
     if "max_tokens" in body:

@@ -2,7 +2,8 @@
 helps.
 """
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from haltpoint.contracts.work.agents import ModelEndpoint
@@ -11,6 +12,9 @@ from haltpoint.runtime.config.settings import ModelSettings
 
 _SHOWN: Final = 300
 """Characters of a server's own words in an error."""
+
+_WORDS: Final = ("message", "msg", "detail", "error_message")
+"""Where they say what is wrong."""
 
 _ERRORS: Final = {
     "HP-302": ("cannot be reached", "Start it, or correct {base_url}"),
@@ -62,3 +66,28 @@ class Server:
         if own in ModelEndpoint.__struct_fields__:
             return f"{own} of [models.{self._section}]"
         return f"HALTPOINT_MODEL__{field.upper()}"
+
+
+def own_words(body: Any) -> str:
+    """What the body of an error says; nothing when it is none."""
+    return next((words for error in errors_in(body) for words in _words_in(error)), "")
+
+
+def errors_in(body: Any) -> Iterator[Any]:
+    """What a body, or each of a list of them, has about an error."""
+    for part in body if isinstance(body, list) else [body]:
+        if isinstance(part, dict) and part.get("error"):
+            yield part["error"]
+        elif isinstance(part, dict) and "choices" not in part:
+            yield part
+
+
+def _words_in(error: Any) -> Iterator[str]:
+    if isinstance(error, str):
+        yield error
+    elif isinstance(error, list):
+        for part in error:
+            yield from _words_in(part)
+    elif isinstance(error, dict):
+        for name in _WORDS:
+            yield from _words_in(error.get(name))

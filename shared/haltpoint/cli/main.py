@@ -14,6 +14,7 @@ from haltpoint.cli.commands import (
     deployment,
     dlq,
     inbox,
+    model,
     models,
     policy,
     run,
@@ -61,6 +62,7 @@ for module, name in (
     (dlq, "dlq"),
     (deployment, None),
     (schema, None),
+    (model, "model"),
     (models, None),
 ):
     app.add_typer(module.app, name=name)

@@ -117,7 +117,7 @@ class ScriptedModel:
         except (ValueError, AttributeError, RecursionError) as error:
             return _error(400, f"this is not a chat completion request: {error}")
         spoken = self._speaker.next(talk)
-        response = _error(500, f"no rule of the script fits: {talk!r:.1000}")
+        response = _error(404, f"no rule of the script fits: {talk!r:.1000}")
         if spoken:
             response = self._respond(spoken[1], spoken[2], body)
         served = ServedRequest(
@@ -147,7 +147,7 @@ class ScriptedModel:
             message = _message(rule.say or Say(), values)
         except KeyError as error:
             return _error(
-                500, f"the template {{{{{error.args[0]}}}}} refers to nothing in this conversation"
+                404, f"the template {{{{{error.args[0]}}}}} refers to nothing in this conversation"
             )
         answer = self._answer(message, body)
         return _stream(answer) if body.get("stream") else _json(200, answer)

@@ -115,7 +115,12 @@ async def test_a_conversation_with_tools_goes_in_and_words_and_calls_come_out() 
     assert (call.tool_name, call.args, call.tool_call_id) == ("note", '{"text": "a"}', "call_1")
     (tool,) = info.function_tools
     assert (tool.name, tool.description, tool.parameters_json_schema) == ("note", "Note it.", NOTE)
-    assert info.model_settings == {"max_tokens": 77, "temperature": 0, "tool_choice": "required"}
+    assert info.model_settings == {
+        "max_retries": 0,
+        "max_tokens": 77,
+        "temperature": 0,
+        "tool_choice": "required",
+    }
 
 
 async def test_a_providers_message_goes_back_as_it_came() -> None:
@@ -157,7 +162,7 @@ async def test_a_form_is_asked_for_where_the_model_takes_one_and_a_retry_may_var
     form = info.model_request_parameters.output_object
     assert form is not None
     assert (form.json_schema, form.name, form.strict) == (NOTE, "act", True)
-    assert info.model_settings == {"max_tokens": 77, "temperature": 0.4}
+    assert info.model_settings == {"max_retries": 0, "max_tokens": 77, "temperature": 0.4}
     plain = port(TestModel(custom_output_text="hello"))
     reply = await plain.ask("big", Prompt(TALK[:2], schema=NOTE), thought())
     assert (reply.content, reply.usage.model) == ("hello", "big")
