@@ -24,7 +24,6 @@ from tests.bench.processes import running
 from tests.support.builders import owing
 
 TEXT = "x" * 1000
-FINAL = ("completed", "failed", "cancelled")
 
 
 def sequence(

@@ -56,12 +56,6 @@ class Running:
             if line.startswith((f"{chain_id}.", f"{chain_id}~"))
         ]
 
-    def log_lines(self, chain_id: str) -> list[dict[str, Any]]:
-        """The lines of all processes that say that they are about this chain."""
-        lines = self.state_dir.with_name("log").read_text().splitlines()
-        told = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
-        return [line for line in told if line.get("chain") == chain_id]
-
     def release(self, action_id: str) -> None:
         """Let a waiting `note_down` end."""
         diary(self.outbox.path).with_name(action_id).touch()

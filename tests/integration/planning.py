@@ -39,7 +39,6 @@ from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
 from tests.support import wait_until
-from tests.support.builders import owing
 from tests.support.stored import Stored
 
 TEXT = {"type": "string"}
@@ -59,12 +58,6 @@ SEND = ToolSpec(
         "required": ["recipient_id", "content"],
     },
     provenance={"recipient_id": ("lookup_contacts.contact_id",)},
-)
-PLAN = Plan(
-    steps=(
-        owing("find", "lookup_contacts", description="Find John"),
-        owing("send", "send_message", description="Write to him", dependencies=("find",)),
-    )
 )
 KINDS = {ThoughtKind.PLAN: PlanRequested, ThoughtKind.ANSWER: AnswerRequested}
 

@@ -206,10 +206,8 @@ def _told(error: Exception) -> HaltpointError:
             fix = "See where each value comes from: haltpoint config show --origin"
             return CliError("HP-001", "the settings are not valid", why, fix, exit_code=Exit.USAGE)
         case "EmbeddedServerError":
-            what, fix = (
-                "the embedded server cannot start",
-                "Or use your own server: --redis-url URL",
-            )
+            what = "the embedded server cannot start"
+            fix = "Or use your own server: --redis-url URL"
             return CliError("HP-042", what, why, fix, exit_code=Exit.UNREACHABLE)
         case name if name in _NO_SERVER and kind.__module__ in _FROM_SERVER:
             from haltpoint.runtime.streams.connection import unusable

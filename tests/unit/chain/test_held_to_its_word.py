@@ -44,7 +44,6 @@ LOOKUP = spec("lookup")
 SAVE = writing("save")
 SEND = writing("send", parameters=TO, provenance={"to": ("lookup.id",)})
 COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
-PROSE = "It will be done."
 FIND = owing("find", "lookup")
 
 

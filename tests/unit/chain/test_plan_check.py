@@ -12,7 +12,6 @@ from haltpoint.chain.checks.plans import (
     literal_faults,
     task_fault,
 )
-from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Assignment, Earlier, Handed, Mode, Task
@@ -39,7 +38,6 @@ TOOLS = specs(
     spec("secret", internal=True),
     writing("drop", destructive=True),
 )
-POLICY = Policy()
 TASK = Task(goal="write")
 
 

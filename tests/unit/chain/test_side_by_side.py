@@ -9,7 +9,6 @@ import pytest
 
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Report, StartChild
-from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -81,10 +80,6 @@ def open_ended(*, parallel: int = 3, policy: Policy | None = None) -> Story:
 
 def names(story: Story) -> list[str]:
     return [dispatch.action.id for dispatch in story.dispatches]
-
-
-def of(story: Story, name: str) -> Action:
-    return next(one.action for one in reversed(story.dispatches) if one.action.id == name)
 
 
 def test_c8_steps_that_do_not_depend_on_each_other_run_side_by_side_up_to_the_cap() -> None:

@@ -3,7 +3,6 @@ model may name, and where the rounds and turns of routing end.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from msgspec import structs
@@ -11,14 +10,9 @@ from msgspec import structs
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.work.agents import Agents
-from haltpoint.contracts.work.bounds import Bounds
-from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
-from haltpoint.contracts.work.tasks import Mode
-from tests.support.builders import call, open_task
-from tests.unit.chain.test_agents import TOOLS, Tree
+from tests.support.builders import call
+from tests.unit.chain.test_agents import TOOLS
 from tests.unit.chain.test_routing import (
-    AGENTS,
     at_the_bound,
     begun,
     decision,
@@ -26,18 +20,6 @@ from tests.unit.chain.test_routing import (
     look_up,
     routing,
 )
-
-REFUND = Bounds(required_tools=("refund",))
-
-
-def read_as(bounds: Bounds, goal: str, mode: Mode = Mode.STRICT, **said: Any) -> Tree:
-    """A supervisor whose goal was read in this way."""
-    file = Agents(agents=AGENTS, supervisor=Supervisor(**{"tools": ("find_*",), **said}))
-    tree = Tree(open_task(goal, agent=SUPERVISOR, mode=mode), file)
-    tree.root.submit(read=False)
-    tree.root.read(bounds)
-    return tree
-
 
 # ---- what a person may choose
 # ----------------------------------------------------------------------------------------

@@ -48,17 +48,6 @@ def after(seconds: float) -> datetime:
     return BEGUN + timedelta(seconds=seconds)
 
 
-MADE_UP = {
-    "at": after(1),
-    "place": "tell",
-    "thought_id": "c1.tell.t2.1",
-    "violation": "no_provenance",
-    "message": "It is made up.",
-    "correction": "It is made up. Call lookup_contacts first.",
-    "strikes": 1,
-}
-
-
 def chain(**changes: Any) -> ChainView:
     view: dict[str, Any] = {
         "id": "c1",
@@ -214,40 +203,5 @@ def failed() -> ChainView:
                 actions=[action("find.1", "lookup_contacts", {"query": "Zorgblort"}, receipt)],
             ),
             step("send", "send_message", "skipped"),
-        ],
-    )
-
-
-def careless() -> ChainView:
-    """One step for both tools: the send that came with the lookup never runs, the second one is
-    corrected.
-    """
-    lookup = {"tool": "lookup_contacts", "arguments": {"query": "Jane"}}
-    invented = {"tool": "send_message", "arguments": {"recipient_id": "user_123"}}
-    found = {"success": True, "next_action": "continue", "data": {"contact_id": "user_jan001"}}
-    sent = {"success": True, "next_action": "continue", "data": {}}
-    right = {"tool": "send_message", "arguments": {"recipient_id": "user_jan001"}}
-    return chain(
-        status="completed",
-        goal="Message Jane hello",
-        steps=[
-            step(
-                "tell",
-                "send_message",
-                "completed",
-                thoughts=[
-                    {"id": "c1.tell.t1.1", "calls": [lookup, invented]},
-                    {"id": "c1.tell.t2.1", "calls": [invented]},
-                    {"id": "c1.tell.t2.2", "calls": [right]},
-                ],
-                violations=[MADE_UP],
-                actions=[
-                    action("tell.1", "lookup_contacts", {"query": "Jane"}, found),
-                    action("tell.2", "send_message", {"recipient_id": "user_jan001"}, sent, at=2),
-                ],
-            )
-        ],
-        never_executed=[
-            {**NEVER, "at": after(0.6), "step_id": "tell", "reason": "its turn is over"}
         ],
     )

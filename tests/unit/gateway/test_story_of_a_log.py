@@ -3,7 +3,6 @@ happened, also within one decision, of which all facts have the same millisecond
 """
 
 import json
-from dataclasses import replace
 from typing import Any
 
 from haltpoint.chain.model.state import StepRun
@@ -21,7 +20,6 @@ from haltpoint.runtime.store.rows import StoredRequest
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.log_view import LogLine
-from haltpoint.runtime.views.record import ChainRecord
 from tests.unit.gateway.test_chain_view import HEAD, OK, record
 
 BEGUN = int(HEAD["created"])
@@ -165,39 +163,3 @@ def test_i2_what_led_to_a_decision_is_above_it_and_each_decision_is_told() -> No
     ]
     times = [line.at for line in tell(routed_twice()) if line.at is not None]
     assert times == sorted(times)
-
-
-def below(changes: dict[str, Any]) -> ChainRecord:
-    child = question(
-        1, RequestKind.INPUT, 600, {"decision": "answer", "text": "B-2"}, chain="c1~route-3"
-    )
-    task = Task(goal="Repair it", agent="technical")
-    return record(id="c1~route-3", task=task, requests={child.id: replace(child, **changes)})
-
-
-def cancelled(**changes: Any) -> ChainView:
-    """A chain that is cancelled while a call runs, of which the receipt comes afterwards, and a
-    question is open.
-    """
-    log: list[tuple[int, Facts]] = [
-        (0, [("chain.started", {})]),
-        (1, [("step.started", ROUTE), ("action.dispatched", about(2))]),
-        (100, asked(1)),
-        (
-            1500,
-            [
-                ("request.withdrawn", {"request_id": "c1.r1"}),
-                ("chain.cancelled", {"by": "", "reason": ""}),
-            ],
-        ),
-    ]
-    lines = (encode({"at": BEGUN + at, "type": "x", "facts": facts}) for at, facts in log)
-    withdrawn = question(1, RequestKind.INPUT, 100, {})
-    whole: dict[str, Any] = {
-        "head": HEAD | {"status": "cancelled"},
-        "runs": (StepRun(StepStatus.IN_PROGRESS, actions=2),),
-        "log": tuple(LogLine.parse("c1", number, line) for number, line in enumerate(lines)),
-        "actions": {"c1.route.2": {"tool": "slow", "args": "{}", "receipt": OK}},
-        "requests": {withdrawn.id: replace(withdrawn, status=RequestStatus.WITHDRAWN, answer="")},
-    }
-    return routed_twice(**{**whole, **changes})

@@ -6,7 +6,7 @@ found by the core, and a known one passes.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Literal, NewType, NotRequired, TypeVar
+from typing import Annotated, Any, Generic, Literal, NotRequired, TypeVar
 
 import msgspec
 import pytest
@@ -36,7 +36,6 @@ from tests.support.builders import OK
 
 FOUND = FromResult("lookup.contact_id")
 Id = Annotated[str, FOUND]
-Named = NewType("Named", Id)
 Alias = TypeAliasType("Alias", Id)
 T = TypeVar("T")
 
