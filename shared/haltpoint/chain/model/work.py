@@ -122,18 +122,15 @@ class Work(Chain, kw_only=True, gc=False):
         run = self.run[index]
         return thought_id(self.id, self.steps[index].id, run.turn, run.attempt)
 
-    def awaited(self, index: int) -> str:
-        """The id of the thought that a step asks for, or waits for."""
-        run = self.run[index]
-        return thought_id(self.id, self.steps[index].id, run.turn + 1, run.attempt)
-
     def awaits(self, index: int, thought: str) -> bool:
         """Whether a step waits for this thought. Where a case is open, a person decides in its
         place (D3).
         """
         run = self.run[index]
-        thinks = run.thinking and not run.here and run.status is StepStatus.IN_PROGRESS
-        return thinks and thought == self.awaited(index)
+        if not run.thinking or run.here or run.status is not StepStatus.IN_PROGRESS:
+            return False
+        awaited = thought_id(self.id, self.steps[index].id, run.turn + 1, run.attempt)
+        return thought == awaited
 
     # ---- writing
 
@@ -178,15 +175,6 @@ class Work(Chain, kw_only=True, gc=False):
         run = self.run[index]
         if run.status.done and not run.pending:
             self.live = tuple(other for other in self.live if other != index)
-
-    def begin_turn(self, index: int) -> None:
-        """Act on the proposal that a step has waited for: nothing of it was taken or refused
-        yet.
-        """
-        run = self.edit(index)
-        run.turn += 1
-        run.thinking = run.struck = False
-        run.taken = run.in_turn = 0
 
     def next_action(self, index: int, tool: str, arguments: str) -> Action:
         """The step's next action, with its arguments as JSON text. Of a literal plan its number is
@@ -243,13 +231,6 @@ class Work(Chain, kw_only=True, gc=False):
     def clear(self, index: int) -> None:
         """Let go of a step's proposal."""
         self.proposals = without(self.proposals, index)
-
-    def refuse(self, index: int, fault: Correction) -> None:
-        """Keep the verdict on the next call of a step's proposal, and go on to the one behind."""
-        run = self.edit(index)
-        refused = {**self.refused(index), run.taken: fault}
-        self.proposals = {**self.proposals, index: OpenProposal(self.proposal(index), refused)}
-        run.taken += 1
 
     def hear(self, heard: Heard, granted: tuple[Grant, ...] = ()) -> None:
         """Keep the weightiest of what persons have said, and their yeses."""

@@ -59,9 +59,10 @@ def consider(work: Work, index: int) -> Next | None:
     """Judge the proposal that has come; None: its calls may be sent, one after the other (see
     `release`).
     """
-    proposal = work.proposal(index)
-    work.edit(index).here = False
-    work.begin_turn(index)
+    proposal, run = work.proposal(index), work.edit(index)
+    run.turn += 1
+    run.taken = run.in_turn = 0
+    run.here = run.thinking = run.struck = False
     if did_not_route(work, proposal):
         return at_bound(work, index)
     faults = unread(work, index, proposal)

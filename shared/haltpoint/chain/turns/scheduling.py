@@ -129,7 +129,7 @@ def _next(work: Work) -> Next | None:
     if work.failing is not None:
         return None if has_to_wait(work, work.failing) else work.failing
     for index in work.ready:
-        wanted = _if_open(work, index)
+        wanted = _next_of(work, index)
         if wanted is not None or gate(work, index) is not Gate.GO:
             return wanted
     is_busy = work.plan is None or work.live or work.thought or work.requests
@@ -137,29 +137,24 @@ def _next(work: Work) -> Next | None:
 
 
 def _next_of(work: Work, index: int) -> Next | None:
-    """What a step that has begun wants next, and may have; None: it has to wait."""
+    """What a step that is ready, or has begun, wants next and may have; None: it has to wait."""
     awake = _awake(work, index) if work.resting else None
     if awake is not None:
         return awake
     run = work.run[index]
-    if run.status is not StepStatus.IN_PROGRESS or (run.thinking and not run.here):
+    is_literal = work.origin is PlanOrigin.LITERAL
+    if run.status is StepStatus.WAITING or run.status.done or (run.thinking and not run.here):
         return None
-    if work.origin is PlanOrigin.LITERAL and run.taken == len(work.steps[index].actions):
+    if is_literal and run.taken == len(work.steps[index].actions):
         return None
-    return _if_open(work, index)
-
-
-def _if_open(work: Work, index: int) -> Next | None:
-    """What a step wants next, if the gate lets it."""
     opened = gate(work, index)
     if opened is Gate.DEADLINE:
         return too_late(work)
     if opened is not Gate.GO:
         return None
-    if work.run[index].status is StepStatus.READY:
+    if run.status is StepStatus.READY:
         work.move(index, StepStatus.IN_PROGRESS)
         work.tell(FactType.STEP_STARTED, index)
-    is_literal = work.origin is PlanOrigin.LITERAL
     return _next_literal(work, index) if is_literal else _next_proposed(work, index)
 
 

@@ -9,7 +9,7 @@ from haltpoint.chain.checks.built_in import END_FORM
 from haltpoint.chain.checks.plans import call_form, may_call
 from haltpoint.chain.checks.promises import in_words, missing, missing_tools
 from haltpoint.chain.model.schemas import SHOWN
-from haltpoint.chain.model.state import NO_STRIKES
+from haltpoint.chain.model.state import NO_STRIKES, OpenProposal
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.contracts.base import request_id
@@ -72,9 +72,14 @@ def strike(work: Work, index: int, *faults: Correction) -> None:
 
 
 def refuse(work: Work, index: int, fault: Correction) -> None:
-    """The next call of the proposal may not run."""
+    """The next call of the proposal may not run: its fault is kept, and the call behind it is
+    next.
+    """
     strike(work, index, fault)
-    work.refuse(index, fault)
+    run = work.edit(index)
+    refused = {**work.refused(index), run.taken: fault}
+    work.proposals = {**work.proposals, index: OpenProposal(work.proposal(index), refused)}
+    run.taken += 1
 
 
 def strikes_exhausted(work: Work, index: int | None) -> bool:
