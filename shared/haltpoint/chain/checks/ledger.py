@@ -45,7 +45,7 @@ def begin(work: Work, action: Action) -> None:
     """A call is sent: its effect is in doubt until its receipt. One that was done before stays
     done.
     """
-    if has_lasting_effect(work.world.spec(action.tool)) and not is_submitters(work):
+    if not is_submitters(work) and has_lasting_effect(work.world.spec(action.tool)):
         _write(work, action, Became.IN_DOUBT, over=(Became.FAILED,))
 
 
