@@ -13,6 +13,7 @@ class Document(StrEnum):
     """What there is."""
 
     OPENAPI = "openapi"
+    ASYNCAPI = "asyncapi"
     EVENTS = "events"
     AGENTS = "agents"
 
@@ -22,8 +23,8 @@ app = typer.Typer()
 
 @verb(app, "schema")
 def schema(shell: Shell, document: Annotated[Document, typer.Argument()]) -> None:
-    """Print a contract as JSON: the HTTP API, the messages with the public facts, or the
-    agents file (JSON Schema).
+    """Print a contract as JSON: the HTTP API, the streams, the messages with the public facts,
+    or the agents file (JSON Schema).
     """
     made = _MAKERS[document]()
     if shell.json:
@@ -51,6 +52,12 @@ def _openapi() -> dict[str, Any]:
     return document
 
 
+def _asyncapi() -> dict[str, Any]:
+    from haltpoint.cli.asyncapi import document
+
+    return document()
+
+
 def _events() -> dict[str, Any]:
     from pydantic import Field, TypeAdapter
 
@@ -72,6 +79,7 @@ def _agents() -> dict[str, Any]:
 
 _MAKERS = {
     Document.OPENAPI: _openapi,
+    Document.ASYNCAPI: _asyncapi,
     Document.EVENTS: _events,
     Document.AGENTS: _agents,
 }
