@@ -46,6 +46,16 @@ DRAIN: Final = 5.0
 again.
 """
 
+_LONGEST_REST: Final = 60.0
+_LONGEST_WITHOUT_SERVER: Final = 10.0
+"""Seconds between two questions to a model that cannot answer. To be refused a connection costs
+next to nothing, and who starts the server again looks on.
+"""
+
+_LONG: Final = 7.0
+"""Seconds without a reply after which those who watch are told."""
+_NO_REPLY: Final = f"the model has not replied for {_LONG:g} s"
+
 _PROMPTS: Final = 3
 """Prompts of one thought, each shorter than the one before."""
 
@@ -275,7 +285,12 @@ class PlannerHandler:
         """The reply, with what it costs."""
         section = None if context.agent is None else context.agent.model
         model = self._models.port_to(section, context.endpoint)
-        reply = await _shorter(model, name, context)
+        loop = asyncio.get_running_loop()
+        notice = loop.call_later(_LONG, self._tell, context.request, _NO_REPLY)
+        try:
+            reply = await _shorter(model, name, context)
+        finally:
+            notice.cancel()
         if reply.cut:
             own = f"max_tokens of [models.{section}]"
             limit = own if section else "HALTPOINT_MODEL__MAX_TOKENS"
@@ -288,11 +303,16 @@ class PlannerHandler:
         """
         error = failure.error
         message = f"{error.what}: {error.why}. {error.fix}"
-        rest = Rest(error.code, message, failure.after)
+        longest = _LONGEST_WITHOUT_SERVER if error.code == "HP-302" else _LONGEST_REST
+        rest = Rest(error.code, message, failure.after, longest)
         rested = await self._receipt_store.rest_thought(ref, request, rest)
         _log.warning(str(error), thought=request.thought_id, outcome=rested.value)
-        self._receipt_store.show_progress(ProgressView(request.thought_id, 0.0, str(error)))
+        self._tell(request, str(error))
         return rested is not Rested.LATE
+
+    def _tell(self, request: ThoughtRequest, words: str) -> None:
+        """Say to those who watch the chain what a thought waits for."""
+        self._receipt_store.show_progress(ProgressView(request.thought_id, 0.0, words))
 
     def _span(self, message: ToPlanner, model: str, context: Context) -> Span | None:
         request = message.data

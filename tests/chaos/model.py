@@ -88,7 +88,7 @@ class Trouble:
         """The server is there for a moment, and then away for up to `longest` seconds."""
         while True:
             async with TroubledModel(self._chance, self._port, self.seen):
-                await asyncio.sleep(self._chance.uniform(0.5, 4.0))
+                await asyncio.sleep(self._chance.uniform(0.5, 10.0))
             self.seen["away"] += 1
             await asyncio.sleep(0.1 * (longest / 0.1) ** self._chance.random())
 

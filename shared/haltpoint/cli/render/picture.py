@@ -110,7 +110,7 @@ class Picture:
         self._progress: dict[str, ProgressView] = {}
 
     def progress(self, report: "ProgressView") -> None:
-        """Draw a bar until the call ends."""
+        """Draw a bar until something has happened; of a thought there are words alone."""
         self._progress[report.action_id] = report
 
     def show(self, chain: "ChainView") -> None:
@@ -118,6 +118,8 @@ class Picture:
         if self._chain is not None and self._chain.id != chain.id:
             self.close()
             self._left.clear()
+        if self._chain is None or self._chain.updated_at != chain.updated_at:
+            self._progress.clear()
         self._chain = chain
         if self._live is None:
             self._live = Live(self, console=self._console, refresh_per_second=12, transient=True)
@@ -159,10 +161,14 @@ class Picture:
                 for action in step.actions
                 if action.receipt is None
             ]
+            thoughts = dict(self._progress)
             for action in running:
-                if (report := self._progress.get(action.id)) is not None:
+                report = thoughts.pop(action.id, None)
+                if report is not None:
                     yield _bar(action.tool, report)
-            yield Spinner("dots", Text(_doing(self._chain), style="dim"), style="cyan")
+            words = [visible(report.text) for report in thoughts.values()]
+            doing = ": ".join([_doing(self._chain), *words[-1:]])
+            yield Spinner("dots", Text(doing, style="dim"), style="cyan")
 
 
 def picture(chain: "ChainView", without: Counter[Line] | None = None) -> RenderableType:

@@ -112,8 +112,8 @@ class Rest:
     message: str
     after: float
     """As long as the model's server asks to wait."""
+    longest: float
     shortest: float = 0.5
-    longest: float = 60.0
 
 
 class Finished(Struct, frozen=True, gc=False):
