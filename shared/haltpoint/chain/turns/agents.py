@@ -56,17 +56,16 @@ def assign(work: Work) -> Next | None:
     asked. A task that an agent has handed on has its agent already.
     """
     agents, task = work.world.agents, work.task
-    match strategy_for(work, agents):
-        case Strategy.FUNCTION:
-            return thought(work, ThoughtKind.ROUTE, PLACE, 1)
-        case Strategy.LLM:
-            _give_to(work, SUPERVISOR)
-        case None:
-            if task.agent is not None and task.handed.assigned is None:
-                _give_to(work, task.agent)
-        case strategy:
-            choose = BY_STRATEGY[strategy]
-            _route(work, choose(task, agents, work.world.counts, work.world.turn), strategy)
+    strategy = strategy_for(work, agents)
+    if strategy is Strategy.FUNCTION:
+        return thought(work, ThoughtKind.ROUTE, PLACE, 1)
+    if strategy is Strategy.LLM:
+        _give_to(work, SUPERVISOR)
+    elif strategy is not None:
+        choose = BY_STRATEGY[strategy]
+        _route(work, choose(task, agents, work.world.counts, work.world.turn), strategy)
+    elif task.agent is not None and task.handed.assigned is None:
+        _give_to(work, task.agent)
     return None
 
 
