@@ -204,7 +204,7 @@ def _end(chain: ChainView) -> Iterator[Line]:
 
 def answer_lines(chain: ChainView, told: Container[str] = ()) -> list[Line]:
     """What was done and not done, and what the model says, apart (F1); the words first, unless the
-    deeds do not say the same. `told`: the reasons that stand above them.
+    deeds do not say the same. `told`: reasons that were shown before.
     """
     answer = chain.answer or FinalAnswer()
     deeds = []
