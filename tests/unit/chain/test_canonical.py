@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.chain.model.canonical import form, holds, words_of
+from haltpoint.chain.model.canonical import bare, form, holds, words_of
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,18 @@ def test_c13_words_hold_a_value_as_a_word_or_phrase_in_whatever_case_and_spacing
 )
 def test_c13_a_part_of_another_word_is_not_the_value(words: str, value: object) -> None:
     assert not holds(words, value)
+
+
+@pytest.mark.parametrize(
+    "written", ["Anna\u00a0Smith", "Anna  Smith", "AnnaSmith", "\uff21nna Smith"]
+)
+def test_c9_spaces_and_the_unicode_form_say_nothing_in_a_bare_text(written: str) -> None:
+    assert bare(written) == bare("Anna Smith")
+
+
+def test_c9_nor_do_kinds_of_dashes_and_quotes() -> None:
+    assert bare("the \u201cA\u2013B\u201d") == bare("the 'A-B'")
+    assert bare("A-B") != bare("AB")
 
 
 def test_a_name_of_a_tool_is_read_as_words() -> None:

@@ -12,6 +12,7 @@ from haltpoint.chain.checks.bounds import goal_of
 from haltpoint.chain.checks.values import rewritten
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
+from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.events import PlanDrafted
@@ -520,8 +521,19 @@ def test_c6_options_of_a_model_are_never_an_origin_and_typed_words_always() -> N
     assert sent(story, "ring", to="u1").reasons == ()
 
 
-def test_c6_another_spelling_of_an_origin_is_made_up() -> None:
-    story = knows(open_ended("do it", ring("find.ids[]")), {"ids": ["A-B 7"]})
+@pytest.mark.parametrize("written", ["A\u2013B 7", "A-B  7", "A\u2010B\u00a07", "\uff21-B7"])
+def test_c9_a_value_that_differs_from_one_origin_only_in_its_signs_takes_its_spelling(
+    written: str,
+) -> None:
+    story = knows(open_ended("do it", ring("find.ids[]")), {"ids": ["A-B 7", "C-D 8", 9]})
+    order = sent(story, "ring", to=[written, "C-D 8"])
+    assert read_json(order.action.arguments) == {"to": ["A-B 7", "C-D 8"]}
+    assert order.sources["to[0]"].source is SourceKind.RESULT
+
+
+@pytest.mark.parametrize("ids", [["A-B 7", "A\u2013B7"], ["A-B 8"]])
+def test_c9_a_value_like_two_origins_or_like_none_is_made_up(ids: list[str]) -> None:
+    story = knows(open_ended("do it", ring("find.ids[]")), {"ids": ids})
     story.calls("ring", to="A\u2010B 7")
     assert [fault.violation for fault in story.thought.corrections] == [Violation.NO_PROVENANCE]
 

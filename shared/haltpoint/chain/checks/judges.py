@@ -51,11 +51,12 @@ class Judge(NamedTuple):
 
 def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
     """A call that a model proposes, without `confirmed`; nothing is known yet of its tool and its
-    arguments, which are read by the schema (C9).
+    arguments. These are read by the schema, and a value takes the spelling of its origin (C9).
     """
     spec = work.world.spec(call.tool)
     arguments = read_arguments(spec, without_confirmed(spec, call.arguments))
-    return CheckedCall(work, index, spec, arguments)
+    checked = CheckedCall(work, index, spec, arguments)
+    return values.respelled(checked) if spec.provenance else checked
 
 
 def judge(call: CheckedCall) -> Verdict:

@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 
 from msgspec import structs
 
-from haltpoint.chain.model.canonical import form, holds
+from haltpoint.chain.model.canonical import bare, form, holds
 from haltpoint.chain.model.references import (
     KEYS,
     Path,
@@ -90,15 +90,15 @@ class Document:
                 return Source(source=SourceKind.TEXT, where=self._at(place), excerpt=excerpt)
         return None
 
-    def forms(self, origins: Iterable[str]) -> set[str]:
-        """The forms of the values in it that are at one of these origins."""
+    def values(self, origins: Iterable[str]) -> dict[str, Any]:
+        """The values in it that are at one of these origins, by their forms."""
         paths = [] if self.typed is None else [self.typed]
         for origin in origins:
             tool, _, place = origin.partition(".")
             if tool == self.tool:
                 paths += [parse_path(place) or (), _PICKED]
         entries = _entries(self.data) if paths else ()
-        return {known for place, _, known in entries if _is_in(place, paths)}
+        return {known: scalar for place, scalar, known in entries if _is_in(place, paths)}
 
     def _at(self, place: Path) -> str:
         return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
@@ -185,7 +185,14 @@ class Known:
         wanted = form(value)
         if GOAL in origins and self._is_said(value):
             return True
-        return any(wanted in document.forms(origins) for document in self._documents)
+        return any(wanted in document.values(origins) for document in self._documents)
+
+    def spellings(self, value: str, origins: Collection[str]) -> set[str]:
+        """The values at these origins that differ from this one only in their Unicode form, spaces,
+        dashes or quotes (C9).
+        """
+        given = chain.from_iterable(doc.values(origins).values() for doc in self._documents)
+        return {text for text in given if isinstance(text, str) and bare(text) == bare(value)}
 
     def origin_actions(self, spec: ToolSpec) -> tuple[str, ...]:
         """The actions whose receipts may be the origin of a value that a tool takes."""

@@ -15,9 +15,11 @@ from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Verdict, ref
 from haltpoint.chain.checks.knowledge import LONGEST_PLACE, Known, in_words, tools_of
 from haltpoint.chain.model.canonical import form
 from haltpoint.chain.model.references import (
+    KEYS,
     Path,
     path_of,
     path_text,
+    replaced_at,
     scalars_at,
     write_text,
 )
@@ -107,6 +109,21 @@ def made_up(known: Known, spec: ToolSpec, arguments: Any) -> str | None:
             if not known.has_origin(value.value, origins) and not _is_default(spec, value):
                 return mark
     return None
+
+
+def respelled(call: CheckedCall) -> CheckedCall:
+    """The call, in which a value that is at none of its origins, and like exactly one of them but
+    for its Unicode form, spaces, dashes or quotes, has the spelling of that origin (C9).
+    """
+    arguments, known = call.arguments, call.known
+    for mark, origins in call.spec.provenance.items():
+        for value in values_at_mark(arguments, mark):
+            if known.has_origin(value.value, origins) or KEYS in value.path:
+                continue
+            alike = known.spellings(str(value.value), origins)
+            if len(alike) == 1:
+                arguments = replaced_at(arguments, value.path, list(alike))
+    return CheckedCall(call.work, call.index, call.spec, arguments)
 
 
 # ---- targets

@@ -6,6 +6,7 @@ numbers and IBANs. Nothing here guesses.
 
 import json
 import re
+import unicodedata
 from functools import lru_cache
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ UNSEEN: Final = re.compile(
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
 """Signs that are invisible."""
+_QUOTES_AND_DASHES: Final = str.maketrans('‘’‚‛ʼ´`“”„‟«»"‐‑‒–—−', "'" * 14 + "-" * 6)
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
 _BETWEEN: Final = re.compile(r"[^\w*?\[\]!]+|_+")
 
@@ -42,6 +44,12 @@ _BEFORE: Final = re.compile(
 )
 _BEHIND: Final = re.compile(r"\w|[@\-+/%#=&~\\]+\w|[.:?]+(?![A-Z](?:[a-z']|\b))\w")
 """What continues a word: `.example` of a host does, the next sentence (`.They`) does not."""
+
+
+def bare(text: str) -> str:
+    """The text without spaces, in one Unicode form, and with one kind of quotes and dashes."""
+    whole = unicodedata.normalize("NFKC", text)
+    return "".join(whole.split()).translate(_QUOTES_AND_DASHES)
 
 
 def words_of(name: str) -> str:
