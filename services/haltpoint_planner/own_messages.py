@@ -31,8 +31,8 @@ class Own(Contract):
 
     @property
     def calls(self) -> list[dict[str, Any]]:
-        """Its calls, in order."""
-        return list(self.message["tool_calls"])
+        """Its native calls, in order; none where it calls in words."""
+        return list(self.message.get("tool_calls") or ())
 
 
 def kept(reply: Reply, proposal: Proposal, by: str, after: int) -> bytes:
