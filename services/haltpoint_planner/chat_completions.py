@@ -53,11 +53,13 @@ class ChatCompletions:
             status, headers, text = await self._post(body, request, silence)
         except httpx.ReadTimeout as error:
             raise PassingError(self._server.too_slow(silence, "silence")) from error
+        except (httpx.LocalProtocolError, UnicodeEncodeError) as error:  # the key is no header
+            raise self._server.error("HP-303", str(error)) from error
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL, ValueError) as error:
+            raise self._server.error("HP-302", str(error)) from error
         except (httpx.TransportError, httpx.DecodingError) as error:
             why = str(error) or type(error).__name__
             raise PassingError(self._server.error("HP-302", why)) from error
-        except (httpx.InvalidURL, ValueError) as error:
-            raise self._server.error("HP-302", str(error)) from error
         return self._read(status, headers, text)
 
     async def _post(
@@ -83,9 +85,9 @@ class ChatCompletions:
     def _read(self, status: int, headers: httpx.Headers, text: str) -> Reply:
         if status == _OK and is_stream(text):
             answer = whole(text)
-            if answer is None:
-                raise PassingError(self._server.error("HP-305", "its stream broke off"))
-            text = json.dumps(answer)
+            text = json.dumps(answer) if answer else ""
+        if status == _OK and not text:
+            raise PassingError(self._server.error("HP-305", "its reply broke off"))
         words, code = _error_in(text)
         if status != _OK:
             raise self._failure(status, headers, words, text)

@@ -53,7 +53,7 @@ next to nothing, and who starts the server again looks on.
 """
 
 _LONG: Final = 7.0
-"""Seconds without a reply after which those who watch are told."""
+"""Seconds without a reply after which those who watch hear of it."""
 _NO_REPLY: Final = f"the model has not replied for {_LONG:g} s"
 
 _PROMPTS: Final = 3

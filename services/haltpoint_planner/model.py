@@ -3,7 +3,7 @@
 `Port` is the only one. What differs between providers is its `Send`: `chat_completions` speaks
 OpenAI's API, `providers` any of pydantic-ai. Both take a question as the body of a chat completion
 and know four outcomes: a reply, a `PassingError`, a `RefusedError`, or a HaltpointError for what no
-second try mends.
+second try changes.
 """
 
 import asyncio

@@ -2,6 +2,7 @@
 place. A tool's schema is simplified for that tool alone.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +22,7 @@ class Part(NamedTuple):
 
 
 _REFS: Final = "$ref"
-"""References in a schema: what they lead to stands in their place."""
+"""References in a schema: they are written out."""
 _KEYWORDS: Final = "keywords"
 """What a schema says beyond `_SIMPLE`."""
 _SCHEMA: Final = "parameters"
@@ -39,6 +40,8 @@ _OF_A_QUESTION: Final = (
     "messages",
 )
 _OF_A_TOOL: Final = (_REFS, _KEYWORDS, _SCHEMA)
+_TOOLS: Final = Part("tools")
+"""All of them, for a model that knows none: it writes its calls into its words."""
 _IN_A_MESSAGE: Final = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
 _IN_A_CALL: Final = frozenset({"id", "type", "function"})
 _SIMPLE: Final = frozenset({"type", "description", "enum", "properties", "required", "items"})
@@ -52,12 +55,13 @@ def parts_of(body: Body, known: Sequence[Part]) -> list[Part]:
     names = [tool["function"]["name"] for tool in body.get("tools", ())]
     parts = [Part(name) for name in _OF_A_QUESTION]
     parts += [Part(what, name) for what in _OF_A_TOOL for name in names]
+    parts.append(_TOOLS)
     return [part for part in parts if part.what == _LONGER or without(body, (*known, part)) != base]
 
 
 def named_in(words: str, parts: Sequence[Part]) -> list[Part]:
     """Those of these parts that the words of a refusal name: a hint, and no more."""
-    return [part for part in parts if (part.tool or part.what) in words]
+    return [part for part in parts if (part.tool or part.what) in words and part != _TOOLS]
 
 
 def without(body: Body, parts: Iterable[Part]) -> Body:
@@ -65,7 +69,8 @@ def without(body: Body, parts: Iterable[Part]) -> Body:
     left = dict(body)
     for part in sorted(parts, key=lambda part: part.what == _LONGER):
         if part.tool:
-            left["tools"] = [_simpler(tool, part) for tool in left.get("tools", ())]
+            tools = left.get("tools", ())
+            left |= {"tools": [_simpler(tool, part) for tool in tools]} if tools else {}
         elif part.what == "messages":
             left["messages"] = [_bare(message) for message in left["messages"]]
         else:
@@ -74,6 +79,9 @@ def without(body: Body, parts: Iterable[Part]) -> Body:
                 left[_LONGER] = value
     if "stream" not in left:
         left.pop("stream_options", None)
+    if "tools" not in left:
+        left.pop("tool_choice", None)
+        left["messages"] = [_in_words(message) for message in left["messages"]]
     return left
 
 
@@ -84,6 +92,17 @@ def _bare(message: dict[str, Any]) -> dict[str, Any]:
     if calls:
         kept["tool_calls"] = [_only(call, _IN_A_CALL) for call in calls]
     return kept
+
+
+def _in_words(message: dict[str, Any]) -> dict[str, Any]:
+    """A message without calls; they, and their results, are words."""
+    if message["role"] == "tool":
+        return {"role": "user", "content": f"Result: {message['content']}"}
+    if "tool_calls" not in message:
+        return message
+    functions = [call["function"] for call in message["tool_calls"]]
+    words = [message.get("content") or "", *map(json.dumps, functions)]
+    return {"role": "assistant", "content": "\n".join(words).strip()}
 
 
 def _only(value: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
@@ -143,13 +162,10 @@ def _plain(schema: Any) -> Schema:
     """
     if not isinstance(schema, dict):
         return {}
-    for choice in ("anyOf", "oneOf", "allOf"):
-        options = [option for option in schema.get(choice, ()) if option != {"type": "null"}]
-        if options:
-            schema = {**_plain(options[0]), **schema}
+    options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
+    if options:
+        schema = _plain(options[0]) | schema
     plain = _only(schema, _SIMPLE)
-    if "const" in schema:
-        plain["enum"] = [schema["const"]]
     if isinstance(plain.get("type"), list):
         plain["type"] = next((kind for kind in plain["type"] if kind != "null"), "string")
     if "properties" in plain:

@@ -35,7 +35,7 @@ def whole(text: str) -> dict[str, Any] | None:
         chunk = _object_in(event)
         if chunk is None:
             return None
-        if chunk.get("error"):
+        if chunk.get("error") or chunk.get("object") == "error":
             return chunk
         usage = chunk.get("usage") or usage
         for choice in chunk.get("choices") or ():
@@ -65,7 +65,7 @@ def _events(text: str) -> Iterator[str]:
 
 
 def _joined(before: Any, piece: Any, field: str = "") -> Any:
-    """A value with the next piece of it: texts go on, lists and objects are joined."""
+    """A value with the next piece of it: texts continue, lists and objects are joined."""
     if piece is None or piece == "":
         return before
     if isinstance(before, list) or isinstance(piece, list):
@@ -99,7 +99,7 @@ def _with_items(items: list[Any], pieces: list[Any]) -> list[Any]:
 
 
 def _continued(items: list[Any], piece: Any) -> int | None:
-    """The item that a piece goes on with: the last one of its index."""
+    """The item that a piece continues: the last one of its index."""
     if not isinstance(piece, dict):
         return None
     for place in reversed(range(len(items))):

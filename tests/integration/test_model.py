@@ -180,7 +180,7 @@ def schemas(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def mentions(word: str, of_tool: str) -> Callable[[dict[str, Any]], bool]:
-    return lambda body: word in json.dumps(schemas(body)[of_tool])
+    return lambda body: word in json.dumps(schemas(body).get(of_tool))
 
 
 @pytest.mark.parametrize("words", [openai("Invalid schema for function 'go'"), UNNAMED])
@@ -276,6 +276,23 @@ async def test_the_room_of_a_prompt_is_learnt_when_a_shorter_one_is_taken(words:
                 room = error.room
         assert 4_000 < model.room("m") <= 6_200
         assert model.room("other") == 30_000
+
+
+async def test_a_model_that_knows_no_tools_is_asked_in_words() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
+    said = {"role": "assistant", "content": "Looking.", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "found"}
+    prompt = Prompt(
+        messages=(*PROMPT.messages, said, result), tools=PROMPT.tools, schema=PROMPT.schema
+    )
+    words = openai("registry.ollama.ai/library/gemma:2b does not support tools")
+    async with served(refusing(lambda body: "tools" in body, words)) as (model, asked):
+        for _ in range(2):
+            await model.ask("m", prompt, thought())
+    body = asked.bodies[-1]
+    assert set(body) == ALL - {"tools", "tool_choice"}
+    assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
+    assert body["messages"][1]["content"] == 'Looking.\n{"name": "find", "arguments": "{}"}'
 
 
 # ---- streams
@@ -386,6 +403,8 @@ def broken_off() -> Iterator[Answer]:
     yield 429, "[]"
     yield 500, "<html>"
     yield 529, ""
+    yield 200, ""
+    yield 200, events({"object": "error", "message": "out of memory", "code": 500})
 
 
 @pytest.mark.parametrize("answer", list(broken_off()))
@@ -420,6 +439,21 @@ async def test_what_no_second_try_mends_is_told_at_once(status: int, code: str) 
             await model.ask("m", PROMPT, thought())
     assert caught.value.code == code
     assert "sk-12345" not in str(caught.value)
+
+
+async def test_an_address_that_is_none_is_told_at_once() -> None:
+    async with httpx.AsyncClient() as http:
+        with pytest.raises(HaltpointError) as caught:
+            await port("localhost:8080/v1", http).ask("m", PROMPT, thought())
+    assert caught.value.code == "HP-302"
+
+
+@pytest.mark.parametrize("key", ["sk-\n1", "sk-\u20ac"])
+async def test_a_key_that_cannot_be_sent_is_told_at_once(key: str) -> None:
+    async with served(lambda _: (200, WHOLE), api_key=key) as (model, _):
+        with pytest.raises(HaltpointError) as caught:
+            await model.ask("m", PROMPT, thought())
+    assert caught.value.code == "HP-303"
 
 
 # ---- time

@@ -19,6 +19,7 @@ from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.rows import Key
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.streams.wire import encode
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
 from haltpoint_planner.chat_completions import ChatCompletions
@@ -208,6 +209,18 @@ async def test_a_thought_without_time_for_another_try_fails_with_the_reason(boar
         reply = await board.reply(thought)
     assert (reply["type"], reply["data"]["code"]) == ("thought.failed.v1", "HP-305")
     assert len(model.requests) > 1
+
+
+async def test_a_view_says_when_its_tokens_are_an_estimate(board: Board) -> None:
+    chain = await board.chain()
+    for estimated in (False, True):
+        usage = {"input_tokens": 9, "estimated": estimated}
+        thought = {"thought_id": f"{chain}.plan.t0.1", "usage": usage}
+        row = f"plan.drafted.v1\n{encode(thought).decode()}\n"
+        await board.redis.hset(board.topology.key_of(Key.DATA, chain), "plan.t0.1", row)
+        line = {"at": 1, "type": "plan.drafted", "ref": f"{chain}.plan.t0.1", "facts": []}
+        await board.redis.rpush(board.topology.key_of(Key.LOG, chain), encode(line))
+        assert (await board.view(chain)).tokens_estimated is estimated
 
 
 async def test_a_cancelled_chain_is_not_asked_for_again(board: Board) -> None:

@@ -227,6 +227,8 @@ class ChainView(ChainSummary):
     children: tuple[ChildView, ...] = NONE_THERE
     budget: Budget = Budget()
     usage: Spent = Spent()
+    tokens_estimated: bool = Field(default=False, exclude_if=lambda shown: not shown)
+    """A model's server does not tell tokens: those of `usage` are an estimate."""
     deadline: datetime
 
 

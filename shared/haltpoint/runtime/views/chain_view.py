@@ -94,6 +94,7 @@ def view_of(record: ChainRecord) -> ChainView:
         children=tuple(map(_child, record.children.values())),
         budget=task.budget,
         usage=_usage(record),
+        tokens_estimated=any('"estimated":true' in one.data for one in record.thoughts.values()),
         deadline=moment(chain.deadline),
     )
 
