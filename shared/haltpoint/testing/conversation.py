@@ -9,6 +9,8 @@ from typing import Any, Final, Self
 _TOLD: Final = re.compile(r"^(\S+) was called with .*\. Its result:\n", re.MULTILINE)
 _GOAL: Final = re.compile(r"^Goal: (.*)$", re.MULTILINE)
 _SHOWN: Final = re.compile(r"^- ([^\s:(]+): ", re.MULTILINE)
+_NOT_STARTED: Final = "not started: "
+"""How a prompt answers a call of a message that did not run: it has no result."""
 _KNOWN: Final = re.compile(r"^Known about the task: (.*)$", re.MULTILINE)
 
 Message = Mapping[str, Any]
@@ -87,7 +89,7 @@ def _results(messages: Sequence[Message]) -> Iterator[tuple[str, Any]]:
         content = _content(message)
         for call in message.get("tool_calls") or ():
             names[call.get("id")] = str(call["function"]["name"])
-        if message.get("role") == "tool":
+        if message.get("role") == "tool" and not content.startswith(_NOT_STARTED):
             name = names.get(message.get("tool_call_id"))
             yield name or str(message.get("name")), _json_at(content, 0)
         elif message.get("role") == "user":
