@@ -32,7 +32,7 @@ def prompt_for(request: "RequestView") -> str:
     options = f"1-{len(request.options)}" if len(request.options) > 1 else "1"
     numbers = [options] if request.options else []
     if request.kind is not RequestKind.INPUT:
-        keys = [f"{way.key} {way.usage}" for way in ways(request)]
+        keys = [f"{way.key} {way.usage.partition(' [')[0]}" for way in ways(request)]
         return f"    Your choice ({', '.join([*numbers, *keys])}): "
     wanted = "words" if request.form is None else "JSON, or Enter for each field"
     *_, abort = ways(request)
