@@ -78,9 +78,9 @@ async def _system(folder: Path, agents: Path | None, model: Settings) -> AsyncGe
         "policy_file": POLICY,
     }  # whatever is configured: no data of the user are touched
     environment = {history.PLACE: str(folder / "effects.jsonl")}
-    with (folder / "services.log").open("ab") as log:
-        system = System(settings.model_copy(update=only), environment=environment, output=log)
-        async with system:
-            key = (folder / KEY_FILE).read_text().strip()
-            async with Client(system.url, key) as client:
-                yield client
+    log = folder / "services.log"
+    system = System(settings.model_copy(update=only), environment=environment, output=log)
+    async with system:
+        key = (folder / KEY_FILE).read_text().strip()
+        async with Client(system.url, key) as client:
+            yield client

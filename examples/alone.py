@@ -38,10 +38,7 @@ async def alone(example: str, **environment: str) -> AsyncGenerator[Client]:
     folder = Path(__file__).with_name(example)
     script = str(folder / ("careless.json" if "careless" in sys.argv else "good.json"))
     agents = folder / "agents.toml"
-    with (
-        tempfile.TemporaryDirectory(prefix="haltpoint-example-") as state,
-        (Path(state) / "log").open("wb") as log,
-    ):
+    with tempfile.TemporaryDirectory(prefix="haltpoint-example-") as state:
         own, port = load().model, free_port()
         scripted = {"base_url": f"http://127.0.0.1:{port}/v1", "name": example}
         model = Child("script-model", ("script-model", script, "--port", str(port)))
@@ -58,7 +55,7 @@ async def alone(example: str, **environment: str) -> AsyncGenerator[Client]:
         system = System(
             settings.model_copy(update=only),
             environment=environment,
-            output=log,
+            output=Path(state) / "log",
             beside=() if own.base_url else (model,),
         )
         async with (

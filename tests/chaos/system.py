@@ -25,7 +25,7 @@ from typing import Any, Final, Self
 import msgspec
 from pydantic import SecretStr
 
-from haltpoint.cli.local.forking import Forks
+from haltpoint.cli.local import keeper
 from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
 from haltpoint.contracts.catalogue import Party, Stream
@@ -147,19 +147,13 @@ class System:
 
     async def _enter(self) -> None:
         stack = self._stack
-        self._owner, ours = os.pipe()
-        for descriptor in (self._owner, ours):
-            stack.callback(os.close, descriptor)
-        environment = {
+        self._environment = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("HALTPOINT_", "COV"))
         }
-        environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-        self._forks = Forks(
-            (launcher.PROGRAM, *launcher.SERVICES.values()), environment, None, self._owner
-        )
-        stack.push_async_callback(self._forks.close)
+        self._environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+        keeper.preload(["tests.chaos.launcher", *launcher.SERVICES.values()])
         stack.enter_context(self.server)
         self.redis: Any = await stack.enter_async_context(connect(self.server.url))
         await library.load(self.redis)
@@ -220,6 +214,7 @@ class System:
         self._markers += 1
         log = self.folder / f"{party.value}.{self._markers}.log"
         environment = {
+            **self._environment,
             **_variables(self.settings),
             "CHAOS_HISTORY": str(self.history),
             "CHAOS_POINT": point,
@@ -227,8 +222,8 @@ class System:
             "CHAOS_MARKER": str(self.folder / f"died.{self._markers}"),
         }
         log.touch()
-        words = (party.value, party.value, str(log), str(self._owner), json.dumps(environment))
-        child = Child(*await self._forks.start(words), log)
+        process = keeper.born(launcher.PROGRAM, party.value, (party.value,), environment, log)
+        child = Child(process.pid or 0, asyncio.ensure_future(keeper.ended(process)), log)
         self._children.append(child)
         return child
 

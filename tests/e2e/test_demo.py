@@ -149,20 +149,17 @@ async def test_a_worker_killed_before_the_message_went_out_sends_it_once_told_th
             },
         ]
     }
-    with (tmp_path / "log").open("wb") as log:
-        async with (
-            System(settings, environment=environment, output=log) as system,
-            _client(system) as client,
-        ):
-            run = await client.run(task={"goal": "Tell Jane hello", "plan": plan})
-            await wait_until(
-                lambda: busy_file(outbox).exists() and bool(busy_file(outbox).read_text())
-            )
-            os.kill(int(busy_file(outbox).read_text()), signal.SIGKILL)
-            request = await run.expects_request(RequestKind.IN_DOUBT)
-            assert outbox.read() == []
-            await client.answer(request.id, decision=Choice.NOT_HAPPENED)
-            result = await run.result()
+    async with (
+        System(settings, environment=environment, output=tmp_path / "log") as system,
+        _client(system) as client,
+    ):
+        run = await client.run(task={"goal": "Tell Jane hello", "plan": plan})
+        await wait_until(lambda: busy_file(outbox).exists() and bool(busy_file(outbox).read_text()))
+        os.kill(int(busy_file(outbox).read_text()), signal.SIGKILL)
+        request = await run.expects_request(RequestKind.IN_DOUBT)
+        assert outbox.read() == []
+        await client.answer(request.id, decision=Choice.NOT_HAPPENED)
+        result = await run.result()
     assert result.status == "completed"
     assert [(message.key, message.to) for message in outbox.read()] == [
         (f"{run.id}.send.1", "user_jan001")

@@ -23,7 +23,7 @@ def program() -> None:
     """Stands in for `haltpoint`: says who it is, then does what its first word says until it is
     told to stop.
     """
-    word, log, descriptor = sys.argv[1], sys.argv[2], int(sys.argv[4])
+    word, log = sys.argv[1:]
 
     def say(text: str) -> None:
         with Path(log).open("a") as file:
@@ -36,7 +36,6 @@ def program() -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    module.die_with_owner(descriptor)
     say("began")
     while word != "short":
         signal.pause()

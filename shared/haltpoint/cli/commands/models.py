@@ -49,15 +49,10 @@ def script_model(
     ],
     host: Annotated[str, typer.Option()] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 18080,
-    owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Serve a model that follows a script (OpenAI-compatible), for the demo and for your
     tests.
     """
-    if owner_fd is not None:
-        from haltpoint.cli.local.keeper import die_with_owner
-
-        die_with_owner(owner_fd)
     from haltpoint.testing.script import Script
     from haltpoint.testing.script_model import run
 

@@ -55,14 +55,9 @@ def up(
             help="Start the tool workers again when their files change.",
         ),
     ] = False,
-    owner_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
     beside: Annotated[list[Service] | None, typer.Option(hidden=True)] = None,
 ) -> int:
     """Start all services and an embedded server, or only the services you name."""
-    if owner_fd is not None:
-        from haltpoint.cli.local.keeper import die_with_owner
-
-        die_with_owner(owner_fd)
     if queue and services and Service.TOOL_WORKER not in services:
         raise usage(
             "--queue is for tool workers",

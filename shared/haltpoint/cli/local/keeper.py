@@ -1,23 +1,28 @@
 """Keeping services alive: each a process of its own, started again whenever and however it ends.
 
-All are forked from one process that has imported what they need (`fork_server`). A child never
-outlives its keeper, however that one ends: it reads from a pipe whose only writing end is the
-keeper's, and leaves when that pipe closes (`die_with_owner`). A signal bound to the parent's death
-exists on Linux only and is bound to a thread. Children are in sessions of their own, so that Ctrl-C
-reaches the keeper alone, which then stops them one kind after the other: no new work first, the one
-who decides last.
+All are forked from one process that has imported what they need (`multiprocessing`'s fork server;
+on other systems than Linux each is a new program). A child never outlives its keeper, however that
+one ends: its sentinel tells, which is a pipe whose writing end only the keeper has. Children are in
+sessions of their own, so that Ctrl-C reaches the keeper alone, which then stops them one kind after
+the other: no new work first, the one who decides last.
 """
 
 import asyncio
+import gc
+import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import IO, Final
+from importlib import import_module
+from multiprocessing import forkserver
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Final
 
-from haltpoint.cli.local.forking import Forks
 from haltpoint.runtime.config.errors import HOPELESS
 
 PROGRAM: Final = "haltpoint.cli.main:app_entry"
@@ -25,6 +30,10 @@ STOP_ORDER: Final = ("gateway", "planner", "tool-worker", "executor")  # then al
 GRACE: Final = 15.0  # seconds that one kind of child has to drain
 _FIRST_DELAY, _LONGEST_DELAY, _LIVED_WELL = 0.1, 10.0, 10.0  # seconds
 _LOOK: Final = 0.02
+_FORKS: Final = sys.platform == "linux"
+_PROCESSES: Final = multiprocessing.get_context("forkserver" if _FORKS else "spawn")
+_UNKNOWN: Final = 255
+"""The code of a child whose fork server was killed: the child itself may live."""
 
 Say = Callable[[str], None]
 
@@ -82,15 +91,20 @@ class Keeper:
         self,
         environment: Mapping[str, str],
         say: Say,
-        output: IO[bytes] | None = None,
+        output: Path | None = None,
         modules: Sequence[str] = (),
     ) -> None:
         self.children: list[Child] = []
         self._say = say
-        self._children_end, self._owner_end = os.pipe()
-        self._forks = Forks((PROGRAM, *modules), environment, output, self._children_end)
+        self._environment = dict(environment)
+        self._output = output
         self._tasks: dict[Child, asyncio.Task[None]] = {}
         self._stopping = asyncio.Event()
+        self._modules = (PROGRAM.partition(":")[0], *modules)
+
+    def prepare(self) -> None:
+        """Import meanwhile what the children need."""
+        preload(self._modules)
 
     def start(self, children: Sequence[Child]) -> None:
         """Start them, side by side."""
@@ -117,9 +131,6 @@ class Keeper:
             for child in self.children:
                 _signal(child, signal.SIGKILL)
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-            await self._forks.close()
-            os.close(self._owner_end)
-            os.close(self._children_end)
 
     async def _end(self, group: list[Child]) -> None:
         for child in group:
@@ -138,15 +149,7 @@ class Keeper:
         backoff = Backoff()
         while not self._stopping.is_set():
             backoff.born()
-            try:
-                words = (*child.words, "--owner-fd", str(self._children_end))
-                child.pid, ended = await self._forks.start((child.service, *words))
-                if self._stopping.is_set():  # meanwhile
-                    _signal(child, signal.SIGTERM)
-                child.code = await ended
-            except ConnectionError:  # the fork server has said why
-                child.code = 1
-            child.pid = None
+            child.code = await self._life(child)
             if self._stopping.is_set():
                 return
             if child.replaced:
@@ -161,18 +164,88 @@ class Keeper:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), delay)
 
+    async def _life(self, child: Child) -> int:
+        """One life of a child; returns how it ended."""
+        try:
+            process = born(PROGRAM, child.service, child.words, self._environment, self._output)
+        except (EOFError, OSError):  # the fork server has said why
+            return 1
+        child.pid = process.pid
+        try:
+            return await ended(process)
+        finally:
+            child.pid = None
 
-def die_with_owner(descriptor: int) -> None:
-    """In a child: leave when the keeper is gone; politely at first, after five seconds at once."""
 
-    def wait() -> None:
-        while os.read(descriptor, 1):
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
-        threading.Event().wait(5)
-        os._exit(1)
+def preload(modules: Sequence[str]) -> None:
+    """Start the fork server, and let it import these."""
+    if _FORKS:
+        forkserver.set_forkserver_preload(["haltpoint.cli.local.uncollected", *modules])
+        forkserver.ensure_running()
 
-    threading.Thread(target=wait, name="owner", daemon=True).start()
+
+def born(
+    program: str,
+    name: str,
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    output: Path | None,
+) -> BaseProcess:
+    """Start a process that is `program` (`module:function`) with these words."""
+    arguments = (program, name, words, environment, output)
+    process: BaseProcess = _PROCESSES.Process(target=_become, args=arguments)  # type: ignore[attr-defined]
+    process.start()
+    return process
+
+
+async def ended(process: BaseProcess) -> int:
+    """Wait for its end; the exit code, a negative one is the signal that killed it."""
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(process.sentinel, over.set)
+    try:
+        await over.wait()
+    finally:
+        loop.remove_reader(process.sentinel)
+    process.join()
+    if process.exitcode != _UNKNOWN:
+        return process.exitcode or 0
+    with suppress(ProcessLookupError):
+        os.kill(process.pid or 0, signal.SIGKILL)
+    return -signal.SIGKILL
+
+
+def _become(
+    program: str,
+    name: str,
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    output: Path | None,
+) -> None:
+    """In a new process: be the program with these words, until its end or its keeper's."""
+    gc.freeze()  # a collection would write to, and so copy, all that is shared
+    gc.enable()
+    os.setsid()
+    with suppress(OSError):
+        Path("/proc/self/comm").write_text(f"hp-{name}")  # for ps and top
+    os.environ.clear()
+    os.environ.update(environment)
+    if output is not None:
+        log = os.open(output, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+    threading.Thread(target=_die_with_keeper, name="owner", daemon=True).start()
+    sys.argv = ["haltpoint", *words]
+    module, _, function = program.partition(":")
+    getattr(import_module(module), function)()
+
+
+def _die_with_keeper() -> None:
+    """Leave when the keeper is gone; politely at first, after five seconds at once."""
+    if (keeper := multiprocessing.parent_process()) is not None:
+        keeper.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait(5)
+    os._exit(1)
 
 
 def _signal(child: Child, number: signal.Signals) -> None:

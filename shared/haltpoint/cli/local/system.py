@@ -7,7 +7,8 @@ import os
 import socket
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from typing import IO, Any, Final, Self
+from pathlib import Path
+from typing import Any, Final, Self
 
 from pydantic import SecretStr
 
@@ -47,7 +48,7 @@ class System:
         workers: int = 1,
         queues: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
-        output: IO[bytes] | None = None,
+        output: Path | None = None,
         beside: tuple[Child, ...] = (),
         say: Say = lambda _: None,
     ) -> None:
@@ -90,6 +91,7 @@ class System:
         agents = agents_file.read(self.settings.agents_file)
         if agents.agents:
             self._say(f"agents: {agents.names}")
+        self.keeper.prepare()
         try:
             if self._embedded:
                 await self._stack.enter_async_context(kept(self._embedded, self._say))

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 from rich.text import Text
@@ -48,8 +48,8 @@ def perform(shell: Shell, *, by_itself: bool, kill_worker: bool, own: OwnModel |
     show = Show(shell, folder, by_itself=by_itself, own=own)
     kept = False
     try:
-        with (folder / "services.log").open("wb") as log:
-            judgement = asyncio.run(show.killed_worker(log) if kill_worker else show.cases(log))
+        log = folder / "services.log"
+        judgement = asyncio.run(show.killed_worker(log) if kill_worker else show.cases(log))
         show.conclude(judgement)
         if judgement.faults:
             why, fix = (
@@ -86,7 +86,7 @@ class Show:
     # ---- what is shown
     # ----------------------------------------------------------------------------------------------
 
-    async def cases(self, log: IO[bytes]) -> Judgement:
+    async def cases(self, log: Path) -> Judgement:
         """All cases with a model that behaves and with one that does not; or once, with the user's
         own.
         """
@@ -102,7 +102,7 @@ class Show:
                     await self._play(client, case, judgement)
         return judgement
 
-    async def killed_worker(self, log: IO[bytes]) -> Judgement:
+    async def killed_worker(self, log: Path) -> Judgement:
         """One message, and the worker dies between sending and reporting it."""
         judgement = Judgement()
         case = CASES[1]
@@ -165,7 +165,7 @@ class Show:
     # ---- how it is done
     # ---------------------------------------------------------------------------------------------
 
-    def _system(self, log: IO[bytes], **environment: str) -> System:
+    def _system(self, log: Path, **environment: str) -> System:
         port = free_port()
         model = self._own or OwnModel(f"http://127.0.0.1:{port}/v1", "script")
         self._model.words = ("script-model", "contacts_good", "--port", str(port))
