@@ -351,6 +351,7 @@ async def _ask(model: Model, name: str, context: Context, room: int | None) -> R
     """The reply of a model to one prompt; both are in the log, without secrets, where the agent is
     `verbose`.
     """
+    context = replace(context, room=room or model.room(name))
     prompt, request = prompts.build(context), context.request
     verbose = context.agent is not None and context.agent.verbose
     if verbose:

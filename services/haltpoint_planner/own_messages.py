@@ -39,10 +39,12 @@ def kept(reply: Reply, proposal: Proposal, by: str, after: int) -> bytes:
     """The message of a reply as it is stored; nothing where it has no calls, or one that was not
     read, or is too long.
     """
-    message = reply.message
-    if message is None or not proposal.calls or len(proposal.calls) < len(reply.calls):
+    message, calls = reply.message, reply.calls
+    if message is None or not calls or len(proposal.calls) < len(calls):
         return b""
-    if not all(isinstance(arguments_of(call), dict) for call in message.get("tool_calls") or [{}]):
+    written = message.get("tool_calls") or ()
+    is_read = [isinstance(arguments_of(call), dict) for call in written]
+    if len(written) != len(calls) or not all(is_read):
         return b""
     try:
         own = encode(Own(by, after, message))

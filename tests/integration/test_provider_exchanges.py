@@ -39,6 +39,7 @@ import pytest
 import yaml
 from redis.asyncio import Redis
 
+from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
 from haltpoint.contracts.tools import ToolSpec
@@ -137,7 +138,7 @@ async def play(desk: Desk, url: str, exchange: Exchange) -> Played:
     http = HttpServer(app, "127.0.0.1", 0)
     await http.start()
     specs = [ToolSpec(**{"name": name, **about}) for name, about in exchange["tools"].items()]
-    desk.tools = {spec.name: spec for spec in specs}
+    desk.tools = {spec.name: spec for spec in (*specs, built_in.HUMAN_SPEC, built_in.END_SPEC)}
     await ToolCatalogue(desk.calls, desk.topology).announce(specs)
     chain_id = await desk.submit(task_of(exchange))
     results = {name: list(given) for name, given in exchange.get("results", {}).items()}

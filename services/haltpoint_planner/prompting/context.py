@@ -102,6 +102,8 @@ class Context:
     """The model that is asked, as it is named with what it has said."""
     room: int = 32_000
     """Tokens that the prompt may have."""
+    for_results: int = 48_000
+    """Characters that all results together may have."""
 
     @cached_property
     def step(self) -> Step | None:

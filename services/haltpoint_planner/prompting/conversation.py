@@ -14,30 +14,43 @@ from itertools import count
 from typing import Final
 
 from haltpoint.contracts.tools import ASK_HUMAN
-from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.store.rows import local
 from haltpoint_planner.exchange import Message
 from haltpoint_planner.own_messages import sent_back
 from haltpoint_planner.prompting.context import Context, Receipt
-from haltpoint_planner.prompting.results import MARK, beginning, pretty, shown
+from haltpoint_planner.prompting.fitting import cut_text, pretty
+from haltpoint_planner.prompting.results import MARK, shown
 from haltpoint_planner.prompting.turns import Turn, turns_of
 
-BOUNDS_FORM: Final = (
-    '{"required_tools": [], "optional_tools": [], "ask_before": [], '
-    '"forbidden": [], "conditions": []}'
-)
-_QUOTED: Final = 600  # characters of a rejected reply that are shown to the model again
+_QUOTED: Final = 600
+"""Characters of a rejected reply that are shown to the model again."""
+_FOUND: Final = 12_000
+"""Characters of what a step found out."""
 
 
-def messages(system: str, context: Context, task: str, last: str = "") -> tuple[Message, ...]:
+def messages(system: str, context: Context, task: str, last: str) -> tuple[Message, ...]:
     """The whole conversation: `system`, `task`, the turns so far, and `last` if there were any."""
-    history = [_says("user", task), *_history(context), *_corrections(context)]
-    if last and len(history) > 1:
-        history.append(_says("user", last))
-    joined: list[Message] = [_says("system", system)]
-    for message in history:
-        if message["role"] == "user" and joined[-1]["role"] == "user":
-            joined[-1] = _says("user", f"{joined[-1]['content']}\n\n{message['content']}")
+    history = [*_history(context), *_corrections(context)]
+    end = [_says("user", last)] if history else []
+    return _joined([_says("system", system), _says("user", task), *history, *end])
+
+
+def corrected(system: str, context: Context, task: str, form: str) -> tuple[Message, ...]:
+    """A question that no result is shown for, and what was wrong with the reply to it; `form` is
+    what it has to be.
+    """
+    history = list(_corrections(context))
+    end = [_says("user", form)] if context.request.corrections else []
+    return _joined([_says("system", system), _says("user", task), *history, *end])
+
+
+def _joined(spoken: list[Message]) -> tuple[Message, ...]:
+    """The messages; those of the user in a row are one."""
+    joined = spoken[:1]
+    for message in spoken[1:]:
+        if message["role"] == "user" == joined[-1]["role"]:
+            before = joined.pop()["content"]
+            joined.append(_says("user", f"{before}\n\n{message['content']}"))
         else:
             joined.append(message)
     return tuple(joined)
@@ -52,8 +65,8 @@ def _history(context: Context) -> Iterator[Message]:
     was made (B4).
     """
     for step_id, words in context.findings:
-        yield _says("user", f"Found out in step {step_id}:\n{beginning(words)}")
-    texts = shown(context.receipts)
+        yield _says("user", f"Found out in step {step_id}:\n{cut_text(words, _FOUND)}")
+    texts = shown(context.receipts, context.for_results)
     receipts = [
         replace(receipt, text=text) for receipt, text in zip(context.receipts, texts, strict=True)
     ]
@@ -123,17 +136,12 @@ def _corrections(context: Context) -> Iterator[Message]:
     """The rejected reply, what was wrong with it, and the exact form (C6, D1)."""
     request = context.request
     if request.answered is not None:
-        yield _says("assistant", _quoted(context.previous))
+        yield _says("assistant", cut_text(context.previous, _QUOTED))
         yield _says("user", request.answered)
     if not request.corrections:
         return
     yield from _rejected(context)
     lines = [f"- {one.message} {one.form}".rstrip() for one in request.corrections]
-    if request.kind is ThoughtKind.PLAN:
-        form = '{"steps": [...]}' if context.bounds_known else '{"bounds": {...}, "steps": [...]}'
-        lines.append(f"Answer again with the whole plan as one JSON object: {form}")
-    if request.kind is ThoughtKind.BOUNDS:
-        lines.append(f"Answer again with one JSON object: {BOUNDS_FORM}")
     yield _says("user", "\n".join(["Your reply was not accepted:", *lines]))
 
 
@@ -141,10 +149,6 @@ def _rejected(context: Context) -> Iterator[Message]:
     """The reply that the corrections are about. One of which calls ran is in the history."""
     own = context.owned.get(local(context.request.previous or ""))
     if own is None or not context.tools:
-        yield _says("assistant", _quoted(context.previous) or "(no reply)")
+        yield _says("assistant", cut_text(context.previous, _QUOTED) or "(no reply)")
     elif all(turn.own is not own for turn in turns_of(context.receipts, context.owned)):
         yield from _as_it_came(Turn(own, ()), sent_back(own, context.by))
-
-
-def _quoted(words: str) -> str:
-    return words if len(words) <= _QUOTED else f"{words[:_QUOTED]} [cut]"

@@ -33,7 +33,7 @@ def test_the_schema_holds_the_rule(arguments: dict[str, object], fits: bool) -> 
 def test_models_read_it_in_words_since_providers_refuse_rules_about_the_whole() -> None:
     spec = declared().spec
     shown = tool_forms.native(spec)["function"]
-    assert shown["description"] == "Get a page. (needs slug or id)"
+    assert shown["description"] == "Get a page.; needs slug or id"
     assert "allOf" not in shown["parameters"]
     assert "allOf" not in tool_forms.call_schema([spec])["properties"]["arguments"]
     assert (

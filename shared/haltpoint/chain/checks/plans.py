@@ -25,7 +25,8 @@ Tools = Mapping[str, ToolSpec]
 FaultsOf = Callable[[Step], Iterator[str]]
 
 _MOST_NAMES = 30  # tools that one sentence lists
-_PLACEHOLDERS: dict[str, Any] = {"integer": 0, "number": 0.0, "boolean": False, "object": {}}
+_DEEPEST = 6
+"""Levels of a schema that are followed: one may contain itself."""
 
 
 def with_effects(spec: ToolSpec) -> bool:
@@ -108,17 +109,50 @@ def without_confirmed(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, An
 
 
 def call_form(spec: ToolSpec) -> str:
-    """The exact form of a call as JSON text, with a placeholder for each parameter."""
-    named = properties(spec.parameters).items()
-    arguments = {name: _placeholder(name, schema) for name, schema in named}
+    """The form of a call as JSON text, with a value for each parameter that its schema takes, as
+    far as a value follows from a schema.
+    """
+    schema = spec.parameters
+    named = properties(schema).items()
+    arguments = {name: _example(name, inner, schema, _DEEPEST) for name, inner in named}
     return write_json({"tool": spec.name, "arguments": arguments})
 
 
-def _placeholder(name: str, schema: dict[str, Any]) -> Any:
-    text = f"<{name}>"
-    if "enum" in schema:
-        return OR.join(map(str, schema["enum"]))
-    return {**_PLACEHOLDERS, "array": [text]}.get(str(schema.get("type")), text)
+def _example(name: str, schema: dict[str, Any], whole: dict[str, Any], levels: int) -> Any:
+    schema = _resolved(schema, whole)
+    if "const" in schema:
+        return schema["const"]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    choices = schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf")
+    if choices and levels:
+        choice: dict[str, Any] = next((each for each in choices if each != {"type": "null"}), {})
+        return _example(name, choice, whole, levels - 1)
+    kinds = schema.get("type")
+    kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
+    if kind == "array" and "items" in schema and levels:
+        items = schema["items"] if isinstance(schema["items"], dict) else {}
+        return [_example(name, items, whole, levels - 1)]
+    if kind == "object" and levels:
+        needed = schema.get("required", ())
+        members = [each for each in properties(schema).items() if each[0] in needed]
+        return {inner: _example(inner, form, whole, levels - 1) for inner, form in members}
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 0)
+    return {"array": [], "object": {}, "boolean": False}.get(str(kind), f"<{name}>")
+
+
+def _resolved(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    """The schema that a reference inside of the whole leads to."""
+    for _ in range(_DEEPEST):
+        reference = schema.get("$ref")
+        if not isinstance(reference, str):
+            return schema
+        found: Any = whole
+        for key in reference.split("/")[1:]:
+            found = found.get(key, {}) if isinstance(found, dict) else {}
+        schema = found if isinstance(found, dict) else {}
+    return schema
 
 
 def listed(names: Sequence[str]) -> str:

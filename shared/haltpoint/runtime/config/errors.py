@@ -60,6 +60,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-309": "A model reply arrived for a chain or step that no longer exists.",
     "HP-310": "The provider of a model cannot be used.",
     "HP-311": "The function that routes tasks failed.",
+    "HP-312": "A prompt does not fit into the model's context.",
 }
 """Every code and what it means in general; a `HaltpointError` says what happened in particular."""
 

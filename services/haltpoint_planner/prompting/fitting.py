@@ -1,0 +1,71 @@
+"""Values that are too long for a prompt, made shorter between their parts, with a mark that says
+how much is missing. Pure.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from pydantic_core import to_json
+
+_LEAST: Final = 200
+"""Characters of a text that is never cut: an id, a name, an address."""
+_CUT_BEFORE: Final = re.compile(r" ?\[cut: (\d+) characters more\]\Z")
+"""The mark of a worker, at the end of a text that was too long for it."""
+
+
+def pretty(value: object) -> str:
+    """JSON for a model to read, which cannot break out of its place in a chat template."""
+    try:
+        text = to_json(value, indent=2).decode()  # as the line below, much faster
+    except ValueError:  # a lone surrogate
+        text = json.dumps(value, ensure_ascii=False, indent=2)
+    return text.replace("<|", "\\u003c|").replace("</", "\\u003c/")
+
+
+def shortened(value: Any, room: int) -> Any:
+    """The value in at most about so many characters as JSON; without marks when it fits."""
+    if len(pretty(value)) <= room:
+        return value
+    if isinstance(value, str):
+        return cut_text(value, room)
+    if isinstance(value, list):
+        items = _first(value, room)
+        missing = len(value) - len(items)
+        return [*items, f"[cut: {missing} more items]"] if missing else items
+    if isinstance(value, dict):
+        names = list(value)
+        values = _first(value.values(), room)
+        kept = dict(zip(names, values, strict=False))
+        missing_names = ", ".join(names[len(values) :])
+        mark = {"[cut]": cut_text(f"more fields: {missing_names}", _LEAST)}
+        return kept | mark if missing_names else kept
+    return value
+
+
+def cut_text(text: str, room: int) -> str:
+    """The beginning of a text, up to a blank where there is one, and how much more there was."""
+    if len(text) <= max(room, _LEAST):
+        return text
+    before = _CUT_BEFORE.search(text)
+    whole = text[: before.start()] if before else text
+    missing = int(before[1]) if before else 0
+    room = max(room, _LEAST)
+    blank = whole.rfind(" ", room // 2, room)
+    kept = whole[: blank if blank > 0 else room]
+    return f"{kept} [cut: {len(whole) - len(kept) + missing} more characters]"
+
+
+def _first(values: Iterable[Any], room: int) -> list[Any]:
+    """The first of these values, of which the last may be a shorter one."""
+    kept: list[Any] = []
+    for value in values:
+        size = len(pretty(value))
+        if size > room:
+            if min(size, room) > _LEAST:
+                kept.append(shortened(value, room))
+            return kept
+        kept.append(value)
+        room -= size
+    return kept

@@ -1,0 +1,128 @@
+"""Steps and bounds of a task (C1, C12): asked before any tool's data is read."""
+
+from typing import Any, Final
+
+from haltpoint.chain.checks.bounds import nameable
+from haltpoint.chain.checks.plans import with_effects
+from haltpoint_planner.exchange import Prompt
+from haltpoint_planner.prompting import bounds
+from haltpoint_planner.prompting.about import known, own_goals, own_words
+from haltpoint_planner.prompting.context import Context
+from haltpoint_planner.prompting.conversation import corrected
+from haltpoint_planner.prompting.tool_forms import (
+    MOST_ITEMS,
+    TEXT,
+    described,
+    one_of_names,
+    strict,
+    words,
+)
+
+_TOGETHER: Final = 3
+"""Tools that a drafted step may require: small models name all that there are."""
+
+_PLANNER: Final = f"""\
+You draw up plans. You do not carry them out and you call no tools.
+
+A plan is a JSON object {{"bounds": {{...}}, "steps": [...]}}. "bounds" is what the goal itself says:
+{bounds.LISTS}
+
+The steps are few, in the order of the work: only what the goal needs.
+Two kinds of steps:
+- "tool": something has to be found out or done. required_tools names the tools that must succeed in this step, as
+  a rule one. Only names from the list of tools. Whoever carries out the step fills in the arguments then. Where any
+  one of several tools will do, they are named in one_of instead.
+- "reasoning": something has to be thought over or compared, from earlier results. required_tools and one_of are [].
+Each tool of the bounds' required_tools is required by a step. optional is true when the results may show that a step is
+not needed. each is true when its tool is called for each of several things. may_fail is true only when the goal can be
+reached also if this step fails.
+
+A tool that needs an id depends on the step that finds the id. No step asks the user: a tool that is not sure stops by
+itself, and a person is asked. No step tells the user the result: that is done for you.
+
+Two examples.
+
+Tools:
+- book_room(room_id, day): Book a room that find_room has found. [room_id must come from find_room.room_id]
+- cancel_booking(booking_id): Cancel a booking. [booking_id must come from list_bookings.booking_id]
+- find_room(name): Find a room by its name.
+- list_bookings(day): Find the bookings of a day.
+- order_food(what): Order food and drinks.
+
+Goal: Order tea for six.
+{{"bounds": {{"required_tools": ["order_food"], "optional_tools": [], "ask_before": [], "forbidden": [],
+            "conditions": []}},
+ "steps": [
+  {{"id": "s1", "description": "Order tea for six", "step_type": "tool", "required_tools": ["order_food"],
+   "one_of": [], "optional": false, "each": false, "may_fail": false, "dependencies": [],
+   "expected_outcome": "the order is placed"}}
+]}}
+
+Goal: Cancel my bookings on Monday, at most two, but do not order food.
+{{"bounds": {{"required_tools": ["cancel_booking"], "optional_tools": [], "ask_before": [], "forbidden": ["order_food"],
+            "conditions": ["at most two"]}},
+ "steps": [
+  {{"id": "s1", "description": "Find the bookings of Monday", "step_type": "tool", "required_tools": ["list_bookings"],
+   "one_of": [], "optional": false, "each": false, "may_fail": false, "dependencies": [],
+   "expected_outcome": "the ids of the bookings"}},
+  {{"id": "s2", "description": "Cancel each of them, two at most", "step_type": "tool",
+   "required_tools": ["cancel_booking"], "one_of": [], "optional": false, "each": true, "may_fail": false,
+   "dependencies": ["s1"], "expected_outcome": "the bookings are cancelled"}}
+]}}"""
+
+_BOTH: Final = '{"bounds": {...}, "steps": [...]}'
+_STEPS: Final = '{"steps": [...]}'
+
+
+def prompt(context: Context) -> Prompt:
+    """The tools before the goal: what all plans have in common a server has read already."""
+    task, tools = context.task, context.tools
+    text = "\n".join(
+        [
+            "Tools:" if tools else "There are no tools: plan reasoning steps only.",
+            *map(described, tools.values()),
+            *_of_agents(context),
+            "",
+            *own_goals(task),
+            *own_words(task),
+            *known(task),
+        ]
+    )
+    form = _STEPS if context.bounds_known else _BOTH
+    again = f"Answer again with the whole plan as one JSON object: {form}"
+    return Prompt(corrected(_PLANNER, context, text, again), schema=schema(context))
+
+
+def _of_agents(context: Context) -> list[str]:
+    names = {name for spec in context.tools.values() for name in spec.inside}
+    specs = [context.known[name] for name in sorted(names - context.tools.keys())]
+    changing = [described(spec) for spec in specs if with_effects(spec)]
+    title = "For the bounds only, the tools of the agents: no step names these."
+    return ["", title, *changing] if changing else []
+
+
+def schema(context: Context) -> dict[str, Any]:
+    """The JSON Schema of a drafted plan, in the strict subset that providers enforce; tools only by
+    their names.
+    """
+    tools = one_of_names(list(context.tools), _TOGETHER)
+    flag = {"type": "boolean"}
+    step = strict(
+        {
+            "id": TEXT,
+            "description": TEXT,
+            "step_type": {"type": "string", "enum": ["tool", "reasoning"]},
+            "required_tools": tools,
+            "one_of": tools,
+            "optional": flag,
+            "each": flag,
+            "may_fail": flag,
+            "dependencies": words(),
+            "expected_outcome": TEXT,
+        }
+    )
+    steps = {"type": "array", "items": step, "maxItems": MOST_ITEMS}
+    if context.bounds_known:
+        return strict({"steps": steps})
+    own = bounds.schema(nameable(context.known, context.task))
+    return strict({"bounds": own, "steps": steps})

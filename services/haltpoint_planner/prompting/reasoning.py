@@ -1,0 +1,37 @@
+"""A turn in which nothing is due (C4): words end it, tools may be called, but for the last turn
+(D2).
+"""
+
+from typing import Final
+
+from haltpoint_planner.exchange import Prompt
+from haltpoint_planner.prompting.about import step_in, with_goal
+from haltpoint_planner.prompting.context import Context
+from haltpoint_planner.prompting.conversation import messages
+from haltpoint_planner.prompting.examples import RULES
+from haltpoint_planner.prompting.tool_forms import native
+from haltpoint_planner.prompting.tool_step import OPEN
+
+_THINKER: Final = f"""\
+You carry out one step of a plan by thinking: compare, weigh, conclude or put into words what the earlier results hold.
+Answer in plain words. Do not claim that anything was done which no result shows. A tool is rarely needed here.
+
+{RULES}
+Example of an answer. Step: say whether ten people fit. You: Yes, the blue room has 12 seats."""
+
+_THINK: Final = "Answer in plain words. If something is missing that a tool can find out, call it."
+_GO_ON: Final = (
+    "If the goal is reached, tell the user so in plain words, without JSON. Otherwise call the next "
+    "tool; ids that it needs are looked up first."
+)
+_IN_WORDS: Final = "Answer in plain words: no tool can be called any more."
+
+
+def prompt(context: Context) -> Prompt:
+    """The step, for words or for a call."""
+    last = _GO_ON if context.open_ended else _THINK
+    if context.request.in_words:
+        last = _IN_WORDS
+    system = OPEN if context.open_ended else _THINKER
+    said = messages(system, context, f"{step_in(context)}\n{last}", with_goal(context, last))
+    return Prompt(said, tuple(map(native, context.tools.values())))

@@ -1,0 +1,95 @@
+"""A turn in which something is due (C9, C10): the strict form is asked for, and both ways are shown
+alike.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from haltpoint.chain.checks.knowledge import GOAL, tools_of
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import ValidationMode
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint_planner.exchange import Prompt
+from haltpoint_planner.prompting.about import named, step_in, with_goal
+from haltpoint_planner.prompting.context import Context
+from haltpoint_planner.prompting.conversation import messages
+from haltpoint_planner.prompting.examples import RULES
+from haltpoint_planner.prompting.tool_forms import call_schema, native
+
+_ACTOR: Final = f"""\
+You carry out one step of a plan by calling tools. Only a call does something; describing or announcing it does nothing.
+Call one tool, wait for its result, then decide about the next call.
+
+{RULES}
+Where end_step is among the tools and the step cannot be done, or the results show that it need not be, call end_step
+with the outcome "impossible" or "not_needed" and the reason, for the user."""
+
+OPEN: Final = f"""\
+You reach the user's goal by calling tools. Only a call does something; describing or announcing it does nothing.
+Call one tool, wait for its result, then decide about the next call. When nothing is due any more and the goal is
+reached, answer the user in plain words, in their language, and call nothing.
+
+{RULES}
+Where end_step is among the tools and what is still due cannot be done, or the results show that it need not be, call
+end_step with the outcome "impossible" or "not_needed" and the reason, for the user."""
+
+
+def prompt(context: Context) -> Prompt:
+    """The step, and what is due in it."""
+    due = " ".join(_due(context))
+    system = OPEN if context.open_ended else _ACTOR
+    said = messages(system, context, f"{step_in(context)}\n{due}", with_goal(context, due))
+    return forced(context, said, list(context.tools.values()))
+
+
+def forced(context: Context, said: tuple[dict[str, object], ...], specs: list[ToolSpec]) -> Prompt:
+    """The prompt in the strict form; in no other mode is a call forced."""
+    step = context.step
+    own = None if step is None else step.tool_validation_mode
+    is_strict = Mode.STRICT is context.task.mode or own is ValidationMode.STRICT
+    is_forced = is_strict and bool(specs)
+    form = call_schema(specs) if is_forced else None
+    return Prompt(said, tuple(map(native, specs)), is_forced, form)
+
+
+def _due(context: Context) -> Iterator[str]:
+    """What the step still needs, with the other way out where there is one."""
+    denied = set(_denied(context))
+    due = tuple(promise for promise in context.request.due if denied.isdisjoint(promise))
+    if due:
+        yield f"Still to be called: {named(due)}."
+    if denied:
+        yield f"A person has said no to {', '.join(sorted(denied))}: it is not called again."
+    if _has_just_failed(context):
+        yield "The last call failed; the same call would fail again."
+    for name in context.missing:
+        if name in context.tools and name not in denied:
+            yield from _origins(context, context.tools[name])
+    if context.request.may_end:
+        yield "If it cannot or need not be done, call end_step."
+
+
+def _denied(context: Context) -> Iterator[str]:
+    for receipt in context.receipts:
+        error = receipt.outcome.error
+        if error is not None and error.error_type is ErrorType.DENIED:
+            yield receipt.tool
+
+
+def _has_just_failed(context: Context) -> bool:
+    last = context.receipts[-1] if context.receipts else None
+    if last is None or last.step_id != context.request.step_id or last.outcome.error is None:
+        return False
+    return last.outcome.error.error_type is not ErrorType.DENIED
+
+
+def _origins(context: Context, spec: ToolSpec) -> Iterator[str]:
+    """Where the ids of a call come from."""
+    answered = {receipt.tool for receipt in context.receipts if receipt.outcome.satisfies}
+    for place, origins in spec.provenance.items():
+        tools = tools_of(origins)
+        if GOAL in origins or not answered.isdisjoint(tools):
+            yield f"Copy {place} of {spec.name} exactly as it stands."
+        elif not context.task.context:
+            yield f"{place} of {spec.name} is found by {' or '.join(tools)}."
