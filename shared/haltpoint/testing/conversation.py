@@ -12,8 +12,6 @@ _SHOWN: Final = re.compile(r"^- ([^\s:(]+): ", re.MULTILINE)
 _NOT_STARTED: Final = "not started: "
 """How a prompt answers a call of a message that did not run: it has no result."""
 _KNOWN: Final = re.compile(r"^Known about the task: (.*)$", re.MULTILINE)
-_NOT_STARTED: Final = "not started"
-"""In place of the result of a call that did not run."""
 
 Message = Mapping[str, Any]
 
