@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.commands import HumanRequested, HumanWithdrawn
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
+from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.inbox import Inbox
@@ -99,7 +100,9 @@ class RequestsHandler:
         is.
         """
         handler = self._handler
-        answer = None if handler is None else await handler.decide(case)
+        shown = starred(case.model_dump(mode="json"), typed=await self._catalogue.typed_secrets())
+        shown_case = RequestView.model_validate(shown)
+        answer = None if handler is None else await handler.decide(shown_case)
         if handler is None or answer is None:
             return False
         _, faults = await faults_of(self._catalogue, case, answer)

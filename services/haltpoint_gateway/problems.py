@@ -18,6 +18,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from starlette.exceptions import HTTPException
 
 from haltpoint.contracts.base import Contract
+from haltpoint.contracts.secrets import starred
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.views.reading import OtherReleaseError
@@ -60,8 +61,9 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
         }
 
     def response(self) -> JSONResponse:
-        """The document with its media type."""
-        return JSONResponse(self.document, self.status, self.headers, media_type=MEDIA_TYPE)
+        """The document with its media type, and with stars in place of secrets."""
+        shown = starred(self.document)
+        return JSONResponse(shown, self.status, self.headers, media_type=MEDIA_TYPE)
 
 
 def redis_unreachable(error: Exception) -> Problem:

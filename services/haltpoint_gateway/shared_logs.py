@@ -21,6 +21,7 @@ from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.views.chains import EventView
 from haltpoint.runtime.views.log_view import BEFORE_ALL, Place, place_of
 from haltpoint.runtime.views.views import LogSlice, Views
+from haltpoint_gateway.stars import without_secrets_in
 from haltpoint_gateway.watchers import Watched
 
 LINES: Final = 32
@@ -156,4 +157,5 @@ def as_sse(event: EventView) -> bytes:
     there.
     """
     place = b"id: %s\n" % event.id.encode() if event.id else b""
-    return b"event: %s\ndata: %s\n%s\n" % (event.type.encode(), msgspec.json.encode(event), place)
+    data = without_secrets_in(msgspec.json.encode(event))
+    return b"event: %s\ndata: %s\n%s\n" % (event.type.encode(), data, place)

@@ -21,7 +21,6 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ThoughtRequest, ToPlanner
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import Price
-from haltpoint.contracts.secrets import starred, without_secrets
 from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
@@ -348,25 +347,22 @@ async def _shorter(model: Model, name: str, context: Context) -> Reply:
 
 
 async def _ask(model: Model, name: str, context: Context, room: int | None) -> Reply:
-    """The reply of a model to one prompt; both are in the log, without secrets, where the agent is
-    `verbose`.
-    """
+    """The reply of a model to one prompt; both are in the log where the agent is `verbose`."""
     context = replace(context, room=room or model.room(name))
     prompt, request = prompts.build(context), context.request
     verbose = context.agent is not None and context.agent.verbose
     if verbose:
         tools = [tool["function"]["name"] for tool in prompt.tools]
-        messages = starred(list(prompt.messages))
         _log.info(
             "prompt",
             kind=request.kind.value,
             thought=request.thought_id,
-            messages=messages,
+            messages=list(prompt.messages),
             tools=tools,
         )
     reply = await model.ask(name, prompt, request, room)
     if verbose:
-        said = without_secrets(words_of(reply))
+        said = words_of(reply)
         _log.info("reply", kind=request.kind.value, thought=request.thought_id, words=said)
     return reply
 

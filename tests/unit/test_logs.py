@@ -65,3 +65,23 @@ def test_libraries_speak_the_same_way() -> None:
     assert (library["event"], library["logger"], library["chain"]) == ("one left", "uvicorn", "c1")
     assert "\\u001b" not in stream.getvalue()
     assert "ZeroDivisionError" in str(ours["exception"])
+
+
+@pytest.mark.parametrize("format", ["json", "console"])
+def test_no_line_has_a_secret_by_its_name_its_form_or_its_value(format: str) -> None:
+    stream = configured(format=format)
+    hidden = logs.HIDDEN.set(lambda: ["xyzzy-99"])
+    try:
+        logs.get("haltpoint.test").info("login", password="hunter2", body={"api_key": "abc 7"})
+        logging.getLogger("lib").warning("sent %s with xyzzy-99", f"hp_{'a1' * 22}")
+        try:
+            password = "hunter2"
+            raise RuntimeError(f"no {password=} and xyzzy-99")
+        except RuntimeError:
+            logging.getLogger("lib").exception("it broke")
+    finally:
+        logs.HIDDEN.reset(hidden)
+    text = stream.getvalue()
+    assert "it broke" in text
+    for secret in ("hunter2", "abc 7", "xyzzy", "a1a1"):
+        assert secret not in text

@@ -19,6 +19,7 @@ from haltpoint_gateway.event_stream import follow
 from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
 from haltpoint_gateway.problems import Problem, responses
 from haltpoint_gateway.queries import EVENT_ID, Cancel, ChainQuery, EventQuery, Feedback
+from haltpoint_gateway.stars import Starred
 
 
 class Accepted(BaseModel):
@@ -55,7 +56,7 @@ def backlog_full(gateway: Gateway) -> Problem:
     )
 
 
-router = APIRouter(prefix="/v1/chains", tags=["chains"])
+router = APIRouter(prefix="/v1/chains", tags=["chains"], route_class=Starred)
 
 
 @router.get("", responses=responses())
@@ -129,9 +130,7 @@ async def events(
 
 @router.get("/{chain_id}/actions", responses=responses(404, 409))
 async def get_actions(gateway: Here, chain_id: str, who: Reader) -> Page[ActionRecord]:
-    """The action log: one record for each action, in the order in which they began; secrets are
-    starred.
-    """
+    """The action log: one record for each action, in the order in which they began."""
     found = await gateway.views.actions(chain_id, who.can_see)
     if found is None:
         raise no_chain(chain_id)

@@ -4,8 +4,11 @@ from collections.abc import Iterable
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
+from msgspec import structs
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Answer, RequestStatus
+from haltpoint.contracts.secrets import starred, unstarred
 from haltpoint.contracts.views.chains import AnswerView, Page, RequestView
 from haltpoint.runtime.observability import telemetry
 from haltpoint.runtime.observability.telemetry import Tracing
@@ -16,6 +19,7 @@ from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Answerer, Gateway, Here, Reader
 from haltpoint_gateway.problems import Problem, responses
 from haltpoint_gateway.queries import IdempotencyKey, RequestQuery
+from haltpoint_gateway.stars import Starred
 
 
 def no_request(request_id: str) -> Problem:
@@ -26,7 +30,7 @@ def no_request(request_id: str) -> Problem:
     return Problem(404, "no_such_request", f"No request has the id {request_id!r}.", hint=hint)
 
 
-router = APIRouter(prefix="/v1/requests", tags=["requests"])
+router = APIRouter(prefix="/v1/requests", tags=["requests"], route_class=Starred)
 
 
 @router.get("", responses=responses())
@@ -71,6 +75,8 @@ async def take_answer(
     idempotency_key: str | None,
 ) -> RequestView:
     """Give the answer; the request as it is then. Raises Problem."""
+    if body.arguments is not None:
+        body = structs.replace(body, arguments=await _edited(gateway, request, body.arguments))
     chain = await gateway.views.header(request.chain_id, who.can_see)
     if request.status is RequestStatus.OPEN:
         await _check(gateway, request, body)
@@ -85,6 +91,13 @@ async def take_answer(
     if request.status is RequestStatus.OPEN:  # else the same answer sent again
         _record_wait(gateway.tracing, request, trace, who.name, verdict.at)
     return await seen(gateway, request.id, who)
+
+
+async def _edited(gateway: Gateway, request: RequestView, edit: JsonObject) -> JsonObject:
+    """The arguments of an edit; stars mean that nothing is changed there."""
+    typed = await gateway.catalogue.typed_secrets()
+    edited: JsonObject = unstarred(edit, starred(request.arguments, typed), request.arguments)
+    return edited
 
 
 def _record_wait(

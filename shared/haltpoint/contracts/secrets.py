@@ -1,50 +1,225 @@
-"""Secrets of known forms inside of text: keys, tokens, passwords. Where one is found, three stars
-take its place.
+"""Secrets in texts and JSON values: known by their name, by their form, or by the type of a tool's
+parameter. Three stars take their place.
 """
 
 import re
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+import re2
+
+from haltpoint.contracts.base import value as frozen
+
+Names: TypeAlias = Collection[str]
 
 STARS: Final = "***"
 
-# Each bounded where it may begin anywhere, so that no text takes more than a moment.
-_SECRETS: Final = (
-    (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), rf"\1 {STARS}"),
-    (
-        re.compile(
-            r"(?i)((?:api[_-]?key|access[_-]?key|private[_-]?key|token|secret|passwd|password|pwd|credential"
-            r"|authorization|cookie)[\w-]{0,64}[\"']?\s*[:=]\s*)(?:\"[^\"]*\"|'[^']*'|[^\s,;&\"')}\]]+)"
-        ),
-        rf"\1{STARS}",
-    ),
-    (re.compile(r"://[^/@\s:]*:[^/@\s]*@"), f"://{STARS}@"),
-    (re.compile(r"\b(?:sk|pk|rk|gh[pousr]|github_pat|xox[abprs]|glpat)[-_][\w-]{8,}"), STARS),
-    (re.compile(r"\bAKIA[0-9A-Z]{12,}"), STARS),
-    (re.compile(r"\beyJ[\w-]{8,512}\.[\w-]{8,}\.[\w-]*"), STARS),
-    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*", re.DOTALL), STARS),
+_NAMES: Final = (
+    r"pass[_-]?(?:words?|wds?|phrases?|codes?|keys?)|pwds?|secrets?|credentials?|cookies?|token"
+    r"|authorization|(?:api|access|account|private|secret|signing|encryption)[ _-]?keys?"
+    r"|(?:api|access|auth|refresh)[ _-]?tokens"
 )
+_SHORT: Final = "auth|card|iban|cvv|cvc|otp|totp|pin"
+"""Other words end like these: they are names only as a word of their own."""
+_CAPITAL: Final = "|".join(map(str.capitalize, _SHORT.split("|")))
+_SUFFIX: Final = r"(?:[ _-]?(?:number|no|value|code|hash|header|confirmation|again|\d{1,9}))?"
+_NAME: Final = (
+    rf"(?:(?i:{_NAMES})|(?<![A-Za-z])(?i:{_SHORT})|(?<=[a-z0-9])(?:{_CAPITAL}))(?i:{_SUFFIX})"
+)
+"""How the name of a secret ends. `max_tokens` and `card_id` end in another way."""
+_NAMED: Final = re.compile(rf"{_NAME}\Z")
+_KNOWN_BY_ITS_END: Final = re.compile(r"(?i)(?:card|iban)(?:[ _-]?(?:number|no))?\Z")
+_PAIR: Final = re.compile(
+    rf"({_NAME})(\\*[\"']?)(\s{{0,8}}[:=]\s{{0,8}})"
+    r"(?:(\\*[\"'])(?:(?!\4)(?:\\.|.)){0,4096}?\4"
+    r"|(?!(?:null|true|false|None)\b|[{\[(])(?:\d[\d -]{6,30}\d|[^\s,;&\"')}\]\\]+))",
+    re.DOTALL,
+)
+"""A name and its value in a text: `password=...`, `"pin": 1234`, in JSON inside of JSON, too."""
+
+_PREFIXES: Final = (
+    r"sk|pk|rk|gsk|xai|pplx|tvly|nvapi|gh[oprsu]|github_pat|gl(?:pat|dt|rt|cbt|ptt|soat|sa|c)|npm"
+    r"|pypi|rubygems|dckr_pat|do[opr]_v1|GOCSPX|HRKU|PMAK|NRAK|xapp|xox[abceoprs]|ntn|lin_api|figd"
+    r"|sntry[su]|sbp|pscale_(?:tkn|pw|oauth)|whsec|sq0[a-z]{3}|shp(?:at|ca|pa|ss)|AGE-SECRET-KEY"
+)
+"""Of model providers, code hosts, package indexes, clouds, chat, payment."""
+
+FORMS: Final = (
+    rf"\b(?:{_PREFIXES})[-_][\w-]{{8,}}",
+    r"\b(?:hp|hf|r8)_[\w-]{30,}",
+    r"\b(?:key-|SK|dapi)[0-9a-f]{32}",
+    r"\bEAAA[\w-]{40,}",
+    r"\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{12,}",
+    r"\bAIza[\w-]{30,}",
+    r"\bya29\.[\w.-]{20,}",
+    r"\bAT(?:ATT|BB|CTT)[\w=-]{20,}",
+    r"\bSG\.[\w-]{16,}\.[\w-]{16,}",
+    r"\bhv[bsr]\.[\w-]{20,}",
+    r"\bpat\w{14}\.[0-9a-f]{40,}",
+    r"\b[0-9a-f]{32}-us\d{1,2}\b",
+    r"\b\d{8,10}:AA[\w-]{30,}",
+    r"\b[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,}",
+    r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)*",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^\"'-]*(?:-----END [A-Z ]*-----)?",
+    r"(hooks\.slack\.com/services/)[\w/]{20,}",
+    r"([?&]sig=)[\w%+/=-]{20,}",
+    r"(://)[^/@\s:\"\\]*:[^/@\s\"\\]*(@)",
+    r"((?i:\b(?:bearer|basic)) +)[\w.~+/=-]{8,}",
+)
+"""Secrets that are known by what they look like; what is in a group stays."""
+
+_SHORTEST: Final = 3
+"""Characters of a value that is searched for in other texts."""
+_INSIDE: Final = 6
+"""Characters of a value that is searched for inside of words, too: a PIN is in other numbers by
+chance.
+"""
+_ARGUMENTS: Final = frozenset({"arguments", "ran", "input"})
+"""The fields of views that have the arguments of a call."""
+
+_PROPERTIES: Final = "properties"
+"""Of a JSON Schema: there the names of secrets have no values."""
 
 
-def without_secrets(text: str) -> str:
-    """The text with stars in place of secrets."""
-    for pattern, stars in _SECRETS:
-        text = pattern.sub(stars, text)
-    return text
+@cache
+def _form() -> Any:
+    return re2.compile("|".join(FORMS))
+
+
+@cache
+def _like_pair() -> Any:
+    return re2.compile(rf"(?i)(?:{_NAMES}|{_SHORT}){_SUFFIX}\\*[\"']?\s*[:=]")
 
 
 def names_secret(name: str) -> bool:
     """Whether what has this name is a secret, whatever it looks like."""
-    return without_secrets(f"{name}=x") != f"{name}=x"
+    return _NAMED.search(name) is not None
 
 
-def starred(value: Any) -> Any:
-    """JSON values with stars in place of secrets: in texts, and for fields whose name says that
-    they are secret.
+def typed_in(schema: Any, name: str = "") -> Iterator[str]:
+    """The names of the parameters that a tool types as `SecretStr`, by its JSON Schema."""
+    if isinstance(schema, list):
+        for option in schema:
+            yield from typed_in(option, name)
+    elif isinstance(schema, dict):
+        if schema.get("writeOnly") is True:
+            yield name
+        for key, inner in schema.items():
+            yield from typed_in(inner, name if key in ("anyOf", "items") else key)
+
+
+def may_have_secrets(text: str) -> bool:
+    """Whether it is worth looking for secrets in this text; fast, also in a long one."""
+    return bool(_form().search(text) or _like_pair().search(text))
+
+
+def without_secrets(text: str, values: Iterable[str] = ()) -> str:
+    """The text with stars in place of secrets of known forms and names, and of these values."""
+    for hidden in sorted(values, key=len, reverse=True):
+        text = _without(text, hidden)
+    readable = text.encode(errors="replace").decode()
+    if _form().search(readable):
+        text = readable = _form().sub(_stars_between, readable)
+    return _PAIR.sub(_starred_pair, text) if _like_pair().search(readable) else text
+
+
+def starred(value: Any, names: Names = (), *, typed: Names = (), values: Iterable[str] = ()) -> Any:
+    """JSON values with stars in place of secrets: in fields of these names and of names that say
+    so, in texts, and wherever a secret of such a field is again. The names `typed` count in
+    arguments alone; `values` are secrets, too.
     """
-    if isinstance(value, str):
-        return without_secrets(value)
-    if isinstance(value, list):
-        return [starred(one) for one in value]
-    if isinstance(value, dict):
-        return {name: STARS if names_secret(name) else starred(one) for name, one in value.items()}
-    return value
+    hidden = frozenset((*values, *secret_values(value, names, typed)))
+    return _Stars(hidden, typed).over(value, names)
+
+
+def secret_values(value: Any, names: Names = (), typed: Names = ()) -> Iterator[str]:
+    """The texts and numbers in fields that are secret, line by line."""
+    if isinstance(value, list | tuple):
+        for inner in value:
+            yield from secret_values(inner, names, typed)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if name == _PROPERTIES:
+                continue
+            if names_secret(name) or name in names:
+                yield from lines_in(inner)
+            else:
+                yield from secret_values(inner, _below(name, names, typed), typed)
+
+
+def lines_in(value: Any) -> Iterator[str]:
+    """The lines of all texts and numbers of JSON values."""
+    if isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from lines_in(inner)
+    elif value is not None and not isinstance(value, bool):
+        yield from filter(None, map(str.strip, str(value).splitlines()))
+
+
+def unstarred(given: Any, shown: Any, original: Any) -> Any:
+    """What a person sends back: where it is as it was shown, or stars, it is the original."""
+    if given in (shown, STARS):
+        return original
+    if isinstance(given, dict) and isinstance(original, dict):
+        known = given.keys() & original.keys()
+        kept = {name: unstarred(given[name], shown[name], original[name]) for name in known}
+        return {**given, **kept}
+    return given
+
+
+@frozen
+class _Stars:
+    """Puts stars into JSON values; `values` are starred in all texts."""
+
+    values: frozenset[str]
+    typed: Names
+
+    def over(self, shown: Any, names: Names) -> Any:
+        """The JSON values with stars."""
+        if isinstance(shown, str):
+            return without_secrets(shown, self.values)
+        if isinstance(shown, list | tuple):
+            return [self.over(inner, names) for inner in shown]
+        if isinstance(shown, dict):
+            return {name: self._field(name, inner, names) for name, inner in shown.items()}
+        return shown
+
+    def _field(self, name: str, inner: Any, names: Names) -> Any:
+        if name == _PROPERTIES:
+            return inner
+        if names_secret(name) or name in names:
+            return _stars_for(name, inner)
+        return self.over(inner, _below(name, names, self.typed))
+
+
+def _below(name: str, names: Names, typed: Names) -> Names:
+    return typed if name in _ARGUMENTS and typed else names
+
+
+def _stars_for(name: str, hidden: Any) -> Any:
+    """Stars; nothing where nothing is given, and of a card or an IBAN the end."""
+    if hidden is None or isinstance(hidden, bool) or hidden == "":
+        return hidden
+    text = str(hidden)
+    is_long = len(text) > 2 * _INSIDE and not text.startswith(STARS)
+    return STARS + text[-4:] if is_long and _KNOWN_BY_ITS_END.search(name) else STARS
+
+
+def _without(text: str, hidden: str) -> str:
+    if len(hidden) >= _INSIDE:
+        return text.replace(hidden, STARS)
+    if len(hidden) < _SHORTEST:
+        return text
+    return re.sub(rf"(?<!\w){re.escape(hidden)}(?!\w)", STARS, text)
+
+
+def _stars_between(form: Any) -> str:
+    before, *after = [group for group in form.groups() if group] or [""]
+    return f"{before}{STARS}{''.join(after)}"
+
+
+def _starred_pair(pair: re.Match[str]) -> str:
+    name, close, sign, quote = pair.groups()
+    mark = quote or close
+    return f"{name}{close}{sign}{mark}{STARS}{mark}"

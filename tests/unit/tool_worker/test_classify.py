@@ -122,7 +122,7 @@ def test_a_refused_request_says_why_in_the_words_of_the_server() -> None:
         message = failure.fault.message
         words = (
             '{"error": "amount must\\u202e be \N{REPLACEMENT CHARACTER}[31m '
-            'positive", "token": ***} more more'
+            'positive", "token": "***"} more more'
         )
         assert message.startswith(f"the request was refused (HTTP 422): {words}")
         assert len(message) == len("the request was refused (HTTP 422): ") + 300

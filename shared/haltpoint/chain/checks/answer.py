@@ -28,7 +28,13 @@ from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.phrases import Phrases, why_dropped
 from haltpoint.contracts.results import DeedWords, ErrorType
-from haltpoint.contracts.secrets import STARS, names_secret, without_secrets
+from haltpoint.contracts.secrets import (
+    STARS,
+    names_secret,
+    starred,
+    typed_in,
+    without_secrets,
+)
 from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
 
 _WHY: Final = {ErrorType.IN_DOUBT: WhyNot.IN_DOUBT, ErrorType.DENIED: WhyNot.DENIED}
@@ -190,13 +196,14 @@ def deed_of(spec: ToolSpec, arguments: str, data: str) -> DeedWords | None:
 
 def deed_words(spec: ToolSpec, arguments: str, data: str = "{}") -> DeedWords:
     """What a call does, in one line, and whom or what it is about, where it has a target."""
-    given = _object(arguments)
+    typed = frozenset(typed_in(spec.parameters))
+    given = starred(_object(arguments), typed)
     line = _filled(spec, given, _object(data)) if spec.says else _titled(spec, given)
     return DeedWords(says=_cut(line, _LONGEST), target=_target(spec, given))
 
 
 def _filled(spec: ToolSpec, given: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    known = {**data, **defaults(spec.parameters), **given}
+    known = {**starred(data), **defaults(spec.parameters), **given}
     line = ""
     for text, name, *_ in Formatter().parse(spec.says or ""):
         line += text
@@ -229,7 +236,7 @@ def shown(name: str, value: Any) -> str:
         return "…"
     if value is None:
         return "–"
-    if names_secret(name):
+    if value == STARS or names_secret(name):
         return STARS
     if isinstance(value, bool | int | float):
         return _visible(write_json(value))

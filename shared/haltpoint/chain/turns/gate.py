@@ -14,6 +14,7 @@ from haltpoint.chain.model.state import Dropped
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.secrets import starred, typed_in
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTED
@@ -128,10 +129,11 @@ def leave_out(work: Work, index: int, reason: str) -> None:
 
 
 def _never(work: Work, index: int, place: int, call: ProposedCall, reason: str) -> None:
-    arguments = write_json(call.arguments)
-    if work.origin is not PlanOrigin.LITERAL and with_effects(work.world.spec(call.tool)):
+    spec, arguments = work.world.spec(call.tool), write_json(call.arguments)
+    typed = frozenset(typed_in(spec.parameters))
+    if work.origin is not PlanOrigin.LITERAL and with_effects(spec):
         dropped = Dropped(call.tool, arguments, reason, work.now)
         work.dropped = (*work.dropped, dropped)[-MOST_DROPPED:]
     told = {"tool": call.tool, "call": place + 1, "reason": reason}
-    told["arguments"] = arguments[:ARGUMENTS_WIDTH]
+    told["arguments"] = write_json(starred(call.arguments, typed))[:ARGUMENTS_WIDTH]
     work.tell(FactType.ACTION_NEVER_EXECUTED, index, **told)

@@ -9,7 +9,7 @@ only by choice.
 import logging
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, TextIO, cast
@@ -17,10 +17,14 @@ from typing import Final, TextIO, cast
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
+from haltpoint.contracts.secrets import starred
 from haltpoint.runtime.config.settings import LogSettings
 
 ABOUT: Final[ContextVar[Callable[[], dict[str, str]]]] = ContextVar("about", default=dict)
 """What lines are about, by name: asked only when one is written."""
+
+HIDDEN: Final[ContextVar[Callable[[], Iterable[str]]]] = ContextVar("hidden", default=tuple)
+"""Texts that are in no line, beside secrets of known names and forms; asked in the same way."""
 
 
 def configure(settings: LogSettings, *, service: str, stream: TextIO | None = None) -> None:
@@ -41,15 +45,16 @@ def configure(settings: LogSettings, *, service: str, stream: TextIO | None = No
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         name_service,
     ]
-    last: list[Processor]
+    renderer: Processor = structlog.processors.JSONRenderer()
     if pretty:
         colors = out.isatty() and not os.environ.get("NO_COLOR")
-        last = [structlog.dev.ConsoleRenderer(colors=colors)]
-    else:
-        last = [
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ]
+        plain = structlog.dev.plain_traceback  # others show local variables
+        renderer = structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain)
+    last: list[Processor] = [
+        structlog.processors.format_exc_info,
+        _without_secrets,
+        renderer,
+    ]
 
     handler = logging.StreamHandler(out)
     handler.setFormatter(
@@ -102,6 +107,11 @@ def _plain(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     """Without uvicorn's second copy of its words, which is made for terminals."""
     event.pop("color_message", None)
     return event
+
+
+def _without_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    shown: EventDict = starred(event, values=HIDDEN.get()())
+    return shown
 
 
 def _say_what_it_is_about(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

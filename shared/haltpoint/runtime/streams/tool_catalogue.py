@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Collection, Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import Annotated, Final
 
 import msgspec
@@ -12,6 +13,7 @@ from haltpoint.chain.checks.built_in import with_built_in
 from haltpoint.chain.checks.templates import with_skills
 from haltpoint.chain.model.limits import without_blocked
 from haltpoint.contracts.base import Contract
+from haltpoint.contracts.secrets import typed_in
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Side
 from haltpoint.runtime.streams.topology import Topology
@@ -83,6 +85,13 @@ class ToolCatalogue(Side):
         now = int(seconds) * 1000
         tools = [_listed(entry, now) for entry in entries.values()]
         return {tool.spec.name: tool for tool in tools if tool.seen >= now - _DAY}
+
+    async def typed_secrets(self) -> frozenset[str]:
+        """The names of all parameters that tools type as secrets."""
+        entries = await self._calls.call("HVALS", self._topology.key(0, "catalogue"))
+        typing = [entry for entry in entries if b'"writeOnly":true' in entry]
+        listed = [msgspec.json.decode(entry, type=Listed) for entry in typing]
+        return frozenset(chain.from_iterable(typed_in(tool.spec.parameters) for tool in listed))
 
     async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
         """The specs of all tools that were seen within a day and of the built-in one, by name.

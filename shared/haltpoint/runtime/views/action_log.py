@@ -1,8 +1,5 @@
 """The action log: one record for each action of a chain, for people who look for what went wrong.
 Pure.
-
-Secrets of known forms are starred in it, also in arguments and results, which the chain's own view
-shows whole.
 """
 
 import json
@@ -10,7 +7,6 @@ from collections.abc import Mapping
 
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import Metadata, NextAction
-from haltpoint.contracts.secrets import starred, without_secrets
 from haltpoint.contracts.views.steps import ActionError, ActionRecord, ActionView
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.contract_view import place_of
@@ -38,7 +34,7 @@ def _row(number: int, step_id: str, action: ActionView, tokens: int | None) -> A
     if fault is not None:
         error = ActionError(
             type=fault.error_type.value,
-            message=without_secrets(fault.message),
+            message=fault.message,
             recoverable=bool(fault.recoverable),
         )
     return ActionRecord(
@@ -47,9 +43,9 @@ def _row(number: int, step_id: str, action: ActionView, tokens: int | None) -> A
         step=number,
         step_id=step_id,
         tool=action.tool,
-        input=starred(action.arguments if action.ran is None else action.ran),
+        input=action.arguments if action.ran is None else action.ran,
         status="failed" if failed else action.status,
-        result=starred(receipt.data) if receipt is not None and succeeded else None,
+        result=receipt.data if receipt is not None and succeeded else None,
         error=error,
         duration_ms=None if receipt is None else metadata.duration_ms,
         attempts=metadata.attempt,

@@ -1,0 +1,38 @@
+"""What people read of chains has no secrets: the one place where it gets its stars.
+
+Rows keep the values, since calls, undos and edits need them.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from haltpoint.contracts.secrets import may_have_secrets, starred
+
+
+class Starred(APIRoute):
+    """A route whose JSON has stars in place of secrets."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, and the stars."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            response = await handler(request)
+            if getattr(response, "body", b""):
+                typed = await request.app.state.gateway.catalogue.typed_secrets()
+                response.body = without_secrets_in(bytes(response.body), typed)
+                response.headers["Content-Length"] = str(len(response.body))
+            return response
+
+        return handle
+
+
+def without_secrets_in(text: bytes, typed: frozenset[str] = frozenset()) -> bytes:
+    """JSON text with stars; as it is when there is nothing to hide."""
+    if not typed and not may_have_secrets(text.decode()):
+        return text
+    return msgspec.json.encode(starred(msgspec.json.decode(text), typed=typed))

@@ -1,0 +1,68 @@
+"""One secret of each form that is known, made up, and texts that only look like one."""
+
+from typing import Final
+
+_HEX: Final = "0123456789abcdef" * 4
+_MIXED: Final = "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5mN7pQ9rS1tU3vW5xY7z"
+
+FORMS: Final = {
+    "AWS access key": f"AKIA{_HEX.upper()[:16]}",
+    "AWS temporary key": f"ASIA{_HEX.upper()[:16]}",
+    "Google API key": f"AIza{_MIXED[:35]}",
+    "Google OAuth token": f"ya29.{_MIXED}",
+    "Google client secret": f"GOCSPX-{_MIXED[:28]}",
+    "Azure SAS": f"https://shop.blob.core.windows.net/c?sv=2024&sig={_MIXED[:40]}%3D",
+    "Azure storage": f"AccountName=shop;AccountKey={_MIXED}==;",
+    "DigitalOcean": f"dop_v1_{_HEX}",
+    "Databricks": f"dapi{_HEX[:32]}",
+    "Vault": f"hvs.{_MIXED[:24]}",
+    "GitHub": f"ghp_{_MIXED[:36]}",
+    "GitHub fine-grained": f"github_pat_{_MIXED[:22]}_{_MIXED[:59]}",
+    "GitLab": f"glpat-{_MIXED[:20]}",
+    "Atlassian": f"ATATT3xFfGF0{_MIXED}",
+    "npm": f"npm_{_MIXED[:36]}",
+    "PyPI": f"pypi-AgEIcHlwaS5vcmc{_MIXED}",
+    "Docker Hub": f"dckr_pat_{_MIXED[:27]}",
+    "OpenAI": f"sk-proj-{_MIXED[:48]}",
+    "Anthropic": f"sk-ant-api03-{_MIXED}",
+    "Hugging Face": f"hf_{_MIXED[:34]}",
+    "Groq": f"gsk_{_MIXED[:52]}",
+    "Replicate": f"r8_{_MIXED[:37]}",
+    "Slack bot": f"xoxb-123456789012-123456789012-{_MIXED[:24]}",
+    "Slack app": f"xapp-1-A0123-123456-{_HEX}",
+    "Slack webhook": f"https://hooks.slack.com/services/T01234567/B01234567/{_MIXED[:24]}",
+    "Discord": f"MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.{_MIXED[:27]}",
+    "Telegram": f"123456789:AA{_MIXED[:33]}",
+    "Stripe": f"sk_live_{_MIXED[:24]}",
+    "Stripe webhook": f"whsec_{_MIXED[:32]}",
+    "Square": f"sq0csp-{_MIXED[:43]}",
+    "Shopify": f"shpat_{_HEX[:32]}",
+    "Twilio": f"SK{_HEX[:32]}",
+    "SendGrid": f"SG.{_MIXED[:22]}.{_MIXED[:43]}",
+    "Mailgun": f"key-{_HEX[:32]}",
+    "Mailchimp": f"{_HEX[:32]}-us21",
+    "Airtable": f"pat{_MIXED[:14]}.{_HEX}",
+    "Notion": f"ntn_{_MIXED[:46]}",
+    "Grafana": f"glsa_{_MIXED[:32]}_{_HEX[:8]}",
+    "JWT": f"eyJhbGciOiJIUzI1NiJ9.eyJ{_MIXED[:30]}.{_MIXED[:43]}",
+    "PEM": f"-----BEGIN EC PRIVATE KEY-----\nMIIE{_MIXED}\n{_MIXED}=\n-----END EC PRIVATE KEY-----",
+    "URL with a password": f"postgres://shop:{_MIXED[:20]}@db.example.org/orders",
+    "header": f"Authorization: Bearer {_MIXED[:40]}",
+    "our own": f"hp_{_MIXED[:43]}",
+}
+"""A name, and the text."""
+
+HARMLESS: Final = (
+    "sk-learn and hp_printer_settings, a key-value store, SKELETON",
+    "the order 4111111111111111 of 2026-11-26T22:41:55Z, https://example.org:8080/a@b",
+    "max_tokens=512, card_id: 7, input_tokens=3, token_count: 9, author: Ann, keys: 4, spin: 2",
+    "c0ffee00-1234-5678-9abc-def012345678.lookup.1, pinned: yes, basic needs",
+    "pattern AT 09:30, SG. Dynamo, a path eyJ, ya29",
+)
+
+
+def secret_in(text: str) -> str:
+    """The part of a form that must not be seen."""
+    for shown in ("sig=", "AccountKey=", "services/", "shop:", "Bearer "):
+        text = text.partition(shown)[2] or text
+    return max(text.partition("@")[0].splitlines(), key=len)[-20:].strip(";=%3D")

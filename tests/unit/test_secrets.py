@@ -1,0 +1,141 @@
+"""Secrets: by their name, by their form, by the type of a parameter; and what only looks like
+one.
+"""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, SecretStr
+
+from haltpoint.contracts.secrets import (
+    names_secret,
+    starred,
+    typed_in,
+    unstarred,
+    without_secrets,
+)
+from tests.support.secret_forms import FORMS, HARMLESS, secret_in
+
+NAMES = (
+    "password passphrase passwd pwd passcode token access_token refreshToken secret client_secret "
+    "api_key apiKey X-Api-Key OPENAI_API_KEY accessKey private_key signing-key authorization "
+    "Authorization-Header cookie Set-Cookie credential credentials card card_number cardNumber "
+    "cvv cvc2 iban otp otp_code pin userPin pin_code new_password password2 passwordConfirmation"
+)
+OTHERS = (
+    "max_tokens input_tokens tokens token_count card_id pin_id password_policy cookie_consent "
+    "author authority authors opinion discard postcard cardinal shopping_cart key keys public_key "
+    "spin pinned passenger compass secretary tokenizer number status access_key_id iban_country"
+)
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_a_name_of_a_secret_is_known_in_any_spelling(name: str) -> None:
+    assert names_secret(name)
+    assert starred({name: "Some Value 12"})[name].startswith("***")
+    assert "Some" not in without_secrets(f"it failed: {name}='Some Value 12'")
+    assert "Some" not in without_secrets(json.dumps({"text": json.dumps({name: "Some Value"})}))
+
+
+@pytest.mark.parametrize("name", OTHERS.split())
+def test_a_name_that_only_has_such_a_word_in_it_is_none(name: str) -> None:
+    assert not names_secret(name)
+    assert starred({name: "Some Value"}) == {name: "Some Value"}
+    assert without_secrets(f"{name}=Some") == f"{name}=Some"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_secret_of_a_known_form_is_starred_wherever_it_is(form: str) -> None:
+    text, secret = FORMS[form], secret_in(FORMS[form])
+    around = f"Server said <{text}>, and stopped."
+    for shown in (without_secrets(around), json.dumps(starred({"note": [around]}))):
+        assert secret not in shown
+        assert "***" in shown
+        assert "and stopped." in shown
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_only_looks_like_a_secret_is_left_as_it_is(text: str) -> None:
+    assert without_secrets(text) == text
+
+
+def test_the_value_of_a_secret_is_starred_in_the_other_texts_beside_it() -> None:
+    shown = starred(
+        {
+            "arguments": {"password": "hunter2", "pin": 1234, "user": "ann"},
+            "error": "no user ann with hunter2, pin 1234; 12345 tried",
+        }
+    )
+    assert shown["arguments"] == {"password": "***", "pin": "***", "user": "ann"}
+    assert shown["error"] == "no user ann with ***, pin ***; 12345 tried"
+
+
+def test_of_a_card_and_an_iban_the_end_is_shown() -> None:
+    card = {"card": "4111 1111 1111 1234", "iban": "DE89370400440532013000", "cvv": "123"}
+    assert starred(card) == {"card": "***1234", "iban": "***3000", "cvv": "***"}
+
+
+def test_what_is_not_given_is_not_starred() -> None:
+    empty = {"password": None, "token": "", "pin": False}
+    assert starred(empty) == empty
+    text = '{"password": null, "token": true}'
+    assert without_secrets(text) == text
+
+
+def test_a_parameter_typed_as_a_secret_is_one_whatever_its_name() -> None:
+    class Card(BaseModel):
+        digits: SecretStr
+
+    class Arguments(BaseModel):
+        code: SecretStr
+        again: SecretStr | None = None
+        cards: list[Card] = []
+        words: list[SecretStr] = []
+        user: str = ""
+
+    typed = set(typed_in(Arguments.model_json_schema()))
+    assert typed == {"code", "again", "digits", "words"}
+    view = {"code": "HP-201", "arguments": {"code": "xyzzy99", "user": "a"}, "why": "not xyzzy99"}
+    assert starred(view, typed=typed) == {
+        "code": "HP-201",
+        "arguments": {"code": "***", "user": "a"},
+        "why": "not ***",
+    }
+
+
+def test_a_schema_is_shown_as_it_is() -> None:
+    form = {"type": "object", "properties": {"password": {"type": "string"}}}
+    assert starred({"form": form, "type": "string"}) == {"form": form, "type": "string"}
+
+
+def test_an_edit_that_sends_stars_back_changes_nothing_there() -> None:
+    original = {"to": "ann", "password": "hunter2", "card": "4111111111111234", "deep": {"pin": 1}}
+    shown = starred(original)
+    assert unstarred(shown, shown, original) == original
+    edit = {**shown, "to": "bob", "card": "***"}
+    assert unstarred(edit, shown, original) == {**original, "to": "bob"}
+    assert unstarred({"password": "new", "x": "***"}, shown, original) == {
+        "password": "new",
+        "x": "***",
+    }
+
+
+Json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(Json)
+def test_stars_leave_what_is_no_secret_and_are_put_once(value: Any) -> None:
+    once = starred(value)
+    assert starred(once) == once
+    assert unstarred(once, once, value) == value
+
+
+@given(Json, st.sampled_from(NAMES.split()))
+def test_json_text_stays_json(value: Any, name: str) -> None:
+    json.loads(without_secrets(json.dumps({name: 12, "inner": {name: 'a\\"b'}, "other": 1})))
