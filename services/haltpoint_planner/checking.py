@@ -14,6 +14,7 @@ from haltpoint_planner.connections import Connections
 from haltpoint_planner.exchange import Finish, Message, Prompt, Reply
 from haltpoint_planner.model import PassingError, Port, TooLongError
 from haltpoint_planner.models import Models
+from haltpoint_planner.parsing.reading import read
 
 _TEXT: Final = {"type": "string"}
 _ENOUGH: Final = 256
@@ -55,9 +56,9 @@ def _note(**more: Any) -> dict[str, Any]:
 
 
 def _arguments(reply: Reply) -> list[dict[str, Any]]:
-    """Of the calls of `note` that can be read."""
+    """Of the calls of `note`, which may also be JSON in its words (C9)."""
     found: list[dict[str, Any]] = []
-    for call in reply.calls:
+    for call in read(reply, {"note"}, due=True).calls:
         given = call.arguments
         value = json.loads(given) if isinstance(given, str) else given
         if call.name == "note" and isinstance(value, dict):

@@ -349,7 +349,8 @@ async def _shorter(model: Model, name: str, context: Context) -> Reply:
 async def _ask(model: Model, name: str, context: Context, room: int | None) -> Reply:
     """The reply of a model to one prompt; both are in the log where the agent is `verbose`."""
     context = replace(context, room=room or model.room(name))
-    prompt, request = prompts.build(context), context.request
+    fitting = replace(context, room=room or model.room(name))
+    prompt, request = prompts.build(fitting), context.request
     verbose = context.agent is not None and context.agent.verbose
     if verbose:
         tools = [tool["function"]["name"] for tool in prompt.tools]

@@ -3,7 +3,7 @@ place. A tool's schema is simplified for that tool alone.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 Body = dict[str, Any]
@@ -42,7 +42,7 @@ _OF_A_QUESTION: Final = (
 _OF_A_TOOL: Final = (_REFS, _KEYWORDS, _SCHEMA)
 _TOOLS: Final = Part("tools")
 """All of them, for a model that knows none: it writes its calls into its words."""
-_IN_A_MESSAGE: Final = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
+_IN_A_MESSAGE: Final = frozenset({"role", "content", "tool_calls", "tool_call_id"})
 _IN_A_CALL: Final = frozenset({"id", "type", "function"})
 _SIMPLE: Final = frozenset({"type", "description", "enum", "properties", "required", "items"})
 _DEEPEST: Final = 6
@@ -64,7 +64,7 @@ def named_in(words: str, parts: Sequence[Part]) -> list[Part]:
     return [part for part in parts if (part.tool or part.what) in words and part != _TOOLS]
 
 
-def without(body: Body, parts: Iterable[Part]) -> Body:
+def without(body: Body, parts: Sequence[Part]) -> Body:
     """The question without these parts."""
     left = dict(body)
     for part in sorted(parts, key=lambda part: part.what == _LONGER):
@@ -79,7 +79,7 @@ def without(body: Body, parts: Iterable[Part]) -> Body:
                 left[_LONGER] = value
     if "stream" not in left:
         left.pop("stream_options", None)
-    if "tools" not in left:
+    if _TOOLS in parts:
         left.pop("tool_choice", None)
         left["messages"] = [_in_words(message) for message in left["messages"]]
     return left
@@ -156,20 +156,14 @@ def _at(schema: Schema, reference: str) -> Any:
     return place
 
 
-def _plain(schema: Any) -> Schema:
-    """A schema without references in the words that every server knows: a value that may be of
-    several kinds is of the first that is not null.
+def _plain(schema: Any, are_names: bool = False) -> Any:
+    """A schema without references in the words that every server knows; what needs others may be
+    anything. `are_names`: its keys are those of properties.
     """
     if not isinstance(schema, dict):
-        return {}
-    options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
-    if options:
-        schema = _plain(options[0]) | schema
-    plain = _only(schema, _SIMPLE)
-    if isinstance(plain.get("type"), list):
-        plain["type"] = next((kind for kind in plain["type"] if kind != "null"), "string")
-    if "properties" in plain:
-        plain["properties"] = {name: _plain(inner) for name, inner in plain["properties"].items()}
-    if "items" in plain:
-        plain["items"] = _plain(plain["items"])
-    return plain
+        return schema
+    return {
+        name: _plain(inner, name == "properties" and not are_names)
+        for name, inner in schema.items()
+        if are_names or name in _SIMPLE
+    }

@@ -20,7 +20,9 @@ from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.testing.conversation import Conversation
-from haltpoint_planner.exchange import Prompt
+from haltpoint_planner.exchange import Prompt, Reply
+from haltpoint_planner.handlers import _shorter
+from haltpoint_planner.model import TooLongError
 from haltpoint_planner.prompting import prompts, tool_forms
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.prompting.fitting import shortened
@@ -414,3 +416,34 @@ def test_c11_a_person_has_answered_the_models_question_and_it_reads_both() -> No
     )
     said = [(one["role"], one["content"]) for one in prompts.build(asked).messages[2:]]
     assert said == [("assistant", "Which John?"), ("user", "John Smith")]
+
+
+class Narrow:
+    """A model whose server takes a prompt of so many characters, and says so."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.sizes: list[int] = []
+
+    def room(self, name: str) -> int:
+        return 30_000
+
+    async def ask(
+        self, name: str, prompt: Prompt, request: ThoughtRequest, room: int | None = None
+    ) -> Reply:
+        self.sizes.append(len(json.dumps(prompt.messages)))
+        if self.sizes[-1] > self._most:
+            error = HaltpointError("HP-304", "it is refused", "too long", "Shorten it")
+            raise TooLongError(error, (room or 12_000) // 2)
+        return Reply("ok")
+
+
+async def test_a_prompt_that_a_server_refuses_is_made_shorter_before_the_chain_fails() -> None:
+    receipts = tuple(receipt(data=json.dumps({"text": "word " * 4000})) for _ in range(3))
+    asked = context(ThoughtKind.ANSWER, receipts=receipts)
+    narrow = Narrow(12_000)
+    assert (await _shorter(narrow, "m", asked)).content == "ok"
+    assert narrow.sizes[0] > 50_000
+    assert narrow.sizes[-1] <= 12_000
+    with pytest.raises(HaltpointError, match="too long"):
+        await _shorter(Narrow(10), "m", asked)
