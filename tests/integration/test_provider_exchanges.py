@@ -9,12 +9,14 @@ that is one as well gives results. An exchange has
     provider  whose form it is
     task      goal, style (react), due (tools that must succeed), plan (literal fields of a task);
               all may be left out
-    tools     name: {parameters (JSON Schema), read_only, provenance ...}
+    tools     name: {parameters (JSON Schema), read_only, provenance ...}; without any,
+              `find(name)`, which reads, and `send(to, text?)`
     replies   in order: {message, finish_reason, usage} of a chat completion; or {body}, as it is;
               {events} as a stream of chunks; {status, body} for a refusal; `say` for words.
               Behind the last one the model says "That is all."
     results   by tool: a list of results in order, {data} or {error}; without any, {"done": true}
     settings  of the model
+    env       variables of the planner's shell
     then      what must come out:
       calls       [tool: arguments] that ran, in order
       strikes     how many violations were counted
@@ -35,6 +37,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from redis.asyncio import Redis
@@ -62,6 +65,20 @@ EXCHANGES = [
     for stem, exchanges in FILES.items()
     for exchange in exchanges
 ]
+TEXT = {"type": "string"}
+TOOLS: Exchange = {
+    "find": {
+        "read_only": True,
+        "parameters": {"type": "object", "properties": {"name": TEXT}, "required": ["name"]},
+    },
+    "send": {
+        "parameters": {
+            "type": "object",
+            "properties": {"to": TEXT, "text": TEXT},
+            "required": ["to"],
+        }
+    },
+}
 LAST = {"message": {"role": "assistant", "content": "That is all."}}
 
 
@@ -137,7 +154,7 @@ async def play(desk: Desk, url: str, exchange: Exchange) -> Played:
 
     http = HttpServer(app, "127.0.0.1", 0)
     await http.start()
-    specs = [ToolSpec(**{"name": name, **about}) for name, about in exchange["tools"].items()]
+    specs = tools_of(exchange)
     desk.tools = {spec.name: spec for spec in (*specs, built_in.HUMAN_SPEC, built_in.END_SPEC)}
     await ToolCatalogue(desk.calls, desk.topology).announce(specs)
     chain_id = await desk.submit(task_of(exchange))
@@ -145,6 +162,7 @@ async def play(desk: Desk, url: str, exchange: Exchange) -> Played:
     calls: list[dict[str, Any]] = []
 
     async def settled() -> bool:
+        await desk.store.fire_due(0)
         await desk.decide_all()
         for order in await desk.orders():
             calls.append({order.data.tool: json.loads(order.body or "{}")})
@@ -163,10 +181,15 @@ async def play(desk: Desk, url: str, exchange: Exchange) -> Played:
     return Played(calls, facts, await desk.chain(chain_id), provider.bodies)
 
 
+def tools_of(exchange: Exchange) -> list[ToolSpec]:
+    declared = exchange.get("tools", TOOLS)
+    return [msgspec.convert({"name": name, **about}, ToolSpec) for name, about in declared.items()]
+
+
 def task_of(exchange: Exchange) -> Task:
     about = dict(exchange.get("task", {}))
     due = tuple(about.pop("due", ()))
-    optional = tuple(name for name in exchange["tools"] if name not in due)
+    optional = tuple(spec.name for spec in tools_of(exchange) if spec.name not in due)
     bounds = Bounds(
         required_tools=due, optional_tools=optional, ask_before=(), forbidden=(), conditions=()
     )
@@ -188,8 +211,13 @@ async def finish(desk: Desk, order: Any, result: Exchange) -> None:
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
 async def test_c9_exchanges_with_providers(
-    exchange: Exchange, redis: Redis, server: EmbeddedServer
+    exchange: Exchange,
+    redis: Redis,
+    server: EmbeddedServer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    for name, value in exchange.get("env", {}).items():
+        monkeypatch.setenv(name, value)
     async with desk_at(redis) as desk:
         played = await play(desk, server.url, exchange)
     then = exchange["then"]
