@@ -16,7 +16,7 @@ from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint_planner.connections import Connections
 from haltpoint_planner.handlers import LOOK, PlannerHandler
 from haltpoint_planner.models import Models
-from haltpoint_planner.prompting.context import ContextReader
+from haltpoint_planner.prompting.context_reader import ContextReader
 
 
 async def run(settings: Settings) -> None:

@@ -37,7 +37,8 @@ from haltpoint_planner.exchange import Reply
 from haltpoint_planner.model import Model, PassingError, TooLongError
 from haltpoint_planner.models import Models
 from haltpoint_planner.prompting import prompts
-from haltpoint_planner.prompting.context import Context, ContextReader
+from haltpoint_planner.prompting.context import Context
+from haltpoint_planner.prompting.context_reader import ContextReader
 from haltpoint_planner.thoughts import chosen, failed, own_of, reply_to, words_of
 
 DRAIN: Final = 5.0

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from haltpoint.contracts.work.routing import SUPERVISOR
-from haltpoint.contracts.work.thoughts import ThoughtKind
+from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.prompting import answer, bounds, plan, reasoning, routing, tool_step
@@ -37,7 +37,7 @@ def build(context: Context) -> Prompt:
     room = most - _size(_built(context, 0))
     if room < 0:
         raise HaltpointError(
-            "HP-312",
+            DOES_NOT_FIT,
             "the prompt does not fit into the model's context",
             f"goal, tools and rules alone have some {(most - room) // _SIGNS} tokens, and "
             f"{context.room} may be used",

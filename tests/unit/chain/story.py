@@ -206,11 +206,14 @@ class Story:
         return self.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
 
     def no_thought(
-        self, thought_id: str | None = None, kind: ThoughtKind = ThoughtKind.ACT
+        self,
+        thought_id: str | None = None,
+        kind: ThoughtKind = ThoughtKind.ACT,
+        code: str = "HP-301",
     ) -> Decision:
         name = thought_id or self.thought.thought_id
         data = ThoughtFailed.Data(
-            thought_id=name, kind=kind, code="HP-301", message="the model's server is away"
+            thought_id=name, kind=kind, code=code, message="the model's server is away"
         )
         return self.hear(ThoughtFailed(id="f", source="test", subject="c", data=data))
 

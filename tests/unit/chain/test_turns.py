@@ -26,7 +26,7 @@ from haltpoint.contracts.results import (
 from haltpoint.contracts.results import Confirmation as Sure
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.tasks import Budget, Mode, Task
-from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
+from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, ThoughtKind, Usage, Violation
 from tests.support.builders import OK, call, plan, spec, writing
 from tests.unit.chain.story import START, Story, submitted
 
@@ -870,3 +870,20 @@ def test_a_chain_with_a_model_needs_its_receipts_and_the_proposal_that_it_acts_o
     assert needed_thoughts(told.chain) == {1: "c.send.t1.1"}
     told.cancel()
     assert (needed_actions(told.chain), needed_thoughts(told.chain)) == ((), {})
+
+
+def test_a_prompt_that_is_too_long_fails_its_step_before_effects_and_is_a_persons_behind_one() -> (
+    None
+):
+    steps = [Step(id="save", required_tools=("save", "drop"))]
+    early = submitted(Task(goal="save it", mode=Mode.ADVISORY), SAVE, DROP)
+    early.plans(*steps)
+    early.no_thought(code=DOES_NOT_FIT)
+    assert early.final_facts == ["chain.failed"]
+
+    late = submitted(Task(goal="save it", mode=Mode.ADVISORY), SAVE, DROP)
+    late.plans(*steps)
+    late.propose(call("save"))
+    late.result()
+    late.no_thought(code=DOES_NOT_FIT)
+    assert [asked.kind for asked in late.chain.requests] == [RequestKind.ESCALATION]

@@ -45,10 +45,11 @@ from haltpoint.contracts.events import (
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.work.bounds import Bounds
+from haltpoint.contracts.work.ledger import Became
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
+from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, Correction, ThoughtKind, Violation
 
 REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""
@@ -311,7 +312,7 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     if data.thought_id != work.thought:
         waits = (index for index in work.active if work.awaits(index, data.thought_id))
         index = next(waits, None)
-        return None if index is None else step_failed(index, data.code, data.message)
+        return None if index is None else _without_turn(work, index, data)
     if reads_goal(work):
         return _read_goal(work, None)
     if data.kind is ThoughtKind.ROUTE:
@@ -320,3 +321,13 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     if work.plan is None:
         return failed(data.code, data.message)
     return Completed(stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))
+
+
+def _without_turn(work: Work, index: int, data: ThoughtFailed.Data) -> Next:
+    """The step fails. When its prompt has become too long and there are effects a person decides
+    how to continue.
+    """
+    has_acted = any(entry.became is Became.DONE for entry in work.ledger.values())
+    if data.code == DOES_NOT_FIT and has_acted:
+        return escalate(work, index, data.message)
+    return step_failed(index, data.code, data.message)

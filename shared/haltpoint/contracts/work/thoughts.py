@@ -6,6 +6,9 @@ from typing import Final
 from haltpoint.contracts.base import Contract, Strings
 from haltpoint.contracts.work.plans import ProposedCall
 
+DOES_NOT_FIT: Final = "HP-312"
+"""The code of a thought whose prompt is too long for its model, also without any result."""
+
 
 class ThoughtKind(StrEnum):
     """What a thought is for; sent to the model's server as X-Haltpoint-Thought.
