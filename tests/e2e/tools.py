@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 from typing import Annotated, Any
 
+from pydantic import SecretStr
 from typing_extensions import TypedDict
 
 from haltpoint import (
@@ -206,3 +207,20 @@ async def keep_watch(post: str, ctx: Ctx) -> None:
         await asyncio.Event().wait()
     finally:
         _write_down(ctx, f"stopped watching {post}")
+
+
+def describe_sign_in(user: str, password: str, code: SecretStr, pin: int, note: str) -> str:
+    """What a sign-in does, with all that it is given."""
+    return f"Signs {user} in with {password}, {pin} and {code.get_secret_value()}: {note}"
+
+
+@tool(destructive=True, preview=describe_sign_in, says="Signed {user} in with {password}: {note}")
+async def sign_in(
+    user: str, password: str, code: SecretStr, pin: int, note: str, ctx: Ctx
+) -> dict[str, str]:
+    """Sign in; it fails, and says too much."""
+    words = f"{user} with {password}, PIN {pin} and {code.get_secret_value()}: {note}"
+    _write_down(ctx, f"{password} {code.get_secret_value()} {pin} {len(note)}")
+    _log.warning("signing in %s", words)
+    ctx.progress(0.5, words)
+    raise RuntimeError(f"no sign-in for {words}")

@@ -1,22 +1,28 @@
 """The planner and agents: a thought goes to the agent's own model, behind the agent's own words."""
 
 import json
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from io import StringIO
 from typing import Any
 
 import pytest
+import structlog
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
+from haltpoint.runtime.config.settings import LogSettings
+from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel
 from tests.integration.planning import LOOKUP, SEND, Board, script
+from tests.support.secret_forms import FORMS, secret_in
 
 GOOD_PLAN = {
     "say": {
@@ -118,6 +124,27 @@ async def test_prompts_and_replies_of_a_verbose_agent_are_in_the_log(board: Boar
     assert task["content"].endswith("Goal: Tell John hi")
     assert (prompt["kind"], prompt["tools"], reply["kind"]) == ("plan", [], "plan")
     assert reply["words"] == json.dumps(GOOD_PLAN["say"]["plan"])
+
+
+async def test_the_log_of_prompts_has_no_secret(board: Board) -> None:
+    stream, root = StringIO(), logging.getLogger()
+    handlers, level = root.handlers, root.level
+    logs.configure(LogSettings(), service="planner", stream=stream)
+    goal = f"Log in with password=hunter2-99: {' | '.join(FORMS.values())}"
+    try:
+        async with (
+            ScriptedModel(script(GOOD_PLAN)) as model,
+            clerks(board, verbose=True),
+            board.planner(model),
+        ):
+            await board.reply(await board.ask(await board.chain(Task(goal=goal, agent="clerk"))))
+    finally:
+        root.handlers, root.level = handlers, level
+        structlog.reset_defaults()
+    written = stream.getvalue()
+    assert '"event": "prompt"' in written
+    assert "hunter2" not in written
+    assert [form for form, text in FORMS.items() if secret_in(text) in written] == []
 
 
 async def test_i1_no_model_thinks_where_the_agent_is_not_in_the_file_any_more(board: Board) -> None:

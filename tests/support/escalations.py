@@ -1,11 +1,17 @@
 """An escalation handler for tests: what it says depends on the goal of the chain."""
 
+from typing import Final
+
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.views.chains import RequestView
+
+SEEN: Final[list[RequestView]] = []
+"""The cases that were shown to a handler in this process."""
 
 
 def settle(case: RequestView) -> Answer | None:
     """Decide, pass, fail, or say what does not fit."""
+    SEEN.append(case)
     kind = RequestKind.ESCALATION
     match case.goal:
         case "give it":

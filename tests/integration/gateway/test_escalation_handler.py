@@ -21,6 +21,8 @@ from haltpoint_gateway.app import run
 from haltpoint_gateway.escalations import EscalationHandler
 from tests.integration.gateway.conftest import ADMIN, System
 from tests.support import wait_until
+from tests.support.escalations import SEEN
+from tests.support.secret_forms import FORMS, secret_in
 
 
 @asynccontextmanager
@@ -78,6 +80,22 @@ async def test_d5_a_handler_decides_what_it_can_and_people_the_rest(
         )
         for request in (*asked.values(), other):
             assert (await seen(system, request))["status"] == "open"
+
+
+async def test_a_handler_gets_a_case_without_secrets(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    async with gateway(system, server, tmp_path, "tests.support.escalations:settle"):
+        goal = f"Log in: {' | '.join(FORMS.values())}"
+        request = await system.ask(await system.submit(goal=goal), RequestKind.ESCALATION)
+
+        async def told() -> bool:
+            return request in [case.id for case in SEEN]
+
+        await wait_until(told)
+    (case,) = (case for case in SEEN if case.id == request)
+    assert case.goal.startswith("Log in: ***")
+    assert [form for form, text in FORMS.items() if secret_in(text) in case.goal] == []
 
 
 async def test_d5_a_handler_that_takes_too_long_passes(system: System) -> None:
