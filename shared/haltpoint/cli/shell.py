@@ -174,7 +174,9 @@ def run(shell: Shell, body: Callable[[], int | None]) -> int:
 
 def _leave_stdout() -> None:
     """Nothing more is written there: what is left of it would fail once more at the exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    stdout = sys.stdout.fileno()
+    os.dup2(nowhere, stdout)
 
 
 def _ended(shell: Shell, error: HaltpointError) -> int:
@@ -215,14 +217,12 @@ def _told(error: Exception) -> HaltpointError:
             return unusable(error)
         case _ if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             _leave_stdout()
-            return CliError(
-                "HP-041", "the output cannot be written", why, "Make room, or name another file"
-            )
+            what = "the output cannot be written"
+            fix = "Make room, or name another file"
+            return CliError("HP-041", what, why, fix)
         case _ if isinstance(error, OSError) and error.filename:
-            what, fix = (
-                f"{error.filename} cannot be used",
-                "Correct the path, or its owner and rights",
-            )
+            what = f"{error.filename} cannot be used"
+            fix = "Correct the path, or its owner and rights"
             return CliError("HP-041", what, error.strerror or why, fix, exit_code=Exit.USAGE)
         case _:
             return _bug(error)

@@ -10,6 +10,7 @@ from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
     from haltpoint.runtime.config.settings import ModelSettings
+    from haltpoint_planner.checking import Finding
 
 _SLOW = 3
 """So many times as long as the slowest trial a server may be silent."""
@@ -52,39 +53,52 @@ def _settings(shell: Shell, **given: str | None) -> "ModelSettings":
 
 
 async def _check(shell: Shell, settings: "ModelSettings") -> int:
-    from haltpoint.cli.wording import visible
     from haltpoint_planner.checking import Checking
     from haltpoint_planner.connections import Connections
 
-    found = []
+    found: list[Finding] = []
     async with Connections() as connections:
         checking = Checking(settings, connections)
         async for finding in checking.findings():
             found.append(finding)
             if not shell.json:
-                note = visible(finding.note)
-                shell.out.print(
-                    f"{finding.outcome:<7} {finding.seconds:6.1f} s  {finding.what:<46} {note}",
-                    markup=False,
-                    soft_wrap=True,
-                )
-    works = [finding.outcome == "yes" for finding in found[:2]] == [True, True]
-    advice = _advice(settings, max(finding.seconds for finding in found)) if works else {}
+                _show(shell, finding)
+    refused = checking.refused
+    works = _works(found)
+    advice = _advice(settings, found) if works else {}
     if shell.json:
         findings = list(map(asdict, found))
-        shell.emit({"findings": findings, "refused": checking.refused, "settings": advice})
+        shell.emit({"findings": findings, "refused": refused, "settings": advice})
     else:
-        for part in checking.refused:
+        for part in refused:
             shell.out.print(f"refuses {part}: the planner learns that and leaves it out")
         for setting, value in advice.items():
             shell.out.print(f"{setting}={value}", markup=False)
     return Exit.OK if works else Exit.FAILED
 
 
-def _advice(settings: "ModelSettings", slowest: float) -> dict[str, str]:
+def _show(shell: Shell, finding: "Finding") -> None:
+    from haltpoint.cli.wording import visible
+
+    outcome = f"{finding.outcome:<7}"
+    seconds = f"{finding.seconds:6.1f} s"
+    what = f"{finding.what:<46}"
+    note = visible(finding.note)
+    line = "  ".join((outcome, seconds, what, note))
+    shell.out.print(line, markup=False, soft_wrap=True)
+
+
+def _works(found: "list[Finding]") -> bool:
+    """Whether it answers, and calls a tool."""
+    outcomes = [finding.outcome for finding in found]
+    return outcomes[:2] == ["yes", "yes"]
+
+
+def _advice(settings: "ModelSettings", found: "list[Finding]") -> dict[str, str]:
     """The settings under which this was tried, and a longer silence where it is slow."""
-    silence = max(settings.silence, round(_SLOW * slowest))
+    seconds = [finding.seconds for finding in found]
+    silence = round(_SLOW * max(seconds))
     fields = {"BASE_URL": settings.base_url, "NAME": settings.name, "PROVIDER": settings.provider}
     if silence > settings.silence:
-        fields["SILENCE"] = f"{silence:g}"
+        fields["SILENCE"] = str(silence)
     return {f"HALTPOINT_MODEL__{field}": value for field, value in fields.items() if value}

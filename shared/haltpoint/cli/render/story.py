@@ -45,8 +45,12 @@ def tell(chain: ChainView) -> list[Line]:
     story = sorted(parts[0], key=_begun)
     for step, part in zip(steps, parts[1:], strict=True):
         story += [[lines.title(step)], *sorted(part, key=_begun)]
-    if (rest := chain.waits_for_model) is not None:
-        story.append([Line(0, Mark.MISSING, f"{rest.code} {visible(rest.message)}", _ASKED_AGAIN)])
+    rest = chain.waits_for_model
+    if rest is not None:
+        why = visible(rest.message)
+        what = f"{rest.code} {why}"
+        line = Line(0, Mark.MISSING, what, _ASKED_AGAIN)
+        story.append([line])
     if chain.status in _END_MARKS:
         story.append(list(_end(chain)))
     return list(joined.from_iterable(story))
