@@ -34,7 +34,7 @@ from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_planner import routing_function
 from haltpoint_planner.exchange import Reply
-from haltpoint_planner.model import Model, PassingError, TooLongError
+from haltpoint_planner.model import PassingError, Port, TooLongError
 from haltpoint_planner.models import Models
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context
@@ -55,9 +55,6 @@ next to nothing, and who starts the server again looks on.
 _LONG: Final = 7.0
 """Seconds without a reply after which those who watch hear of it."""
 _NO_REPLY: Final = f"the model has not replied for {_LONG:g} s"
-
-_PROMPTS: Final = 3
-"""Prompts of one thought, each shorter than the one before."""
 
 LOOK: Final = 1.0
 """Seconds between two looks for cancelled chains."""
@@ -332,22 +329,26 @@ class PlannerHandler:
         )
 
 
-async def _shorter(model: Model, name: str, context: Context) -> Reply:
-    """The reply to the prompt; to a shorter one when the model's server refuses it, and nothing
-    else helps.
+async def _shorter(
+    model: Port, name: str, context: Context, refused: TooLongError | None = None, left: int = 2
+) -> Reply:
+    """The reply to the prompt; to a shorter one, and `left` once more, when the model's server has
+    `refused` it and nothing else helps.
     """
-    room: int | None = None
-    for left in reversed(range(_PROMPTS)):
-        try:
-            return await _ask(model, name, context, room)
-        except TooLongError as error:
-            if not left:
-                raise error.error from error
-            room = error.room
-    raise AssertionError("the last one returns or raises")
+    try:
+        return await _ask(model, name, context, refused and refused.room)
+    except TooLongError as again:
+        if not left:
+            raise again.error from again
+        return await _shorter(model, name, context, again, left - 1)
+    except HaltpointError as error:
+        if refused is None or refused.is_named:
+            raise
+        # There is nothing left to shorten: it is refused for something else.
+        raise refused.error from error
 
 
-async def _ask(model: Model, name: str, context: Context, room: int | None) -> Reply:
+async def _ask(model: Port, name: str, context: Context, room: int | None) -> Reply:
     """The reply of a model to one prompt; both are in the log where the agent is `verbose`."""
     context = replace(context, room=room or model.room(name))
     fitting = replace(context, room=room or model.room(name))

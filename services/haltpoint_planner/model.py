@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -65,29 +65,12 @@ class TooLongError(Exception):
     error: HaltpointError
     room: int
     """Tokens that a shorter prompt may have."""
+    is_named: bool
+    """The refusal names a limit."""
 
 
 Send = Callable[[Body, ThoughtRequest], Awaitable[Reply]]
 """Asks once. Raises PassingError, RefusedError, and HaltpointError HP-302 to HP-306."""
-
-
-class Model(Protocol):
-    """A model that answers prompts."""
-
-    def room(self, name: str) -> int:
-        """The tokens that a prompt for the model `name` may have."""
-        ...
-
-    async def ask(
-        self, name: str, prompt: Prompt, request: ThoughtRequest, room: int | None = None
-    ) -> Reply:
-        """The reply of the model `name`. `Reply.usage` holds tokens and the model's name. `room`
-        is that of a TooLongError, of which the prompt makes use: it is learnt if that helps.
-
-        Raises PassingError when there may be one later, TooLongError when a shorter prompt may have
-        one, and HaltpointError HP-301 to HP-310 when there is none.
-        """
-        ...
 
 
 class Port:
@@ -103,7 +86,7 @@ class Port:
         self._rooms: dict[str, int] = {}
 
     def room(self, name: str) -> int:
-        """See `Model`."""
+        """The tokens that a prompt for the model `name` may have."""
         return self._rooms.get(name) or self._room_in(self._settings.context or _USUAL)
 
     def _room_in(self, context: int) -> int:
@@ -116,7 +99,12 @@ class Port:
     async def ask(
         self, name: str, prompt: Prompt, request: ThoughtRequest, room: int | None = None
     ) -> Reply:
-        """See `Model`."""
+        """The reply of the model `name`. `Reply.usage` holds tokens and the model's name. `room`
+        is that of a TooLongError, to which the prompt keeps: it is learnt if that helps.
+
+        Raises PassingError when there may be one later, TooLongError when a shorter prompt may have
+        one, and HaltpointError HP-301 to HP-310 when there is none.
+        """
         left = seconds_left(request)
         if left <= 0:
             raise self._server.error("HP-307", "the deadline has passed", "Give the task more time")
@@ -196,10 +184,13 @@ class Port:
 
     def _too_long(self, body: Body, refusal: RefusedError) -> TooLongError | None:
         """That a shorter prompt may do, while there is something to shorten."""
-        size = tokens_of(body)
         limit = _limit_in(refusal.words)
-        room = size * 3 // 4 if limit is None else min(self._room_in(limit), size * 3 // 4)
-        return TooLongError(refusal.error, room) if room >= _SMALLEST else None
+        room = tokens_of(body) * 3 // 4
+        if limit is not None:
+            room = min(room, self._room_in(limit))
+        if room < _SMALLEST:
+            return None
+        return TooLongError(refusal.error, room, limit is not None)
 
 
 def seconds_left(request: ThoughtRequest) -> float:

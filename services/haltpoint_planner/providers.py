@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.thoughts import Usage
@@ -33,6 +33,7 @@ _KEY_REJECTED: Final = frozenset({401, 403})
 _REFUSED: Final = frozenset({400, 413, 422})
 _PASSES: Final = frozenset({408, 409, 425, 429})
 _FAILING: Final = 500
+_SETTINGS: Final = ("temperature", "max_tokens", "tool_choice")
 
 
 def provided(settings: ModelSettings, server: Server) -> "Provided":
@@ -163,14 +164,8 @@ class Provided:
 
 
 def _settings(body: Body) -> "pydantic_ai.ModelSettings":
-    settings: pydantic_ai.ModelSettings = {"max_retries": 0}  # a thought rests
-    if "temperature" in body:
-        settings["temperature"] = body["temperature"]
-    if "max_tokens" in body:
-        settings["max_tokens"] = body["max_tokens"]
-    if "tool_choice" in body:
-        settings["tool_choice"] = body["tool_choice"]
-    return settings
+    given = {name: body[name] for name in _SETTINGS if name in body}
+    return cast("pydantic_ai.ModelSettings", given | {"max_retries": 0})  # a thought rests
 
 
 def _history(messages: Sequence[Message]) -> Iterator["ModelMessage"]:

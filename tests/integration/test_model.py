@@ -17,7 +17,7 @@ from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.exchange import Finish, NativeCall, Prompt
-from haltpoint_planner.model import Model, PassingError, Port, TooLongError
+from haltpoint_planner.model import PassingError, Port, TooLongError
 from haltpoint_planner.servers import Server as Named
 
 Answer = tuple[int, str | Sequence[str | float]]
@@ -91,7 +91,7 @@ class Asked:
 
 
 @asynccontextmanager
-async def served(server: Server, **settings: Any) -> AsyncIterator[tuple[Model, Asked]]:
+async def served(server: Server, **settings: Any) -> AsyncIterator[tuple[Port, Asked]]:
     asked = Asked(server)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
