@@ -335,8 +335,9 @@ async def _shorter(
     """The reply to the prompt; to a shorter one, and `left` once more, when the model's server has
     `refused` it and nothing else helps.
     """
+    room = None if refused is None else refused.room
     try:
-        return await _ask(model, name, context, refused and refused.room)
+        return await _ask(model, name, context, room)
     except TooLongError as again:
         if not left:
             raise again.error from again
