@@ -16,8 +16,13 @@ from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint_planner.exchange import Finish, NativeCall, Reply
-from haltpoint_planner.parsing.objects import UnreadableError, whole_value, without_surrogates
-from haltpoint_planner.parsing.reading import CUT, read, words_of
+from haltpoint_planner.parsing.objects import (
+    UnreadableError,
+    whole_value,
+    without_surrogates,
+    words_of,
+)
+from haltpoint_planner.parsing.reading import CUT, Said, read
 
 MAX_CONTENT: Final = MAX_BODY - 64 * 1024
 """Bytes of words and arguments as JSON: with the rest they fit into a message."""
@@ -48,7 +53,7 @@ def draft_proposal(
     """What the model wants in this turn. `tools` are all that are known; `due`: a call is due;
     `may_be_silent`: to say nothing is to be done.
     """
-    said = read(reply, tools, due=due)
+    said = said_in(reply, tools, due=due)
     draft = _Draft(faults=[said.fault] if said.fault else [])
     for call in said.calls:
         _add(draft, call, reply)
@@ -56,15 +61,24 @@ def draft_proposal(
     if not (draft.calls or draft.faults or is_done) and is_blank(said.words):
         draft.faults.append(_EMPTY[reply.finish])
     return Proposal(
-        content=cut(said.words, MAX_CONTENT - draft.size),
+        content=said.words and cut(said.words, MAX_CONTENT - draft.size),
         calls=tuple(draft.calls),
         faults=tuple(draft.faults[:MAX_CALLS]),
     )
 
 
+def said_in(reply: Reply, tools: Mapping[str, ToolSpec], *, due: bool) -> Said:
+    """What a reply says: its native calls, with words beside them; else what is read of its
+    words.
+    """
+    if reply.calls:
+        return Said(words_of(reply).strip(), reply.calls)
+    return read(reply, tools, due=due)
+
+
 def draft_answer(reply: Reply, tools: Mapping[str, ToolSpec]) -> tuple[str, tuple[str, ...]]:
     """The words of an answer, and the tools that the reply calls instead."""
-    said = read(reply, tools, due=False)
+    said = said_in(reply, tools, due=False)
     names = [without_surrogates(call.name)[:_TOOL_NAME] for call in said.calls[:MAX_CALLS]]
     called = tuple(name for name in names if name != END_STEP)
     return "" if is_blank(said.words) else cut(said.words), called
@@ -72,7 +86,7 @@ def draft_answer(reply: Reply, tools: Mapping[str, ToolSpec]) -> tuple[str, tupl
 
 def in_place_of_plan(reply: Reply) -> str:
     """The words of a reply that draws up no plan and calls nothing."""
-    return "" if reply.calls or "{" in reply.content else words_of(reply)
+    return "" if reply.calls or "{" in reply.content else words_of(reply).strip()
 
 
 def is_blank(words: str) -> bool:
@@ -99,21 +113,27 @@ def _add(draft: _Draft, call: NativeCall, reply: Reply) -> None:
     """One more call, or why it is none. One whose arguments cannot be read is never made
     without.
     """
-    tool = without_surrogates(call.name)
+    tool = call.name if call.name.isascii() else without_surrogates(call.name)
     if not tool or len(tool) > _TOOL_NAME:
         draft.faults.append(f"a call names no tool: {tool[:40]!r}")
         return
-    if reply.cut and call.arguments == "":
+    if call.arguments == "" and reply.cut:
         draft.faults.append(f"the call of {tool}: {CUT}")
         return
     try:
         arguments = arguments_of(call)
-        size = _room_for(draft, arguments)
     except UnreadableError as error:
         draft.faults.append(f"the arguments of {tool}: {CUT if reply.cut else error}")
         return
-    draft.size += size
-    draft.calls.append(ProposedCall(tool=tool, arguments=arguments))
+    size = len(json.dumps(arguments, separators=(",", ":")))
+    if size > MAX_ARGUMENTS or draft.size + size > _MAX_PROPOSAL:
+        limit = f"they have {size} bytes; at most {MAX_ARGUMENTS} are taken"
+        draft.faults.append(f"the arguments of {tool}: {limit}")
+    elif len(draft.calls) == MAX_CALLS:
+        draft.faults.append(f"at most {MAX_CALLS} calls of a reply are read: {tool} is left out")
+    else:
+        draft.size += size
+        draft.calls.append(ProposedCall(tool=tool, arguments=arguments))
 
 
 def arguments_of(call: NativeCall) -> dict[str, Any]:
@@ -130,15 +150,3 @@ def arguments_of(call: NativeCall) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UnreadableError("they are no JSON object")
     return value
-
-
-def _room_for(draft: _Draft, arguments: dict[str, Any]) -> int:
-    """The bytes of the arguments of one more call. Raises UnreadableError when they are too
-    many.
-    """
-    if len(draft.calls) == MAX_CALLS:
-        raise UnreadableError(f"at most {MAX_CALLS} calls of a reply are read")
-    size = len(json.dumps(arguments, separators=(",", ":")))
-    if size > MAX_ARGUMENTS or draft.size + size > _MAX_PROPOSAL:
-        raise UnreadableError(f"they have {size} bytes; at most {MAX_ARGUMENTS} are taken")
-    return size

@@ -18,8 +18,8 @@ from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Parallel, Plan, Step, StepType, ValidationMode
 from haltpoint_planner.drafting import in_place_of_plan
 from haltpoint_planner.exchange import Reply
-from haltpoint_planner.parsing.objects import UnreadableError, fields, object_in
-from haltpoint_planner.parsing.reading import CUT, spoken
+from haltpoint_planner.parsing.objects import UnreadableError, fields, object_in, words_of
+from haltpoint_planner.parsing.reading import CUT
 
 _RESERVED: Final = frozenset({"bounds", "plan", "answer"})
 """The places of the chain's own thoughts."""
@@ -86,7 +86,7 @@ def asked_in_place(reply: Reply) -> str | None:
 
 
 def _object_in(reply: Reply) -> dict[str, Any]:
-    block = object_in(spoken(reply))
+    block = object_in(words_of(reply))
     if block is None:
         raise UnreadableError(f"it has no JSON object; {_FORM}")
     return fields(block.value)

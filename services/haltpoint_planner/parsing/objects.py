@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, Final, NoReturn
 
-from haltpoint.chain.model.references import deeper_than
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
+from haltpoint_planner.exchange import Reply
 
 _DIGITS: Final = 300
 """Digits of a number; a longer one takes too long to read."""
@@ -19,6 +19,9 @@ _MARKS: Final = r"---JSON_OUTPUT_START---|<tool_call>|```(?:json)?"
 _OPENING: Final = re.compile(rf'(?:(?:{_MARKS})\s*+){{1,4}}+(?=\{{)|\A\s*+(?=\{{)|(?=\{{\s*+")')
 _ANOTHER: Final = re.compile(r'\{\s*+"')
 _CLOSING: Final = re.compile(r"\A(?:\s*+(?:---JSON_OUTPUT_END---|</tool_call>|```))*+\s*+")
+
+
+_THINKING: Final = re.compile(r"\A\s*+<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
 class UnreadableError(Exception):
@@ -67,6 +70,14 @@ def whole_value(text: str) -> Any:
     return value
 
 
+def words_of(reply: Reply) -> str:
+    """What a reply says, without the words in which it only thinks."""
+    text = reply.content
+    if not text.isascii():
+        text = without_surrogates(text)
+    return _THINKING.sub("", text, count=1)
+
+
 def fields(value: dict[str, Any]) -> dict[str, Any]:
     """The object with names in snake_case, which the documents write in camelCase as well. Raises
     UnreadableError for a name that is there twice.
@@ -81,8 +92,6 @@ def without_surrogates(text: str) -> str:
     """The text with surrogate pairs joined and lone ones replaced by U+FFFD: what UTF-8 can
     hold.
     """
-    if text.isascii():
-        return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -91,6 +100,7 @@ def _value_at(text: str, start: int) -> tuple[Any, int]:
     try:
         value, end = _DECODER.raw_decode(text, start)
         json.dumps(value, ensure_ascii=False).encode()
+        levels = _levels(value)
     except JSONDecodeError as error:
         place = error.pos - start + 1
         raise UnreadableError(f"its JSON is broken at character {place}: {error.msg}") from error
@@ -98,9 +108,17 @@ def _value_at(text: str, start: int) -> tuple[Any, int]:
         raise UnreadableError("its JSON has half of a character") from error
     except RecursionError as error:
         raise UnreadableError(_TOO_DEEP) from error
-    if deeper_than(value, MAX_DEPTH):
+    if levels > MAX_DEPTH:
         raise UnreadableError(_TOO_DEEP)
     return value, end
+
+
+def _levels(value: Any) -> int:
+    """How many levels deep objects and lists are nested."""
+    if not isinstance(value, dict | list):
+        return 0
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + max(map(_levels, inner), default=0)
 
 
 _TOO_DEEP: Final = f"its JSON is nested more than {MAX_DEPTH} levels deep"

@@ -12,7 +12,6 @@ Names are in snake_case or camelCase. Where something is due, words may be besid
 answer or a reasoning step an object counts only when it is all there is.
 """
 
-import re
 from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -26,10 +25,9 @@ from haltpoint_planner.parsing.objects import (
     UnreadableError,
     fields,
     object_in,
-    without_surrogates,
+    words_of,
 )
 
-_THINKING: Final = re.compile(r"\A\s*+<think>.*?(?:</think>|\Z)", re.DOTALL)
 _TOOL: Final = ("tool", "tool_name", "name")
 _ARGUMENTS: Final = ("arguments", "args", "parameters")
 _DECISION: Final = ("target_agent", "task", "reasoning", "confidence")
@@ -50,14 +48,13 @@ class Said:
 
 
 def read(reply: Reply, tools: Container[str], *, due: bool) -> Said:
-    """What a reply says. `tools` are the known ones; `due`: a call is due, so an object is meant as
-    one.
+    """What a reply without native calls says. `tools` are the known ones; `due`: a call is due, so
+    an object is meant as one.
     """
-    words = words_of(reply)
-    if reply.calls:
-        return Said(words, reply.calls)
+    text = words_of(reply)
+    words = text.strip()
     try:
-        block = object_in(spoken(reply))
+        block = object_in(text)
         if block is None or not (due or _is_proposal(block, tools)):
             return Said(words)
         return _said_in(block, tools)
@@ -65,16 +62,6 @@ def read(reply: Reply, tools: Container[str], *, due: bool) -> Said:
         if not due:
             return Said(words)
         return Said(words, fault=CUT if reply.cut else str(error))
-
-
-def words_of(reply: Reply) -> str:
-    """The words of a reply, without those in which it only thinks."""
-    return spoken(reply).strip()
-
-
-def spoken(reply: Reply) -> str:
-    """The same, with the blanks around them."""
-    return _THINKING.sub("", without_surrogates(reply.content), count=1)
 
 
 def _is_proposal(block: Block, tools: Container[str]) -> bool:

@@ -18,17 +18,19 @@ def read_reply(body: str) -> Reply | None:
     """The reply in the body of an HTTP answer; None when it is no chat completion."""
     try:
         answer = json.loads(body)
-        message = answer["choices"][0]["message"]
-    except (ValueError, RecursionError, LookupError, TypeError):
+        choice = answer["choices"][0]
+        message = choice["message"]
+        calls = tuple(map(_call, message.get("tool_calls") or ()))
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return None
-    if not isinstance(message, dict):
-        return None
-    finish = answer["choices"][0].get("finish_reason")
+    usage = answer.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    asked, said = _count(counts, "prompt_tokens"), _count(counts, "completion_tokens")
     return Reply(
         content=_words_in(message),
-        calls=tuple(map(_call, _dicts(message.get("tool_calls")))),
-        usage=_usage(answer.get("usage")),
-        finish=_FINISHES.get(str(finish), Finish.STOP),
+        calls=calls,
+        usage=Usage(input_tokens=asked, output_tokens=said),
+        finish=_FINISHES.get(str(choice.get("finish_reason")), Finish.STOP),
         message=message,
     )
 
@@ -39,31 +41,19 @@ def _words_in(message: dict[str, Any]) -> str:
     """
     content = message.get("content")
     if isinstance(content, list):
-        texts = [part.get("text") for part in _dicts(content) if part.get("type", "text") == "text"]
+        parts = [part for part in content if isinstance(part, dict)]
+        texts = [part.get("text") for part in parts if part.get("type", "text") == "text"]
         content = "\n".join(text for text in texts if isinstance(text, str))
     words = content or message.get("refusal")
     return words if isinstance(words, str) else ""
 
 
 def _call(entry: dict[str, Any]) -> NativeCall:
-    function = entry.get("function")
-    called = function if isinstance(function, dict) else {}
-    name = str(called.get("name") or "")
-    return NativeCall(name, called.get("arguments"), str(entry.get("id") or ""))
+    called = entry["function"]
+    name, number = called.get("name"), entry.get("id")
+    return NativeCall(str(name or ""), called.get("arguments"), str(number or ""))
 
 
-def _usage(usage: object) -> Usage:
-    counts = usage if isinstance(usage, dict) else {}
-    return Usage(
-        input_tokens=_count(counts.get("prompt_tokens")),
-        output_tokens=_count(counts.get("completion_tokens")),
-    )
-
-
-def _count(value: object) -> int:
+def _count(counts: dict[str, Any], name: str) -> int:
+    value = counts.get(name)
     return value if isinstance(value, int) and 0 <= value < 2**53 else 0
-
-
-def _dicts(value: object) -> list[dict[str, Any]]:
-    """The objects of a list; none when it is no list."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

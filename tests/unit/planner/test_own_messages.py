@@ -1,18 +1,135 @@
-"""The provider's own messages, and which results are of which of their calls (C9)."""
+"""The provider's own messages (C9): kept with their thoughts, sent back as they came, and each call
+answered.
+"""
 
-from haltpoint.contracts.results import NextAction, Outcome
-from haltpoint_planner.own_messages import Own
+import json
+from typing import Any
+
+import pytest
+
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.thoughts import Proposal
+from haltpoint_planner.exchange import NativeCall, Reply
+from haltpoint_planner.own_messages import MOST, Own, kept, read_own, sent_back
 from haltpoint_planner.prompting.context import Receipt
 from haltpoint_planner.prompting.turns import turns_of
+from tests.support.builders import OK, asks, failed
 
-DONE = Outcome(success=True, next_action=NextAction.CONTINUE)
+SIGNATURE = {"google": {"thought_signature": "Q0FG"}}
 
 
-def test_a_message_that_calls_in_words_has_no_native_call_and_its_result_is_told_by_itself() -> (
-    None
-):
-    own = Own(":m", 0, {"role": "assistant", "content": '{"tool": "find", "arguments": {}}'})
-    receipt = Receipt("look", "find", "{}", DONE, "{}", number=1)
-    assert own.calls == []
-    (turn,) = turns_of([receipt], {"look.t1.1": own})
-    assert (turn.own, turn.receipts) == (None, (receipt,))
+def called(name: str, arguments: object = "{}", number: str = "c1", **more: Any) -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    return {"id": number, "type": "function", "function": function, **more}
+
+
+def own(*calls: dict[str, Any], after: int = 0, by: str = ":a", **more: Any) -> Own:
+    return Own(by, after, {"role": "assistant", "content": None, "tool_calls": list(calls), **more})
+
+
+def receipt(number: int, tool: str = "find", arguments: str = "{}", outcome: Any = OK) -> Receipt:
+    return Receipt("s", tool, arguments, outcome, "{}", number=number)
+
+
+def reply_of(message: dict[str, Any]) -> tuple[Reply, Proposal]:
+    functions = [call["function"] for call in message.get("tool_calls", ())]
+    natives = tuple(NativeCall(one["name"], one["arguments"]) for one in functions)
+    calls = tuple(ProposedCall(tool=one["name"]) for one in functions)
+    return Reply("", natives, message=message), Proposal(calls=calls)
+
+
+def test_a_message_is_kept_whole() -> None:
+    message = {"role": "assistant", "reasoning_content": "Hm.", "tool_calls": [called("find")]}
+    reply, proposal = reply_of(message)
+    assert read_own(kept(reply, proposal, ":a", 3)) == Own(":a", 3, message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "content": "Words."},
+        {"role": "assistant", "tool_calls": [called("find", "{broken")]},
+        {"role": "assistant", "tool_calls": [called("find")], "reasoning": "x" * MOST},
+        {"role": "assistant", "tool_calls": [called("find")], "reasoning": "\ud800"},
+    ],
+)
+def test_a_message_that_its_server_may_refuse_or_that_is_too_long_is_not_kept(
+    message: dict[str, Any],
+) -> None:
+    reply, proposal = reply_of(message)
+    assert kept(reply, proposal, ":a", 0) == b""
+
+
+def test_a_message_of_which_a_call_was_not_read_is_not_kept() -> None:
+    message = {"role": "assistant", "tool_calls": [called("find"), called("send")]}
+    reply, proposal = reply_of(message)
+    assert kept(reply, Proposal(calls=proposal.calls[:1]), ":a", 0) == b""
+
+
+def test_the_same_model_gets_its_message_as_it_came_and_another_one_words_and_calls() -> None:
+    said = own(called("find", extra_content=SIGNATURE), reasoning_content="Hm.", content="Well.")
+    assert sent_back(said, ":a") == said.message
+    assert sent_back(said, ":b") == {
+        "role": "assistant",
+        "content": "Well.",
+        "tool_calls": [called("find")],
+    }
+
+
+def test_another_model_gets_arguments_as_text() -> None:
+    said = own(called("find", {"name": "John"}))
+    (call,) = sent_back(said, ":b")["tool_calls"]
+    assert json.loads(call["function"]["arguments"]) == {"name": "John"}
+
+
+def test_ids_that_are_missing_or_repeat_are_filled_in() -> None:
+    said = own(called("a", number="x"), called("b", number="x"), called("c", number=""))
+    ids = [call["id"] for call in sent_back(said, ":a")["tool_calls"]]
+    assert ids == ["x", "call_1", "call_2"]
+
+
+# ---- which receipts are of which message
+# --------------------------------------------------------------------------------------------------
+
+
+def test_each_message_has_the_receipts_of_its_calls() -> None:
+    first, second = own(called("find"), called("find", number="c2")), own(called("send"), after=2)
+    receipts = [receipt(1), receipt(2), receipt(3, "send")]
+    turns = list(turns_of(receipts, {"s.t1.1": first, "s.t2.1": second, "other.t1.1": own()}))
+    assert [(turn.own, turn.receipts) for turn in turns] == [
+        (first, tuple(receipts[:2])),
+        (second, tuple(receipts[2:])),
+    ]
+
+
+def test_of_several_attempts_the_last_one_was_acted_on() -> None:
+    refused, taken = own(called("send")), own(called("find"))
+    (turn,) = turns_of([receipt(1)], {"s.t1.2": taken, "s.t1.1": refused})
+    assert turn.own is taken
+
+
+def test_equal_arguments_go_together_whatever_the_order() -> None:
+    said = own(called("find", '{"name": "Ann"}'), called("find", '{"name": "Bob"}', "c2"))
+    bob = receipt(1, arguments='{"name":"Bob"}')
+    (turn,) = turns_of([bob], {"s.t1.1": said})
+    assert turn.by_call() == [None, bob]
+
+
+def test_what_no_call_of_the_message_did_stands_alone() -> None:
+    given = receipt(1, "by_hand")
+    (turn,) = turns_of([given], {"s.t1.1": own(called("find"))})
+    assert (turn.own, turn.receipts) == (None, (given,))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "why"),
+    [
+        (OK, "one action per turn"),
+        (failed(), "the call before it failed"),
+        (asks("a"), "a person was asked"),
+    ],
+)
+def test_a_call_that_did_not_run_says_why(outcome: Any, why: str) -> None:
+    said = own(called("find"), called("send", number="c2"))
+    (turn,) = turns_of([receipt(1, outcome=outcome)], {"s.t1.1": said})
+    assert turn.not_started == why
