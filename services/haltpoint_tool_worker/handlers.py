@@ -18,6 +18,7 @@ from redis.exceptions import RedisError
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.events import MessageLost
+from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, Orphan, loss_of
 from haltpoint.runtime.store.receipts import Completion, Finished, Lease, ReceiptStore
@@ -89,6 +90,8 @@ class Handlers:
                 jobs.append(job)
         self._spawn(self._work_through(jobs))
         if not read:
+            for job in jobs:
+                self._tell_again(job)
             self._suspect_ended.clear()
             await self._suspect_ended.wait()
             return None
@@ -167,6 +170,11 @@ class Handlers:
         task = asyncio.get_running_loop().create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
+
+    def _tell_again(self, job: Job) -> None:
+        """Tell those who watch the chain that a worker had this call and did not finish it."""
+        words = f"its worker did not finish it: delivery {job.deliveries}"
+        self._receipt_store.show_progress(ProgressView(job.request.action_id, 0.0, words))
 
     def _spread(self, jobs: deque[Job]) -> None:
         """One of a batch has to wait: give those behind it tasks of their own."""

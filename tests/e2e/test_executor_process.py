@@ -105,7 +105,7 @@ async def test_it_stops_when_it_is_asked_to_and_leaves_nothing_behind(
     async with AutoPipeline(redis) as calls, recording_worker(server.url, topology, spec()):
         store = Store(calls, topology)
         async with executor(server.url, tmp_path, "first") as first:
-            await wait_until(lambda: first.says("ready"))
+            await wait_until(lambda: first.says("started"))
             (told,) = await presence.alive(redis, topology)
             assert told["name"] == "executor"
             ids = [(await store.submit(literal_task(10))).chain_id for _ in range(100)]
@@ -137,7 +137,7 @@ async def test_a_vanished_group_ends_it_with_a_report(
 ) -> None:
     """R10."""
     async with executor(server.url, tmp_path) as running:
-        await wait_until(lambda: running.says("ready"))
+        await wait_until(lambda: running.says("started"))
         await redis.flushall()
         assert await running.ends() == 1
         assert [line["code"] for line in running.log if line["level"] == "critical"] == ["HP-020"]
@@ -151,7 +151,7 @@ async def test_health_is_told_over_http(
     async with executor(
         server.url, tmp_path, HALTPOINT_HEALTH_PORT=str(unused_tcp_port)
     ) as running:
-        await wait_until(lambda: running.says("ready"))
+        await wait_until(lambda: running.says("started"))
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{unused_tcp_port}") as client:
             codes = {
                 path: (await client.get(path)).status_code

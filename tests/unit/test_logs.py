@@ -85,3 +85,13 @@ def test_no_line_has_a_secret_by_its_name_its_form_or_its_value(format: str) -> 
     assert "it broke" in text
     for secret in ("hunter2", "abc 7", "xyzzy", "a1a1"):
         assert secret not in text
+
+
+def test_at_a_terminal_a_line_is_short() -> None:
+    stream = configured(format="console")
+    log = logs.get("haltpoint.test")
+    log.info("started", instance="executor-1", model=None, queues=("a", "b"))
+    log.warning("slow\x1b[2J", seconds=3)
+    first, second = (line[9:] for line in stream.getvalue().splitlines())
+    assert first == "executor started queues=a,b"
+    assert second == "executor WARNING slow\\x1b[2J seconds=3"

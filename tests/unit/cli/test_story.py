@@ -11,6 +11,7 @@ from haltpoint.cli.wording import visible
 from tests.unit.cli.chains import (
     BEGUN,
     action,
+    after,
     chain,
     completed,
     failed,
@@ -63,7 +64,7 @@ def test_a_completed_chain_shows_the_choice_the_receipts_and_the_answer() -> Non
 def test_a_failed_chain_says_why() -> None:
     story = lines(failed())
     assert told(story, Mark.FAILED) == [
-        "lookup_contacts: NOT_FOUND: Nobody is called 'Zorgblort'. Check the spelling.",
+        "lookup_contacts: NOT_FOUND: Nobody is called 'Zorgblort'.",
         "find failed",
         "failed: HP-205",
     ]
@@ -76,6 +77,94 @@ def test_the_reason_of_a_failed_call_is_told_once() -> None:
     view = chain(**failed().model_dump() | {"answer": answer})
     page = [*lines(view), *receipts(view), *(line.note for line in tell(view))]
     assert str(page).count(reason) == 1
+
+
+def test_the_message_of_a_failed_chain_is_told_once_where_there_is_no_answer() -> None:
+    error = {"code": "HP-302", "message": "the model's server cannot be reached"}
+    view = chain(status="failed", error=error, answer={"text": error["message"]})
+    assert str(tell(view)).count(error["message"]) == 1
+
+
+def test_a_step_that_is_left_out_says_why_below_its_calls_in_the_words_of_the_person() -> None:
+    receipt = {"success": True, "next_action": "continue"}
+    done = action("order.1", "stock", {}, receipt) | {"ended_at": after(1)}
+    left = step(
+        "order",
+        "order",
+        "skipped",
+        started_at=BEGUN,
+        ended_at=after(2),
+        reason="the customer changed her mind",
+        result="I've ordered 7 mugs.",
+        actions=[done],
+    )
+    never = step("bill", "bill", "skipped", reason="the result of step 'order' is missing")
+    assert lines(chain(steps=[left, never])) == [
+        (0, Mark.RUNNING, "order"),
+        (1, Mark.RUNNING, "stock()"),
+        (1, Mark.DONE, "stock: ok"),
+        (0, Mark.NEVER, "order left out: the customer changed her mind"),
+        (0, Mark.NEVER, "bill"),
+    ]
+
+
+def test_an_edited_approval_is_a_line_of_its_own_and_the_call_keeps_what_was_asked_for() -> None:
+    edited = {"mug": "blue", "copies": 4}
+    answer = {"kind": "confirmation", "decision": "approve", "arguments": edited}
+    asked = request() | {
+        "kind": "confirmation",
+        "status": "answered",
+        "action_id": "c1.order.1",
+        "step_id": "order",
+        "tool": "order",
+        "options": [],
+        "arguments": {"mug": "blue", "copies": 6},
+        "closed_at": after(2),
+        "answer": {"by": "ann", "at": after(2), "answer": answer},
+    }
+    call = action("order.1", "order", edited) | {"started_at": after(1)}
+    texts = [
+        line.text
+        for line in tell(chain(steps=[step("order", "order", actions=[call])], requests=[asked]))
+    ]
+    assert texts[1] == 'order(mug="blue", copies=6)'
+    assert texts[-2:] == ["approve", "edited by ann: copies 6 -> 4"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"name": "send_message", "arguments": "{\\"recipient_id\\": \\"user_1\\"}"}',
+        '{"name": "send_message", "arguments": {"recipient_id": "user_1"}}',
+        '[{"name": "send_message", "arguments": {"recipient_id": "user_1"}}]',
+    ],
+)
+def test_a_call_that_was_refused_is_told_as_one_would_write_it(said: str) -> None:
+    refused = {
+        "at": BEGUN,
+        "place": "find",
+        "violation": "no_provenance",
+        "message": "m",
+        "said": said,
+    }
+    view = chain(steps=[step("find", "find", violations=[refused])])
+    (line,) = [line for line in tell(view) if line.mark is Mark.BROKEN]
+    assert line.text.endswith(line.struck)
+    assert line.struck == 'send_message(recipient_id="user_1")'
+
+
+def test_words_that_are_no_call_are_told_in_quotes() -> None:
+    for said in ('{"name": 1}', "I sent it.", '{"name": "x", "arguments": "y"}', '{"a": 1}'):
+        refused = {
+            "at": BEGUN,
+            "place": "find",
+            "violation": "no_provenance",
+            "message": "m",
+            "said": said,
+        }
+        view = chain(steps=[step("find", "find", violations=[refused])])
+        (line,) = [line for line in tell(view) if line.mark is Mark.BROKEN]
+        assert (line.text.endswith(f"“{said}”"), line.struck) == (True, "")
 
 
 def test_a_chain_that_was_cancelled_says_by_whom_and_why() -> None:

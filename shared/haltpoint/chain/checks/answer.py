@@ -11,6 +11,7 @@ neither break a line nor forge one: it is quoted, has no quotation mark, line br
 its own, secrets are starred, and what is invisible is spelt out.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from string import Formatter
@@ -60,6 +61,8 @@ class Missed:
 MOST_SHOWN: Final = 80  # characters of one value
 MOST_NAMED: Final = 5  # arguments that are named where the author gave no words
 _LONGEST: Final = 1000
+_UNKNOWN: Final = "…"
+_UNKNOWN_VALUE: Final = re.compile('…(?!")')  # a value that is cut ends with a quotation mark
 _MARKUP: Final = str.maketrans({'"': "'", "\uff02": "'", "`": "'"})
 
 
@@ -84,6 +87,7 @@ def answer(
         line = not_done(spec_of(call.tool), call.arguments, WhyNot.NEVER_EXECUTED, reason)
         missed.append(Missed(line, call.at, call.arguments))
     lost = [entry.line for entry in missed if not _is_made_good(entry, actions, deeds)]
+    lost = _without_doubles(lost, deeds)
     called = {line.tool for line in lost if line.action_id is not None}
     untold = [line for line in due if line.why not in _OF_PROMISES or called.isdisjoint(line.tools)]
     lines = tuple(dict.fromkeys((*lost, *untold)))
@@ -165,6 +169,30 @@ def _reason(action: Action, spec: ToolSpec, phrases: Phrases) -> tuple[WhyNot, s
     return _WHY.get(fault.error_type, WhyNot.FAILED), fault.message
 
 
+def _without_doubles(lines: Iterable[NotDone], deeds: Iterable[Deed]) -> list[NotDone]:
+    """The lines but for calls that never ran whose words are those of a deed, where they had a
+    value that nobody knew. Each deed stands for one such call.
+    """
+    words = [deed.says for deed in deeds]
+    told: list[NotDone] = []
+    for line in dict.fromkeys(lines):
+        same = [said for said in words if _may_be(line, said)]
+        if same:
+            words.remove(same[0])
+        else:
+            told.append(line)
+    return told
+
+
+def _may_be(line: NotDone, said: str) -> bool:
+    """Whether a call that never ran is one with these words, but for values that nobody knew."""
+    parts = _UNKNOWN_VALUE.split(line.says)
+    if line.why is not WhyNot.NEVER_EXECUTED or len(parts) == 1:
+        return False
+    pattern = ".*".join(map(re.escape, parts))
+    return re.fullmatch(pattern, said) is not None
+
+
 def _is_made_good(missed: Missed, actions: Iterable[Action], deeds: Iterable[Deed]) -> bool:
     """Whether a later call of the tool made it good: with the same target or the same arguments. A
     tool that only reads has brought something by any later success.
@@ -233,7 +261,7 @@ def _target(spec: ToolSpec, given: Mapping[str, Any]) -> str | None:
 def shown(name: str, value: Any) -> str:
     """A value in a line: texts are quoted; `...` stands for one that is not known."""
     if value is ...:
-        return "…"
+        return _UNKNOWN
     if value is None:
         return "–"
     if value == STARS or names_secret(name):

@@ -201,7 +201,8 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
     if exit_code(chain) is Exit.WAITING:
         _hint(shell, chain)
         return
-    for line in answer_lines(chain):
+    error = chain.error.message if chain.error else ""
+    for line in answer_lines(chain, (error,)):
         if shell.out.is_terminal:
             shell.out.print(row(line))
         else:
@@ -211,7 +212,7 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
                 Text(f"{line.mark.value[0]} {line.text}{note}".rstrip()), soft_wrap=True
             )
     if chain.error:
-        shell.err.print(f"{chain.error.code} {visible(chain.error.message)}", markup=False)
+        shell.err.print(f"{chain.error.code} {visible(error)}", markup=False)
     shell.note(f"{chain.status}: haltpoint chain show {chain.id}")
 
 

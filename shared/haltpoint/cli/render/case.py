@@ -2,6 +2,7 @@
 decided and how.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
@@ -90,10 +91,9 @@ def _case(request: RequestView) -> Iterator[str]:
     faults = Counter(_fault(strike, routing=routing) for strike in request.strikes)
     for number, (fault, times) in enumerate(faults.items()):
         yield f"{'' if number else 'wrong:':<8}  {fault}{f' ({times} times)' if times > 1 else ''}"
-    for words in dict.fromkeys(
-        strike.said for strike in request.strikes[-1:] if strike.said.strip()
-    ):
-        yield f"reply:    {_quoted(words)}"
+    for strike in request.strikes[-1:]:
+        if words := model_words(strike.said):
+            yield f"reply:    {words}"
     if request.tool:
         yield f"missing:  a receipt of {visible(request.tool)}"
 
@@ -104,16 +104,33 @@ def _fault(strike: Strike, *, routing: bool) -> str:
     return f"{words}: {_cut(strike.message)}" if strike.violation in _EXPLAINED else words
 
 
-def said(words: str, violation: Violation, *, routing: bool) -> str:
-    """What was wrong with a thought, and the model's own words. `routing`: it was a
-    supervisor's.
-    """
-    wrong = broken(violation, routing=routing)
-    return f"{wrong}: {_quoted(words)}" if words.strip() else wrong
+def model_words(said: str) -> str:
+    """What a model said, in a line: a call as one would write it, words in quotes."""
+    try:
+        proposed = json.loads(said)
+    except ValueError:
+        return quoted(said)
+    calls = proposed if isinstance(proposed, list) else [proposed]
+    written = [_call(one) for one in calls]
+    return ", ".join(written) if written and all(written) else quoted(said)
 
 
-def _quoted(words: str) -> str:
-    return f"“{_cut(words)}”"
+def _call(proposed: Any) -> str:
+    """A call of a model as one would write it; empty where it is none."""
+    if not isinstance(proposed, dict) or not isinstance(proposed.get("name"), str):
+        return ""
+    arguments = proposed.get("arguments", {})
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            return ""
+    return call(proposed["name"], arguments) if isinstance(arguments, dict) else ""
+
+
+def quoted(words: str) -> str:
+    """Words of a model, cut and in quotes; nothing for none."""
+    return f"“{_cut(words)}”" if words.strip() else ""
 
 
 def _cut(words: str) -> str:

@@ -2,19 +2,20 @@
 line or a few.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
-from haltpoint.cli.render.case import CLOSED, answer_words, details, said
+from haltpoint.cli.render.case import CLOSED, answer_words, details, model_words, quoted
 from haltpoint.cli.wording import call, value_text, visible
-from haltpoint.contracts.base import root_of
+from haltpoint.contracts.base import JsonObject, root_of
 from haltpoint.contracts.people.phrases import count, why_dropped
 from haltpoint.contracts.results import HookVerdict, Metadata, NextAction, ToolResult
 from haltpoint.contracts.views.chains import DroppedCall, RequestView, RoutedView
 from haltpoint.contracts.views.steps import ActionView, StepView, ViolationView
 from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import broken
 
 
 class Mark(Enum):
@@ -38,8 +39,8 @@ class Mark(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. `passing`: true for the moment only, so that a pipe leaves it out. `at`: None is as
-    the line before.
+    """One line. `passing`: true for the moment only, so that a pipe leaves it out. `struck` is the
+    end of the text, which is drawn struck through. `at`: None is as the line before.
     """
 
     depth: int
@@ -47,17 +48,8 @@ class Line:
     text: str
     note: str = ""
     passing: bool = False
+    struck: str = ""
     at: datetime | None = field(default=None, compare=False)
-
-
-_STEP_MARKS = {
-    "completed": Mark.DONE,
-    "failed": Mark.FAILED,
-    "skipped": Mark.NEVER,
-    "cancelled": Mark.NEVER,
-    "in_progress": Mark.RUNNING,
-    "waiting": Mark.RUNNING,
-}
 
 
 def decision(routed: RoutedView) -> Line:
@@ -69,18 +61,20 @@ def decision(routed: RoutedView) -> Line:
 
 
 def title(step: StepView) -> Line:
-    """What a step is for, and what it needs."""
-    mark = _STEP_MARKS.get(step.status, Mark.PENDING)
-    if step.status in ("completed", "failed"):
-        mark = Mark.RUNNING  # how it ended is a line below its actions
-    tools = [*step.required_tools, *([" or ".join(step.one_of)] if step.one_of else [])]
-    needs = [f"needs {visible(', '.join(tools))}"] if tools else []
+    """What a step is for, and what it needs. How it ended is a line below its calls, but for one
+    that never began.
+    """
+    text = visible(step.label or step.description or step.id)
+    if step.started_at is None and step.status == "skipped":
+        return Line(0, Mark.NEVER, text, _left_out(step))
+    tools = [*step.required_tools, " or ".join(step.one_of)]
+    named = visible(", ".join(filter(None, tools)))
+    needs = [f"needs {named}"] if named else []
     if step.tool_validation_mode is not Mode.STRICT:
         needs.append(step.tool_validation_mode.value)
-    if step.status == "skipped" and isinstance(step.result, str):
-        needs.append(f"left out: {visible(step.result)}")
-    text = visible(step.label or step.description or step.id)
-    return Line(0, mark, text, " · ".join(needs), passing=mark is Mark.PENDING, at=step.started_at)
+    begun = step.started_at is not None
+    mark = Mark.RUNNING if begun else Mark.PENDING
+    return Line(0, mark, text, " · ".join(needs), passing=not begun, at=step.started_at)
 
 
 def closing(step: StepView) -> Line:
@@ -88,6 +82,8 @@ def closing(step: StepView) -> Line:
     at = step.ended_at
     if step.status == "failed":
         return Line(0, Mark.FAILED, f"{step.id} failed", at=at)
+    if step.status == "skipped":
+        return Line(0, Mark.NEVER, f"{step.id} {_left_out(step)}", at=at)
     if step.validation_status == "failed":
         missing = [one.tool for one in step.promises if one.kept_by is None]
         note = f"no receipt of {visible(', '.join(missing))}" if missing else "let pass"
@@ -98,31 +94,55 @@ def closing(step: StepView) -> Line:
     return Line(0, Mark.DONE, f"{step.id} completed", kept, at=at)
 
 
+def _left_out(step: StepView) -> str:
+    return f"left out: {visible(step.reason or 'not needed')}"
+
+
 def violation(one: ViolationView, *, routing: bool = False) -> Iterator[Line]:
     """Where the model broke its word, and what it was told. `routing`: as a supervisor."""
     where = f"{one.place}: " if one.place in ("plan", "answer") else ""
+    text = f"{where}{broken(one.violation, routing=routing)}"
+    words = model_words(one.said)
     note = f"strike {one.strikes}" if one.strikes else ""
-    yield Line(
-        1, Mark.BROKEN, f"{where}{said(one.said, one.violation, routing=routing)}", note, at=one.at
-    )
+    struck = words if words and words != quoted(one.said) else ""
+    text = f"{text}: {words}" if words else text
+    yield Line(1, Mark.BROKEN, text, note, struck=struck, at=one.at)
     if one.correction:
         yield Line(1, Mark.CORRECTED, visible(f"corrected: {one.correction}"))
 
 
-def called(action: ActionView) -> Iterator[Line]:
-    """A call, where it runs when that is no worker, and as what it ran; nothing when a person gave
-    the result (D3).
+def called(action: ActionView, asked: Sequence[RequestView]) -> Iterator[Line]:
+    """A call as it was asked for, where it runs when that is no worker, and as what it ran; nothing
+    when a person gave the result (D3). `asked` are the questions about it.
     """
     told = action.receipt.metadata if action.receipt else Metadata()
     if not (told.by and not action.arguments):
         below = f"chain {action.child}" if action.child else ""
         if told.repeats:
             below = f"the receipt of {told.repeats}"
-        yield Line(
-            1, Mark.RUNNING, call(action.tool, action.arguments), below, at=action.started_at
-        )
+        edited = [request.arguments for request in asked if edits(request)]
+        arguments = edited[0] if edited else action.arguments
+        yield Line(1, Mark.RUNNING, call(action.tool, arguments), below, at=action.started_at)
     if action.ran is not None:
         yield Line(2, Mark.OPTION, f"ran as {call(action.tool, action.ran)}")
+
+
+def edits(request: RequestView) -> list[str]:
+    """What a person changed in a call when approving it."""
+    after = None if request.answer is None else request.answer.answer.arguments
+    if after is None:
+        return []
+    before = request.arguments
+    names = dict.fromkeys((*before, *after))
+    return [
+        f"{visible(name)} {_shown(before, name)} -> {_shown(after, name)}"
+        for name in names
+        if before.get(name, ...) != after.get(name, ...)
+    ]
+
+
+def _shown(arguments: JsonObject, name: str) -> str:
+    return value_text(arguments[name], 48) if name in arguments else "nothing"
 
 
 def result(action: ActionView, receipt: ToolResult) -> Line:
@@ -146,32 +166,33 @@ def question(request: RequestView) -> Iterator[Line]:
     yield from (Line(2, Mark.OPTION, text) for text in details(request))
 
 
-def outcome(request: RequestView) -> Line | None:
-    """What became of a question; None while it is open. Of one below a root also who asked it."""
-    asker = (
-        (f"chain {request.chain_id}", *request.path)[-1]
-        if request.chain_id != root_of(request.chain_id)
-        else ""
-    )
-    if request.answer is not None:
-        to, by = (
-            asker and f"to {visible(asker)}",
-            request.answer.by and f"by {visible(request.answer.by)}",
-        )
-        note = ", ".join(filter(None, (to, by)))
-        return Line(
-            1, Mark.CHOICE, answer_words(request, request.answer.answer), note, at=request.answer.at
-        )
+def outcome(request: RequestView) -> list[Line]:
+    """What became of a question; nothing while it is open. Of one below a root also who asked
+    it.
+    """
+    below = request.chain_id != root_of(request.chain_id)
+    asker = visible((f"chain {request.chain_id}", *request.path)[-1]) if below else ""
+    if (given := request.answer) is not None:
+        by = visible(given.by)
+        notes = (asker and f"to {asker}", by and f"by {by}")
+        note = ", ".join(filter(None, notes))
+        words = answer_words(request, given.answer)
+        lines = [Line(1, Mark.CHOICE, words, note, at=given.at)]
+        if changed := edits(request):
+            text = f"edited by {by or 'a person'}: {', '.join(changed)}"
+            lines.append(Line(1, Mark.CORRECTED, text, at=given.at))
+        return lines
     if (ended := CLOSED.get(request.status)) is not None:
-        of = f" of {visible(asker)}" if asker else ""
-        return Line(1, Mark.FAILED, f"the question{of} {ended}", at=request.closed_at)
-    return None
+        of = asker and f" of {asker}"
+        return [Line(1, Mark.FAILED, f"the question{of} {ended}", at=request.closed_at)]
+    return []
 
 
 def dropped(item: DroppedCall, depth: int) -> Line:
     """A call that never ran, and why."""
     written, reason = wished(item)
-    return Line(depth, Mark.NEVER, f"never executed: {written}", reason, at=item.get("at"))
+    text = f"never executed: {written}"
+    return Line(depth, Mark.NEVER, text, reason, struck=written, at=item.get("at"))
 
 
 def wished(item: DroppedCall) -> tuple[str, str]:
@@ -185,11 +206,7 @@ def wished(item: DroppedCall) -> tuple[str, str]:
 def brief(receipt: ToolResult) -> str:
     """A receipt in a few words."""
     if receipt.error:
-        words = f"{receipt.error.error_type.value}: {receipt.error.message}"
-        end = "" if words.rstrip().endswith((".", "?", "!")) else "."
-        return visible(
-            f"{words}{end} {receipt.error.suggestion}" if receipt.error.suggestion else words
-        )
+        return visible(f"{receipt.error.error_type.value}: {receipt.error.message}")
     if receipt.next_action is NextAction.CLARIFICATION_NEEDED and receipt.clarification:
         return f"asks: {count(len(receipt.clarification.options), 'option')}"
     shown = [(name, value) for name, value in receipt.data.items() if name != "selected"]

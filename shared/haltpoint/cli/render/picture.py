@@ -62,6 +62,7 @@ class Lines:
         self._console = console
         self._told: Counter[Line] = Counter()
         self._begun: str | None = None
+        self._waits_for = ""
 
     def show(self, chain: "ChainView") -> None:
         """Print the lines that are new."""
@@ -76,6 +77,7 @@ class Lines:
             if line.passing or not line.text or count[line] <= self._told[line]:
                 continue
             self._told[line] += 1
+            self._waits_for = ""
             note = f"  ({line.note})" if line.note else ""
             text = (
                 f"{elapsed(chain, at):>7}  {'  ' * line.depth}{line.mark.value[0]} "
@@ -89,7 +91,10 @@ class Lines:
             self._console.print(Text(text), soft_wrap=True)
 
     def progress(self, report: "ProgressView") -> None:
-        """Not here: a line a second is too many."""
+        """What a thought or a call waits for, once; how far a call is would be a line a second."""
+        if report.fraction == 0 and report.text and report.text != self._waits_for:
+            self._waits_for = report.text
+            self._console.print(Text(f"         · {visible(report.text)}"), soft_wrap=True)
 
     def pause(self) -> AbstractContextManager[None]:
         """Nothing moves here."""
@@ -221,6 +226,8 @@ def row(line: Line) -> RenderableType:
     grid.add_column(overflow="fold")
     heading = "bold" if line.depth == 0 and line.mark is not Mark.WORDS else ""
     text = Text(line.text, style=style if line.mark in (Mark.NEVER, Mark.CHOICE) else heading)
+    if line.struck:
+        text.stylize("strike", len(text) - len(line.struck))
     if line.note:
         text.append(f"  {line.note}", style="dim")
     grid.add_row(Text(sign, style=style), text)

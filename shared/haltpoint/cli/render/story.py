@@ -108,16 +108,16 @@ def _in_step(step: StepView, chain: ChainView) -> Iterator[Block]:
                     1, Mark.RUNNING, runs_again(rest.until), visible(rest.why), at=chain.updated_at
                 )
             ]
-    if step.status in ("completed", "failed"):
+    if step.status in ("completed", "failed", "skipped") and step.started_at is not None:
         yield [lines.closing(step)]
 
 
 def _in_action(action: ActionView, chain: ChainView) -> Iterator[Block]:
-    if line := list(lines.called(action)):
+    asked = [request for request in chain.requests if request.action_id == action.id]
+    if line := list(lines.called(action, asked)):
         yield line
-    for request in chain.requests:
-        if request.action_id == action.id:
-            yield from _asked(request)
+    for request in asked:
+        yield from _asked(request)
     for child in (one for one in chain.children if one.id == action.child):
         for request in asked_in(child):
             yield from _asked(request)
@@ -133,12 +133,10 @@ def _asked(request: RequestView) -> Iterator[Block]:
     yet.
     """
     asked, outcome = list(lines.question(request)), lines.outcome(request)
-    if outcome is None:
-        yield asked
-    elif outcome.at is None:
-        yield [*asked, outcome]
+    if outcome and outcome[0].at is not None:
+        yield from (asked, outcome)
     else:
-        yield from (asked, [outcome])
+        yield [*asked, *outcome]
 
 
 def _below_a_stop(at: datetime | None, step: StepView, chain: ChainView) -> datetime | None:
@@ -178,7 +176,8 @@ def bounds_lines(bounds: ChainBounds) -> Iterator[str]:
 def elapsed(chain: ChainView, now: datetime | None = None) -> str:
     """How long it took, or takes so far; up to `now`."""
     seconds = ((now or chain.updated_at) - chain.created_at).total_seconds()
-    return f"{max(0.0, seconds):.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{max(0.0, seconds):.1f} s" if seconds < 120 else f"{minutes}:{rest:02} min"
 
 
 def _end(chain: ChainView) -> Iterator[Line]:
@@ -187,7 +186,8 @@ def _end(chain: ChainView) -> Iterator[Line]:
         for action in joined.from_iterable(step.actions for step in chain.steps)
         if action.receipt and action.receipt.error
     }
-    yield from (replace(line, at=chain.updated_at) for line in answer_lines(chain, told))
+    error = {chain.error.message} if chain.error else set()
+    yield from (replace(line, at=chain.updated_at) for line in answer_lines(chain, told | error))
     counts = [
         elapsed(chain),
         count(chain.usage.actions, "action"),
@@ -198,7 +198,8 @@ def _end(chain: ChainView) -> Iterator[Line]:
         counts.append(f"{count(len(chain.never_executed), 'call')} never executed")
     why = ", unfinished" if chain.unfinished else ""
     if chain.error:
-        reason = "" if chain.error.message in told else f" {visible(chain.error.message)}"
+        is_told = any(words and words in chain.error.message for words in told)
+        reason = "" if is_told else f" {visible(chain.error.message)}"
         why = f": {chain.error.code}{reason}"
     why = f", {visible(chain.stopped)}" if chain.stopped else why
     yield Line(

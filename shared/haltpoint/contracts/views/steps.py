@@ -106,7 +106,8 @@ class StepView(View):
 
     `validation_status` of a step that is done: passed, failed (also: let pass without its promise
     kept) or skipped (nothing promised or checked). `tool_validation_mode` is the mode that holds
-    for it. `strikes` counts the violations since a required tool last succeeded.
+    for it. `strikes` counts the violations since a required tool last succeeded. `reason`: why it
+    was skipped, or failed.
     """
 
     id: str
@@ -120,12 +121,13 @@ class StepView(View):
     dependencies: Strings = ()
     status: str
     validation_status: str | None = None
+    reason: str | None = None
     strikes: int = 0
     started_at: datetime | None = None
     ended_at: datetime | None = None
     promises: tuple[PromiseView, ...] = ()
     result: Any = None
-    """Data of the last successful receipt, else the last words."""
+    """Data of the last successful receipt, else the last words of a step that is completed."""
     thoughts: tuple[ThoughtView, ...] = ()
     actions: tuple[ActionView, ...] = ()
     violations: tuple[ViolationView, ...] = ()

@@ -1,4 +1,4 @@
-"""One log for a process: JSON lines on stderr, pretty on a terminal, each line with the ids it is
+"""One log for a process: JSON lines on stderr, short ones at a terminal, each with the ids it is
 about.
 
 Chain, step, action and trace are set with `about` and travel in a context variable, so that whoever
@@ -7,7 +7,6 @@ only by choice.
 """
 
 import logging
-import os
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Final, TextIO, cast
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
+from haltpoint.chain.checks.answer import spelt_out
 from haltpoint.contracts.secrets import starred
 from haltpoint.runtime.config.settings import LogSettings
 
@@ -47,9 +47,7 @@ def configure(settings: LogSettings, *, service: str, stream: TextIO | None = No
     ]
     renderer: Processor = structlog.processors.JSONRenderer()
     if pretty:
-        colors = out.isatty() and not os.environ.get("NO_COLOR")
-        plain = structlog.dev.plain_traceback  # others show local variables
-        renderer = structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain)
+        renderer = _short
     last: list[Processor] = [
         structlog.processors.format_exc_info,
         _without_secrets,
@@ -101,6 +99,27 @@ def ids(**named: str | None) -> dict[str, str]:
     if "trace" in given:
         given["trace"] = given["trace"].split("-")[1]
     return given
+
+
+def _short(_: WrappedLogger, __: str, event: EventDict) -> str:
+    """A line for people: when, which service, what happened, and what it is about."""
+    left_out = ("timestamp", "service", "event", "level", "logger", "exception", "instance")
+    parts = [event["timestamp"][11:19], event["service"]]
+    if event["level"] not in ("info", "debug"):
+        parts.append(event["level"].upper())
+    parts.append(str(event["event"]))
+    parts += [
+        f"{name}={_plain_value(value)}"
+        for name, value in event.items()
+        if name not in left_out and value not in (None, "", ())
+    ]
+    lines = [" ".join(parts), *str(event.get("exception", "")).splitlines()]
+    return "\n".join(map(spelt_out, lines))
+
+
+def _plain_value(value: object) -> str:
+    is_list = isinstance(value, tuple | list | set | frozenset)
+    return ",".join(map(str, value)) if is_list else str(value)  # type: ignore[call-overload]
 
 
 def _plain(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

@@ -3,7 +3,7 @@
     async def run(settings: Settings) -> None:
         async with service.running(Party.EXECUTOR, settings) as here:  # connected, checked
             await here.subscribe(stream, group, handler, ...)
-            await here.serve()  # "ready"; returns when asked to stop
+            await here.serve()  # "started"; returns when asked to stop
             ...  # drain: finish or hand back, in bounded time
 
 `run` is stopped by cancelling it: SIGTERM and SIGINT do that (`process.main`), and so do tests.
@@ -208,7 +208,7 @@ class Service:
         if not self._ready and not self.stopping.is_set():
             await presence.forget_dead(self.redis, self.topology)
             self._ready = True
-            _log.info("ready", instance=self.instance, **self.about)
+            _log.info("started", instance=self.instance, **self.about)
 
     def _say_refused(self, error: RefusedForNow) -> None:
         """Once for each reason, until a heartbeat is written: it comes each second and is refused

@@ -59,6 +59,7 @@ def view_of(record: ChainRecord) -> ChainView:
     thoughts = thoughts_of(record)
     violations = contract_view.violations(record.id, facts, record.words)
     validations = contract_view.validations(facts)
+    reasons = contract_view.reasons(facts)
     steps = tuple(
         step_view(
             record,
@@ -68,6 +69,7 @@ def view_of(record: ChainRecord) -> ChainView:
             thoughts[step.id],
             violations.get(step.id, ()),
             validations.get(step.id, "skipped"),
+            reasons.get(step.id),
         )
         for step, run in record.steps
     )

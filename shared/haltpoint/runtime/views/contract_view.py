@@ -76,6 +76,12 @@ def promises(step: Step, actions: Sequence[ActionView]) -> tuple[PromiseView, ..
     return tuple(views)
 
 
+def reasons(facts: Iterable[Fact]) -> dict[str, str]:
+    """Why steps were skipped, or failed, by the id of the step."""
+    ends = (FactType.STEP_SKIPPED, FactType.STEP_FAILED)
+    return {details["step_id"]: details["reason"] for _, name, details in facts if name in ends}
+
+
 def validations(facts: Iterable[Fact]) -> dict[str, str]:
     """How each step that is done kept its promise: passed, failed or skipped, by its id."""
     found: dict[str, str] = {}

@@ -34,6 +34,7 @@ _BEGIN: Final = (FactType.STEP_STARTED, FactType.ACTION_DISPATCHED, FactType.REQ
 _END: Final = (
     FactType.STEP_COMPLETED,
     FactType.STEP_FAILED,
+    FactType.STEP_SKIPPED,
     FactType.ACTION_COMPLETED,
     *_OF_A_REQUEST[1:],
 )

@@ -53,6 +53,7 @@ def step_view(
     thoughts: Sequence[ThoughtView],
     violations: tuple[ViolationView, ...],
     validation: str,
+    reason: str | None,
 ) -> StepView:
     """One step with its run; `times` are those of its actions, too."""
     ids = (action_id(record.id, step.id, number) for number in range(1, run.actions + 1))
@@ -65,6 +66,7 @@ def step_view(
         "tool_validation_mode": limits.mode(record.task, step),
         "status": run.status.value,
         "validation_status": validation if run.status.done else None,
+        "reason": reason,
         "strikes": run.strikes,
         "started_at": started,
         "ended_at": ended,
@@ -84,7 +86,7 @@ def _result(
         for action in actions:
             if action.receipt is not None and action.id.endswith(f".{run.last_ok}"):
                 return action.receipt.data
-    if thoughts and run.status in (StepStatus.COMPLETED, StepStatus.SKIPPED):
+    if thoughts and run.status is StepStatus.COMPLETED:
         return thoughts[-1].content
     return None
 
