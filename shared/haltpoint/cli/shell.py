@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +24,7 @@ from haltpoint.runtime.config.errors import HaltpointError, in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from haltpoint.runtime.config.settings import GatewaySettings, Settings
 
@@ -88,9 +89,32 @@ class Shell:
         """One JSON document, or one line of a JSON lines output."""
         print(json.dumps(document, ensure_ascii=False, separators=(",", ":")), flush=True)
 
-    def row(self, *cells: str) -> None:
-        """A line of a list for other programs: cells between tabs."""
-        print("\t".join(cells))
+    def table(
+        self,
+        names: Sequence[str],
+        rows: Iterable[Sequence["str | Text"]],
+        *,
+        right: Container[str] = (),
+    ) -> None:
+        """A table at a terminal, without lines where there are no rows; elsewhere cells between
+        tabs. `right` are the columns of numbers.
+        """
+        from haltpoint.cli.wording import visible
+
+        if not self.out.is_terminal:
+            for row in rows:
+                print("\t".join(visible(str(cell)) for cell in row))
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+        for name in names:
+            table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(visible(cell)) if isinstance(cell, str) else cell for cell in row))
+        if table.row_count:
+            self.out.print(table)
 
     def fail(self, error: HaltpointError) -> None:
         """Say what went wrong: for people on stderr, with --json as a document there too."""

@@ -119,6 +119,7 @@ def test_an_edited_approval_is_a_line_of_its_own_and_the_call_keeps_what_was_ask
         "tool": "order",
         "options": [],
         "arguments": {"mug": "blue", "copies": 6},
+        "asked_at": after(1.5),
         "closed_at": after(2),
         "answer": {"by": "ann", "at": after(2), "answer": answer},
     }

@@ -1,6 +1,6 @@
 """`haltpoint agent`: who works on tasks, and the file that says so."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,7 +27,8 @@ def list_(shell: Shell) -> None:
     if shell.json:
         shell.emit(found.model_dump(mode="json"))
         return
-    _table(shell, found.items)
+    rows = [(one.name, _under_way(one), one.description) for one in found.items]
+    shell.table(("agent", "chains", "description"), rows)
     if found.supervisor is not None:
         how = (
             f"are routed by the strategy {found.supervisor.strategy} (haltpoint "
@@ -72,25 +73,6 @@ def check(shell: Shell, file: _FILE) -> None:
         shell.emit({"agents": [one.name for one in found.agents]})
     else:
         shell.note(f"{file} is valid; agents: {found.names}")
-
-
-def _table(shell: Shell, agents: "Sequence[AgentView]") -> None:
-    """A table at a terminal, tabs elsewhere."""
-    if not shell.out.is_terminal:
-        for one in agents:
-            shell.row(one.name, _under_way(one), one.description)
-        return
-    from rich.text import Text
-
-    from haltpoint.cli.wording import visible
-
-    wide = max((5, *(len(one.name) for one in agents)))
-    rows = [Text(f"{'agent':<{wide}}  under way  description", style="dim")] if agents else []
-    for one in agents:
-        under_way = "" if one.under_way is None else one.under_way
-        rows.append(Text(f"{one.name:<{wide}}  {under_way:>9}  {visible(one.description)}"))
-    for row in rows:
-        shell.out.print(row, no_wrap=True, overflow="ellipsis")
 
 
 def _under_way(agent: "AgentView") -> str:

@@ -11,6 +11,8 @@ from haltpoint.cli.shell import Shell, verb
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+    from rich.text import Text
+
     from haltpoint.client import Client
     from haltpoint.contracts.views.chains import ChainSummary, ChainView, Page
     from haltpoint.contracts.views.steps import ActionRecord
@@ -158,78 +160,51 @@ def _undo_lines(found: "UndoView") -> "Iterator[str]":
 
 
 def _actions(shell: Shell, found: "Sequence[ActionRecord]") -> None:
-    """A table at a terminal, tabs elsewhere."""
-    from haltpoint.cli.wording import visible
+    names = ("action", "tool", "status", "took", "runs", "tokens", "began (UTC)")
+    shown = len(names) if _is_wide(shell) else 4
+    rows = (_action(one)[:shown] for one in found)
+    shell.table(names[:shown], rows, right=("took", "runs", "tokens"))
 
-    rows = [
-        (
-            one.action_id.partition(".")[2],
-            visible(one.tool),
-            visible(f"{one.status}: {one.error.type}" if one.error else one.status),
-            "" if one.duration_ms is None else f"{one.duration_ms} ms",
-            str(one.attempts),
-            "" if one.tokens is None else str(one.tokens),
-            f"{one.time:%Y-%m-%dT%H:%M:%SZ}" if one.time else "",
-        )
-        for one in found
-    ]
-    if not shell.out.is_terminal:
-        for row in rows:
-            shell.row(*row)
-        return
-    from rich.table import Table
+
+def _action(one: "ActionRecord") -> list["str | Text"]:
     from rich.text import Text
 
-    names = ("action", "tool", "status", "took", "runs", "tokens", "began (UTC)")
-    shown = len(names) if shell.out.width >= _ROOM_FOR_TIMES else 4
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in names[:shown]:
-        table.add_column(
-            name, justify="right" if name in ("took", "runs", "tokens") else "left", overflow="fold"
-        )
-    for row, one in zip(rows, found, strict=True):
-        style = "red" if one.error else "green" if one.status == "done" else "yellow"
-        table.add_row(
-            *(Text(cell, style=style if at == 2 else "") for at, cell in enumerate(row[:shown]))
-        )
-    shell.out.print(table)
+    from haltpoint.cli.wording import visible
+
+    style = "red" if one.error else "green" if one.status == "done" else "yellow"
+    status = visible(f"{one.status}: {one.error.type}" if one.error else one.status)
+    return [
+        one.action_id.partition(".")[2],
+        one.tool,
+        Text(status, style=style),
+        "" if one.duration_ms is None else f"{one.duration_ms} ms",
+        str(one.attempts),
+        "" if one.tokens is None else str(one.tokens),
+        f"{one.time:%Y-%m-%dT%H:%M:%SZ}" if one.time else "",
+    ]
 
 
 def _table(shell: Shell, page: "Page[ChainSummary]") -> None:
+    from rich.text import Text
+
     if shell.json:
         shell.emit(page.model_dump(mode="json"))
         return
-    from rich.text import Text
-
-    from haltpoint.cli.wording import visible
-
-    if not shell.out.is_terminal:
-        for one in page.items:
-            shell.row(one.id, one.status, f"{one.created_at:%Y-%m-%dT%H:%M:%SZ}", visible(one.goal))
-        return
-    if not page.items:
-        shell.out.print(Text("No chains yet.", style="dim"))
-        return
-    # Ids are there to be copied: where there is little room the time is left out, then goals are
-    # cut, never ids.
-    wide = max(len(one.id) for one in page.items)
-    state = max(len(one.status) for one in page.items)
-    timed = shell.out.width >= _ROOM_FOR_TIMES
-    rows = [
-        Text(
-            f"{'chain':<{wide}}  {'state':<{state}}  {'begun (UTC)     ' if timed else ''}goal",
-            style="dim",
-        )
-    ]
+    styles = {"completed": "green", "failed": "red", "cancelled": "magenta"}
+    rows: list[list[str | Text]] = []
     for one in page.items:
-        style = {"completed": "green", "failed": "red", "cancelled": "magenta"}.get(
-            one.status, "yellow"
-        )
-        begun = f"{one.created_at:%m-%d %H:%M:%S}  " if timed else ""
-        status = (f"{one.status:<{state}}  ", style)
-        rows.append(Text.assemble(f"{one.id:<{wide}}  ", status, begun, visible(one.goal)))
-    for row in rows:
-        shell.out.print(row, no_wrap=True, overflow="ellipsis")
+        status = Text(one.status, style=styles.get(one.status, "yellow"))
+        begun = [f"{one.created_at:%Y-%m-%dT%H:%M:%SZ}"] if _is_wide(shell) else []
+        rows.append([one.id, status, *begun, one.goal or "a literal plan"])
+    begun = ["begun (UTC)"] if _is_wide(shell) else []
+    shell.table(["chain", "state", *begun, "goal"], rows)
+    if not rows:
+        shell.note("No chains yet.")
+
+
+def _is_wide(shell: Shell) -> bool:
+    """Whether there is room for times; a pipe has it."""
+    return not shell.out.is_terminal or shell.out.width >= _ROOM_FOR_TIMES
 
 
 def _whole(shell: Shell, chain: "ChainView") -> None:

@@ -55,8 +55,8 @@ def list_(
     if shell.json:
         shell.emit({"items": [asdict(letter) for letter in letters], "next_cursor": None})
         return
-    for letter in letters:
-        _print(shell, letter)
+    rows = [(one.id, one.stream, one.reason, one.chain, one.detail) for one in letters]
+    shell.table(("letter", "stream", "reason", "chain", "detail"), rows)
     if not letters:
         shell.note("No dead letters.")
 
@@ -179,17 +179,3 @@ def _shown_of(data: bytes) -> str:
         return message
     hidden = [one.pop("private", None) for one in tasks]
     return json.dumps(told, ensure_ascii=False, separators=(",", ":")) if any(hidden) else message
-
-
-def _print(shell: Shell, letter: Letter) -> None:
-    from haltpoint.cli.wording import visible
-
-    if not shell.out.is_terminal:
-        shell.row(letter.id, letter.stream, letter.reason, letter.chain, visible(letter.detail))
-        return
-    from rich.text import Text
-
-    place = (f"  {letter.stream}  {letter.chain}", "dim")
-    shell.out.print(Text.assemble((letter.id, "bold"), f"  {letter.reason}", place))
-    if letter.detail:
-        shell.out.print(Text(f"    {visible(letter.detail)}", style="dim"))

@@ -11,6 +11,7 @@ from haltpoint.cli.gateway import talk
 from haltpoint.cli.naming import open_requests, request_named
 from haltpoint.cli.shell import Shell
 from haltpoint.cli.shell import verb as command
+from haltpoint.contracts.people.phrases import count
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
@@ -44,8 +45,8 @@ def inbox(
                 break
             # A look at thousands takes a while: the gateway has as long without one.
             await asyncio.sleep(max(_EVERY, monotonic() - began))
-        if not seen:
-            shell.note("Inbox empty: nothing is waiting for an answer.")
+        waiting = f"{count(len(seen), 'question')} waiting for an answer."
+        shell.note(waiting if seen else "Inbox empty: nothing is waiting for an answer.")
 
     import asyncio
 

@@ -47,31 +47,18 @@ def _print(
     shell: Shell, what: str, rows: "Sequence[StatsRow]", columns: "Sequence[str]" = _COLUMNS
 ) -> None:
     """A table at a terminal, tabs below their names elsewhere; nothing when nothing was counted."""
-    from haltpoint.cli.wording import visible
-
-    lines = [(visible(row.name), [getattr(row, column) for column in columns]) for row in rows]
-    lines = [(name, numbers) for name, numbers in lines if any(numbers)]
-    if not lines:
-        return
-    if not shell.out.is_terminal:
-        kind = what.partition(" ")[0]
-        shell.row(kind, "name", *columns)
-        for name, numbers in lines:
-            shell.row(kind, name, *map(str, numbers))
-        return
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column(what, min_width=24, overflow="fold")
-    for column in columns:
-        table.add_column(column, justify="right")
-    for name, numbers in lines:
-        counted = zip(columns, numbers, strict=True)
-        cells = (
-            Text(str(one), style="yellow" if one and column in _FAULTS else "")
-            for column, one in counted
-        )
-        table.add_row(Text(name), *cells)
-    shell.out.print(table)
-    shell.out.print()
+    counted = [(row.name, [getattr(row, column) for column in columns]) for row in rows]
+    counted = [(name, numbers) for name, numbers in counted if any(numbers)]
+    if not counted:
+        return
+    lines: list[list[str | Text]] = []
+    if not shell.out.is_terminal:
+        lines.append([what, *columns])
+    for name, numbers in counted:
+        faults = zip(columns, numbers, strict=True)
+        styles = ["yellow" if one and column in _FAULTS else "" for column, one in faults]
+        cells = [Text(str(one), style) for one, style in zip(numbers, styles, strict=True)]
+        lines.append([name, *cells])
+    shell.table([what, *columns], lines, right=columns)

@@ -30,15 +30,11 @@ def list_(shell: Shell) -> None:
 
         shell.emit({"items": [in_full(tool) for tool in found], "next_cursor": None})
         return
-    from rich.text import Text
-
-    for one in found:
-        first_line = one.description.strip().partition("\n")[0]
-        if shell.out.is_terminal:
-            about = (f"\n    {effects(one)}; {served(one)}", "dim")
-            shell.out.print(Text.assemble((one.name, "bold"), f"  {first_line}", about))
-        else:
-            shell.row(one.name, one.queue or "-", effects(one), first_line)
+    rows = [
+        (one.name, one.queue or "-", effects(one), one.description.strip().partition("\n")[0])
+        for one in found
+    ]
+    shell.table(("tool", "queue", "effects", "description"), rows)
     if not any(one.queue for one in found):
         shell.note("No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE")
 
