@@ -11,7 +11,6 @@ from haltpoint.cli.gateway import talk
 from haltpoint.cli.naming import open_requests, request_named
 from haltpoint.cli.shell import Shell
 from haltpoint.cli.shell import verb as command
-from haltpoint.contracts.people.phrases import count
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
@@ -32,6 +31,7 @@ def inbox(
     ] = False,
 ) -> None:
     """List the questions that wait for an answer, urgent ones first, and how to answer them."""
+    from haltpoint.contracts.people.phrases import count
 
     async def look(client: "Client") -> None:
         seen: set[str] = set()
