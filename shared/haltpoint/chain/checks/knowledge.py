@@ -7,7 +7,7 @@ which brought it. Receipts that a chain knows are made known to those below it a
 (I1).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -48,6 +48,8 @@ _PICKED: Final = ("selected", "id")
 """The option of a tool that a person picked is one of those that it found."""
 
 Receipts = tuple[KnownReceipt, ...]
+Values = tuple[dict[str, Any], dict[str, set[str]]]
+"""Values by their forms, and texts by what they are without spaces and signs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,7 @@ class Document:
 
     def whole(self, value: Any) -> Source | None:
         """The source of a value that is the whole of a text or number."""
-        wanted = form(value)
-        places = [place for place, _, known in _entries(self.data) if known == wanted]
+        places = [place for place, _ in _entries(self.data).get(form(value), ())]
         own = [place for place in places if KEYS not in place and not self._is_foreign(place)]
         if self.kind is SourceKind.TEXT or not own or self._is_echo(value):
             return None
@@ -81,7 +82,7 @@ class Document:
         """The place of the first text that holds a value; of an echo there is none."""
         if self._is_echo(value):
             return None
-        for place, scalar, _ in _entries(self.data):
+        for place, scalar in chain.from_iterable(_entries(self.data).values()):
             text = str(scalar)
             start = text.lower().find(str(value).lower())
             if start >= 0 and KEYS not in place:
@@ -97,8 +98,13 @@ class Document:
             tool, _, place = origin.partition(".")
             if tool == self.tool:
                 paths += [parse_path(place) or (), _PICKED]
-        entries = _entries(self.data) if paths else ()
-        return {known: scalar for place, scalar, known in entries if _is_in(place, paths)}
+        entries = _entries(self.data) if paths else {}
+        return {
+            known: entry[1]
+            for known, of_form in entries.items()
+            for entry in of_form
+            if _is_in(entry[0], paths)
+        }
 
     def _at(self, place: Path) -> str:
         return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
@@ -107,10 +113,9 @@ class Document:
         return _is_in(place, [parse_path(mark) or () for mark in self.foreign])
 
     def _is_echo(self, value: Any) -> bool:
-        wanted = form(value)
-        return any(
-            known == wanted or holds(str(scalar), value) for _, scalar, known in _entries(self.call)
-        )
+        given = _entries(self.call)
+        scalars = (scalar for _, scalar in chain.from_iterable(given.values()))
+        return form(value) in given or any(holds(str(scalar), value) for scalar in scalars)
 
 
 def _is_in(place: Path, paths: Iterable[Path]) -> bool:
@@ -118,12 +123,14 @@ def _is_in(place: Path, paths: Iterable[Path]) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _entries(data: str) -> tuple[tuple[Path, Any, str], ...]:
-    """The texts and numbers of JSON text, each with its place and its form. Most documents of a
+def _entries(data: str) -> dict[str, list[tuple[Path, Any]]]:
+    """The texts and numbers of JSON text with their places, by their forms. Most documents of a
     chain were there in the turn before.
     """
-    scalars = scalars_at(read_json(data))
-    return tuple((place, scalar, form(scalar)) for place, scalar in scalars)
+    entries: dict[str, list[tuple[Path, Any]]] = {}
+    for place, scalar in scalars_at(read_json(data)):
+        entries.setdefault(form(scalar), []).append((place, scalar))
+    return entries
 
 
 @dataclass(eq=False)
@@ -142,6 +149,7 @@ class Known:
     """What is declared of them."""
     written: Sequence[Any] = ()
     """The arguments in a submitter's literal plan."""
+    _at_origins: dict[tuple[str, ...], Values] = field(default_factory=dict)
 
     @classmethod
     def of(cls, work: Work) -> Self:
@@ -178,21 +186,36 @@ class Known:
     def _is_said(self, value: Any) -> bool:
         return any(holds(words, value) for words in self.words)
 
-    def has_origin(self, value: Any, origins: Collection[str]) -> bool:
+    def has_origin(self, value: Any, origins: Sequence[str]) -> bool:
         """Whether a value is at one of these origins (C6): in the user's words, a receipt of its
         tool, the context, or what a person picked there or typed anywhere.
         """
-        wanted = form(value)
-        if GOAL in origins and self._is_said(value):
+        if form(value) in self._values(origins)[0]:
             return True
-        return any(wanted in document.values(origins) for document in self._documents)
+        return GOAL in origins and self._is_said(value)
 
-    def spellings(self, value: str, origins: Collection[str]) -> set[str]:
-        """The values at these origins that differ from this one only in their Unicode form, spaces,
+    def spellings(self, value: Any, origins: Sequence[str]) -> set[str]:
+        """The texts at these origins that differ from a value only in their Unicode form, spaces,
         dashes or quotes (C9).
         """
-        given = chain.from_iterable(doc.values(origins).values() for doc in self._documents)
-        return {text for text in given if isinstance(text, str) and bare(text) == bare(value)}
+        return self._values(origins)[1].get(bare(str(value)), set())
+
+    def _values(self, origins: Sequence[str]) -> Values:
+        """The values at these origins, worked out once: a call has thousands, and so has a
+        result.
+        """
+        known = self._at_origins.get(tuple(origins))
+        if known is not None:
+            return known
+        forms: dict[str, Any] = {}
+        spelled: dict[str, set[str]] = {}
+        for document in self._documents:
+            forms |= document.values(origins)
+        for text in forms.values():
+            if isinstance(text, str):
+                spelled.setdefault(bare(text), set()).add(text)
+        self._at_origins[tuple(origins)] = forms, spelled
+        return forms, spelled
 
     def origin_actions(self, spec: ToolSpec) -> tuple[str, ...]:
         """The actions whose receipts may be the origin of a value that a tool takes."""

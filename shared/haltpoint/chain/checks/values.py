@@ -111,19 +111,18 @@ def made_up(known: Known, spec: ToolSpec, arguments: Any) -> str | None:
     return None
 
 
-def respelled(call: CheckedCall) -> CheckedCall:
-    """The call, in which a value that is at none of its origins, and like exactly one of them but
+def respelled(known: Known, spec: ToolSpec, arguments: Any) -> Any:
+    """Arguments, in which a value that is at none of its origins, and like exactly one of them but
     for its Unicode form, spaces, dashes or quotes, has the spelling of that origin (C9).
     """
-    arguments, known = call.arguments, call.known
-    for mark, origins in call.spec.provenance.items():
+    for mark, origins in spec.provenance.items():
         for value in values_at_mark(arguments, mark):
             if known.has_origin(value.value, origins) or KEYS in value.path:
                 continue
-            alike = known.spellings(str(value.value), origins)
+            alike = known.spellings(value.value, origins)
             if len(alike) == 1:
                 arguments = replaced_at(arguments, value.path, list(alike))
-    return CheckedCall(call.work, call.index, call.spec, arguments)
+    return arguments
 
 
 # ---- targets

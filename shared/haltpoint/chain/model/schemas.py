@@ -225,7 +225,8 @@ def read_arguments(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
     the JSON of the wanted type is that value. All else stays as it is, for the check of the schema
     to refuse.
     """
-    validator = compiled(spec).arguments
+    known = compiled(spec)
+    validator = None if known.fits(arguments) else known.arguments
     before: Any = None
     while validator is not None and arguments != before:
         before = arguments
