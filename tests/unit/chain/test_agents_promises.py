@@ -158,4 +158,4 @@ def test_c3_a_front_agent_is_shown_whom_to_call_for_what_is_due() -> None:
     tree.root.read(REFUND)
     tree.root.writes("Done.")
     (fault,) = tree.root.thought.corrections
-    assert '"target_agent":"billing or post or reader"' in fault.form
+    assert '"target_agent":"billing"' in fault.form

@@ -208,7 +208,7 @@ def test_i2_words_before_a_decision_are_none_and_the_model_gets_the_form() -> No
     assert fault.message.startswith(
         "Step 'route' is not complete before these have succeeded in it: route."
     )
-    agents = '"target_agent":"technical or billing or general"'
+    agents = '"target_agent":"technical"'
     assert fault.form.startswith(f'The form of a call is: {{"tool":"route","arguments":{{{agents}')
 
 

@@ -77,9 +77,9 @@ END_SPEC: Final = ToolSpec(
 """Internal: no plan names it. A step offers it on its own terms."""
 
 END_FORM: Final = write_json(
-    {"tool": END_STEP, "arguments": {"outcome": f"{IMPOSSIBLE} or {NOT_NEEDED}", "reason": "<why>"}}
+    {"tool": END_STEP, "arguments": {"outcome": NOT_NEEDED, "reason": "<why>"}}
 )
-"""A call of it, as a correction shows it."""
+"""A call of it, as a correction shows it: one that its schema takes."""
 
 
 def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
