@@ -105,7 +105,7 @@ def test_c14_an_effect_that_was_done_asks_before_it_is_done_again(
     [words] = reasons(story, call(tool, **again.arguments))
     assert words == (
         f"The same call of {tool} was made at 1970-01-01 14:16 UTC (c.react.1) and "
-        "succeeded. Make it again?"
+        "succeeded. May this one run?"
     )
 
 
@@ -128,7 +128,9 @@ def test_c14_an_edited_call_counts_as_it_was_proposed_and_as_it_ran() -> None:
     kind = RequestKind.CONFIRMATION
     story.give(Answer(kind=kind, decision=Choice.APPROVE, arguments={"to": "bob", "eur": 5}))
     ran(story)
-    assert len(reasons(story, PAID)) == 1
+    [words] = reasons(story, PAID)
+    assert "was proposed at" in words
+    assert "a person or a hook had it run with other values" in words
     ran(story)
     assert len(reasons(story, call("pay", to="bob"))) == 1
 
@@ -138,6 +140,15 @@ def test_c14_a_call_that_a_hook_changed_counts_as_it_ran_too() -> None:
     story.calls("pay", to="all")
     ran(story, arguments='{"to": "ann"}')
     assert len(reasons(story, PAID)) == 1
+
+
+def test_c14_what_was_proposed_and_ran_otherwise_is_asked_about_where_a_repeat_is_refused() -> None:
+    story = open_ended(Mode.STRICT, Policy(repeated_effects={"*": Treatment.REFUSE}))
+    story.calls("pay", to="all")
+    ran(story, arguments='{"to": "ann"}')
+    assert len(reasons(story, call("pay", to="all"))) == 1
+    ran(story)
+    assert "It must not be made again." in refused(story, PAID)
 
 
 @pytest.mark.parametrize("tool", ["pay", "set"])
@@ -155,7 +166,7 @@ def test_c14_an_idempotent_call_that_timed_out_may_have_happened() -> None:
     story.propose(made)
     story.fails(ErrorType.TIMEOUT)
     [words] = reasons(story, made)
-    assert words.endswith("and may have taken effect. Make it again?")
+    assert words.endswith("and may have taken effect. May this one run?")
 
 
 def test_c14_an_effect_in_doubt_asks_before_it_is_done_again() -> None:
@@ -166,7 +177,7 @@ def test_c14_an_effect_in_doubt_asks_before_it_is_done_again() -> None:
     story.fails(ErrorType.IN_DOUBT)
     story.expire()
     [words] = reasons(story, PAID)
-    assert words.endswith("(c.a.1) and may have taken effect. Make it again?")
+    assert words.endswith("(c.a.1) and may have taken effect. May this one run?")
 
 
 @pytest.mark.parametrize("tool", ["run", "pay"])
@@ -192,7 +203,7 @@ def test_c14_in_advisory_mode_the_log_says_what_strict_would_ask_and_the_call_ru
     done(story, PAID)
     assert reasons(story, PAID) == []
     [would_ask] = story.told("action.dispatched")[-1]["would_ask"]
-    assert would_ask.endswith("Make it again?")
+    assert would_ask.endswith("May this one run?")
 
 
 def test_c14_mode_off_says_nothing() -> None:

@@ -581,7 +581,7 @@ def test_f1_a_pick_for_a_tool_that_no_worker_serves_any_more_is_no_deed() -> Non
     chosen.answer(CLARIFICATION, option="user_2")
 
     assert chosen.tools_called == ["find"]
-    assert "Nothing was done" in str(chosen.chain.end.answer)
+    assert "Nothing was done: that takes a new call with it." in str(chosen.chain.end.answer)
     assert chosen.chain.end.deeds == ()
 
 

@@ -139,7 +139,7 @@ def test_i2_calls_of_its_tools_come_before_the_decision_and_their_results_are_ke
 def test_i2_calls_beside_a_decision_never_run() -> None:
     tree = routing()
     tree.root.take(
-        decision("billing", beside=(call("find_order", query="17"), *decision("general").calls))
+        decision("billing", beside=(call("find_order", query="17"), *decision("billing").calls))
     )
     assert (begun(tree.root), tree.root.tools_called) == (["billing"], [])
     ended(tree)

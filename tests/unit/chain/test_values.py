@@ -297,6 +297,14 @@ def test_c13_words_in_place_of_the_goal_are_the_users_and_answers_beside_them_ar
     assert [found["to"].source, found["cc"].source] == [SourceKind.GOAL, SourceKind.TEXT]
 
 
+def test_c13_other_words_for_a_step_are_the_users_own() -> None:
+    story = submitted(Task(goal="tell them"), SEND, policy=Policy(strikes=1))
+    story.plans(owing("send", "send"))
+    story.writes("Done.")
+    story.rule(Choice.REPHRASE, text="send it to ann@x.org please")
+    assert source(story, "ann@x.org") == "goal"
+
+
 def test_c13_what_a_person_edited_in_is_theirs_in_later_calls_and_what_they_left_is_not() -> None:
     story = open_ended()
     sent(story, to="x@x.org", cc="y@x.org")
@@ -442,7 +450,7 @@ def test_c6_a_yes_goes_as_far_as_it_says_until_the_chain_ends(
 def test_c6_a_yes_to_an_edited_call_holds_for_the_values_that_the_edit_left() -> None:
     story = open_ended()
     sent(story, to=["eve@x.org", "bob@x.org"], body="Hello")
-    approve(story, edited={"to": ["ann@x.org", "bob@x.org"], "body": "Good day"})
+    approve(story, edited={"to": ["bob@x.org"], "body": "Good day"})
     assert [grant.value for grant in story.chain.people.granted] == ["bob@x.org"]
 
 

@@ -258,12 +258,12 @@ def in_words(origins: Sequence[str]) -> str:
 
 
 def users_words(work: Work) -> tuple[str, ...]:
-    """The goal, a person's words in its place, and this user's goals before (C15); no answers to
-    questions.
+    """The goal, a person's words in its place or in a step's, and this user's goals before (C15);
+    no answers to questions.
     """
     task = work.task
     earlier = [before.goal for before in task.handed.earlier if before.user == task.user]
-    return tuple(filter(None, (own_goal(task), work.people.goal, *earlier)))
+    return tuple(filter(None, (own_goal(task), work.people.goal, *work.people.words, *earlier)))
 
 
 def own_goal(task: Task) -> str:

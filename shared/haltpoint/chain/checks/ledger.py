@@ -28,13 +28,19 @@ MAY_HAVE_ACTED: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 `no_effect`.
 """
 
-_A_RECEIPTS: Final = (Became.DONE, Became.IN_DOUBT)
+_A_RECEIPTS: Final = (Became.DONE, Became.IN_DOUBT, Became.CHANGED)
 _A_PERSONS: Final = (Became.DENIED, Became.FAILED)
 """What a receipt does not change: a no, and a person's word that a call has failed."""
 
 _REFUSED: Final = {
     Became.DENIED: "A person denied exactly this call of {}. Do not propose it again.",
     Became.FAILED: "Exactly this call of {} failed, and would fail again. Continue without it.",
+}
+
+_REPEATED: Final = {
+    Became.DONE: "was made {} and succeeded",
+    Became.IN_DOUBT: "was made {} and may have taken effect",
+    Became.CHANGED: "was proposed {}, and a person or a hook had it run with other values",
 }
 
 # ---- writing
@@ -85,12 +91,13 @@ def _write(
     """Write down what became of a call as it was proposed, and as people or hooks had it run; what
     is known of it stays unless it is one of `over`.
     """
-    entry = Entry(action.tool, action.id, became, work.now, words[:LONGEST_WORDS])
     known = compiled(work.world.spec(action.tool))
-    own = {signature_of(known, text) for text in (action.arguments, action.ran)}
-    for signature in own.union(_written(work, action)):
+    proposed, ran = signature_of(known, action.arguments), signature_of(known, action.ran)
+    for signature in {proposed, ran, *_written(work, action)}:
         before = work.ledger.get(signature)
         if before is None or before.became in over:
+            did = became if signature == ran or became in _A_PERSONS else Became.CHANGED
+            entry = Entry(action.tool, action.id, did, work.now, words[:LONGEST_WORDS])
             work.ledger = {**work.ledger, signature: entry}
 
 
@@ -165,16 +172,15 @@ def repeat(call: CheckedCall) -> Verdict:
     if known is None:
         return GO
     moment = datetime.fromtimestamp(known.at / 1000, UTC)
-    end = "succeeded" if known.became is Became.DONE else "may have taken effect"
     when = f"at {moment:%Y-%m-%d %H:%M} UTC ({known.action_id})"
-    before = f"The same call of {known.tool} was made {when} and {end}."
+    before = f"The same call of {known.tool} {_REPEATED[known.became].format(when)}."
     match limits.treatment(call.work.world.policy.repeated_effects, call.spec.name):
         case Treatment.ALLOW:
             return GO
-        case Treatment.REFUSE:
+        case Treatment.REFUSE if known.became is not Became.CHANGED:
             return refuse(call, f"{before} It must not be made again.")
         case _:
-            return ask(ReasonKind.REPEAT, f"{before} Make it again?")
+            return ask(ReasonKind.REPEAT, f"{before} May this one run?")
 
 
 def stuck(call: CheckedCall) -> Verdict:

@@ -179,16 +179,21 @@ def granted(
         return before
     if reach is Reach.TOOL:
         return tuple(dict.fromkeys((*before, Grant(tool=spec.name))))
-    asked = {(reason.parameter, form(reason.value)) for reason in reasons}
+    asked = {(_parameter(str(reason.parameter)), form(reason.value)) for reason in reasons}
     marked = marked_values(spec, arguments)
-    kept = [value for value in marked if (value.place, value.form) in asked]
+    kept = [value for value in marked if (_parameter(value.place), value.form) in asked]
     new = [_grants(spec.name, value)[reach] for value in kept]
     return tuple(dict.fromkeys((*before, *new)))
 
 
+def _parameter(place: str) -> str:
+    """A place, whichever element of its lists it is in: `letters[].to`."""
+    return _NUMBER.sub("[]", place)
+
+
 def _grants(tool: str, value: Marked) -> dict[Reach, Grant]:
-    """The yeses that cover a value, whichever element of its lists it is in: `letters[].to`."""
-    parameter = _NUMBER.sub("[]", value.place)
+    """The yeses that cover a value."""
+    parameter = _parameter(value.place)
     return {
         Reach.TOOL: Grant(tool=tool),
         Reach.PARAMETER: Grant(tool=tool, parameter=parameter),

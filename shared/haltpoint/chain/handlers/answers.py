@@ -164,8 +164,10 @@ def _select(work: Work, action: Action, question: Question, data: Data) -> Next 
         del selected["value"]
         return _give(work, action, {"answer": option.title, "selected": selected}, data.by)
     if not spec.read_only:
-        text = f"A person picked {option.title!r} (id {option.id}). Nothing was done; "
-        fault = ErrorInfo(ErrorType.VALIDATION, f"{text}call again with it.", recoverable=True)
+        text = f"A person picked {option.title!r} (id {option.id}). Nothing was done: "
+        fault = ErrorInfo(
+            ErrorType.VALIDATION, f"{text}that takes a new call with it.", recoverable=True
+        )
         return _fail(work, action, fault, option.id, data.by)
     if option.value is None:
         return _give(work, action, {"selected": selected}, data.by)
@@ -312,6 +314,7 @@ def _rephrase(work: Work, index: int, words: str) -> None:
     """Other words for an open-ended task, or for one step of a plan. What was recorded before
     counts on.
     """
+    work.people = structs.replace(work.people, words=(*work.people.words, words))
     if work.origin is PlanOrigin.REACT:
         work.people = structs.replace(work.people, goal=words)
         work.bounds, work.left_out = merged(work, None), ()

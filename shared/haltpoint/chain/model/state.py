@@ -246,6 +246,8 @@ class People(Strict):
     """The yeses that cover later calls (C13)."""
     goal: str | None = None
     """A goal in place of the task's."""
+    words: tuple[str, ...] = ()
+    """Other words for a step, which are the user's own (C13)."""
     other_model: bool = False
     """Another model is to be asked from now on (D3)."""
 

@@ -103,7 +103,7 @@ def drop_beside_decision(work: Work, index: int) -> None:
     proposal = work.proposal(index)
     decision = route_in(proposal)
     for place, call in enumerate(proposal.calls):
-        if decision not in (None, call):
+        if decision is not None and call is not decision:
             _never(work, index, place, call, ROUTED)
 
 

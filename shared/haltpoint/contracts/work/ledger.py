@@ -12,10 +12,12 @@ LONGEST_WORDS = 200
 
 class Became(StrEnum):
     """What became of a call. `in_doubt`: from its start until its receipt, and where that says so.
-    `failed`: its error says that the same call would fail again.
+    `failed`: its error says that the same call would fail again. `changed`: it was proposed, and
+    people or hooks had it run with other arguments.
     """
 
     DONE = "done"
+    CHANGED = "changed"
     DENIED = "denied"
     IN_DOUBT = "in_doubt"
     FAILED = "failed"
