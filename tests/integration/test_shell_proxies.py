@@ -5,6 +5,7 @@ through a proxy.
 import asyncio
 import json
 import os
+from importlib.util import find_spec
 from typing import Any
 
 import httpx
@@ -71,6 +72,18 @@ async def test_a_model_on_this_machine_is_asked_directly(
         assert await ask(f"http://{host}:{model.port}/v1", section) == "Done."
     assert len(model.lines) == 1
     assert not proxy.lines
+
+
+@pytest.mark.skipif(find_spec("socksio") is not None, reason="SOCKS proxies work here")
+async def test_a_socks_proxy_names_the_package_that_it_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", SOCKS)
+    async with Connections() as connections:
+        with pytest.raises(HaltpointError) as caught:
+            connections.to("https://models.example.com/v1")
+        connections.to("http://127.0.0.1:18080/v1")
+    assert (caught.value.code, "httpx[socks]" in caught.value.fix) == ("HP-302", True)
 
 
 async def test_a_provider_on_this_machine_is_made_without_proxies(
