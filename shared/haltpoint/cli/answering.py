@@ -88,6 +88,12 @@ _WAYS: Final[dict[RequestKind, tuple[Way, ...]]] = {
 _IN_FULL: Final = {"y": "yes", "n": "no"}
 
 
+def numbers_of(request: "RequestView") -> str:
+    """The numbers of its options."""
+    most = len(request.options)
+    return f"1-{most}" if most > 1 else "1"
+
+
 def ways(request: "RequestView") -> list[Way]:
     """The ways to answer a question, beside its options."""
     allowed = choices(request.kind, step=bool(request.step_id))
@@ -108,9 +114,15 @@ def understand(request: "RequestView", typed: str) -> Said:
     """
     first, _, rest = typed.strip().partition(" ")
     rest = rest.strip()
-    for number, option in enumerate(request.options, 1):
-        if first in (option.id, str(number)):
-            return Said(option_id=option.id)
+    chosen = {
+        option.id
+        for number, option in enumerate(request.options, 1)
+        if first in (option.id, str(number))
+    }
+    if len(chosen) > 1:
+        raise NotUnderstoodError(f"{first} is the number of one option and the id of another")
+    if chosen:
+        return Said(option_id=_alone(first, rest, chosen.pop()))
     open_ways = ways(request)
     for way in open_ways:
         if first.lower().replace("_", "-") in (way.verb, way.key or ..., _IN_FULL.get(way.key)):
@@ -120,11 +132,19 @@ def understand(request: "RequestView", typed: str) -> Said:
     raise NotUnderstoodError(f"{first!r} is no answer to this question; possible: {known}")
 
 
+def _alone(first: str, rest: str, option: str) -> str:
+    if rest:
+        raise NotUnderstoodError(f"{first} takes no words behind it, and this follows: {rest}")
+    return option
+
+
 def _said(request: "RequestView", way: Way, rest: str) -> Said:
     if "WORDS" in way.takes and not rest and way.takes[0] != "[":
         raise NotUnderstoodError(f"{way.verb} takes words; write: {way.usage}")
     if way.choice is Choice.APPROVE:
         return _approval(request, rest)
+    if not way.takes:
+        return Said(decision=Choice(_alone(way.verb, rest, way.choice)))
     if "JSON" in way.takes and (rest or way.takes[0] != "["):
         return Said(decision=way.choice, value=_object(way, rest))
     return Said(decision=way.choice, text=rest)
@@ -132,11 +152,11 @@ def _said(request: "RequestView", way: Way, rest: str) -> Said:
 
 def _approval(request: "RequestView", rest: str) -> Said:
     """`approve`, with other values for some arguments, or with how far the yes goes."""
-    reach = rest.removeprefix("for ")
-    if reach in list(Reach):
+    word, _, reach = rest.partition(" ")
+    if word == "for" and reach in list(Reach):
         return Said(decision=Choice.APPROVE, reach=Reach(reach))
-    if not rest.startswith("{"):
-        return Said(decision=Choice.APPROVE, text=rest)
+    if not rest:
+        return Said(decision=Choice.APPROVE)
     (way, *_) = ways(request)
     edited = {**request.arguments, **_object(way, rest)}
     return Said(decision=Choice.APPROVE, arguments=edited)

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from haltpoint.cli.errors import usage
+from haltpoint.contracts.base import root_of
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
@@ -30,13 +31,18 @@ async def open_requests(client: "Client") -> AsyncIterator["RequestView"]:
 
 
 async def request_named(client: "Client", name: str) -> "RequestView":
-    """The question with this id, or the open one whose id begins so. Raises CliError where several
-    do, and GatewayError where there is none.
+    """The question with this id, or the open one that begins so: `01a2`, or `01a2.r2`. Raises
+    CliError where there are several or none, and GatewayError for a whole id that is none.
     """
-    if len(name) < WHOLE:
-        ids = [request.id async for request in open_requests(client)]
-        name = _only(name, ids)
-    return await client.request(name)
+    chain, dot, number = name.partition(".r")
+    if dot and len(chain) >= WHOLE:
+        return await client.request(name)
+    ids = [request.id async for request in open_requests(client)]
+    fitting = [known for known in ids if known.startswith(chain) and known.endswith(dot + number)]
+    if not fitting:
+        why = "none begins so, or it was answered meanwhile"
+        raise usage(f"{name} is no open question", why, "haltpoint inbox lists the open ones")
+    return await client.request(_only(name, fitting))
 
 
 async def chain_named(client: "Client", name: str) -> str:
@@ -45,20 +51,17 @@ async def chain_named(client: "Client", name: str) -> str:
     """
     ids: list[str] = []
     cursor: str | None = None
-    while len(name) < WHOLE and len(ids) < _NEWEST:
+    for _ in range(_NEWEST // _PAGE if len(name) < WHOLE else 0):
         page = await client.chains(cursor=cursor, limit=_PAGE)
-        ids += [chain.id for chain in page.items]
+        ids += [root_of(chain.id) for chain in page.items if chain.id.startswith(name)]
         cursor = page.next_cursor
         if cursor is None:
             break
-    return _only(name, ids)
+    return _only(name, tuple(dict.fromkeys(ids))) if ids else name
 
 
 def _only(name: str, ids: Sequence[str]) -> str:
-    begin_so = [known for known in ids if known.startswith(name)]
-    if name in begin_so or not begin_so:
-        return name
-    if len(begin_so) > 1:
-        shown = ", ".join(begin_so[:_MOST_NAMED])
+    if len(ids) > 1 and name not in ids:
+        shown = ", ".join(ids[:_MOST_NAMED])
         raise usage(f"more than one id begins with {name}", f"there are {shown}", "Give more of it")
-    return begin_so[0]
+    return name if name in ids else ids[0]

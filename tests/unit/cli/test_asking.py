@@ -60,8 +60,11 @@ def at_prompt(asked: RequestView, *typed: str) -> Said | None:
         ("clarification", "", None),
         ("clarification", "John", None),
         ("confirmation", "yes", Said(decision=Choice.APPROVE)),
-        ("confirmation", "y parameter", Said(decision=Choice.APPROVE, reach=Reach.PARAMETER)),
-        ("confirmation", "y for ever", Said(decision=Choice.APPROVE, text="for ever")),
+        ("confirmation", "y for parameter", Said(decision=Choice.APPROVE, reach=Reach.PARAMETER)),
+        ("confirmation", "y for ever", None),
+        ("confirmation", "y item=bomb", None),
+        ("clarification", "1 and 2", None),
+        ("escalation", "t soon", None),
         ("confirmation", "n not now", Said(decision=Choice.REJECT, text="not now")),
         ("in_doubt", "h", Said(decision=Choice.HAPPENED)),
         ("in_doubt", 'h {"id": 1}', Said(decision=Choice.HAPPENED, value={"id": 1})),
@@ -148,7 +151,7 @@ async def test_a_question_that_is_closed_elsewhere_is_withdrawn(
 @pytest.mark.parametrize(
     ("kind", "commands"),
     [
-        ("clarification", ["user_abc123", "user_ghi789", "none [WORDS]"]),
+        ("clarification", ["John Doe", "1-3", "none [WORDS]"]),
         ("confirmation", ["approve [JSON]", "reject [WORDS]", 'recipient_id="user_abc123"']),
         ("input", ["text WORDS", "abort"]),
         ("escalation", ["rephrase WORDS", "manual JSON", "skip WORDS", "retry", "abort"]),
@@ -230,3 +233,11 @@ def test_what_is_no_answer_is_refused_with_what_would_be_one(
     with pytest.raises(NotUnderstoodError) as refused:
         understand(question(kind), typed)
     assert why in str(refused.value)
+
+
+def test_a_number_that_is_also_the_id_of_another_option_chooses_neither() -> None:
+    options = [{"id": "2", "title": "Ann"}, {"id": "1", "title": "Bob"}, {"id": "3", "title": "Cy"}]
+    asked = RequestView.model_validate(request() | {"options": options})
+    with pytest.raises(NotUnderstoodError, match="1 is the number of one option and the id"):
+        understand(asked, "1")
+    assert understand(asked, "3") == Said(option_id="3")

@@ -68,7 +68,9 @@ class Waiting:
         ("abc.r1", ["abc.r1 user_def456"], ""),
         ("ab", ["abc.r1 user_def456"], ""),
         ("b", [], "there are bcd.r1, bde.r1"),
-        ("x", [], "there is no x"),
+        ("ab.r1", ["abc.r1 user_def456"], ""),
+        ("ab.r2", [], "ab.r2 is no open question"),
+        ("x", [], "x is no open question: none begins so, or it was answered meanwhile"),
     ],
 )
 def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
@@ -96,7 +98,7 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
 async def test_a_chain_is_found_by_the_beginning_of_its_id(name: str, whole: str | None) -> None:
     class Chains:
         async def chains(self, *, cursor: str | None, limit: int) -> Any:
-            ids = ["abc", "bcd"] if cursor is None else ["bde"]
+            ids = ["abc~undo-1", "abc", "bcd"] if cursor is None else ["bde"]
             items = [SimpleNamespace(id=known) for known in ids]
             return SimpleNamespace(items=items, next_cursor=None if cursor else "more")
 

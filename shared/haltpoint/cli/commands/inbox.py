@@ -62,7 +62,7 @@ def answer(
     verb: Annotated[
         str,
         typer.Argument(
-            metavar="ANSWER", help="An option, by number or id, or a word that the inbox names."
+            metavar="ANSWER", help="An option, by its number or id, or a word that the inbox names."
         ),
     ],
     words: Annotated[
@@ -98,7 +98,7 @@ def how_to_answer(request: "RequestView", width: int = 80) -> str:
     one below a root also how the whole task is cancelled. Lines are wrapped to `width` columns,
     between words only: an id is never broken.
     """
-    from haltpoint.cli.answering import ways
+    from haltpoint.cli.answering import numbers_of, ways
     from haltpoint.cli.render.case import details
     from haltpoint.cli.wording import visible, wrapped
     from haltpoint.contracts.base import root_of
@@ -109,7 +109,7 @@ def how_to_answer(request: "RequestView", width: int = 80) -> str:
     for text in details(request):
         lines += wrapped(f"    {text}", width, "      ")
     lines.append(f"  haltpoint answer {request.id} ...")
-    rows = [(visible(option.id), visible(option.title)) for option in request.options]
+    rows = [(numbers_of(request), "choose that option")] if request.options else []
     rows += [(way.usage, way.meaning) for way in ways(request)]
     if any(reason.kind is ReasonKind.TARGET for reason in request.reasons):
         meaning = "approve every later value of it too; also: call, value, tool"

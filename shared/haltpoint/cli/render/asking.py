@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from haltpoint.cli.answering import LEAVE, NotUnderstoodError, Said, understand, ways
+from haltpoint.cli.answering import LEAVE, NotUnderstoodError, Said, numbers_of, understand, ways
 from haltpoint.cli.render.case import CLOSED, answer_words, fields
 from haltpoint.cli.render.following import read_line
 from haltpoint.cli.wording import visible
@@ -29,8 +29,7 @@ ReadLine = Callable[[str], Awaitable[str]]
 
 def prompt_for(request: "RequestView") -> str:
     """What may be typed, in one line."""
-    options = f"1-{len(request.options)}" if len(request.options) > 1 else "1"
-    numbers = [options] if request.options else []
+    numbers = [numbers_of(request)] if request.options else []
     if request.kind is not RequestKind.INPUT:
         keys = [f"{way.key} {way.usage.partition(' [')[0]}" for way in ways(request)]
         return f"    Your choice ({', '.join([*numbers, *keys])}): "
