@@ -49,10 +49,10 @@ eval: $(SYNCED) ## models that misbehave, a thousand chains, and a judge of what
 
 chaos: $(SYNCED) ## kill processes and servers, break connections, judge the history; property tests with new examples
 	@$(BIN)/pytest tests/chaos
+	@$(BIN)/pytest tests/properties --hypothesis-profile=new
 
 chaos-long: $(SYNCED) ## 500 chains, whose model is away for up to five minutes: an hour
 	@MODEL_CHAINS=500 MODEL_AWAY=300 MODEL_SECONDS=3600 $(BIN)/pytest tests/chaos/test_model.py
-	@$(BIN)/pytest tests/properties --hypothesis-profile=new
 
 wheel: $(SYNCED) ## build the wheel, install it into an empty environment, and run the demo from there
 	@$(BIN)/pytest -n 0 tests/installed
