@@ -25,6 +25,8 @@ _KEY_REJECTED: Final = frozenset({401, 403})
 _REFUSED: Final = frozenset({400, 413, 422, 501})
 _PASSES: Final = frozenset({408, 409, 425, 429})
 _FAILING: Final = 500
+_STATUSES: Final = range(400, 600)
+_NUMBER: Final = re.compile(r"\d{1,9}(\.\d{1,6})?")
 _DONE_BYTES: Final = 16
 """More than the mark of the last event has: it may come in two parts."""
 _PRIVATE: Final = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc")
@@ -99,16 +101,15 @@ class ChatCompletions:
         raise self._server.error("HP-306", f"it begins with {text[:60]!r}")
 
     def _failure(self, status: int, headers: httpx.Headers, words: str, text: str) -> Exception:
-        """What a status means, of the reply or of the error in it."""
-        does = f"answered HTTP {status}"
-        why = words or text or "it gave no reason"
+        """What a status means, of the reply or of the error in it, which need not have one."""
+        why = f"HTTP {status} {words or text or 'without a reason'}" if status else words
         if status in _KEY_REJECTED:
-            return self._server.error("HP-303", f"HTTP {status} {why}")
-        if status in _PASSES or (status >= _FAILING and status not in _REFUSED):
-            error = self._server.error("HP-305", why, does=does)
-            return PassingError(error, _retry_after(headers))
-        error = self._server.error("HP-304", f"HTTP {status} {why}")
-        return RefusedError(error, text) if status in _REFUSED else error
+            return self._server.error("HP-303", why)
+        if status in _REFUSED:
+            return RefusedError(self._server.error("HP-304", why), text)
+        if not status or status in _PASSES or status >= _FAILING:
+            return PassingError(self._server.error("HP-305", why), _retry_after(headers))
+        return self._server.error("HP-304", why)
 
     def _headers(self, request: ThoughtRequest) -> dict[str, str]:
         """The key, and what is asked for, if its server may know that; no step for plans and
@@ -144,7 +145,10 @@ def _is_private(host: str) -> bool:
 def _retry_after(headers: httpx.Headers) -> float:
     """Seconds to wait, from a number or a date; 0 when the header is missing or makes no sense."""
     value = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", value):
+    milliseconds = headers.get("retry-after-ms", "").strip()
+    if _NUMBER.fullmatch(milliseconds):
+        return float(milliseconds) / 1000
+    if _NUMBER.fullmatch(value):
         return float(value)
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
@@ -153,14 +157,14 @@ def _retry_after(headers: httpx.Headers) -> float:
 
 
 def _error_in(text: str) -> tuple[str, int]:
-    """A server's own words about an error, and the status that it gives it; a body that is none has
-    no words.
+    """A server's own words about an error, and the status that it gives it, if any; a body that is
+    none has no words.
     """
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        return "", _FAILING
+        return "", 0
     errors = list(errors_in(body))
     codes = [error.get("code") for error in errors if isinstance(error, dict)]
-    status = next((code for code in codes if isinstance(code, int) and code >= 400), _FAILING)
+    status = next((code for code in codes if isinstance(code, int) and code in _STATUSES), 0)
     return own_words(body), status

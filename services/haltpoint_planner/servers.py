@@ -42,17 +42,15 @@ class Server:
         self._key = settings.api_key.get_secret_value() if settings.api_key else ""
         self._section = section
 
-    def error(self, code: str, why: str, fix: str = "", does: str = "") -> HaltpointError:
-        """An error of the server, whose words may repeat the key; `does` and `fix` where they are
-        known better.
-        """
-        usually, helps = _ERRORS[code]
+    def error(self, code: str, why: str, fix: str = "") -> HaltpointError:
+        """An error of the server, whose words may repeat the key; `fix` if it is known better."""
+        does, helps = _ERRORS[code]
         if self._key:
             why = why.replace(self._key, "***")
         why = " ".join(why.split())[:_SHOWN].rstrip(".")
         settings = {field: self._setting(field) for field in ModelSettings.model_fields}
         fix = (fix or helps).format(**settings)
-        return HaltpointError(code, f"the model's {self._who} {does or usually}", why, fix)
+        return HaltpointError(code, f"the model's {self._who} {does}", why, fix)
 
     def too_slow(self, seconds: float, setting: str) -> HaltpointError:
         """It took longer than a setting allows."""

@@ -416,9 +416,10 @@ async def test_what_may_be_better_later_is_no_failure(answer: Answer) -> None:
     assert len(asked.bodies) == 1
 
 
-async def test_the_server_says_how_long_to_wait() -> None:
+@pytest.mark.parametrize("header", [(b"retry-after", b"7"), (b"retry-after-ms", b"7000")])
+async def test_the_server_says_how_long_to_wait(header: tuple[bytes, bytes]) -> None:
     async with served(lambda _: (429, "{}")) as (model, asked):
-        asked.reply_headers = [(b"retry-after", b"7")]
+        asked.reply_headers = [header]
         with pytest.raises(PassingError) as caught:
             await model.ask("m", PROMPT, thought())
     assert caught.value.after == 7.0
