@@ -85,7 +85,7 @@ class Leases:
                 # Ours only when it is read: should that fail now, the next tick tries again.
                 await self.gained(partition)
                 self._held.append(partition)
-                _log.info("acquired the lease of a partition", partition=partition)
+                _log.debug("acquired the lease of a partition", partition=partition)
 
     async def _give_up(self, partition: int) -> None:
         await self._stop(partition)

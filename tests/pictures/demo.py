@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from haltpoint.cli.commands.demo.cases import CASES
+from haltpoint.cli.commands.demo.show import CASES
 
 PICTURE: Final = Path(__file__).parents[2] / "docs" / "demo.svg"
 _FIRST, _LAST = CASES[0].what, " · 1 question"

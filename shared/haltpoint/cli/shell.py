@@ -23,7 +23,7 @@ from haltpoint.cli.errors import CliError, Exit
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
     from rich.text import Text
 
     from haltpoint.runtime.config.settings import GatewaySettings, Settings
@@ -97,7 +97,7 @@ class Shell:
         right: Container[str] = (),
     ) -> None:
         """A table at a terminal, without lines where there are no rows; elsewhere cells between
-        tabs. `right` are the columns of numbers.
+        tabs. `right` are the columns of numbers; the first one has ids, which are never broken.
         """
         from haltpoint.cli.wording import visible
 
@@ -110,7 +110,8 @@ class Shell:
 
         table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
         for name in names:
-            table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+            justify: JustifyMethod = "right" if name in right else "left"
+            table.add_column(name, justify=justify, overflow="fold", no_wrap=name == names[0])
         for row in rows:
             table.add_row(*(Text(visible(cell)) if isinstance(cell, str) else cell for cell in row))
         if table.row_count:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from haltpoint.cli.render.lines import Mark
-from haltpoint.cli.render.story import answer_lines, receipts, tell
+from haltpoint.cli.render.story import answer_lines, tell
 from haltpoint.cli.render.tree import tree
 from haltpoint.cli.wording import visible
 from tests.unit.cli.chains import (
@@ -75,7 +75,7 @@ def test_the_reason_of_a_failed_call_is_told_once() -> None:
     left = {"tool": "lookup_contacts", "says": "Find", "why": "failed", "message": reason}
     answer = {"text": reason, "deeds": [], "not_done": [left]}
     view = chain(**failed().model_dump() | {"answer": answer})
-    page = [*lines(view), *receipts(view), *(line.note for line in tell(view))]
+    page = [*lines(view), *(line.note for line in tell(view))]
     assert str(page).count(reason) == 1
 
 

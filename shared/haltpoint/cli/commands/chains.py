@@ -38,7 +38,7 @@ def list_(
 
 @verb(app, "show", gateway=True)
 def show(shell: Shell, chain: _ID) -> None:
-    """Show one chain: its steps, actions, questions, receipts, and calls that never ran."""
+    """Show one chain: its steps, actions and questions, and calls that never ran."""
     found = _about(shell, chain, lambda client, name: client.chain(name))
     if shell.json:
         shell.emit(found.model_dump(mode="json"))
@@ -211,7 +211,7 @@ def _whole(shell: Shell, chain: "ChainView") -> None:
     from rich.text import Text
 
     from haltpoint.cli.render.picture import Lines, picture
-    from haltpoint.cli.render.story import bounds_lines, receipts
+    from haltpoint.cli.render.story import bounds_lines
     from haltpoint.cli.render.tree import tree
 
     if shell.out.is_terminal:
@@ -221,11 +221,6 @@ def _whole(shell: Shell, chain: "ChainView") -> None:
     if chain.bounds is not None and not shell.quiet:
         for line in bounds_lines(chain.bounds):
             shell.out.print(Text(f"   {line}", style="dim"))
-    rows = receipts(chain)
-    if rows and not shell.quiet:
-        shell.out.print(Text(f"\n receipts of {chain.id}", style="dim"))
-        for action, tool, outcome in rows:
-            shell.out.print(Text(f"   {action:<16} {tool:<20} {outcome}", style="dim"))
     if chain.children and not shell.quiet:
         shell.out.print(Text(f"\n chains below {chain.id}", style="dim"))
         for line in tree(chain):

@@ -224,12 +224,13 @@ def row(line: Line) -> RenderableType:
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=1 + 2 * line.depth, justify="right", no_wrap=True)
     grid.add_column(overflow="fold")
+    text = Text()
     heading = "bold" if line.depth == 0 and line.mark is not Mark.WORDS else ""
-    text = Text(line.text, style=style if line.mark in (Mark.NEVER, Mark.CHOICE) else heading)
+    text.append(line.text, style if line.mark in (Mark.NEVER, Mark.CHOICE) else heading)
     if line.struck:
         text.stylize("strike", len(text) - len(line.struck))
     if line.note:
-        text.append(f"  {line.note}", style="dim")
+        text.append(f"  {line.note}", "dim")
     grid.add_row(Text(sign, style=style), text)
     return grid
 

@@ -147,24 +147,6 @@ def _below_a_stop(at: datetime | None, step: StepView, chain: ChainView) -> date
     return next((one for one in stops if at is not None and at <= one < at + _ONE_DECISION), at)
 
 
-def receipts(chain: ChainView) -> list[tuple[str, str, str]]:
-    """Every receipt: the action's id within its chain, the tool, and the outcome in a few words; of
-    an error its kind.
-    """
-    return [
-        (
-            action.id.removeprefix(f"{chain.id}."),
-            visible(action.tool),
-            action.receipt.error.error_type
-            if action.receipt.error
-            else lines.brief(action.receipt),
-        )
-        for step in chain.steps
-        for action in step.actions
-        if action.receipt is not None and action.status == "done"
-    ]
-
-
 def bounds_lines(bounds: ChainBounds) -> Iterator[str]:
     """What the goal asks of tools and says against them, a line each with whose word it is."""
     for name in bounds.__struct_fields__:

@@ -64,6 +64,7 @@ def configure(settings: LogSettings, *, service: str, stream: TextIO | None = No
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
+    logging.getLogger("uvicorn").setLevel(max(level, logging.WARNING))
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(level),
@@ -103,7 +104,7 @@ def ids(**named: str | None) -> dict[str, str]:
 
 def _short(_: WrappedLogger, __: str, event: EventDict) -> str:
     """A line for people: when, which service, what happened, and what it is about."""
-    left_out = ("timestamp", "service", "event", "level", "logger", "exception", "instance")
+    left_out = {"timestamp", "service", "event", "level", "logger", "exception", "instance", "code"}
     parts = [event["timestamp"][11:19], event["service"]]
     if event["level"] not in ("info", "debug"):
         parts.append(event["level"].upper())

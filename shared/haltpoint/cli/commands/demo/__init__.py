@@ -17,9 +17,6 @@ def demo(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Answer the questions automatically.")
     ] = False,
-    kill_worker: Annotated[
-        bool, typer.Option("--kill-worker", help="Kill the worker while it sends a message.")
-    ] = False,
     model_url: ModelUrl = None,
     model: ModelName = None,
 ) -> int:
@@ -36,4 +33,4 @@ def demo(
     # Only now: this import takes longer than the first line may.
     from haltpoint.cli.commands.demo.show import perform
 
-    return perform(shell, by_itself=yes, kill_worker=kill_worker, own=own)
+    return perform(shell, by_itself=yes, own=own)
