@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.secrets import starred
+from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.views.reading import OtherReleaseError
@@ -173,7 +174,7 @@ def _fault(item: Mapping[str, Any], route: APIRoute) -> dict[str, Any]:
     place, *path = item["loc"]
     fault: dict[str, Any] = {
         "field": ".".join(map(str, path)) or str(place),
-        "message": str(item["msg"]),
+        "message": in_words_of_json(item),
     }
     if item["type"] == "extra_forbidden" and path:
         fault["message"] = "no such field"

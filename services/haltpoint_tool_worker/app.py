@@ -1,10 +1,10 @@
 """The tool worker as a process: the only place where its real parts are chosen."""
 
 import time
+from collections.abc import Collection
 from functools import partial
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
-from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import logs, telemetry
@@ -20,7 +20,7 @@ from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
-from haltpoint_tool_worker.registry import Registry, load
+from haltpoint_tool_worker.registry import Registry, registry_of
 from haltpoint_tool_worker.results.action_line import log_action
 from haltpoint_tool_worker.running.runner import Runner
 from haltpoint_tool_worker.running.slots import Slots
@@ -33,10 +33,7 @@ async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
 
     Raises HaltpointError.
     """
-    policy = policy_file.read(settings.policy_file)
-    registry = load(
-        settings.tools, queues, settings.hooks, settings.skills, policy.approvals, policy.targets
-    )
+    registry = registry_of(settings, queues)
     slots = _slots(settings, registry)
     opened = registry.opened()
     async with service.running(Party.WORKER, settings, queues=registry.queues) as here, opened:
@@ -75,7 +72,6 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
         log_action if settings.log.actions == "on" else None,
     )
     heartbeat = Heartbeat(here, handlers, limits, process.leave)
-    _announce_effects(registry)
     await _list_tools(here, registry, slots)
     here.every(HEARTBEAT, _Stuck(here, slots, handlers).look, "slots")
     here.spawn(_close_when_stopping(here, slots), "stop waiting")
@@ -136,22 +132,37 @@ async def _list_tools(here: Service, registry: Registry, slots: Slots) -> None:
         await catalogue.announce(registry.specs)
 
     await announce()
+    _remark(registry, await catalogue.read())
     here.every(min(ANNOUNCE_EVERY, max(1.0, here.settings.heartbeat)), announce, "catalogue")
 
 
-def _announce_effects(registry: Registry) -> None:
-    if registry.undeclared:
-        _log.info(
+def _remark(registry: Registry, served: Collection[str]) -> None:
+    """Say what is missing from declarations; `served` are the tools of all workers."""
+    remarks = (
+        (
+            registry.undeclared,
             "tools that declare no effects count as tools with effects",
-            tools=", ".join(registry.undeclared),
-            fix="declare tools that change nothing with read_only=True",
-        )
-    if registry.silent:
-        _log.info(
+            "declare tools that change nothing with read_only=True",
+        ),
+        (
+            registry.silent,
             "tools with effects that do not say in words what a call did",
-            tools=", ".join(registry.silent),
-            fix='declare it: says="sent a message to {to}"',
-        )
+            'declare it: says="sent a message to {to}"',
+        ),
+        (
+            registry.undescribed,
+            "tools without a docstring: a model does not know what they do",
+            "write one, or give description=...",
+        ),
+        (
+            registry.unreachable(served),
+            "values of tools that no worker serves: a model cannot call these",
+            "correct FromResult(...), or serve the tool that it names",
+        ),
+    )
+    for names, what, fix in remarks:
+        if names:
+            _log.info(what, tools=", ".join(names), fix=fix)
 
 
 async def _subscribe(here: Service, registry: Registry, slots: Slots, handlers: Handlers) -> None:

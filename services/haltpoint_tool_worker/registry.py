@@ -3,10 +3,9 @@ while it lives.
 """
 
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -18,18 +17,35 @@ from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.config.errors import HaltpointError, in_words
+from haltpoint.runtime.config.settings import Settings
 from haltpoint.tools import Tool, tools_in
 from haltpoint.tools.hooks import Hook
 from haltpoint.tools.signature import Output
 from haltpoint.tools.undo import undo_inputs, undo_spec
 from haltpoint_tool_worker.hooks.builtin import approvals
 from haltpoint_tool_worker.hooks.loading import HookChain, hook_chain, load_hooks
+from haltpoint_tool_worker.importing import import_tools
 from haltpoint_tool_worker.skills.folders import check_skills, skills_in
 from haltpoint_tool_worker.targets import marked
 
 _TARGETS: Final = policy_file.read(None).targets
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+class _NoDeps:
+    """In the place of deps that no lifespan yields."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"ctx.deps has no {name!r}: the tool's module has no lifespan that yields deps"
+        )
+
+
+NO_DEPS: Final = _NoDeps()
 
 
 class Registry:
@@ -92,8 +108,8 @@ class Registry:
             self._tools[name] = replace(tool, spec=spec)
 
     def deps_of(self, tool: Tool) -> Any:
-        """What its lifespan yielded; None without one, and outside of `opened`."""
-        return self._deps.get(tool.spec.name)
+        """What its lifespan yielded. Without one each use of it says so."""
+        return self._deps.get(tool.spec.name, NO_DEPS)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -109,6 +125,22 @@ class Registry:
     def silent(self) -> tuple[str, ...]:
         """The tools with effects that do not say their deeds in words of their own (F1)."""
         return tuple(spec.name for spec in self.specs if _is_silent(spec))
+
+    @property
+    def undescribed(self) -> tuple[str, ...]:
+        """The tools that no model can know: nothing says what they do."""
+        shown = (spec for spec in self.specs if not (spec.internal or spec.undoes))
+        return tuple(spec.name for spec in shown if not spec.description)
+
+    def unreachable(self, served: Collection[str]) -> tuple[str, ...]:
+        """Parameters with origins of tools that are not `served`: no model can fill them in."""
+        found: list[str] = []
+        for spec in self.specs:
+            for place, origins in spec.provenance.items():
+                tools = {origin.partition(".")[0] for origin in origins}
+                if not tools & {*served, "goal"}:
+                    found.append(f"{spec.name}.{place} ({', '.join(origins)})")
+        return tuple(found)
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -129,6 +161,13 @@ class Registry:
             yield
 
 
+def registry_of(settings: Settings, queues: Sequence[str]) -> Registry:
+    """What the settings name, of these queues or of all. Raises HaltpointError."""
+    policy = policy_file.read(settings.policy_file)
+    around = (policy.approvals, policy.targets)
+    return load(settings.tools, queues, settings.hooks, settings.skills, *around)
+
+
 def load(
     modules: Sequence[str],
     queues: Sequence[str] = (),
@@ -146,7 +185,7 @@ def load(
     HP-031 for a name twice, HP-032 for a hook that cannot be loaded, HP-034 for a skill that cannot
     be used.
     """
-    imported = [_imported(name) for name in modules]
+    imported = [import_tools(name) for name in modules]
     served = skills_in(skills)
     registry = Registry()
     every_tool = list(served)
@@ -165,17 +204,6 @@ def load(
     return registry
 
 
-def _imported(name: str) -> ModuleType:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)
-    try:
-        return import_module(name)
-    except Exception as error:
-        what = f"the tools module {name!r} cannot be used"
-        raise HaltpointError("HP-030", what, in_words(error), "Correct it") from error
-
-
 def _of(queues: Sequence[str], tools: Sequence[Tool]) -> list[Tool]:
     """Those of these queues; all when none are named."""
     return [tool for tool in tools if not queues or tool.spec.queue in queues]
@@ -188,10 +216,17 @@ def _lifespan_of(tool: Tool, module: ModuleType) -> Lifespan | None:
 
 
 async def _open(stack: AsyncExitStack, name: str, lifespan: Lifespan) -> Any:
+    what = f"the lifespan of the tool {name!r} failed"
     try:
-        return await stack.enter_async_context(lifespan())
+        manager = lifespan()
+        if not hasattr(manager, "__aenter__"):
+            kind = type(manager).__name__
+            why, fix = f"it gives a {kind}", "Write @asynccontextmanager above it, and start again"
+            raise HaltpointError("HP-033", what, why, fix)
+        return await stack.enter_async_context(manager)
+    except HaltpointError:
+        raise
     except Exception as error:
-        what = f"the lifespan of the tool {name!r} failed"
         fix = "Fix what its lifespan opens; the worker starts again"
         raise HaltpointError("HP-033", what, in_words(error), fix) from error
 

@@ -33,6 +33,7 @@ from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.views.undoing import UndoView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Run
+from haltpoint.runtime.config.faults import in_words_of_json
 
 if TYPE_CHECKING:
     import httpx
@@ -356,7 +357,7 @@ def _checked(answer: Mapping[str, Any]) -> Answer:
         return door(Answer).validate_python(answer)
     except ValidationError as error:
         faults = [
-            {"field": ".".join(map(str, one["loc"])), "message": one["msg"]}
+            {"field": ".".join(map(str, one["loc"])), "message": in_words_of_json(one)}
             for one in error.errors()
         ]
         detail = "; ".join(f"{one['field']}: {one['message']}" for one in faults)

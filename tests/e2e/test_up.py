@@ -64,11 +64,26 @@ def test_a_port_in_use_is_one_error_and_nothing_is_started(
 
 
 def test_a_service_that_can_never_start_ends_it(tmp_path: Path) -> None:
-    done = up(tmp_path, HALTPOINT_TOOLS="there.is.no.such.module")
+    done = up(tmp_path, HALTPOINT_SLOTS="1")
     assert done.returncode == 1
-    assert "HP-043 tool-worker failed to start and will not be retried" in done.stderr
+    assert "failed to start and will not be retried" in done.stderr
     assert "starts again" not in done.stderr
-    assert "HP-030" in done.stderr + done.stdout
+    assert "HP-001 1 slots are too few" in done.stderr + done.stdout
+
+
+def test_a_mistake_in_a_tools_module_is_all_that_is_said_and_nothing_is_started(
+    tmp_path: Path,
+) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("from haltpoint import tool\n\n@tool(readonly=True)\ndef act(): ...\n")
+    done = up(tmp_path, HALTPOINT_TOOLS="wrong", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    what, fix = done.stderr.strip().splitlines()
+    assert what.startswith("HP-030 the tools module 'wrong' cannot be used: tool 'act' (")
+    assert f"{wrong}:3): readonly (did you mean read_only?)" in what
+    assert fix == "Change this declaration, and start again"
+    assert not (tmp_path / "state").exists()
 
 
 @asynccontextmanager

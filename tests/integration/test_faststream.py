@@ -86,7 +86,7 @@ async def test_what_is_no_task_is_a_dead_letter_that_says_why(bed: Bed) -> None:
     (letter,) = await bed.dead()
     assert letter[b"reason"] == b"bad_fields"
     assert (
-        b"body of a task in FastStream's binary format: data.gaol: Extra inputs"
+        b"body of a task in FastStream's binary format: data.gaol: no such field"
         in letter[b"detail"]
     )
 

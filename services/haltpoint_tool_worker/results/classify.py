@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from haltpoint.chain.checks.answer import spelt_out
 from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.results import ErrorInfo, ErrorType
+from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.tools import MalformedResultError, ToolError
 from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of, malformed, reported
 from haltpoint_tool_worker.results.json_safe import name_of
@@ -80,14 +81,19 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def problems_of(error: ValidationError, most: int = 10) -> str:
-    """The first that do not fit, and where. Pydantic's own text repeats the input, and with it
-    perhaps a secret.
-    """
+    """The first that do not fit, and where. Of the input only its type: it may be a secret."""
     words = []
-    for problem in error.errors(include_input=False, include_url=False)[:most]:
+    for problem in error.errors(include_url=False)[:most]:
         place = ".".join(map(str, problem["loc"]))
-        words.append(f"{place}: {problem['msg']}".removeprefix(": "))
+        told = in_words_of_json(problem)
+        if problem["type"].endswith("_type"):
+            told += f", not {_kind(problem['input'])}"
+        words.append(f"{place}: {told}".removeprefix(": "))
     return "; ".join(words)
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else name_of(type(value))
 
 
 def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) -> Failure:

@@ -72,6 +72,8 @@ def _json_of(output: Output, raw: object) -> bytes:
 
 def _typed(adapter: Any, raw: object) -> Any:
     """The data as the result type writes them, in JSON values."""
+    if raw is None and not _may_be_none(adapter):
+        raise MalformedResultError("None, and its result type is another: is a `return` missing?")
     if hasattr(type(raw), "__next__"):  # pydantic would ask it for its items, and it may never end
         raise MalformedResultError("an iterator: return a list")
     try:
@@ -84,7 +86,16 @@ def _typed(adapter: Any, raw: object) -> Any:
         places = problems_of(error, 5)
         raise MalformedResultError(f"data that does not fit its result type: {places}") from None
     except PydanticSerializationError as error:
+        json_of(raw)  # says it in better words
         raise MalformedResultError(f"data that does not fit its result type: {error}") from None
+
+
+def _may_be_none(adapter: Any) -> bool:
+    try:
+        adapter.validate_python(None)
+    except ValidationError:
+        return False
+    return True
 
 
 def _cut_to_size(output: Output, data: Any) -> str:

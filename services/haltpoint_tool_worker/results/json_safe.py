@@ -47,7 +47,7 @@ def _plain(value: object) -> Any:
         case PurePath():
             return str(value)
         case Awaitable():
-            raise TypeError(f"a {name_of(type(value))}: an await is missing")
+            raise TypeError(f"a {name_of(type(value))}: forgotten `await`?")
         case _:
             raise TypeError(f"an object of type {name_of(type(value))}")
 

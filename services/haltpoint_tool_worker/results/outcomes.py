@@ -95,8 +95,7 @@ def read_result(tool: Tool, raw: object) -> Reading:
     try:
         return _read(tool, raw)
     except MalformedResultError as error:
-        words = f"the tool {tool.name} returned a result that contradicts itself: {error}"
-        return read_failure(malformed(words))
+        return read_failure(malformed(f"the tool {tool.name} returned {error}"))
     except BaseException as error:  # noqa: BLE001 - the value's own code failed
         _log.warning("the result of a tool cannot be read", tool=tool.name, stack=stack_of(error))
         words = f"the result of {tool.name} cannot be read: {name_of(type(error))}"
@@ -231,7 +230,8 @@ def _validated(fields: dict[str, Any]) -> Outcome:
     try:
         return door(Outcome).validate_json(text)
     except ValidationError as error:
-        raise MalformedResultError(problems_of(error, 5)) from None
+        words = f"a result that contradicts itself: {problems_of(error, 5)}"
+        raise MalformedResultError(words) from None
 
 
 def _offering(tool: Tool, clarification: Clarification | None) -> Clarification | None:

@@ -29,6 +29,7 @@ from haltpoint.contracts.results import NextAction, ToolResult
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.tools import Tool
 from haltpoint.tools.signature import Function, Inputs, Output
 from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split
@@ -216,7 +217,7 @@ def _problems(error: ValidationError) -> str:
     words = []
     for problem in error.errors(include_url=False):
         place = ".".join(map(str, problem["loc"]))
-        words.append(f"{place}: {problem['msg']}")
+        words.append(f"{place}: {in_words_of_json(problem)}")
     return "; ".join(words)
 
 

@@ -68,9 +68,9 @@ _FIXES: Final = {
     "request_stale": "haltpoint chain show shows how its chain continued",
     "answered_already": "The first answer counts; haltpoint chain show shows it",
     "idempotency_conflict": "Use another --idempotency-key for another task",
-    "invalid_fields": "Correct it and submit it again",
+    "invalid_fields": "Submit it again with these fields corrected",
     "invalid_plan": (
-        "Correct it and submit it again; haltpoint tool show TOOL lists a tool's arguments"
+        "Submit it again without these faults; haltpoint tool show TOOL lists a tool's arguments"
     ),
 }
 """What to do, where the gateway's own hint speaks to programs."""

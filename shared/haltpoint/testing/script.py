@@ -16,6 +16,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.testing.conversation import Conversation
 
 _BOUNDS: Final = ("required_tools", "optional_tools", "ask_before", "forbidden", "conditions")
@@ -146,9 +147,9 @@ class Script(Form):
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, first["loc"])) or "the file"
-            fix = "Correct it; haltpoint.testing.script says how"
+            fix = "Write it as docs/script-model.md says"
             raise HaltpointError(
-                "HP-041", f"{path} is not a script", f"{place}: {first['msg']}", fix
+                "HP-041", f"{path} is not a script", f"{place}: {in_words_of_json(first)}", fix
             ) from None
 
 

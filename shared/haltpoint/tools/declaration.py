@@ -22,12 +22,14 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from traceback import extract_stack
 from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
-from haltpoint.contracts.tools import DEFAULT_TIMEOUT, Recovery, Retry, ToolSpec
+from haltpoint.contracts.tools import BUILT_IN, DEFAULT_TIMEOUT, Recovery, Retry, ToolSpec
+from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.written import in_seconds
 from haltpoint.tools import reconcile, undo
 from haltpoint.tools.callback import CONTEXT, Callback, callback_of
@@ -145,6 +147,7 @@ def tool(function: F | None = None, /, **traits: Unpack[Traits]) -> F | Callable
 
     def declare(target: F) -> F:
         made = _declare(target, traits, place_of(target))
+        _check_alone(target, made)
         setattr(target, _ATTRIBUTE, made)
         return target
 
@@ -190,6 +193,19 @@ def _declare(function: Function, traits: Traits, place: str) -> Tool:
         raise DeclarationError(f"tool {name!r} ({place}): {error}") from error.__cause__
 
 
+def _check_alone(function: Function, made: Tool) -> None:
+    """Whether its module has no tool of this name before it, which would be lost. Raises
+    DeclarationError.
+    """
+    here = getattr(function, "__globals__", {})
+    other = tool_of(here.get(getattr(function, "__qualname__", "")))
+    file = made.place.rpartition(":")[0]
+    if other is None or other.place == made.place or other.place.rpartition(":")[0] != file:
+        return
+    words = f"{other.place} declares a function of this name, too, and is lost: rename one of them"
+    raise DeclarationError(f"tool {made.name!r} ({made.place}): {words}")
+
+
 def _check(name: str, function: Function, traits: Traits) -> None:
     """Whether it can be a tool, and its traits go together. Raises DeclarationError."""
     if inspect.isclass(function):
@@ -198,9 +214,11 @@ def _check(name: str, function: Function, traits: Traits) -> None:
         raise DeclarationError(
             "a tool's name has 1 to 64 letters, digits, _ or -; give one with name=..."
         )
+    if name in (*BUILT_IN, ROUTE):
+        raise DeclarationError("this is the name of a built-in tool; give another with name=...")
     if unknown := sorted(set(traits) - set(Traits.__annotations__)):
         there_are = ", ".join(Traits.__annotations__)
-        named = ", ".join(trait + _LEFT.get(trait, "") for trait in unknown)
+        named = ", ".join(trait + _LEFT.get(trait, _near(trait)) for trait in unknown)
         raise DeclarationError(f"{named}: no such trait; there are {there_are}")
     said = {name for name, given in traits.items() if given is not False}
     for one, other, why in _CONTRADICTIONS:
@@ -211,6 +229,11 @@ def _check(name: str, function: Function, traits: Traits) -> None:
         raise DeclarationError(
             f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -"
         )
+
+
+def _near(trait: str) -> str:
+    matches = get_close_matches(trait, Traits.__annotations__, n=1)
+    return f" (did you mean {matches[0]}?)" if matches else ""
 
 
 def _made(name: str, function: Function, traits: Traits, place: str) -> Tool:

@@ -173,6 +173,10 @@ def _is_confirmed(parameter: inspect.Parameter | None, hints: Mapping[str, Any])
 def _field(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> tuple[Any, FieldInfo]:
     name, default = parameter.name, parameter.default
     hint = hints.get(name)
+    if hint is None and name in ("self", "cls"):
+        raise DeclarationError(
+            "a tool is a function: take it out of its class, or register the method of an object"
+        )
     if hint is None:
         raise DeclarationError(
             f"parameter {name!r} has no type hint: a model needs to know what to write"
@@ -194,12 +198,27 @@ def _model(
         adapter = TypeAdapter(model)
         schema = _schema_of(adapter, "validation")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
-        raise DeclarationError(f"its parameters have no JSON Schema: {error.message}") from error
+        kinds = {name: kind for name, (kind, _) in zip(names, fields.values(), strict=True)}
+        raise DeclarationError(_unwritable(kinds)) from error
     choices = chain.from_iterable(one_of)
     for name in set(choices).intersection(schema.get("required", ())):
         words = f"every call gives {name}: give it a default, or leave it out"
         raise DeclarationError(f"one_of_parameters={one_of!r}: {words}")
     return model, schema, adapter.core_schema
+
+
+def _unwritable(kinds: Mapping[str, Any]) -> str:
+    """Why a model cannot write these parameters."""
+    for name, kind in kinds.items():
+        try:
+            TypeAdapter(kind).json_schema()
+        except (PydanticUserError, PydanticUndefinedAnnotation):
+            shown = getattr(kind, "__qualname__", kind)
+            return (
+                f"parameter {name!r}: no model can write a {shown} as JSON; "
+                "yield such a thing from the module's lifespan, and take it from ctx.deps"
+            )
+    return f"its parameters have no JSON Schema: {', '.join(kinds)}"
 
 
 def _rule(groups: Groups, names: Collection[str]) -> dict[str, Any]:
@@ -225,7 +244,9 @@ def read_output(hints: Mapping[str, Any]) -> Output:
         adapter = TypeAdapter(hint)
         marked = _schema_of(adapter, "serialization")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
-        raise DeclarationError(f"its result has no JSON Schema: {error.message}") from error
+        shown = getattr(hint, "__qualname__", hint)
+        words = "return a dict, a dataclass or a model of pydantic with texts and numbers"
+        raise DeclarationError(f"its result: JSON cannot say a {shown}; {words}") from error
     foreign = places_of(FOREIGN, marked)
     schema = without_marks(marked)
     definitions = schema.get("$defs", {})

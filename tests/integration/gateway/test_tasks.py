@@ -84,7 +84,7 @@ async def test_a_faulty_plan_is_refused_with_all_its_faults(system: System) -> N
         "there are: ",
         "read_secret is internal",
         "'x'",
-        "'query' is a required property",
+        "'query' is missing",
     ):
         assert words in told
     assert (await system.http.get("/v1/chains")).json()["items"] == []

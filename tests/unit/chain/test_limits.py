@@ -68,7 +68,7 @@ def test_a_choice_between_members_is_told_in_words_whatever_the_others_will_be(
     tool = spec("a", parameters={"type": "object", "allOf": [rule]})
 
     assert argument_faults(tool, {"slug": "x"}, unknown) == ()
-    told = "arguments: 'slug' is a required property or 'id' is a required property"
+    told = "arguments: 'slug' is missing or 'id' is missing"
     assert argument_faults(tool, {"deep": {"$from": "find.data"}}, unknown) == (told,)
 
 
@@ -76,7 +76,7 @@ def test_a_result_is_an_object_and_fits_its_schema() -> None:
     tool = spec("a", result_schema={"type": "object", "required": ["id"]})
 
     assert result_faults(tool, [1]) == ("data: is not an object",)
-    assert result_faults(tool, {}) == ("data: 'id' is a required property",)
+    assert result_faults(tool, {}) == ("data: 'id' is missing",)
     assert result_faults(spec("a"), {"x": 1}) == ()
 
 

@@ -95,7 +95,7 @@ def test_a_question_that_waits_does_not_make_its_own_action_waited_for() -> None
     assert told.chain.requests[0].kind is RequestKind.CLARIFICATION
 
 
-BAD = Rejected(DeadLetterReason.BAD_FIELDS, "data: Field required")
+BAD = Rejected(DeadLetterReason.BAD_FIELDS, "data: is missing")
 
 
 def test_what_is_read_of_an_unreadable_entry_is_its_id_and_its_chain() -> None:
@@ -104,7 +104,7 @@ def test_what_is_read_of_an_unreadable_entry_is_its_id_and_its_chain() -> None:
     assert (loss.subject, loss.data.message_id, loss.data.reason) == (
         "c",
         "c.s1.1/1/done",
-        "bad_fields: data: Field required",
+        "bad_fields: data: is missing",
     )
     assert loss_of_message(loss, "deliveries_exhausted") == Orphan("c")
 

@@ -246,10 +246,7 @@ def test_e5_their_word_stands_with_a_warning_when_it_does_not_fit_the_schema() -
     outcome = told.resolved[0].action.outcome
     assert outcome is not None
     assert outcome.warnings == (
-        (
-            "a person gave this result and it does not fit the schema: data: 'contact_id' is "
-            "a required property"
-        ),
+        "a person gave this result and it does not fit the schema: data: 'contact_id' is missing",
     )
     assert told.status_of("find") == "completed"
 

@@ -257,7 +257,7 @@ def test_d3_a_result_by_hand_that_does_not_fit_the_schema_is_asked_for_again() -
     told.rule(Choice.MANUAL, value={"name": "John"})
 
     assert told.status == "escalated"
-    assert "'id' is a required property" in told.questions[-1].question
+    assert "'id' is missing" in told.questions[-1].question
     told.rule(Choice.MANUAL, value={"id": "u1"})
     assert told.status_of("find") == "completed"
 

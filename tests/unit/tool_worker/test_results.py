@@ -225,7 +225,7 @@ def test_h3_what_json_cannot_say_is_the_tools_fault_which_names_it() -> None:
     with closing(forgotten()) as coroutine:
         for value, words in (
             (object(), "an object of type object"),
-            (coroutine, "a coroutine: an await is missing"),
+            (coroutine, "a coroutine: forgotten `await`?"),
             ({(1, 2): 3}, "not tuple"),
         ):
             reading = read_result(ANYTHING, {"found": [value]})

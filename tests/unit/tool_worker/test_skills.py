@@ -82,10 +82,10 @@ def test_its_own_parameters_are_a_json_schema_and_are_asked(tmp_path: Path) -> N
     [
         ("no front matter", "begins with a line of three dashes"),
         ("---\nname: greet\n", "has no end"),
-        ("---\nname: greet\n---\nBe kind.", "description: Field required"),
+        ("---\nname: greet\n---\nBe kind.", "description: is missing"),
         (
             "---\nname: greet\ndescription: x\nparamaters: {}\n---\nBe kind.",
-            "paramaters: Extra inputs",
+            "paramaters: no such field",
         ),
         (
             "---\nname: greet\ndescription: Note: this\n---\nBe kind.",
@@ -107,7 +107,7 @@ def test_its_own_parameters_are_a_json_schema_and_are_asked(tmp_path: Path) -> N
         ),
         (
             "---\nname: greet\ndescription: [a, b]\n---\nBe kind.",
-            "description: Input should be a valid string",
+            "description: must be a text",
         ),
     ],
 )
@@ -194,9 +194,9 @@ async def test_a_skill_with_a_plan_is_listed_with_its_steps_and_a_worker_only_le
     ("plan", "words"),
     [
         ("{", "Invalid JSON"),
-        ('{"stages": []}', "steps: Field required"),
+        ('{"stages": []}', "steps: is missing"),
         (json.dumps(STEPS).replace("input.input", "input.who"), "the skill has no parameter 'who'"),
-        (json.dumps(STEPS).replace('"actions"', '"calls"'), "calls: Extra inputs"),
+        (json.dumps(STEPS).replace('"actions"', '"calls"'), "calls: no such field"),
         (
             '{"steps": [{"id": "a", "required_tools": ["x"]}]}',
             "must bring its calls in actions; no model is asked",

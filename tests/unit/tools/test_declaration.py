@@ -164,7 +164,7 @@ def test_provenance_is_read_from_the_parameter() -> None:
         ({"timeout": float("inf")}, "give seconds"),
         ({"queue": "a:b"}, "queue"),
         ({"name": "no spaces"}, "name=..."),
-        ({"readonly": True}, "readonly: no such trait"),
+        ({"readonly": True}, "readonly .did you mean read_only"),
         ({"polls": True}, r"polls \(now repeats\): no such trait"),
         ({"compensate": print}, r"compensate \(now undo\): no such trait"),
         ({"read_only": "yes"}, "Expected `bool`"),
@@ -209,7 +209,7 @@ class NoFunction: ...
         (with_anything, "queries"),
         (with_unknown_hint, "Nowhere"),
         (with_two_contexts, "both the context"),
-        (with_callback, "no JSON Schema"),
+        (with_callback, "parameter 'done': no model can write"),
         (NoFunction, "only functions"),
     ],
 )

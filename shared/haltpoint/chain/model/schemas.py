@@ -187,8 +187,19 @@ def _faults(
 
 def _fault(name: str, error: ValidationError) -> str:
     place, choices = path_text((name, *error.absolute_path)), _choices(error)
-    message = " or ".join(choice.message for choice in choices)
+    message = " or ".join(map(_in_words, choices))
     return f"{_short(place)}: {_short(message)}"
+
+
+def _in_words(error: ValidationError) -> str:
+    """What jsonschema says, for people."""
+    if error.validator == "required":
+        return error.message.replace(" is a required property", " is missing")
+    if error.validator == "additionalProperties" and error.validator_value is False:
+        known = properties(cast("dict[str, Any]", error.schema))
+        unknown = ", ".join(repr(name) for name in error.instance if name not in known)  # type: ignore[union-attr]
+        return f"there is no {unknown}; there are {', '.join(known) or 'none'}"
+    return error.message
 
 
 def _choices(error: ValidationError) -> list[ValidationError]:

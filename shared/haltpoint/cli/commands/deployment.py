@@ -106,7 +106,14 @@ def show(
             )
     if not faults:
         return Exit.OK
-    shell.fail(HaltpointError("HP-001", "the settings are not valid", faults, "Correct them"))
+    shell.fail(
+        HaltpointError(
+            "HP-001",
+            "the settings are not valid",
+            faults,
+            "haltpoint config show --origin says where each is set",
+        )
+    )
     return Exit.USAGE
 
 

@@ -8,7 +8,6 @@ import typer
 
 from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell, verb
-from haltpoint.runtime.config.errors import HaltpointError
 
 if TYPE_CHECKING:
     from haltpoint.runtime.config.settings import Settings
@@ -75,16 +74,10 @@ def up(
     )
     if services and len(services) == 1 and workers == 1 and not reload:
         return _foreground(services[0], settings, tuple(queue or ()), tuple(beside or ()))
-    if (
-        not settings.tools
-        and not settings.skills
-        and (not services or Service.TOOL_WORKER in services)
-    ):
-        why, fix = (
-            "no tools module and no skills were named",
-            "Name one: haltpoint up --tools haltpoint.examples.contacts.tools",
-        )
-        raise HaltpointError("HP-030", "there is no tool to serve", why, fix)
+    if not services or Service.TOOL_WORKER in services:
+        from haltpoint_tool_worker.registry import registry_of
+
+        registry_of(settings, tuple(queue or ()))  # a mistake in it is said alone, and at once
     return _supervised(
         shell, settings, tuple(services or ()), workers, tuple(queue or ()), reload=reload
     )

@@ -15,6 +15,7 @@ _EMPTY: Final = "must not be empty"
 
 _WORDS: Final = {
     "missing": "is missing",
+    "extra_forbidden": "no such field",
     "string_type": _TEXT,
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
@@ -26,6 +27,9 @@ _WORDS: Final = {
     "tuple_type": "must be a list",
     "dict_type": _TABLE,
     "model_type": _TABLE,
+    "model_attributes_type": _TABLE,
+    "dataclass_type": _TABLE,
+    "list_type": "must be a list",
     "enum": "must be {expected}",
     "literal_error": "must be {expected}",
     "greater_than": "must be more than {gt:.10g}",
@@ -59,6 +63,11 @@ def in_words(fault: Mapping[str, Any]) -> str:
     if kind in _WORDS:
         return _WORDS[kind].format(**about)
     return str(fault["msg"]).removeprefix("Value error, ")
+
+
+def in_words_of_json(fault: Mapping[str, Any]) -> str:
+    """The same of JSON, where a table is an object."""
+    return in_words({**fault, "input": None}).replace("a table", "an object")
 
 
 def near(name: object, known: Iterable[str], otherwise: str = "") -> str:

@@ -18,6 +18,7 @@ from haltpoint.contracts.catalogue import BY_TYPE, Stream, known_names
 from haltpoint.contracts.commands import AnyMessage
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.config.faults import in_words_of_json
 
 DATA: Final = "__data__"
 BODY: Final = "__body__"
@@ -175,9 +176,9 @@ def _unknown(tag: object) -> Rejected:
 
 
 def _faults(error: ValidationError) -> str:
-    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    faults = error.errors(include_url=False, include_input=False)
     lines: list[str] = []
     for fault in faults[:5]:
         place = ".".join(map(str, fault["loc"]))
-        lines.append(f"data.{place}: {fault['msg']}")
+        lines.append(f"data.{place}: {in_words_of_json(fault)}")
     return "; ".join(lines)[:1000]

@@ -1,0 +1,79 @@
+"""Importing what tool authors have written, and where it is wrong, in words for them."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+from typing import Final
+
+from haltpoint.runtime.config.errors import HaltpointError, in_words
+from haltpoint.runtime.config.faults import near
+from haltpoint.tools import DeclarationError
+
+_NOT_THEIRS: Final = (
+    "<",
+    "/importlib/",
+    "/site-packages/",
+    "/haltpoint_tool_worker/",
+    "/haltpoint/tools/",
+)
+"""In the paths of files that the author of a module does not write."""
+
+
+def import_tools(name: str) -> ModuleType:
+    """The module of this name, or of this file; the working directory has modules, too. Raises
+    HaltpointError HP-030.
+    """
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
+    module = _module_of(name)
+    try:
+        return import_module(module)
+    except Exception as error:
+        why, fix = _reason(module, error)
+        what = f"the tools module {name!r} cannot be used"
+        raise HaltpointError("HP-030", what, why, fix) from error
+
+
+def _module_of(name: str) -> str:
+    """`shop` for `shop.py`, `./shop.py` and its whole path."""
+    path = Path(name)
+    if path.suffix != ".py":
+        return name
+    here = Path.cwd()
+    inside = path.relative_to(here) if path.is_relative_to(here) else path
+    return ".".join(inside.with_suffix("").parts)
+
+
+def _reason(module: str, error: Exception) -> tuple[str, str]:
+    """Why a module cannot be used, and what to do."""
+    again = "and start again"
+    match error:
+        case DeclarationError():
+            return str(error), f"Change this declaration, {again}"
+        case SyntaxError():
+            return f"{error.msg} ({error.filename}:{error.lineno})", f"Change this line, {again}"
+        case ModuleNotFoundError() if f"{module}.".startswith(f"{error.name}."):
+            files = [file.stem for file in Path.cwd().glob("*.py")]
+            advice = "Start in the folder of the module, or name one that is importable from here"
+            return (
+                f"neither {Path.cwd()} nor an installed package has it",
+                f"{advice}{near(module, files, otherwise=', as --tools shop')}",
+            )
+        case ModuleNotFoundError():
+            return (
+                f"{_place(error)} imports {error.name}, which is not installed",
+                f"Install it for {sys.executable}, or take the import out",
+            )
+        case _:
+            return f"{in_words(error)} ({_place(error)})", f"Change this line, {again}"
+
+
+def _place(error: Exception) -> str:
+    """The innermost line of the author's own."""
+    frames = extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not any(part in frame.filename for part in _NOT_THEIRS)]
+    last = (own or frames)[-1]
+    return f"{last.filename}:{last.lineno}"

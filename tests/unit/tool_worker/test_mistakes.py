@@ -1,0 +1,279 @@
+"""The mistakes of a tool author's first hour: each is met where it is made, and its message says
+what is wrong, where or why, and what to do.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from haltpoint import Ctx, tool
+from haltpoint.chain.model.schemas import argument_faults
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.tools import tool_of
+from haltpoint_tool_worker.importing import import_tools
+from haltpoint_tool_worker.registry import NO_DEPS, load
+from haltpoint_tool_worker.results.classify import classify
+from haltpoint_tool_worker.results.outcomes import read_result
+
+HEAD = """from typing import Annotated
+from haltpoint import Ctx, FromResult, tool
+"""
+
+MODULES = {
+    "no type hint": (
+        "@tool\ndef act(x): ...",
+        r"tool 'act' \(.*:3\): parameter 'x' has no type hint: a model needs to know",
+        "Change this declaration",
+    ),
+    "bad timeout": (
+        "@tool(timeout='5 parsecs')\ndef act(): ...",
+        "timeout='5 parsecs': give seconds, or a number with ms, s, m, h or d, as in '5s'",
+        "Change this declaration",
+    ),
+    "bad rate": (
+        "@tool(rate_limit='often')\ndef act(): ...",
+        "rate_limit='often': write it like '10/s'",
+        "Change this declaration",
+    ),
+    "bad queue": (
+        "@tool(queue='a b')\ndef act(): ...",
+        "queue 'a b': a queue's name has 1 to 64 letters, digits, _ or -",
+        "Change this declaration",
+    ),
+    "retry as a number": (
+        "@tool(retry=3)\ndef act(): ...",
+        "retry=3: give Retry",
+        "Change this declaration",
+    ),
+    "contradicting traits": (
+        "@tool(read_only=True, destructive=True)\ndef act(): ...",
+        "read_only and destructive contradict each other",
+        "Change this declaration",
+    ),
+    "says with an unknown name": (
+        "@tool(says='to {y}')\ndef act(x: int): ...",
+        "{y} is neither a parameter nor a field of the declared result; there are: x",
+        "Change this declaration",
+    ),
+    "unresolved hint": (
+        "@tool\ndef act(x: 'Nope'): ...",
+        "a type hint cannot be resolved: name 'Nope' is not defined",
+        "Change this declaration",
+    ),
+    "misspelt trait": (
+        "@tool(readonly=True)\ndef act(): ...",
+        r"readonly \(did you mean read_only\?\)",
+        "Change this declaration",
+    ),
+    "an object as a parameter": (
+        "import sqlite3\n@tool\ndef act(db: sqlite3.Connection): ...",
+        "parameter 'db': no model can write a Connection as JSON; yield such .* from ctx.deps",
+        "Change this declaration",
+    ),
+    "an object as a result": (
+        "import sqlite3\n@tool\ndef act() -> sqlite3.Connection: ...",
+        "its result: JSON cannot say a Connection; return a dict",
+        "Change this declaration",
+    ),
+    "a method": (
+        "class Shop:\n    @tool\n    def act(self, x: int): ...",
+        "a tool is a function: take it out of its class",
+        "Change this declaration",
+    ),
+    "two of one name": (
+        "@tool\ndef act(x: int): ...\n@tool\ndef act(y: int): ...",
+        r"tool 'act' \(.*:5\): .*:3 declares a function of this name, too, and is lost",
+        "Change this declaration",
+    ),
+    "two of one name by name=": (
+        "@tool\ndef act(x: int): ...\n@tool(name='act')\ndef other(): ...",
+        "two tools are called 'act': one is declared at .*:3, the other at .*:5",
+        "Give one of them another name",
+    ),
+    "askHuman": (
+        "@tool\ndef askHuman(x: int): ...",
+        "this is the name of a built-in tool",
+        "Change this declaration",
+    ),
+    "end_step": (
+        "@tool(name='end_step')\ndef act(): ...",
+        "this is the name of a built-in tool",
+        "Change this declaration",
+    ),
+    "route": ("@tool\ndef route(): ...", "the name of a built-in tool", "Change this declaration"),
+    "wrong origin": (
+        "@tool\ndef act(x: Annotated[str, FromResult('id')]): ...",
+        "write a tool's name, a dot and the place in its data",
+        "Change this declaration",
+    ),
+    "syntax error": ("def act(:", r"invalid syntax \(.*made\.py:3\)", "Change this line"),
+    "missing import": (
+        "import nosuchpackage",
+        r"made\.py:3 imports nosuchpackage, which is not installed",
+        "Install it for .*python.*, or take the import out",
+    ),
+    "raises": (
+        "def connect():\n    raise ValueError('no DB_URL')\nconnect()",
+        r"ValueError: no DB_URL \(.*made\.py:4\)",
+        "Change this line",
+    ),
+    "no tool in it": ("x = 1", "made declares none", "Name a module with @tool functions"),
+}
+"""What the module has, what and why, what to do."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("sys.modules", {**__import__("sys").modules})
+    return tmp_path
+
+
+def fault_of(modules: list[str]) -> str:
+    with pytest.raises(HaltpointError) as caught:
+        load(modules)
+    assert "Correct it" not in str(caught.value)
+    assert "Traceback" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("mistake", MODULES)
+def test_a_mistake_in_a_module_is_said_with_its_place_and_what_to_do(
+    folder: Path, mistake: str
+) -> None:
+    body, why, fix = MODULES[mistake]
+    (folder / "made.py").write_text(HEAD + body + "\n")
+    assert re.search(f"^HP-03[01] .*{why}.*{fix}", fault_of(["made"]))
+
+
+def test_a_module_that_is_not_there_is_named_with_the_nearest_one(folder: Path) -> None:
+    (folder / "shop.py").write_text("")
+    words = fault_of(["shopp"])
+    assert f"neither {folder} nor an installed package has it" in words
+    assert words.endswith("; did you mean shop?")
+    assert "Start in the folder of the module" in fault_of(["nosuch.tools"])
+
+
+def test_two_modules_with_a_tool_of_one_name_are_both_named(folder: Path) -> None:
+    for name in ("first", "second"):
+        (folder / f"{name}.py").write_text(f"{HEAD}@tool\ndef act(): ...\n")
+    assert re.search(
+        r"at .*first\.py:3, the other at .*second\.py:3", fault_of(["first", "second"])
+    )
+
+
+@pytest.mark.parametrize("name", ["shop.py", "./shop.py", "{folder}/shop.py"])
+def test_the_file_of_a_module_means_the_module(folder: Path, name: str) -> None:
+    (folder / "shop.py").write_text(f"{HEAD}@tool\ndef act(): ...\n")
+    assert import_tools(name.format(folder=folder)).__name__ == "shop"
+
+
+async def opening(folder: Path, lifespan: str) -> str:
+    (folder / "made.py").write_text(f"{HEAD}{lifespan}\n@tool\ndef act(): ...\n")
+    with pytest.raises(HaltpointError) as caught:
+        async with load(["made"]).opened():
+            pass
+    return str(caught.value)
+
+
+async def test_a_lifespan_that_fails_is_named_with_its_reason(folder: Path) -> None:
+    words = await opening(folder, "def lifespan():\n    raise ValueError('no database')")
+    assert words.startswith("HP-033 the lifespan of the tool 'act' failed: ValueError: no database")
+
+
+async def test_a_lifespan_without_its_decorator_is_told_which(folder: Path) -> None:
+    words = await opening(folder, "async def lifespan():\n    yield 1")
+    assert "it gives a async_generator. Write @asynccontextmanager above it" in words
+
+
+class Book(BaseModel):
+    pages: int
+
+
+@tool(read_only=True)
+def find() -> Book: ...  # type: ignore[empty-body]
+
+
+@tool(read_only=True)
+def look(x: int, y: str = "") -> dict[str, Any]: ...  # type: ignore[empty-body]
+
+
+async def forgotten() -> None: ...
+
+
+def coroutine() -> Any:
+    waiting = forgotten()
+    waiting.close()
+    return waiting
+
+
+def read(function: Callable[..., Any], raw: object) -> str:
+    made = tool_of(function)
+    assert made is not None
+    fault = read_result(made, raw).outcome.error
+    assert fault is not None
+    assert fault.suggestion == "This is a bug in the tool; calling it again will not help."
+    return fault.message
+
+
+RESULTS: dict[str, tuple[Any, Callable[[], object], str]] = {
+    "None": (find, lambda: None, "returned None, and its result type is another: is a `return`"),
+    "await": (find, coroutine, "a coroutine: forgotten `await`?"),
+    "await in a dict": (find, lambda: {"pages": coroutine()}, "a coroutine: forgotten `await`?"),
+    "await in a dict without a type": (
+        look,
+        lambda: {"x": [coroutine()]},
+        "a coroutine: forgotten `await`?",
+    ),
+    "another type": (find, lambda: "text", "must be an object, not str"),
+    "another field": (find, lambda: {"pages": None}, "pages: must be a whole number, not None"),
+    "a missing field": (find, dict, "pages: is missing"),
+    "an object": (look, lambda: {"x": object()}, "an object of type object"),
+}
+
+
+@pytest.mark.parametrize("mistake", RESULTS)
+def test_a_wrong_result_is_said_with_the_type_that_came(mistake: str) -> None:
+    function, raw, words = RESULTS[mistake]
+    told = read(function, raw())
+    assert told.startswith(f"the tool {function.__name__} returned ")
+    assert words in told
+
+
+def test_deps_that_nothing_yields_are_said_to_be_missing() -> None:
+    with pytest.raises(AttributeError) as caught:
+        Ctx(deps=NO_DEPS).deps.db.execute("select 1")
+    told = classify(caught.value).fault.message
+    assert "ctx.deps has no 'db': the tool's module has no lifespan that yields deps" in told
+    assert not NO_DEPS
+
+
+def test_a_fraction_is_between_0_and_1() -> None:
+    with pytest.raises(ValueError, match="a fraction is between 0 and 1, not 50"):
+        Ctx(progress=lambda *_: None).progress(50)
+
+
+def test_wrong_arguments_are_said_in_plain_words() -> None:
+    made = tool_of(look)
+    assert made is not None
+    assert argument_faults(made.spec, {"x": 1, "z": 2}) == (
+        "arguments: there is no 'z'; there are x, y",
+    )
+    assert argument_faults(made.spec, {}) == ("arguments: 'x' is missing",)
+
+
+def test_what_a_declaration_lacks_is_known_at_the_start(folder: Path) -> None:
+    (folder / "made.py").write_text(
+        f"{HEAD}@tool\ndef act(x: Annotated[str, FromResult('nosuch.id')]): ...\n"
+        "@tool(read_only=True)\ndef look(x: Annotated[str, FromResult('nosuch.id', 'goal')]):\n"
+        "    'Look.'\n"
+    )
+    registry = load(["made"])
+    assert registry.undeclared == registry.silent == registry.undescribed == ("act",)
+    assert registry.unreachable(["act", "look"]) == ("act.x (nosuch.id)",)
+    assert registry.unreachable(["act", "look", "nosuch"]) == ()
