@@ -237,6 +237,8 @@ class Below(Contract):
     """Promises that an agent left out (C11)."""
     heard: Heard = Heard.NOTHING
     """What persons have said to an agent (C6, C11)."""
+    corrected: bool = False
+    """Its model was corrected since (C6)."""
     granted: tuple[Grant, ...] = ()
     """Their yeses that reach further than a call (C6)."""
     spent: Spent = Spent()

@@ -143,6 +143,53 @@ def test_c6_what_a_person_said_in_one_chain_counts_in_the_others(
     assert ReasonKind.PRESSED in [one.kind for one in child.reasons]
 
 
+def heard_stop(asker: Story) -> None:
+    asker.calls("askHuman", question="Refund it?")
+    request = f"{asker.chain.id}.r1"
+    asker.answer(RequestKind.INPUT, Choice.ANSWER, text="stop, forget it", request=request)
+
+
+def is_pressed(tree: Tree) -> bool:
+    child = routed(tree, "billing")
+    found_order(child)
+    child.calls("refund", order_id="order_17")
+    return ReasonKind.PRESSED in [reason.kind for reason in child.reasons]
+
+
+def test_c6_a_correction_above_presses_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(known.TOOLS, ASK_HUMAN, built_in.HUMAN_SPEC)
+    free = supervisor()
+    heard_stop(free.root)
+    assert not is_pressed(free)
+
+    pressed = supervisor()
+    heard_stop(pressed.root)
+    pressed.root.writes("I leave it.")
+    assert is_pressed(pressed)
+
+
+def test_c6_a_correction_of_one_agent_presses_the_next_until_a_person_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(known.TOOLS, ASK_HUMAN, built_in.HUMAN_SPEC)
+    pressed = supervisor()
+    first = routed(pressed, "billing")
+    heard_stop(first)
+    first.writes("I leave it.")
+    first.end("They said stop.", "not_needed")
+    first.say("I left it.")
+    pressed.report(first)
+    assert pressed.root.chain.people.corrected
+
+    free = supervisor()
+    free.root.writes("Let me see.")
+    first = routed(free, "technical")
+    heard_stop(first)
+    first.writes("They said stop.")
+    free.report(first)
+    assert not is_pressed(free)
+
+
 def test_c12_an_agent_of_a_literal_plan_reads_the_submitters_words() -> None:
     steps = plan(Step(id="ask", actions=(call("billing", task=GOAL),)))
     tree = Tree(open_task("Ask billing", agent="front", plan=steps))

@@ -6,11 +6,13 @@ import pytest
 
 from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.contracts.answers import WhyNot
-from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.reasons import ReasonKind
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.reasons import Reach, ReasonKind
+from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.thoughts import ThoughtKind
 from tests.support.builders import call, owing, plan, spec, writing
 from tests.unit.chain.story import Story, submitted
 from tests.unit.chain.test_exits import SURE
@@ -58,6 +60,56 @@ def test_c3_c7_a_mail_to_all_of_a_group_in_one_proposal() -> None:
             4,
         )
         assert not story.chain.end.unfinished
+
+
+def mails_to_three() -> Story:
+    """A drafted step whose one proposal has three mails; the first is under way."""
+    steps = plan(owing("tell", "send", actions_per_turn=1))
+    story = begun("Tell everybody that lunch is at one", style=Style.PLAN, steps=steps)
+    story.propose(*(call("send", to=name) for name in ("ann", "bob", "eve")))
+    return story
+
+
+@pytest.mark.parametrize("reach", list(Reach))
+def test_c7_a_step_goes_on_when_a_card_has_dropped_mails_of_it(reach: Reach) -> None:
+    story = mails_to_three()
+    story.result(SURE)
+    yes = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=reach)
+    story.give(yes)
+    story.result()
+    assert (story.status, story.thought.due, story.strikes) == ("executing", (), 0)
+    story.propose(*(call("send", to=name) for name in ("bob", "eve")))
+    story.result()
+    story.result()
+    assert story.thought.kind is ThoughtKind.ANSWER
+    assert story.tools_called == ["send"] * 4
+
+
+def test_c7_a_step_goes_on_when_an_error_has_dropped_mails_of_it() -> None:
+    story = mails_to_three()
+    story.result()
+    story.fails(ErrorType.RATE_LIMIT)
+    assert story.never_executed == [("send", "the call before it failed")]
+    assert story.thought.step_id == "tell"
+    story.writes("Eve knows already.")
+    assert story.thought.kind is ThoughtKind.ANSWER
+
+
+def test_c7_a_step_goes_on_when_its_turn_is_over_before_its_mails() -> None:
+    steps = plan(owing("tell", "send", allowed_tools=("list_people",), actions_per_turn=1))
+    story = begun("Tell all that lunch is at one", style=Style.PLAN, steps=steps)
+    mail = call("send", to="ann")
+    story.propose(mail, call("list_people"), call("send", to="bob"))
+    story.result()
+    assert story.thought.step_id == "tell"
+
+
+def test_c7_a_step_is_over_when_only_calls_that_it_does_not_promise_were_dropped() -> None:
+    steps = plan(owing("tell", "send", allowed_tools=("list_people",), actions_per_turn=1))
+    story = begun("Tell Ann that lunch is at one", style=Style.PLAN, steps=steps)
+    story.propose(call("send", to="ann"), call("list_people"))
+    story.result()
+    assert story.thought.kind is ThoughtKind.ANSWER
 
 
 @pytest.mark.parametrize("own_step", [False, True])

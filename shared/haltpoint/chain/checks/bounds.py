@@ -200,9 +200,8 @@ def pressed(call: CheckedCall) -> Verdict:
     """An effect that the runtime has corrected the model about since a person last spoke, who may
     have said no.
     """
-    work = call.work
-    was_corrected = work.run[call.index].corrected
-    if work.people.heard is Heard.NOTHING or not was_corrected:
+    people = call.work.people
+    if people.heard is Heard.NOTHING or not people.corrected:
         return GO
     words = (
         "A person has answered, and the model was corrected since: it may call this "

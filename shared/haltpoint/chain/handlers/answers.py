@@ -102,13 +102,10 @@ def _answered(work: Work, data: Data) -> Question | None:
 
 def _hear(work: Work, kind: RequestKind, decision: Choice) -> None:
     """Note what a person has said, and that no correction was sent since (C6, C11)."""
-    for index in work.active:
-        if work.run[index].corrected:
-            work.edit(index).corrected = False
     heard = Heard.NO if decision in _AGAINST else Heard.NOTHING
     if kind is RequestKind.INPUT:
         heard = Heard.ANSWER
-    work.hear(heard)
+    work.hear(heard, corrected=False)
 
 
 def _picked(question: Question, data: Data) -> Option:

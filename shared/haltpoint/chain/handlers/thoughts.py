@@ -98,7 +98,7 @@ def begin_assigned(work: Work) -> Next | None:
         return None
     above = task.handed.assigned
     if task.asked is not None and above is not None:
-        work.hear(above.heard, above.granted)
+        work.hear(above.heard, above.granted, corrected=above.corrected)
         take_bounds(work, None)
     if not task.open_ended:
         return think_plan(work)

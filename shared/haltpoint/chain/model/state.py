@@ -71,8 +71,8 @@ class StepRun(Struct, gc=False):
     """The proposal for which it was thinking has come, and waits."""
     freed: bool = False
     """Its own question is answered: it may continue while those of others are open (B3)."""
-    corrected: bool = False
-    """A correction was sent to it since a person last answered (C6)."""
+    dropped: bool = False
+    """A call of the current proposal that may keep a promise was dropped (C7)."""
     insisted: bool = False
     """A person wants it done after all (C11)."""
     pending: tuple[int, ...] = ()
@@ -242,6 +242,8 @@ class People(Strict):
 
     heard: Heard = Heard.NOTHING
     """The weightiest of it (C6, C11)."""
+    corrected: bool = False
+    """The model was corrected since a person last answered (C6)."""
     granted: tuple[Grant, ...] = ()
     """The yeses that cover later calls (C13)."""
     goal: str | None = None

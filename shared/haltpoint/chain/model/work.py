@@ -232,11 +232,15 @@ class Work(Chain, kw_only=True, gc=False):
         """Let go of a step's proposal."""
         self.proposals = without(self.proposals, index)
 
-    def hear(self, heard: Heard, granted: tuple[Grant, ...] = ()) -> None:
-        """Keep the weightiest of what persons have said, and their yeses."""
+    def hear(self, heard: Heard, granted: tuple[Grant, ...] = (), *, corrected: bool) -> None:
+        """Keep the weightiest of what persons have said, their yeses, and whether the model was
+        corrected since.
+        """
         heard = max(self.people.heard, heard)
         granted = tuple(dict.fromkeys((*self.people.granted, *granted)))
-        self.people = structs.replace(self.people, heard=heard, granted=granted)
+        self.people = structs.replace(
+            self.people, heard=heard, granted=granted, corrected=corrected
+        )
 
     def spend(self, usage: Usage) -> None:
         """Count what a thought has cost."""

@@ -106,7 +106,8 @@ def take_back(work: Work, data: ToolCompleted.Data) -> None:
     ledger.take_back(work, told.ledger)
     knowledge.hear(work, data.known)
     work.left_out += told.left_out
-    work.hear(told.heard, told.granted)
+    corrected = told.corrected if told.agent else work.people.corrected
+    work.hear(told.heard, told.granted, corrected=corrected)
     spent = added(work.below.spent, told.spent)
     if told.agent:
         spent = replace(spent, chains=spent.chains + 1)
@@ -125,6 +126,7 @@ def _handed(work: Work, action: Action) -> Handed:
         goal=_users_own(work, action),
         bounds=_bounds(work),
         heard=work.people.heard,
+        corrected=work.people.corrected,
         granted=work.people.granted,
     )
     return Handed(

@@ -344,6 +344,7 @@ def _below(work: Work, agent: str) -> Below:
         ledger=ledger.additions(work),
         left_out=work.left_out,
         heard=work.people.heard,
+        corrected=work.people.corrected,
         granted=work.people.granted,
         spent=work.spent_in_all(),
         deeds=work.end.deeds,

@@ -116,7 +116,9 @@ def drop_held(work: Work, index: int, reason: str) -> None:
     for place, call in enumerate(calls[taken:], taken):
         _never(work, index, place, call, reason)
     if taken < len(calls) and not is_literal:
-        work.edit(index).taken = len(calls)
+        run, promised = work.edit(index), work.steps[index].promised_tools
+        run.taken = len(calls)
+        run.dropped = any(call.tool in promised for call in calls[taken:])
 
 
 def leave_out(work: Work, index: int, reason: str) -> None:

@@ -62,7 +62,7 @@ def consider(work: Work, index: int) -> Next | None:
     proposal, run = work.proposal(index), work.edit(index)
     run.turn += 1
     run.taken = run.in_turn = 0
-    run.here = run.thinking = run.struck = False
+    run.here = run.thinking = run.struck = run.dropped = False
     if did_not_route(work, proposal):
         return at_bound(work, index)
     faults = unread(work, index, proposal)

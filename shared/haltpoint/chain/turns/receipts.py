@@ -61,14 +61,15 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
 
 def end_of_calls(work: Work, index: int) -> StepEnd | None:
     """The end of a step of a plan: of a literal one when its last call has ended, of a drafted one
-    when it has all that it promised, and the proposal that kept the last of it has run (C3).
+    when it has all that it promised, and the proposal that kept the last of it has run (C3). Where
+    calls of what it promised were dropped the model is told first (C7).
     """
     step, run = work.steps[index], work.run[index]
     if run.pending or work.origin is PlanOrigin.REACT:
         return None
     if work.origin is PlanOrigin.LITERAL:
         return StepEnd(index) if run.taken == len(step.actions) else None
-    is_open = not step.promised or step.each or missing(work, index)
+    is_open = not step.promised or step.each or run.dropped or missing(work, index)
     has_calls = run.taken < len(proposed_calls(work, index))
     return None if is_open or has_calls else StepEnd(index)
 

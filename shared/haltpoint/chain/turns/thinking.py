@@ -82,7 +82,6 @@ def think_step(
     if spent is not None:
         return spent
     run, due = work.edit(index), missing(work, index)
-    run.corrected = run.corrected or bool(corrections)
     turn, attempt = run.turn + 1, run.attempt + 1 if again else 1
     return thought(
         work,
@@ -126,6 +125,8 @@ def thought(
     work: Work, kind: ThoughtKind, place: str, attempt: int, turn: int = 0, **said: Any
 ) -> ThoughtRequest:
     """One question to the model."""
+    if said.get("corrections"):
+        work.people = structs.replace(work.people, corrected=True)
     return ThoughtRequest(
         thought_id=thought_id(work.id, place, turn, attempt),
         kind=kind,

@@ -92,6 +92,8 @@ class Assignment(Contract):
     """The bounds that were read from it (C12)."""
     heard: Heard = Heard.NOTHING
     """What persons have said above (C6)."""
+    corrected: bool = False
+    """The model was corrected since (C6)."""
     granted: tuple[Grant, ...] = ()
     """Their yeses that reach further than a call (C6)."""
 

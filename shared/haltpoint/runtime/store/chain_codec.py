@@ -230,7 +230,7 @@ _COUNTS: Final = (
 """The numbers of a step behind its status, in an order that never changes: the rare ones last."""
 _counts: Final = attrgetter(*_COUNTS)
 
-_MARKS: Final = ("thinking", "struck", "here", "freed", "corrected", "insisted")
+_MARKS: Final = ("thinking", "struck", "here", "freed", "dropped", "insisted")
 """Each is yes or no: the bits of the last number."""
 _marks: Final = attrgetter(*_MARKS)
 
