@@ -20,7 +20,7 @@ from haltpoint.chain.model.state import ChainError
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.reasons import Reach, ReasonKind, SourceKind
+from haltpoint.contracts.reasons import Heard, Reach, ReasonKind, SourceKind
 from haltpoint.contracts.results import (
     Confirmation,
     DeedWords,
@@ -37,7 +37,7 @@ from haltpoint.contracts.work.ledger import Became
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Assignment, Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
-from tests.support.builders import ALL_LISTS, call, open_task, owing, plan, spec, tool_step
+from tests.support.builders import ALL_LISTS, asks, call, open_task, owing, plan, spec, tool_step
 from tests.unit.chain.story import START, Story
 
 GOAL = "Refund order 17 of ann@shop.example"
@@ -337,6 +337,34 @@ def test_c14_what_a_person_denied_one_agent_another_may_not_do() -> None:
     second.calls("mail", to="ann@shop.example")
     (fault,) = second.thought.corrections
     assert "A person denied exactly this call" in fault.message
+
+
+def test_c14_who_cancels_at_the_card_of_a_call_has_said_no_to_it() -> None:
+    whole = tree()
+    first = whole.hand_on(whole.root, "post", "Write to her")
+    first.calls("mail", to="ann@shop.example")
+    first.result(confirm(first))
+    abort = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.ABORT, text="do not mail her")
+    first.give(abort, f"{first.chain.id}.r1")
+    whole.report(first)
+    assert whole.root.chain.people.heard is Heard.NO
+    second = whole.hand_on(whole.root, "post", "Write to ann")
+    second.calls("mail", to="ann@shop.example")
+    (fault,) = second.thought.corrections
+    assert "A person denied exactly this call" in fault.message
+    second.calls("mail", to="ann@shop.example", text="hi")
+    assert ReasonKind.DENIED in [reason.kind for reason in second.reasons]
+
+
+def test_c14_what_waits_for_a_choice_when_a_person_cancels_is_not_in_doubt() -> None:
+    whole = tree()
+    first = whole.hand_on(whole.root, "post", "Write to her")
+    first.calls("mail", to="ann@shop.example")
+    first.result(asks("a", "b"))
+    abort = Answer(kind=RequestKind.CLARIFICATION, decision=Choice.ABORT)
+    first.give(abort, f"{first.chain.id}.r1")
+    whole.report(first)
+    assert [entry.tool for entry in whole.root.chain.ledger.values()] == ["route"]
 
 
 def test_c6_a_yes_for_a_tool_holds_in_all_chains_of_the_root() -> None:

@@ -20,7 +20,7 @@ from haltpoint.contracts.work.tasks import Budget, Earlier, Handed, Mode, Style,
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
 from tests.support.builders import ALL_LISTS, bounds, call, open_task, owing, plan, spec, writing
 from tests.unit.chain.story import Story, submitted
-from tests.unit.chain.test_exits import SURE
+from tests.unit.chain.test_exits import SURE, question
 
 FIND = spec("find", description="Find a person.")
 SEND = writing("send")
@@ -420,22 +420,30 @@ def test_c6_a_persons_next_answer_ends_it() -> None:
     assert asked(story, "send") == []
 
 
+@pytest.mark.parametrize("corrected", [False, True])
+def test_c6_a_corrected_plan_presses_as_a_corrected_step_does(corrected: bool) -> None:
+    story = submitted(Task(goal="tell Ann when we meet"), *TOOLS, ASK)
+    question(story, "Shall I send it now?")
+    story.tell("stop, forget it")
+    if corrected:
+        story.draft(None)
+    story.draft(plan(owing("tell", "send")), bounds=Bounds(required_tools=("send",)))
+    assert asked(story, "send") == ([ReasonKind.PRESSED] if corrected else [])
+
+
 # ---- other words (D3)
 
 
-def rephrased(read: Bounds) -> Story:
-    story = reading(read, policy=Policy(strikes=1))
+def test_d3_what_the_goal_asks_of_tools_holds_under_a_persons_other_words() -> None:
+    read = Bounds(required_tools=("send",), forbidden=("pay",), conditions=("at most two",))
+    story = reading(read, policy=Policy(strikes=2, unasked_effects=Treatment.ALLOW))
+    story.calls("nonsense")
     story.calls("nonsense")
     story.rule(Choice.REPHRASE, text="just say what you found")
-    return story
-
-
-def test_d3_a_persons_other_words_ask_for_nothing_of_the_old_goal() -> None:
-    story = rephrased(
-        Bounds(required_tools=("send",), forbidden=("pay",), conditions=("at most two",))
-    )
-    assert (story.thought.due, story.chain.bounds) == ((), ChainBounds())
-    assert asked(story, "send") == [ReasonKind.UNASKED]
+    assert story.thought.due == (("send",),)
+    story.calls("pay")
+    assert "the goal forbids it" in story.correction
+    assert ReasonKind.CONDITION in asked(story, "send")
 
 
 def test_d3_what_the_submitter_requires_stays_due_and_what_was_done_counts() -> None:

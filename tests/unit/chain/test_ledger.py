@@ -24,9 +24,10 @@ from haltpoint.contracts.results import (
     Target,
 )
 from haltpoint.contracts.tools import Recovery, ToolKind, ToolSpec
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.ledger import Became, Entry
 from haltpoint.contracts.work.plans import OnFailure, ProposedCall, Step
-from haltpoint.contracts.work.tasks import Mode, Task
+from haltpoint.contracts.work.tasks import Mode, Style, Task
 from tests.support.builders import OK, asks, call, open_task, owing, plan, spec, tool_step
 from tests.unit.chain.story import Story, submitted
 from tests.unit.chain.test_children import below, tell_parent
@@ -517,3 +518,19 @@ def test_c3_a_tool_with_effects_that_asked_has_done_nothing_and_is_called_again_
     assert (story.chain.ledger, story.status) == ({}, "executing")
     story.calls("pay", to="b1")
     assert (story.tools_called, story.reasons) == (["pay", "pay"], ())
+
+
+@pytest.mark.parametrize("style", list(Style))
+def test_c11_words_after_a_pick_are_no_end_behind_an_error(style: Style) -> None:
+    story = submitted(Task(goal="pay bob", style=style), PAY, read=False)
+    if style is Style.REACT:
+        story.read(Bounds(required_tools=("pay",)))
+    else:
+        story.draft(plan(owing("p", "pay")), bounds=Bounds(required_tools=("pay",)))
+    story.calls("pay", to="bob")
+    story.result(asks("b1", "b2"))
+    story.pick("b1")
+    story.writes("I have paid Bob.")
+    assert (story.status, story.strikes, story.violations) == ("executing", 1, ["no_call"])
+    story.calls("pay", to="b1")
+    assert story.tools_called == ["pay", "pay"]

@@ -19,7 +19,7 @@ from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.reasons import Heard
-from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import BUILT_IN
 from haltpoint.contracts.work.bounds import Bound, ChainBounds, LeftOut
 from haltpoint.contracts.work.plans import Plan
@@ -76,15 +76,6 @@ def keep(work: Work, action: Action) -> bool:
     if kept:
         work.edit(action.step).receipts |= kept
     return kept > 0
-
-
-def recount(work: Work, index: int) -> None:
-    """Note anew which promises of the step of an open-ended task are kept, when these have
-    changed.
-    """
-    work.edit(index).receipts = 0
-    for action in work.actions.values():
-        keep(work, action)
 
 
 def dropped(work: Work, bounds: ChainBounds, plan: Plan) -> Iterator[str]:
@@ -199,13 +190,20 @@ def offers_end(work: Work, index: int, *, corrected: bool) -> bool:
 
 def last_error(work: Work, index: int) -> Action | None:
     """The last receipt of a step, if it is an error or a person's no. That a lookup found nothing
-    is neither.
+    is neither, nor is a person's pick.
     """
     receipts = _receipts(work, (index,))
     last = receipts[-1] if receipts else None
-    if last is None or last.error is None or _is_reading(work, last):
+    if last is None or last.error is None or _is_reading(work, last) or _is_pick(last, last.error):
         return None
     return last
+
+
+def _is_pick(receipt: Action, fault: ErrorInfo) -> bool:
+    """Whether a person has picked an option of a tool with effects, which is to be called with
+    it.
+    """
+    return bool(receipt.told.by) and fault.error_type is ErrorType.VALIDATION
 
 
 def _receipts(work: Work, steps: Collection[int]) -> list[Action]:

@@ -8,14 +8,12 @@ from msgspec import structs
 
 from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.answer import deed_of
-from haltpoint.chain.checks.bounds import merged
 from haltpoint.chain.checks.knowledge import SAID
-from haltpoint.chain.checks.promises import recount
 from haltpoint.chain.checks.values import granted
 from haltpoint.chain.model.outputs import Next, Resolve, StepEnd, stopped
 from haltpoint.chain.model.references import read_json, write_json, write_text
 from haltpoint.chain.model.schemas import argument_faults, result_faults
-from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import hand_to
@@ -55,7 +53,7 @@ UNDER_WAY: Final = 60_000
 taken in time.
 """
 
-_AGAINST: Final = (Choice.REJECT, Choice.NONE, Choice.REPHRASE, Choice.SKIP)
+_AGAINST: Final = (Choice.REJECT, Choice.NONE, Choice.REPHRASE, Choice.SKIP, Choice.ABORT)
 """What a person says that may be against a call."""
 
 _NO_QUESTION: Final = Confirmation(action="", target=Target(), message="")
@@ -75,17 +73,27 @@ def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
     if decision is not Choice.ABORT and work.now >= work.deadline:
         return too_late(work)
     close(work, question, FactType.REQUEST_ANSWERED, decision=decision.value, by=data.by)
-    if decision is Choice.ABORT:
-        return stopped(data.by, data.answer.text or data.answer.comment)
-    free(work, question)
     _hear(work, question.kind, decision)
     action = work.actions.get(question.action_id)
+    if decision is Choice.ABORT:
+        return _abort(work, action, question.kind, data)
+    free(work, question)
     index = work.graph.index.get(question.step_id)
     if action is not None:
         return _about_call(work, action, question, data)
     if index is not None:
         return _about_case(work, index, question, data)
     return _about_plan(work, data.answer)
+
+
+def _abort(work: Work, action: Action | None, kind: RequestKind, data: Data) -> Failure:
+    """Cancel the chain: a no to the call that waits for a yes, also for the chain above (C14)."""
+    words = data.answer.text or data.answer.comment
+    if kind is RequestKind.CONFIRMATION and action is not None:
+        ledger.deny(work, action, words)
+    elif action is not None:
+        ledger.settle(work, action)
+    return stopped(data.by, words)
 
 
 def _answered(work: Work, data: Data) -> Question | None:
@@ -308,14 +316,12 @@ def _about_case(work: Work, index: int, question: Question, data: Data) -> Next 
 
 
 def _rephrase(work: Work, index: int, words: str) -> None:
-    """Other words for an open-ended task, or for one step of a plan. What was recorded before
-    counts on.
+    """Other words for an open-ended task, or for one step of a plan. What was recorded before, and
+    what the goal asks of tools, counts on.
     """
     work.people = structs.replace(work.people, words=(*work.people.words, words))
     if work.origin is PlanOrigin.REACT:
         work.people = structs.replace(work.people, goal=words)
-        work.bounds, work.left_out = merged(work, None), ()
-        recount(work, index)
     steps = list(work.steps)
     steps[index] = structs.replace(steps[index], description=words)
     work.plan = Plan(steps=tuple(steps))
