@@ -44,8 +44,7 @@ def prompt(context: Context) -> Prompt:
     """
     task = context.task
     told = [f"- {spec.name}: {in_line(spec.description)}" for spec in context.tools.values()]
-    goal = task.goal if task.asked is None else task.asked
-    text = "\n".join(["Tools:", *told, "", *own_goals(task), f"Goal: {goal}"])
+    text = "\n".join(["Tools:", *told, "", *own_goals(task), f"Goal: {task.own_goal}"])
     return Prompt(corrected(_READER, context, text, _FORM), schema=schema(list(context.tools)))
 
 

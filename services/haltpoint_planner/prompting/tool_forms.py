@@ -5,7 +5,7 @@ native tools. Pure.
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from haltpoint.chain.checks.knowledge import in_words
+from haltpoint.chain.checks.knowledge import origins_in_words
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.prompting.fitting import cut_text
 
@@ -82,7 +82,7 @@ def in_line(text: str) -> str:
 def _notes(spec: ToolSpec) -> Iterator[str]:
     """Where values come from, and which parameters a call needs one of, in words."""
     for name, origins in spec.provenance.items():
-        yield f"{name} must come from {in_words(origins)}"
+        yield f"{name} must come from {origins_in_words(origins)}"
     for rule in spec.parameters.get("allOf", ()):
         names = [name for choice in rule.get("anyOf", ()) for name in choice.get("required", ())]
         if names:

@@ -5,7 +5,7 @@ alike.
 from collections.abc import Iterator
 from typing import Final
 
-from haltpoint.chain.checks.knowledge import GOAL, tools_of
+from haltpoint.chain.checks.knowledge import GOAL, origin_tools
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import ValidationMode
@@ -88,7 +88,7 @@ def _origins(context: Context, spec: ToolSpec) -> Iterator[str]:
     """Where the ids of a call come from."""
     answered = {receipt.tool for receipt in context.receipts if receipt.outcome.satisfies}
     for place, origins in spec.provenance.items():
-        tools = tools_of(origins)
+        tools = origin_tools(origins)
         if GOAL in origins or not answered.isdisjoint(tools):
             yield f"Copy {place} of {spec.name} exactly as it stands."
         elif not context.task.context:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from haltpoint.chain.checks.knowledge import Known, in_words
+from haltpoint.chain.checks.knowledge import Known, origins_in_words
 from haltpoint.chain.checks.values import made_up, marked_values
 from haltpoint.chain.model.state import Action
 from haltpoint.contracts.people.approvals import digest_of
@@ -67,7 +67,7 @@ class Judges:
         place = made_up(_known(call, receipts), spec, from_json(call.text))
         if place is None:
             return None
-        origin = in_words(spec.provenance[place])
+        origin = origins_in_words(spec.provenance[place])
         words = f"its {place} must come from {origin}, and no result of this chain holds the value"
         changed = [hook.name for hook in call.records if hook.verdict is HookVerdict.MODIFY]
         if changed:

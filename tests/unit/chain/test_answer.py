@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from haltpoint.chain.checks.answer import answer, for_above
+from haltpoint.chain.checks.answer import answer, lines_for_above
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.answers import FinalAnswer, NotDone, WhyNot
@@ -230,4 +230,4 @@ def test_f1_a_child_tells_its_caller_of_effects_alone() -> None:
     lines = tuple(
         NotDone(tool=tool, says=tool, why=WhyNot.FAILED) for tool in ("look", "send or look", "log")
     )
-    assert [line.tool for line in for_above(lines, spec_of)] == ["send or look", "log"]
+    assert [line.tool for line in lines_for_above(lines, spec_of)] == ["send or look", "log"]

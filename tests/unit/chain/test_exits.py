@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.checks.bounds import goal_of
 from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainError
-from haltpoint.chain.model.work import Work
+from haltpoint.chain.model.state import ChainError, goal_of
 from haltpoint.chain.turns.asking import MOST_QUESTIONS, is_question
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.doors import door
@@ -134,7 +132,7 @@ def test_c11_a_question_in_place_of_a_plan_goes_to_a_person_whose_words_join_the
     assert (story.status, story.strikes) == ("awaiting_input", 0)
     assert story.questions[-1].question == WHICH
     story.tell("John Smith")
-    assert goal_of(Work.on(story.chain, "", story.world, story.now)) == "tell John\nJohn Smith"
+    assert goal_of(story.chain) == "tell John\nJohn Smith"
     assert (story.thought.previous, story.thought.answered) == (first.thought_id, "John Smith")
     story.plans(FIND)
     assert story.status == "executing"

@@ -8,13 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.bounds import goal_of
 from haltpoint.chain.checks.values import rewritten
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.references import read_json
-from haltpoint.chain.model.state import Action
-from haltpoint.chain.model.work import Work
+from haltpoint.chain.model.state import Action, goal_of
 from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
@@ -291,7 +289,7 @@ def test_c13_words_in_place_of_the_goal_are_the_users_and_answers_beside_them_ar
     story.rule(Choice.REPHRASE, text="write to ann@x.org")
     answered("To whom?", "anyone but eve@x.org", story)
     story.plans(owing("send", "send"))
-    words = goal_of(Work.on(story.chain, "", story.world, story.now))
+    words = goal_of(story.chain)
     assert words == "write to ann@x.org\nthe first\nanyone but eve@x.org"
     found = sent(story, to="ann@x.org", cc="eve@x.org").sources
     assert [found["to"].source, found["cc"].source] == [SourceKind.GOAL, SourceKind.TEXT]

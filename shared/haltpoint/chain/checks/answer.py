@@ -84,7 +84,7 @@ def answer(
         missed += _missed(action, spec_of(action.tool), phrases)
     for call in dropped:
         reason = why_dropped(call.reason)
-        line = not_done(spec_of(call.tool), call.arguments, WhyNot.NEVER_EXECUTED, reason)
+        line = not_done_line(spec_of(call.tool), call.arguments, WhyNot.NEVER_EXECUTED, reason)
         missed.append(Missed(line, call.at, call.arguments))
     lost = [entry.line for entry in missed if not _is_made_good(entry, actions, deeds)]
     lost = _without_doubles(lost, deeds)
@@ -94,12 +94,12 @@ def answer(
     return FinalAnswer(text=text, deeds=tuple(deeds), not_done=lines)
 
 
-def for_above(lines: Iterable[NotDone], spec_of: SpecOf) -> tuple[NotDone, ...]:
+def lines_for_above(lines: Iterable[NotDone], spec_of: SpecOf) -> tuple[NotDone, ...]:
     """What the chain of a skill or an agent tells its caller: the effects that were not done."""
     return tuple(line for line in lines if any(map(with_effects, map(spec_of, line.tools))))
 
 
-def not_done(
+def not_done_line(
     spec: ToolSpec, arguments: str, why: WhyNot, message: str, action_id: str | None = None
 ) -> NotDone:
     """The line of a call that did nothing."""
@@ -147,7 +147,7 @@ def _missed(action: Action, spec: ToolSpec, phrases: Phrases) -> list[Missed]:
     if action.satisfies or action.tool == ASK_HUMAN:
         return []
     why, message = _reason(action, spec, phrases)
-    line = not_done(spec, action.ran, why, message, action.id)
+    line = not_done_line(spec, action.ran, why, message, action.id)
     return [Missed(line, ended_at(action), action.ran)]
 
 

@@ -14,10 +14,9 @@ from typing import Final
 from msgspec.structs import asdict, replace
 
 from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse
-from haltpoint.chain.checks.knowledge import own_goal
+from haltpoint.chain.checks.knowledge import users_goal
 from haltpoint.chain.checks.plans import inside, open_to_models, with_effects
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.state import goal_in_full
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.policy import Does, Pattern, Treatment
 from haltpoint.contracts.reasons import Grant, Heard, ReasonKind
@@ -121,29 +120,8 @@ def _found(work: Work) -> Iterator[tuple[Does, Bound]]:
     """What patterns find in the goal."""
     task, world = work.task, work.world
     session = str(task.context.get("active_session") or "")
-    names, goal = served(world.tools, task), goal_alone(work)
+    names, goal = served(world.tools, task), users_goal(work)
     return bounds_of(world.policy.patterns, goal, session, names, task.patterns_off)
-
-
-# ---- the goal itself
-
-
-def goal_of(work: Work) -> str:
-    """What is asked for, as prompts have it."""
-    return goal_in_full(work.task, work.people.goal, work.planning.answers)
-
-
-def goal_alone(work: Work) -> str:
-    """The user's goal, whatever an agent has made of it, without what they said in the chain."""
-    goal = work.people.goal
-    return own_goal(work.task) if goal is None else goal
-
-
-def users_goal(work: Work) -> str:
-    """The user's goal, whatever an agent has made of it, with what persons said in the chain
-    itself.
-    """
-    return "\n".join((goal_alone(work), *work.planning.answers))
 
 
 # ---- asked of a call

@@ -31,7 +31,6 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
 from haltpoint.contracts.work.known import KnownReceipt
-from haltpoint.contracts.work.tasks import Task
 
 GOAL: Final = "goal"
 """The origin that is the user's words."""
@@ -219,7 +218,7 @@ class Known:
 
     def origin_actions(self, spec: ToolSpec) -> tuple[str, ...]:
         """The actions whose receipts may be the origin of a value that a tool takes."""
-        tools = set(tools_of(chain.from_iterable(spec.provenance.values())))
+        tools = set(origin_tools(chain.from_iterable(spec.provenance.values())))
         receipts = self.receipts.values()
         own = [action for action in receipts if action.by_a_person or action.tool in tools]
         return tuple(action.id for action in own)
@@ -246,12 +245,12 @@ def _documents_of(action: Action, spec: ToolSpec | None) -> Iterator[Document]:
         yield Document(kind, where, action.data, action.arguments, foreign, tool)
 
 
-def tools_of(origins: Iterable[str]) -> list[str]:
+def origin_tools(origins: Iterable[str]) -> list[str]:
     """The tools among the origins."""
     return [origin.partition(".")[0] for origin in origins if origin != GOAL]
 
 
-def in_words(origins: Sequence[str]) -> str:
+def origins_in_words(origins: Sequence[str]) -> str:
     """Origins in words."""
     words = ["the user's words" if origin == GOAL else origin for origin in origins]
     return " or ".join(words)
@@ -263,12 +262,13 @@ def users_words(work: Work) -> tuple[str, ...]:
     """
     task = work.task
     earlier = [before.goal for before in task.handed.earlier if before.user == task.user]
-    return tuple(filter(None, (own_goal(task), work.people.goal, *work.people.words, *earlier)))
+    return tuple(filter(None, (task.own_goal, work.people.goal, *work.people.words, *earlier)))
 
 
-def own_goal(task: Task) -> str:
-    """The user's own goal, also where an agent has written that of the task (I1)."""
-    return task.goal if task.asked is None else task.asked
+def users_goal(work: Work) -> str:
+    """The user's own goal, or a person's words in its place."""
+    goal = work.people.goal
+    return work.task.own_goal if goal is None else goal
 
 
 # ---- between chains

@@ -107,7 +107,7 @@ def _written(work: Work, action: Action) -> list[str]:
     return [signature for signature, entry in entries if entry.action_id == action.id]
 
 
-def take_back(work: Work, added: Ledger) -> None:
+def add(work: Work, added: Ledger) -> None:
     """A child is over: what it has added counts in this chain, too. What a person said of a call
     stands.
     """

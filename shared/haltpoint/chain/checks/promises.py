@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from enum import StrEnum
 from itertools import chain
 
-from haltpoint.chain.checks.answer import not_done as not_done_line
+from haltpoint.chain.checks.answer import not_done_line
 from haltpoint.chain.checks.bounds import NO_BOUNDS, tools_of, whose
 from haltpoint.chain.checks.plans import inside, listed, with_effects
 from haltpoint.chain.model.references import reached, read_json, walk, write_json

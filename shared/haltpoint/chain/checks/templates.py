@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import json
 from msgspec.structs import replace
 
-from haltpoint.chain.checks.knowledge import in_words
+from haltpoint.chain.checks.knowledge import origins_in_words
 from haltpoint.chain.checks.plans import Tools, calls_of, literal_faults
 from haltpoint.chain.model.outputs import failed
 from haltpoint.chain.model.references import (
@@ -159,9 +159,8 @@ def _lacks(spec: ToolSpec, path: Path, origins: tuple[str, ...] | None) -> str |
     own = spec.provenance.get(path_text(path), ())
     if origins:
         is_said = bool(own) and set(own) <= set(origins)
-        words = (
-            f"which comes from {in_words(origins)}; write `origins: {{{path_text(path)}: [...]}}`"
-        )
+        known = origins_in_words(origins)
+        words = f"which comes from {known}; write `origins: {{{path_text(path)}: [...]}}`"
         return None if is_said else words
     marks = map(path_of, (*spec.targets, *spec.provenance))
     if any(is_below(mark, path) for mark in marks):

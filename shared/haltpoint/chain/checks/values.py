@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Verdict, refuse
-from haltpoint.chain.checks.knowledge import LONGEST_PLACE, Known, in_words, tools_of
+from haltpoint.chain.checks.knowledge import LONGEST_PLACE, Known, origin_tools, origins_in_words
 from haltpoint.chain.model.canonical import form
 from haltpoint.chain.model.references import (
     KEYS,
@@ -96,8 +96,9 @@ def origin(call: CheckedCall) -> Verdict:
     if mark is None:
         return GO
     origins = spec.provenance[mark]
-    words = f"The {mark} of {spec.name} must not be made up: it is taken from {in_words(origins)}."
-    for tool in tools_of(origins)[:1]:
+    known = origins_in_words(origins)
+    words = f"The {mark} of {spec.name} must not be made up: it is taken from {known}."
+    for tool in origin_tools(origins)[:1]:
         words += f" Call {tool} first, then {spec.name} with the value that its result holds."
     return refuse(call, words, Violation.NO_PROVENANCE)
 

@@ -7,7 +7,6 @@ from typing import Final
 import msgspec
 
 from haltpoint.chain.checks.bounds import (
-    goal_of,
     handed_down,
     is_to_be_read,
     merged,
@@ -19,7 +18,7 @@ from haltpoint.chain.checks.promises import dropped
 from haltpoint.chain.model.needs import reads_goal
 from haltpoint.chain.model.outputs import Completed, Next, failed, step_failed
 from haltpoint.chain.model.references import Graph
-from haltpoint.chain.model.state import StepRun
+from haltpoint.chain.model.state import StepRun, goal_of
 from haltpoint.chain.model.statuses import ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import assign, take_choice

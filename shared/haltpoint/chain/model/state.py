@@ -6,7 +6,6 @@ only those that a later decision may still need (`needs.py`).
 """
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct, field, structs
@@ -361,11 +360,12 @@ def is_submitters(chain: Chain) -> bool:
     return chain.origin is PlanOrigin.LITERAL and action_of(chain.id) is None
 
 
-def goal_in_full(task: Task, instead: str | None, answers: Sequence[str]) -> str:
-    """The task's words, or a person's in their place, with their answers to questions while it was
-    planned (C11).
+def goal_of(chain: Chain) -> str:
+    """What is asked for, as prompts have it: the task's words, or a person's in their place, with
+    their answers to questions while it was planned (C11).
     """
-    return "\n".join((task.goal if instead is None else instead, *answers))
+    goal = chain.task.goal if chain.people.goal is None else chain.people.goal
+    return "\n".join((goal, *chain.planning.answers))
 
 
 def next_due(chain: Chain) -> int:

@@ -23,9 +23,9 @@ from haltpoint.chain.checks.agents import (
     targets_of,
     with_agents,
 )
-from haltpoint.chain.checks.bounds import users_goal
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.judges import proposed
+from haltpoint.chain.checks.knowledge import users_goal
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Next, step_failed
 from haltpoint.chain.model.statuses import Code

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks import knowledge, ledger
 from haltpoint.chain.checks.agents import LONGEST_TASK, assigned_to, hand_on_fault
-from haltpoint.chain.checks.bounds import users_goal
+from haltpoint.chain.checks.knowledge import users_goal
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.checks.templates import fill
 from haltpoint.chain.model.limits import added, deadline_of, used_up
@@ -103,7 +103,7 @@ def take_back(work: Work, data: ToolCompleted.Data) -> None:
     said to it was said here (C6, C11, C14, I1).
     """
     told = data.outcome.metadata.below
-    ledger.take_back(work, told.ledger)
+    ledger.add(work, told.ledger)
     knowledge.hear(work, data.known)
     work.left_out += told.left_out
     corrected = told.corrected if told.agent else work.people.corrected

@@ -6,8 +6,8 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import knowledge, ledger
-from haltpoint.chain.checks.answer import answer, for_above
-from haltpoint.chain.checks.knowledge import tools_of
+from haltpoint.chain.checks.answer import answer, lines_for_above
+from haltpoint.chain.checks.knowledge import origin_tools
 from haltpoint.chain.checks.promises import (
     Exit,
     exit_of,
@@ -111,7 +111,7 @@ def _origins(work: Work, index: int) -> set[str]:
     if not work.run[index].status.done:
         for name in work.steps[index].promised_tools:
             for places in work.world.spec(name).provenance.values():
-                found.update(tools_of(places))
+                found.update(origin_tools(places))
     return found
 
 
@@ -348,7 +348,7 @@ def _below(work: Work, agent: str) -> Below:
         granted=work.people.granted,
         spent=work.spent_in_all(),
         deeds=work.end.deeds,
-        not_done=for_above(work.end.not_done, work.world.spec),
+        not_done=lines_for_above(work.end.not_done, work.world.spec),
     )
 
 

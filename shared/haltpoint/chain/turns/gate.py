@@ -121,7 +121,7 @@ def drop_held(work: Work, index: int, reason: str) -> None:
         run.dropped = any(call.tool in promised for call in calls[taken:])
 
 
-def leave_out(work: Work, index: int, reason: str) -> None:
+def drop_next(work: Work, index: int, reason: str) -> None:
     """Record the next call of a literal plan's step as never executed: it is optional and cannot be
     made.
     """

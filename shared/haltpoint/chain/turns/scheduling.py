@@ -28,7 +28,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import send_again, send_literal
 from haltpoint.chain.turns.ending import complete, end_step, fail, has_to_wait, too_late
-from haltpoint.chain.turns.gate import Gate, gate, leave_out
+from haltpoint.chain.turns.gate import Gate, drop_next, gate
 from haltpoint.chain.turns.proposals import consider, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls, go_without
 from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
@@ -182,7 +182,7 @@ def _next_literal(work: Work, index: int) -> Next | None:
         failure = wanted.failure if isinstance(wanted, StepEnd) else None
         if failure is None or not actions[work.run[index].taken].optional:
             return wanted
-        leave_out(work, index, failure.error.message)
+        drop_next(work, index, failure.error.message)
     return end_of_calls(work, index)
 
 

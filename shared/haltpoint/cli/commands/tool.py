@@ -83,7 +83,7 @@ def _declaration(tool: "ToolSpec") -> Iterator[str]:
     """What a tool declares, a line each: its effects, the steps of a skill, parameters, targets and
     origins, hooks.
     """
-    from haltpoint.chain.checks.knowledge import in_words
+    from haltpoint.chain.checks.knowledge import origins_in_words
 
     yield f"{tool.name}  ({effects(tool)}; {served(tool)}; {tool.timeout:g} s)"
     yield f"\n{tool.description}\n"
@@ -102,7 +102,7 @@ def _declaration(tool: "ToolSpec") -> Iterator[str]:
     if tool.provenance:
         yield "\norigins:"
     for place, origins in tool.provenance.items():
-        yield f"  {place}: from {in_words(origins)}"
+        yield f"  {place}: from {origins_in_words(origins)}"
     if tool.foreign:
         yield f"\nwritten by strangers: {', '.join(tool.foreign)}"
     if tool.hooks:

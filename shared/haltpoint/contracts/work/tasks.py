@@ -177,5 +177,10 @@ class Task(Strict):
         """The user's own goal, where another agent has written that of the task (I1)."""
         return None if self.handed.assigned is None else self.handed.assigned.goal
 
+    @property
+    def own_goal(self) -> str:
+        """The user's own goal, whoever has written that of the task."""
+        return self.goal if self.asked is None else self.asked
+
     def __repr__(self) -> str:
         return Struct.__repr__(replace(self, private={}))

@@ -31,7 +31,7 @@ from haltpoint.chain.model.state import (
     Rest,
     StepRun,
     StrikeRow,
-    goal_in_full,
+    goal_of,
 )
 from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import Strict, action_id
@@ -205,8 +205,8 @@ def as_worked_on(text: bytes | None, task: Task) -> tuple[Task, Plan | None]:
     begun.
     """
     stored = stored_plan(text)
-    goal = goal_in_full(task, stored.people.goal, stored.planning.answers)
-    return replace(task, goal=goal), stored.plan or task.plan
+    chain = Chain("", task, people=stored.people, planning=stored.planning)
+    return replace(task, goal=goal_of(chain)), stored.plan or task.plan
 
 
 def action_ids(chain_id: str, plan: Plan, runs: Iterable[StepRun]) -> list[str]:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from haltpoint.chain.checks.answer import answer
 from haltpoint.chain.model.limits import added
-from haltpoint.chain.model.state import Action, Chain, is_submitters
+from haltpoint.chain.model.state import Action, Chain, goal_of, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id
@@ -31,7 +31,7 @@ from haltpoint.runtime.store.rows import StoredAction, local
 from haltpoint.runtime.views import contract_view, log_view
 from haltpoint.runtime.views.log_view import Details, moment
 from haltpoint.runtime.views.record import ChainRecord
-from haltpoint.runtime.views.request_view import goal_of, request_of
+from haltpoint.runtime.views.request_view import request_of
 from haltpoint.runtime.views.step_view import resting, step_view, thoughts_of
 
 

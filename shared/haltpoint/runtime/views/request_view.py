@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from msgspec import structs
 
-from haltpoint.chain.model.state import Chain, goal_in_full
+from haltpoint.chain.model.state import goal_of
 from haltpoint.contracts.people.humans import Answer, Question, RequestKind
 from haltpoint.contracts.views.chains import AnswerView, RequestView
 from haltpoint.contracts.work.plans import Plan
@@ -25,11 +25,6 @@ thought.
 def question_of(stored: StoredRequest) -> Question:
     """What was asked."""
     return msgspec.json.decode(stored.question, type=Question)
-
-
-def goal_of(chain: Chain) -> str:
-    """The goal that counts: the task's, or a person's words."""
-    return goal_in_full(chain.task, chain.people.goal, chain.planning.answers)
 
 
 def request_of(stored: StoredRequest, record: ChainRecord) -> RequestView:
