@@ -263,17 +263,11 @@ class PlannerHandler:
         message = msgspec.structs.replace(message, traceparent=trace)
         try:
             reply = await self._reply(name, context)
-        except PassingError as failure:
-            telemetry.finish(span, failure.error.code)
-            raise
-        except HaltpointError as error:
+        except (PassingError, HaltpointError) as error:
             telemetry.finish(span, error.code)
             raise
-        usage = reply.usage
-        tokens = {
-            telemetry.INPUT_TOKENS: usage.input_tokens,
-            telemetry.OUTPUT_TOKENS: usage.output_tokens,
-        }
+        asked, said = reply.usage.input_tokens, reply.usage.output_tokens
+        tokens = {telemetry.INPUT_TOKENS: asked, telemetry.OUTPUT_TOKENS: said}
         telemetry.finish(span, attributes=tokens)
         thought = reply_to(message, reply, context.known, self._phrases)
         return thought, words_of(reply), own_of(thought, reply, context)
@@ -351,7 +345,6 @@ async def _shorter(
 
 async def _ask(model: Port, name: str, context: Context, room: int | None) -> Reply:
     """The reply of a model to one prompt; both are in the log where the agent is `verbose`."""
-    context = replace(context, room=room or model.room(name))
     fitting = replace(context, room=room or model.room(name))
     prompt, request = prompts.build(fitting), context.request
     verbose = context.agent is not None and context.agent.verbose

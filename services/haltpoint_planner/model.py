@@ -48,6 +48,11 @@ class PassingError(Exception):
     after: float = 0.0
     """Seconds that the provider asks to wait."""
 
+    @property
+    def code(self) -> str:
+        """Of its error."""
+        return self.error.code
+
 
 @dataclass(eq=False)
 class RefusedError(Exception):
