@@ -234,7 +234,7 @@ class ChainView(ChainSummary):
 
 class ProgressView(Contract, omit_defaults=False):
     """How far a running call is, from 0 to 1 and in its tool's words: the details of an event
-    `progress`.
+    `progress`. Under the id of a thought, in words alone, why its model has not answered.
     """
 
     action_id: str
