@@ -69,36 +69,37 @@ def arguments_of(call: dict[str, Any]) -> object:
         return None
 
 
-def sent_back(own: Own, to: str) -> Message:
-    """The message as the model `to` gets it: each call has an id that no other one of it has."""
-    calls = [_with_id(call, name) for call, name in zip(own.calls, _ids(own), strict=True)]
+def fresh_ids() -> Iterator[str]:
+    """Ids for the calls of one prompt. They have nine letters and digits: Mistral takes no
+    others.
+    """
+    return (f"call{number:05}" for number in count(1))
+
+
+def sent_back(own: Own, to: str, fresh: Iterator[str]) -> Message:
+    """The message as the model `to` gets it. Each call has an id that no other one of it has; of
+    another provider's ids nothing is known.
+    """
     if own.by == to:
-        return {**own.message, "tool_calls": calls}
+        return {**own.message, "tool_calls": list(_with_ids(own.calls, fresh))}
     content = own.message.get("content")
     words = content if isinstance(content, str) else ""
-    return {"role": "assistant", "content": words, "tool_calls": list(map(_plain, calls))}
+    calls = [called(each["function"], next(fresh)) for each in own.calls]
+    return {"role": "assistant", "content": words, "tool_calls": calls}
 
 
-def _ids(own: Own) -> Iterator[str]:
-    given = [str(call.get("id") or "") for call in own.calls]
-    free = (name for number in count(1) if (name := f"call_{number}") not in given)
-    seen: set[str] = {""}
-    for name in given:
-        fresh = next(free) if name in seen else name
-        seen.add(fresh)
-        yield fresh
-
-
-def _with_id(call: dict[str, Any], name: str) -> dict[str, Any]:
-    return call if call.get("id") == name else {**call, "id": name}
-
-
-def _plain(call: dict[str, Any]) -> dict[str, Any]:
-    function = call["function"]
+def called(function: dict[str, Any], name: str) -> dict[str, Any]:
+    """A call in the form that every provider takes."""
     arguments = function.get("arguments") or "{}"
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return {
-        "id": call["id"],
-        "type": "function",
-        "function": {"name": function["name"], "arguments": text},
-    }
+    known = {"name": function["name"], "arguments": text}
+    return {"id": name, "type": "function", "function": known}
+
+
+def _with_ids(calls: list[dict[str, Any]], fresh: Iterator[str]) -> Iterator[dict[str, Any]]:
+    """The calls, with ids where they are missing or repeat."""
+    seen: set[object] = {None, ""}
+    for call in calls:
+        name = call.get("id")
+        yield {**call, "id": next(fresh)} if name in seen else call
+        seen.add(name)

@@ -11,7 +11,12 @@ from haltpoint_planner.exchange import Finish, NativeCall, Reply
 MAX_REPLY: Final = 8 * 1024 * 1024
 """Bytes of one HTTP answer."""
 
-_FINISHES: Final = {"length": Finish.LENGTH, "content_filter": Finish.FILTER}
+_FINISHES: Final = {
+    "length": Finish.LENGTH,
+    "max_tokens": Finish.LENGTH,
+    "content_filter": Finish.FILTER,
+    "safety": Finish.FILTER,
+}
 
 
 def read_reply(body: str) -> Reply | None:
@@ -30,7 +35,7 @@ def read_reply(body: str) -> Reply | None:
         content=_words_in(message),
         calls=calls,
         usage=Usage(input_tokens=asked, output_tokens=said),
-        finish=_FINISHES.get(str(choice.get("finish_reason")), Finish.STOP),
+        finish=_FINISHES.get(str(choice.get("finish_reason")).lower(), Finish.STOP),
         message=message,
     )
 
@@ -49,7 +54,7 @@ def _words_in(message: dict[str, Any]) -> str:
 
 
 def _call(entry: dict[str, Any]) -> NativeCall:
-    called = entry["function"]
+    called = entry.get("function") or {}
     name, number = called.get("name"), entry.get("id")
     return NativeCall(str(name or ""), called.get("arguments"), str(number or ""))
 

@@ -10,13 +10,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from itertools import count
 from typing import Final
 
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.runtime.store.rows import local
 from haltpoint_planner.exchange import Message
-from haltpoint_planner.own_messages import sent_back
+from haltpoint_planner.own_messages import called, fresh_ids, sent_back
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.prompting.fitting import cut_text, pretty
 from haltpoint_planner.prompting.results import MARK, shown
@@ -30,7 +29,8 @@ _FOUND: Final = 12_000
 
 def messages(system: str, context: Context, task: str, last: str) -> tuple[Message, ...]:
     """The whole conversation: `system`, `task`, the turns so far, and `last` if there were any."""
-    history = [*_history(context), *_corrections(context)]
+    fresh = fresh_ids()
+    history = [*_history(context, fresh), *_corrections(context, fresh)]
     end = [_says("user", last)] if history else []
     return _joined([_says("system", system), _says("user", task), *history, *end])
 
@@ -39,7 +39,7 @@ def corrected(system: str, context: Context, task: str, form: str) -> tuple[Mess
     """A question that no result is shown for, and what was wrong with the reply to it; `form` is
     what it has to be.
     """
-    history = list(_corrections(context))
+    history = list(_corrections(context, fresh_ids()))
     end = [_says("user", form)] if context.request.corrections else []
     return _joined([_says("system", system), _says("user", task), *history, *end])
 
@@ -60,7 +60,7 @@ def _says(role: str, content: str) -> Message:
     return {"role": role, "content": content}
 
 
-def _history(context: Context) -> Iterator[Message]:
+def _history(context: Context, fresh: Iterator[str]) -> Iterator[Message]:
     """Earlier calls and results as a conversation, each choice of a person said plainly where it
     was made (B4).
     """
@@ -70,27 +70,25 @@ def _history(context: Context) -> Iterator[Message]:
     receipts = [
         replace(receipt, text=text) for receipt, text in zip(context.receipts, texts, strict=True)
     ]
-    numbers = count(1)
     for turn in turns_of(receipts, context.owned):
         if not context.tools:
             yield from _as_text(turn)
         elif turn.own is None:
-            yield from _as_call(turn.receipts[0], f"call_{next(numbers)}")
+            yield from _as_call(turn.receipts[0], next(fresh))
         else:
-            yield from _as_it_came(turn, sent_back(turn.own, context.by))
+            yield from _as_it_came(turn, sent_back(turn.own, context.by, fresh))
         for receipt in turn.receipts:
             yield from _choice(receipt, context)
 
 
 def _as_text(turn: Turn) -> Iterator[Message]:
     for receipt in turn.receipts:
-        called = f"{receipt.tool} was called with {receipt.arguments or '{}'}."
-        yield _says("user", f"{called} Its result:\n{receipt.text}")
+        told = f"{receipt.tool} was called with {receipt.arguments or '{}'}."
+        yield _says("user", f"{told} Its result:\n{receipt.text}")
 
 
 def _as_call(receipt: Receipt, name: str) -> Iterator[Message]:
-    function = {"name": receipt.tool, "arguments": receipt.arguments or "{}"}
-    call = {"id": name, "type": "function", "function": function}
+    call = called({"name": receipt.tool, "arguments": receipt.arguments}, name)
     yield {"role": "assistant", "content": "", "tool_calls": [call]}
     yield _result(call, receipt.text)
 
@@ -98,9 +96,12 @@ def _as_call(receipt: Receipt, name: str) -> Iterator[Message]:
 def _as_it_came(turn: Turn, message: Message) -> Iterator[Message]:
     """The provider's own message, and what became of each of its calls."""
     yield message
-    for call, receipt in zip(message["tool_calls"], turn.by_call(), strict=True):
-        text = f"not started: {turn.not_started}" if receipt is None else receipt.text
-        yield _result(call, text)
+    receipts = turn.by_call()
+    ran = [place for place, receipt in enumerate(receipts) if receipt is not None]
+    for place, (call, receipt) in enumerate(zip(message["tool_calls"], receipts, strict=True)):
+        # One before a call that ran did not wait for its turn: it was refused.
+        why = "refused" if ran and place < ran[-1] else turn.not_started
+        yield _result(call, f"not started: {why}" if receipt is None else receipt.text)
 
 
 def _result(call: Message, text: str) -> Message:
@@ -132,7 +133,7 @@ def _chosen(tool: str, data: str) -> str:
         return ""
 
 
-def _corrections(context: Context) -> Iterator[Message]:
+def _corrections(context: Context, fresh: Iterator[str]) -> Iterator[Message]:
     """The rejected reply, what was wrong with it, and the exact form (C6, D1)."""
     request = context.request
     if request.answered is not None:
@@ -140,15 +141,15 @@ def _corrections(context: Context) -> Iterator[Message]:
         yield _says("user", request.answered)
     if not request.corrections:
         return
-    yield from _rejected(context)
+    yield from _rejected(context, fresh)
     lines = [f"- {one.message} {one.form}".rstrip() for one in request.corrections]
     yield _says("user", "\n".join(["Your reply was not accepted:", *lines]))
 
 
-def _rejected(context: Context) -> Iterator[Message]:
+def _rejected(context: Context, fresh: Iterator[str]) -> Iterator[Message]:
     """The reply that the corrections are about. One of which calls ran is in the history."""
     own = context.owned.get(local(context.request.previous or ""))
     if own is None or not context.tools:
         yield _says("assistant", cut_text(context.previous, _QUOTED) or "(no reply)")
     elif all(turn.own is not own for turn in turns_of(context.receipts, context.owned)):
-        yield from _as_it_came(Turn(own, ()), sent_back(own, context.by))
+        yield from _as_it_came(Turn(own, ()), sent_back(own, context.by, fresh))

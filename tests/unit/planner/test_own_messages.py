@@ -10,7 +10,7 @@ import pytest
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint_planner.exchange import NativeCall, Reply
-from haltpoint_planner.own_messages import MOST, Own, kept, read_own, sent_back
+from haltpoint_planner.own_messages import MOST, Own, fresh_ids, kept, read_own, sent_back
 from haltpoint_planner.prompting.context import Receipt
 from haltpoint_planner.prompting.turns import turns_of
 from tests.support.builders import OK, asks, failed
@@ -68,24 +68,24 @@ def test_a_message_of_which_a_call_was_not_read_is_not_kept() -> None:
 
 def test_the_same_model_gets_its_message_as_it_came_and_another_one_words_and_calls() -> None:
     said = own(called("find", extra_content=SIGNATURE), reasoning_content="Hm.", content="Well.")
-    assert sent_back(said, ":a") == said.message
-    assert sent_back(said, ":b") == {
+    assert sent_back(said, ":a", fresh_ids()) == said.message
+    assert sent_back(said, ":b", fresh_ids()) == {
         "role": "assistant",
         "content": "Well.",
-        "tool_calls": [called("find")],
+        "tool_calls": [called("find", number="call00001")],
     }
 
 
 def test_another_model_gets_arguments_as_text() -> None:
     said = own(called("find", {"name": "John"}))
-    (call,) = sent_back(said, ":b")["tool_calls"]
+    (call,) = sent_back(said, ":b", fresh_ids())["tool_calls"]
     assert json.loads(call["function"]["arguments"]) == {"name": "John"}
 
 
 def test_ids_that_are_missing_or_repeat_are_filled_in() -> None:
     said = own(called("a", number="x"), called("b", number="x"), called("c", number=""))
-    ids = [call["id"] for call in sent_back(said, ":a")["tool_calls"]]
-    assert ids == ["x", "call_1", "call_2"]
+    ids = [call["id"] for call in sent_back(said, ":a", fresh_ids())["tool_calls"]]
+    assert ids == ["x", "call00001", "call00002"]
 
 
 # ---- which receipts are of which message
