@@ -130,7 +130,11 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
 def test_the_doctor_finds_nothing_wrong(system: Running) -> None:
     found = document(system.command("doctor", "--json"))
     assert found["ok"]
-    assert "✓ functions: " in system.command("doctor").stdout
+    shown = system.command("doctor").stdout
+    assert "✓ functions: " in shown
+    assert "✓ model: contacts at http://127.0.0.1:" in shown
+    assert f"✓ port: {system.url}" in shown
+    assert "✓ services: 1 executor, 1 gateway, 1 planner, 1 tool-worker" in shown
 
 
 async def test_ctrl_c_is_130(system: Running, client: Client) -> None:

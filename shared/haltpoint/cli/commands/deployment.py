@@ -36,7 +36,9 @@ def init(shell: Shell) -> None:
 
 @verb(app, "doctor")
 def doctor(shell: Shell) -> int:
-    """Check your Redis server and say how to fix each problem. Exit code 1: it found one."""
+    """Check server, model, tools, services and disk, and say how to fix each problem. Exit code
+    1: it found one.
+    """
     import asyncio
     from dataclasses import asdict
 
@@ -118,6 +120,7 @@ def show(
 
 
 async def _examine(shell: Shell) -> "list[Check]":
+    from haltpoint.cli.local.diagnosis import look_around
     from haltpoint.runtime.service import preflight
     from haltpoint.runtime.service.address import redis_url
     from haltpoint.runtime.streams.broker import UNREACHABLE
@@ -136,6 +139,7 @@ async def _examine(shell: Shell) -> "list[Check]":
             return [
                 *await preflight.examine(redis, shell.settings, topology, url),
                 await preflight.writes(redis, topology),
+                *await look_around(redis, shell.settings, topology, tools),
                 *(
                     preflight.Check(
                         "workers", one.code, ok=False, what=one.what, why=one.why, fix=one.fix
