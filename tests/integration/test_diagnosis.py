@@ -13,6 +13,7 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.settings import GatewaySettings, ModelSettings, Settings
 from haltpoint.runtime.service.preflight import Check
+from haltpoint.runtime.streams.presence import Presence
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel
 from tests.integration.planning import script
@@ -64,7 +65,20 @@ async def test_tools_that_cannot_be_imported_and_a_port_in_use(
     assert (checks["port"].ok, checks["port"].code) == (False, "HP-003")
 
 
-async def test_a_service_that_is_missing_beside_others_and_a_reader_that_is_gone(
+async def test_a_service_that_is_missing_beside_others(
+    redis: Redis, topology: Topology, tmp_path: Path
+) -> None:
+    for name in ("gateway", "planner", "executor"):
+        await Presence(topology, name, f"{name}-1", 0).renew(redis, {})
+    services = (await looked(redis, topology, tmp_path))["services"]
+    assert (services.ok, services.what) == (False, "1 executor, 1 gateway, 1 planner")
+    assert (services.why, services.fix) == (
+        "tool-worker does not run",
+        "Start it: haltpoint up tool-worker",
+    )
+
+
+async def test_a_reader_that_is_gone_and_holds_messages(
     redis: Redis, topology: Topology, tmp_path: Path
 ) -> None:
     stream = topology.stream(1, Stream.TOOLS, "shop")

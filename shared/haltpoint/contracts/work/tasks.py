@@ -179,7 +179,7 @@ class Task(Strict):
 
     @property
     def own_goal(self) -> str:
-        """The user's own goal, whoever has written that of the task."""
+        """The user's own goal, also where another agent has written that of the task."""
         return self.goal if self.asked is None else self.asked
 
     def __repr__(self) -> str:
