@@ -163,10 +163,10 @@ def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next | Cor
             text = f"The model wants to end step {work.steps[index].id!r} without {due}"
             text = f"{text} ({arguments['outcome']}): {reason}"
             return ask_about_call(work, RequestKind.LEAVE_OUT, action, text)
-        case Exit.FAILED | Exit.SKIPPED:
+        case (Exit.FAILED | Exit.SKIPPED) as end:
             write_down(work, accepted(action))
             drop_held(work, index, "the step ends")
-            return _give_up(work, index, reason)
+            return _give_up(work, index, reason, end)
         case _ as never:
             assert_never(never)
 
@@ -175,15 +175,16 @@ def end_by_words(work: Work, index: int, words: str) -> Next | None:
     """What words do right after a tool's error or a no: they end the step. None: there is no such,
     or a person insists on the step.
     """
-    if last_error(work, index) is None or exit_of(work, index) is Exit.STRIKE:
+    end = exit_of(work, index)
+    if last_error(work, index) is None or end is Exit.STRIKE:
         return None
     work.words = words
-    return _give_up(work, index, words.strip()[:WHY])
+    return _give_up(work, index, words.strip()[:WHY], end)
 
 
-def _give_up(work: Work, index: int, reason: str) -> StepEnd:
+def _give_up(work: Work, index: int, reason: str, end: Exit) -> StepEnd:
     failed = last_error(work, index)
-    if failed is not None and failed.error is not None and exit_of(work, index) is Exit.FAILED:
+    if end is Exit.FAILED and failed is not None and failed.error is not None:
         return failed_by_tool(Code.GIVEN_UP, failed, failed.error)
     return StepEnd(index, skipped=reason) if missing(work, index) else StepEnd(index)
 
