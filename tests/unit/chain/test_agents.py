@@ -24,6 +24,7 @@ from haltpoint.contracts.reasons import Heard, Reach, ReasonKind, SourceKind
 from haltpoint.contracts.results import (
     Confirmation,
     DeedWords,
+    ErrorType,
     Metadata,
     NextAction,
     Outcome,
@@ -37,7 +38,17 @@ from haltpoint.contracts.work.ledger import Became
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Assignment, Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
-from tests.support.builders import ALL_LISTS, asks, call, open_task, owing, plan, spec, tool_step
+from tests.support.builders import (
+    ALL_LISTS,
+    asks,
+    call,
+    failed,
+    open_task,
+    owing,
+    plan,
+    spec,
+    tool_step,
+)
 from tests.unit.chain.story import START, Story
 
 GOAL = "Refund order 17 of ann@shop.example"
@@ -356,15 +367,18 @@ def test_c14_who_cancels_at_the_card_of_a_call_has_said_no_to_it() -> None:
     assert ReasonKind.DENIED in [reason.kind for reason in second.reasons]
 
 
-def test_c14_what_waits_for_a_choice_when_a_person_cancels_is_not_in_doubt() -> None:
+@pytest.mark.parametrize("in_doubt", [False, True])
+def test_c14_a_call_is_in_doubt_when_a_person_cancels_if_it_was_before(in_doubt: bool) -> None:
     whole = tree()
     first = whole.hand_on(whole.root, "post", "Write to her")
     first.calls("mail", to="ann@shop.example")
-    first.result(asks("a", "b"))
-    abort = Answer(kind=RequestKind.CLARIFICATION, decision=Choice.ABORT)
-    first.give(abort, f"{first.chain.id}.r1")
+    first.result(failed(ErrorType.IN_DOUBT, "it broke") if in_doubt else asks("a", "b"))
+    kind = RequestKind.IN_DOUBT if in_doubt else RequestKind.CLARIFICATION
+    first.give(Answer(kind=kind, decision=Choice.ABORT), f"{first.chain.id}.r1")
     whole.report(first)
-    assert [entry.tool for entry in whole.root.chain.ledger.values()] == ["route"]
+    entries = whole.root.chain.ledger.values()
+    doubts = [entry.tool for entry in entries if entry.became is Became.IN_DOUBT]
+    assert ("mail" in doubts) is in_doubt
 
 
 def test_c6_a_yes_for_a_tool_holds_in_all_chains_of_the_root() -> None:

@@ -472,6 +472,17 @@ def test_a_person_who_stops_the_child_denies_the_call() -> None:
     assert story.final_facts == ["chain.failed"]
 
 
+def test_c6_the_end_of_a_skill_is_no_answer_of_a_person() -> None:
+    look = skill("look", plan(tool_step("find", call("find", query=WHO))), read_only=True)
+    story = submitted(open_task("tell John"), *tools(FIND, SEND, look))
+    story.calls("nonsense")
+    story.calls("look", who="John")
+    child = below(story)
+    child.returns("{}")
+    tell_parent(story, child)
+    assert story.chain.people.corrected
+
+
 @pytest.mark.parametrize("end", ["cancel", "deadline", "lost"])
 def test_r1_whatever_ends_the_parent_cancels_the_child_once(end: str) -> None:
     story = calling()

@@ -19,7 +19,7 @@ from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.reasons import Heard
-from haltpoint.contracts.results import ErrorInfo, ErrorType
+from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import BUILT_IN
 from haltpoint.contracts.work.bounds import Bound, ChainBounds, LeftOut
 from haltpoint.contracts.work.plans import Plan
@@ -194,16 +194,10 @@ def last_error(work: Work, index: int) -> Action | None:
     """
     receipts = _receipts(work, (index,))
     last = receipts[-1] if receipts else None
-    if last is None or last.error is None or _is_reading(work, last) or _is_pick(last, last.error):
+    if last is None or last.error is None or _is_reading(work, last):
         return None
-    return last
-
-
-def _is_pick(receipt: Action, fault: ErrorInfo) -> bool:
-    """Whether a person has picked an option of a tool with effects, which is to be called with
-    it.
-    """
-    return bool(receipt.told.by) and fault.error_type is ErrorType.VALIDATION
+    is_pick = bool(last.told.by) and last.error.error_type is ErrorType.VALIDATION
+    return None if is_pick else last
 
 
 def _receipts(work: Work, steps: Collection[int]) -> list[Action]:

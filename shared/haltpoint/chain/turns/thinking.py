@@ -65,19 +65,18 @@ def think_step(
     row of strikes is full, or the turns of the step are used up (D2, D3). The end of the chain when
     its turns, tokens, money or time are.
     """
-    step = work.steps[index]
-    if work.mode(index) is Mode.STRICT and strikes_exhausted(work, index):
+    step, is_strict = work.steps[index], work.mode(index) is Mode.STRICT
+    if is_strict and strikes_exhausted(work, index):
         case = work.row.case
         return escalate(
             work,
             index,
             f"it {broken(case[-1].violation, routing=False)}" if case else "too many strikes",
         )
-    if turns_left(work, index) < 1 and work.mode(index) is Mode.STRICT:
-        proposals = count(work.run[index].proposals, "proposal")
-        return escalate(work, index, f"not complete after {proposals} of the model")
     if turns_left(work, index) < 1:
-        return StepEnd(index)
+        proposals = count(work.run[index].proposals, "proposal")
+        words = f"not complete after {proposals} of the model"
+        return escalate(work, index, words) if is_strict else StepEnd(index)
     spent = _spent(work, step.id)
     if spent is not None:
         return spent
