@@ -73,6 +73,27 @@ def test_the_value_of_a_secret_is_starred_in_the_other_texts_beside_it() -> None
     assert shown["error"] == "no user ann with ***, pin ***; 12345 tried"
 
 
+@pytest.mark.parametrize("hidden", ["completed", "2026", "606000", "clarification_needed"])
+def test_a_value_that_is_a_word_or_a_number_is_starred_in_texts_alone(hidden: str) -> None:
+    view = {
+        "arguments": {"token": hidden},
+        "status": hidden,
+        "at": "2026-11-26T22:55:12.606000Z",
+        "id": "c2026606000.s1",
+        "why": f"no login with {hidden}",
+    }
+    expected = {**view, "arguments": {"token": "***"}, "why": "no login with ***"}
+    assert starred(view) == expected
+
+
+def test_arguments_that_are_called_properties_are_no_schema() -> None:
+    assert starred({"properties": {"password": "hunter2"}}) == {"properties": {"password": "***"}}
+
+
+def test_a_secret_as_a_name_is_starred() -> None:
+    assert starred({FORMS["GitHub"]: 1}) == {"***": 1}
+
+
 def test_of_a_card_and_an_iban_the_end_is_shown() -> None:
     card = {"card": "4111 1111 1111 1234", "iban": "DE89370400440532013000", "cvv": "123"}
     assert starred(card) == {"card": "***1234", "iban": "***3000", "cvv": "***"}

@@ -4,7 +4,7 @@ parameter. Three stars take their place.
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
 import re2
@@ -72,14 +72,9 @@ FORMS: Final = (
 _SHORTEST: Final = 3
 """Characters of a value that is searched for in other texts."""
 _INSIDE: Final = 6
-"""Characters of a value that is searched for inside of words, too: a PIN is in other numbers by
-chance.
-"""
+"""Characters of a value that is searched for inside of words, too."""
 _ARGUMENTS: Final = frozenset({"arguments", "ran", "input"})
 """The fields of views that have the arguments of a call."""
-
-_PROPERTIES: Final = "properties"
-"""Of a JSON Schema: there the names of secrets have no values."""
 
 
 @cache
@@ -140,7 +135,7 @@ def secret_values(value: Any, names: Names = (), typed: Names = ()) -> Iterator[
             yield from secret_values(inner, names, typed)
     elif isinstance(value, dict):
         for name, inner in value.items():
-            if name == _PROPERTIES:
+            if _is_schema(name, inner):
                 continue
             if names_secret(name) or name in names:
                 yield from lines_in(inner)
@@ -182,19 +177,31 @@ class _Stars:
         if isinstance(shown, list | tuple):
             return [self.over(inner, names) for inner in shown]
         if isinstance(shown, dict):
-            return {name: self._field(name, inner, names) for name, inner in shown.items()}
+            return {_key(name): self._field(name, inner, names) for name, inner in shown.items()}
         return shown
 
     def _field(self, name: str, inner: Any, names: Names) -> Any:
-        if name == _PROPERTIES:
+        if _is_schema(name, inner):
             return inner
         if names_secret(name) or name in names:
             return _stars_for(name, inner)
         return self.over(inner, _below(name, names, self.typed))
 
 
+def _is_schema(name: str, inner: Any) -> bool:
+    """Whether these are the properties of a JSON Schema, where names have no values."""
+    if name != "properties" or not isinstance(inner, dict):
+        return False
+    return all(isinstance(schema, dict) for schema in inner.values())
+
+
 def _below(name: str, names: Names, typed: Names) -> Names:
     return typed if name in _ARGUMENTS and typed else names
+
+
+@lru_cache(maxsize=4096)
+def _key(name: str) -> str:
+    return without_secrets(name)
 
 
 def _stars_for(name: str, hidden: Any) -> Any:
@@ -207,9 +214,13 @@ def _stars_for(name: str, hidden: Any) -> Any:
 
 
 def _without(text: str, hidden: str) -> str:
-    if len(hidden) >= _INSIDE:
+    """The text without a value. One that is a word, a number or short is a status, a part of a time
+    or in an id by chance, so it is searched for as a word of a text alone.
+    """
+    is_plain = hidden.replace("_", "").isalpha() or hidden.isdecimal()
+    if len(hidden) >= _INSIDE and not is_plain:
         return text.replace(hidden, STARS)
-    if len(hidden) < _SHORTEST:
+    if len(hidden) < _SHORTEST or not any(map(str.isspace, text)):
         return text
     return re.sub(rf"(?<!\w){re.escape(hidden)}(?!\w)", STARS, text)
 
