@@ -15,6 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
+from haltpoint.cli.commands.models import play_script
 from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.local.keeper import Child
 from haltpoint.cli.local.system import System, free_port
@@ -36,12 +37,12 @@ async def alone(example: str, **environment: str) -> AsyncGenerator[Client]:
     `careless`.
     """
     folder = Path(__file__).with_name(example)
-    script = str(folder / ("careless.json" if "careless" in sys.argv else "good.json"))
+    script = folder / ("careless.json" if "careless" in sys.argv else "good.json")
     agents = folder / "agents.toml"
     with tempfile.TemporaryDirectory(prefix="haltpoint-example-") as state:
         own, port = load().model, free_port()
         scripted = {"base_url": f"http://127.0.0.1:{port}/v1", "name": example}
-        model = Child("script-model", ("script-model", script, "--port", str(port)))
+        model = Child("script-model", play_script, (script, port))
         settings = load(
             state_dir=state,
             tools=f"examples.{example}.tools",

@@ -1,10 +1,7 @@
 """One real service as a process that may be told to die, forked from one that has imported what
 they all need.
-
-Its word is a party.
 """
 
-import sys
 from importlib import import_module
 
 from haltpoint.contracts.catalogue import Party
@@ -12,7 +9,6 @@ from haltpoint.runtime.config import settings_sources
 from haltpoint.runtime.service import process
 from tests.chaos import fail_points
 
-PROGRAM = f"{__name__}:main"
 SERVICES: dict[Party, str] = {
     party: f"haltpoint_{party.value.replace('-', '_')}.app"
     for party in Party
@@ -20,8 +16,7 @@ SERVICES: dict[Party, str] = {
 }
 
 
-def main() -> None:
+def main(party: Party) -> int:
     """Be the service."""
-    party = Party(sys.argv[1])
     fail_points.install(party.value)
-    sys.exit(process.main(party, import_module(SERVICES[party]).run, settings_sources.load()))
+    return process.main(party, import_module(SERVICES[party]).run, settings_sources.load())

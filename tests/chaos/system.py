@@ -222,7 +222,8 @@ class System:
             "CHAOS_MARKER": str(self.folder / f"died.{self._markers}"),
         }
         log.touch()
-        process = keeper.born(launcher.PROGRAM, party.value, (party.value,), environment, log)
+        service = keeper.Child(party.value, launcher.main, (party,))
+        process = keeper.born(service, environment, log)
         child = Child(process.pid or 0, asyncio.ensure_future(keeper.ended(process)), log)
         self._children.append(child)
         return child

@@ -12,18 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.cli.local import keeper as module
 from haltpoint.cli.local.keeper import Child, Keeper
 from tests.support import PATIENCE
 
-PROGRAM = "tests.integration.test_keeper:program"
 
-
-def program() -> None:
-    """Stands in for `haltpoint`: says who it is, then does what its first word says until it is
+def program(word: str, log: str) -> None:
+    """Stands in for `haltpoint`: says who it is, then does what `word` says until it is
     told to stop.
     """
-    word, log = sys.argv[1:]
 
     def say(text: str) -> None:
         with Path(log).open("a") as file:
@@ -43,13 +39,12 @@ def program() -> None:
 
 OWNER = """
 import asyncio, os, sys
-from haltpoint.cli.local import keeper as module
 from haltpoint.cli.local.keeper import Child, Keeper
-module.PROGRAM = sys.argv[1]
+from tests.integration.test_keeper import program
 async def main():
     keeper = Keeper(os.environ, print)
-    steady = Child("executor", ("steady", sys.argv[2]))
-    keeper.start([steady, Child("gateway", ("stubborn", sys.argv[2]))])
+    steady = Child("executor", program, ("steady", sys.argv[1]))
+    keeper.start([steady, Child("gateway", program, ("stubborn", sys.argv[1]))])
     await asyncio.Event().wait()
 asyncio.run(main())
 """
@@ -78,15 +73,14 @@ def gone(pid: int) -> bool:
 
 
 @pytest.fixture
-def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Log:
-    monkeypatch.setattr(module, "PROGRAM", PROGRAM)
+def log(tmp_path: Path) -> Log:
     return Log(tmp_path / "log")
 
 
 async def test_a_killed_child_starts_again(log: Log) -> None:
     said: list[str] = []
     keeper = Keeper(os.environ, said.append)
-    child = Child("tool-worker", ("steady", str(log.path)), 2)
+    child = Child("tool-worker", program, ("steady", str(log.path)), 2)
     keeper.start([child])
     await until(lambda: len(log.lines("began")) == 1 and child.pid is not None)
     first = child.pid
@@ -101,7 +95,7 @@ async def test_a_killed_child_starts_again(log: Log) -> None:
 async def test_they_stop_in_order_and_the_one_who_decides_last(log: Log) -> None:
     keeper = Keeper(os.environ, print)
     names = ["script-model", "executor", "gateway", "tool-worker", "planner"]
-    children = [Child(name, ("steady", str(log.path))) for name in names]
+    children = [Child(name, program, ("steady", str(log.path))) for name in names]
     keeper.start(children)
     await until(
         lambda: len(log.lines("began")) == 5 and None not in {child.pid for child in children}
@@ -118,7 +112,10 @@ async def test_when_the_fork_server_is_killed_its_children_start_again_under_a_n
     said: list[str] = []
     keeper = Keeper(os.environ, said.append)
     keeper.start(
-        [Child("planner", ("steady", str(log.path))), Child("gateway", ("stubborn", str(log.path)))]
+        [
+            Child("planner", program, ("steady", str(log.path))),
+            Child("gateway", program, ("stubborn", str(log.path))),
+        ]
     )
     await until(lambda: len(log.lines("began")) == 2)
     first, servers = (
@@ -137,7 +134,7 @@ async def test_when_the_fork_server_is_killed_its_children_start_again_under_a_n
 
 async def test_children_die_with_a_keeper_that_is_killed(tmp_path: Path) -> None:
     log = Log(tmp_path / "log")
-    command = [sys.executable, "-c", OWNER, PROGRAM, str(log.path)]
+    command = [sys.executable, "-c", OWNER, str(log.path)]
     with subprocess.Popen(command) as owner:  # noqa: ASYNC220
         await until(lambda: len(log.lines("began")) == 2)
         owner.kill()

@@ -54,7 +54,6 @@ def up(
             help="Start the tool workers again when their files change.",
         ),
     ] = False,
-    beside: Annotated[list[Service] | None, typer.Option(hidden=True)] = None,
 ) -> int:
     """Start all services and an embedded server, or only the services you name."""
     if queue and services and Service.TOOL_WORKER not in services:
@@ -73,7 +72,9 @@ def up(
         tools=",".join(tools or ()) or None, skills=",".join(skills or ()) or None
     )
     if services and len(services) == 1 and workers == 1 and not reload:
-        return _foreground(services[0], settings, tuple(queue or ()), tuple(beside or ()))
+        from haltpoint.cli.local.system import serve
+
+        return serve(services[0], settings, tuple(queue or ()))
     if not services or Service.TOOL_WORKER in services:
         from haltpoint_tool_worker.registry import registry_of
 
@@ -81,26 +82,6 @@ def up(
     return _supervised(
         shell, settings, tuple(services or ()), workers, tuple(queue or ()), reload=reload
     )
-
-
-def _foreground(
-    service: Service, settings: "Settings", queues: tuple[str, ...], beside: tuple[Service, ...]
-) -> int:
-    """This process is the service; `beside` are those that its supervisor has started with it
-    (gateway).
-    """
-    from functools import partial
-    from importlib import import_module
-
-    from haltpoint.contracts.catalogue import Party
-    from haltpoint.runtime.service.process import main
-
-    run = import_module(f"haltpoint_{service.replace('-', '_')}.app").run
-    if service is Service.TOOL_WORKER:
-        run = partial(run, queues=queues)
-    if service is Service.GATEWAY:
-        run = partial(run, beside=beside)
-    return main(Party(service), run, settings)
 
 
 def _supervised(

@@ -17,15 +17,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib import import_module
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from haltpoint.runtime.config.errors import HOPELESS
+from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
 
-PROGRAM: Final = "haltpoint.cli.main:app_entry"
 STOP_ORDER: Final = ("gateway", "planner", "tool-worker", "executor")  # then all others
 GRACE: Final = 15.0  # seconds that one kind of child has to drain
 _FIRST_DELAY, _LONGEST_DELAY, _LIVED_WELL = 0.1, 10.0, 10.0  # seconds
@@ -36,19 +34,21 @@ _UNKNOWN: Final = 255
 """The code of a child whose fork server was killed: the child itself may live."""
 
 Say = Callable[[str], None]
+Body = Callable[..., int | None]
 
 
 @dataclass(eq=False)
 class Child:
-    """One process of ours: `haltpoint` with these words. `number` tells several of the same service
-    apart.
+    """One process of ours, which calls `body`, a function that can be imported, with `arguments`;
+    what it returns is the exit code. `number` tells several of the same service apart.
 
     `pid` is that of the live one; `restarts` counts how often it was started again; `code` is how
     it ended last.
     """
 
     service: str
-    words: tuple[str, ...]
+    body: Body
+    arguments: tuple[Any, ...] = ()
     number: int = 1
     pid: int | None = None
     restarts: int = field(default=0, init=False)
@@ -100,7 +100,7 @@ class Keeper:
         self._output = output
         self._tasks: dict[Child, asyncio.Task[None]] = {}
         self._stopping = asyncio.Event()
-        self._modules = (PROGRAM.partition(":")[0], *modules)
+        self._modules = tuple(modules)
 
     def prepare(self) -> None:
         """Import meanwhile what the children need."""
@@ -112,9 +112,9 @@ class Keeper:
         for child in self.children:
             self._tasks[child] = asyncio.create_task(self._keep(child), name=f"keep {child.name}")
 
-    async def replace(self, child: Child, words: tuple[str, ...]) -> None:
-        """End a child and start it with other words; return when the new one lives."""
-        old, child.words, child.replaced = child.pid, words, True
+    async def replace(self, child: Child) -> None:
+        """End a child and start it again; return when the new one lives."""
+        old, child.replaced = child.pid, True
         _signal(child, signal.SIGTERM)
         while child.pid in (old, None):  # noqa: ASYNC110 - it happens to another process
             await asyncio.sleep(_LOOK)
@@ -167,7 +167,7 @@ class Keeper:
     async def _life(self, child: Child) -> int:
         """One life of a child; returns how it ended."""
         try:
-            process = born(PROGRAM, child.service, child.words, self._environment, self._output)
+            process = born(child, self._environment, self._output)
         except (EOFError, OSError):  # the fork server has said why
             return 1
         child.pid = process.pid
@@ -184,15 +184,9 @@ def preload(modules: Sequence[str]) -> None:
         forkserver.ensure_running()
 
 
-def born(
-    program: str,
-    name: str,
-    words: Sequence[str],
-    environment: Mapping[str, str],
-    output: Path | None,
-) -> BaseProcess:
-    """Start a process that is `program` (`module:function`) with these words."""
-    arguments = (program, name, words, environment, output)
+def born(child: Child, environment: Mapping[str, str], output: Path | None) -> BaseProcess:
+    """Start the process of a child."""
+    arguments = (child.service, child.body, child.arguments, dict(environment), output)
     process: BaseProcess = _PROCESSES.Process(target=_become, args=arguments)  # type: ignore[attr-defined]
     process.start()
     return process
@@ -215,13 +209,13 @@ async def ended(process: BaseProcess) -> int:
 
 
 def _become(
-    program: str,
     name: str,
-    words: Sequence[str],
+    body: Body,
+    arguments: tuple[Any, ...],
     environment: Mapping[str, str],
     output: Path | None,
 ) -> None:
-    """In a new process: be the program with these words, until its end or its keeper's."""
+    """In a new process: do what it is for, until that ends or its keeper does."""
     gc.freeze()  # a collection would write to, and so copy, all that is shared
     gc.enable()
     os.setsid()
@@ -234,9 +228,10 @@ def _become(
         os.dup2(log, 1)
         os.dup2(log, 2)
     threading.Thread(target=_die_with_keeper, name="owner", daemon=True).start()
-    sys.argv = ["haltpoint", *words]
-    module, _, function = program.partition(":")
-    getattr(import_module(module), function)()
+    try:
+        sys.exit(body(*arguments))
+    except HaltpointError as error:
+        sys.exit(str(error))
 
 
 def _die_with_keeper() -> None:

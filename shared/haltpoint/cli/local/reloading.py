@@ -34,7 +34,7 @@ async def reload_tools(system: System, say: Say) -> None:
         )
         for child in system.keeper.children:
             if child.service == "tool-worker":
-                await system.keeper.replace(child, child.words)
+                await system.keeper.replace(child)
 
 
 def state_of(settings: Settings) -> frozenset[tuple[Path, int]]:

@@ -7,21 +7,23 @@ import os
 import socket
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Self
-
-from pydantic import SecretStr
 
 from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import ADDRESS_FILE, url_of
 from haltpoint.cli.local.keeper import Child, Keeper, Say
 from haltpoint.cli.local.kept_server import kept
+from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.people.phrases import count
 from haltpoint.runtime.config import agents_file
 from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.address import listen, redis_url
 from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.service.process import main
 from haltpoint.runtime.store import library
 from haltpoint.runtime.streams.connection import connect
 from haltpoint.runtime.streams.presence import alive
@@ -61,23 +63,24 @@ class System:
             update={"redis_url": url, "gateway": settings.gateway.model_copy(update={"port": port})}
         )
         self.url = url_of(host, port)
-        variables = {**os.environ, **as_environment(self.settings), **(environment or {})}
         self._say = say
         apps = (f"haltpoint_{service.replace('-', '_')}.app" for service in services)
-        self.keeper = Keeper(variables, say, output, ("haltpoint.runtime.service.process", *apps))
+        self.keeper = Keeper(
+            {**os.environ, **(environment or {})},
+            say,
+            output,
+            ("haltpoint.cli.main", "haltpoint.runtime.service.process", *apps),
+        )
+        numbers = {"tool-worker": workers}
         places = [
-            (one, n)
-            for one in services
-            for n in range(1, (workers if one == "tool-worker" else 1) + 1)
+            (service, number)
+            for service in services
+            for number in range(1, numbers.get(service, 1) + 1)
         ]
-        chosen = {
-            "tool-worker": tuple(word for queue in queues for word in ("--queue", queue)),
-            "gateway": tuple(
-                word for one, _ in places if one != "gateway" for word in ("--beside", one)
-            ),
-        }
+        others = tuple(service for service, _ in places if service != "gateway")
         self._children = [
-            Child(one, ("up", one, *chosen.get(one, ())), number) for one, number in places
+            Child(service, serve, (service, self.settings, queues, others), number)
+            for service, number in places
         ]
         self._has_gateway = "gateway" in services
         self._beside = beside
@@ -180,24 +183,18 @@ async def initialise(settings: Settings) -> None:
         await Topology(settings.partitions).ensure(redis)
 
 
-def as_environment(settings: Settings) -> dict[str, str]:
-    """All settings as the variables that give another process the same ones."""
-    found: dict[str, str] = {}
-
-    def add(prefix: str, values: Mapping[str, Any]) -> None:
-        for name, value in values.items():
-            variable = f"{prefix}{name.upper()}"
-            if isinstance(value, Mapping):
-                add(f"{variable}__", value)
-            elif isinstance(value, SecretStr):
-                found[variable] = value.get_secret_value()
-            elif isinstance(value, tuple | list):
-                found[variable] = ",".join(map(str, value))
-            elif value is not None:
-                found[variable] = str(value)
-
-    add("HALTPOINT_", settings.model_dump())
-    return found
+def serve(
+    service: str, settings: Settings, queues: tuple[str, ...], beside: tuple[str, ...] = ()
+) -> int:
+    """Let this process be a service until it is told to stop; returns its exit code. `beside` are
+    those that were started with it (gateway).
+    """
+    run = import_module(f"haltpoint_{service.replace('-', '_')}.app").run
+    if service == "tool-worker":
+        run = partial(run, queues=queues)
+    if service == "gateway":
+        run = partial(run, beside=beside)
+    return main(Party(service), run, settings)
 
 
 def free_port(host: str = "127.0.0.1") -> int:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from haltpoint.cli.commands.models import OwnModel
+from haltpoint.cli.commands.models import OwnModel, play_script
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.local.keeper import Child
@@ -140,7 +140,7 @@ class Show:
     def _system(self) -> System:
         port = free_port()
         model = self._own or OwnModel(f"http://127.0.0.1:{port}/v1", "script")
-        scripted = Child("script-model", ("script-model", "contacts_careless", "--port", str(port)))
+        scripted = Child("script-model", play_script, (Path("contacts_careless"), port))
         settings = load(
             state_dir=str(self._folder),
             tools="haltpoint.examples.contacts.tools",
