@@ -42,31 +42,30 @@ def test_an_agent_is_shown_with_its_skills_and_what_it_shows_and_logs(
 ) -> None:
     shown = typed(AgentsView(items=(BILLING,)), "show", "billing").stdout
     assert "  skills: invoice, refund\n" in shown
-    assert "  prompts and replies go into the planner's log\n" in shown
-    assert "  budget seconds: 600\n" in shown
+    assert "  verbose: True\n" in shown
+    assert "  budget:\n    seconds: 600\n" in shown
 
 
 def test_the_supervisor_is_shown_with_all_that_the_file_says_of_it(
     typed: Callable[..., Any],
 ) -> None:
+    first = "id=invoices agent=billing match=invoice|refund"
+    rules = f"{first}, id=gold agent=general match=x context=tier=gold"
     assert typed(
         AgentsView(items=(BILLING,), supervisor=BY_RULE), "show", "supervisor"
     ).stdout.splitlines() == [
-        "supervisor  (strategy rule)",
-        "",
-        "  rule invoices: billing  (match invoice|refund)",
-        "  rule gold: general  (match x, context {'tier': 'gold'})",
+        "  strategy: rule",
+        f"  rules: {rules}",
         "  fallback: general",
     ]
     by_model = Supervisor(tools=("find_*", "ask"), threshold=0.0, verbose=True)
-    whole = AgentsView(items=(BILLING,), supervisor=by_model, unserved=("find_*",))
-    assert typed(whole, "show", "supervisor").stdout.splitlines()[2:] == [
-        "  agents: billing",
+    whole = AgentsView(items=(BILLING,), supervisor=by_model)
+    assert typed(whole, "show", "supervisor").stdout.splitlines() == [
+        "  strategy: llm",
         "  tools: find_*, ask",
         "  threshold: 0",
         "  max_tool_retries: 3",
         "  max_iterations: 10",
-        "  no worker serves: find_*",
-        "  prompts and replies go into the planner's log",
+        "  verbose: True",
     ]
     assert typed(AgentsView(items=(BILLING,)), "show", "supervisor").exit_code == 1

@@ -9,9 +9,11 @@ import typer
 from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
+from haltpoint.cli.wording import visible
 
 if TYPE_CHECKING:
-    from haltpoint.contracts.views.deployment import AgentsView, AgentView
+    from haltpoint.contracts.base import JsonObject
+    from haltpoint.contracts.views.deployment import AgentView
     from haltpoint.contracts.work.routing import Supervisor
 
 _FILE = Annotated[Path, typer.Argument(metavar="FILE", help="The agents file (TOML).")]
@@ -59,8 +61,9 @@ def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) ->
     if shell.json:
         shell.emit(in_full(found[name]) if supervisor is None else said.model_dump()["supervisor"])
         return
-    for line in _lines(found[name]) if supervisor is None else _routing(supervisor, said):
-        shell.out.print(line, markup=False)
+    shown = in_full(found[name]) if supervisor is None else _read_by(supervisor)
+    for line in _lines(shown):
+        shell.out.print(line, markup=False, soft_wrap=True)
 
 
 @verb(app, "check")
@@ -79,58 +82,32 @@ def _under_way(agent: "AgentView") -> str:
     return "" if agent.under_way is None else f"{agent.under_way} under way"
 
 
-def _lines(agent: "AgentView") -> Iterator[str]:
-    under_way = _under_way(agent)
-    yield f"{agent.name}  ({under_way})" if under_way else agent.name
-    yield f"\n{agent.description}\n"
-    yield f"  model: {agent.model or 'the configured one'}"
-    tools = "all that are not internal" if agent.tools is None else ", ".join(agent.tools)
-    yield f"  tools: {tools}"
-    if agent.unserved:
-        yield f"  no worker serves: {', '.join(agent.unserved)}"
-    if agent.is_tool:
-        yield "  a tool has this name, too: a call by this name is one of the tool"
-    if agent.agents:
-        yield f"  may hand on to: {', '.join(agent.agents)}"
-    if agent.skills:
-        yield f"  skills: {', '.join(agent.skills)}"
-    if agent.verbose:
-        yield "  prompts and replies go into the planner's log"
-    limits = {name: getattr(agent, name) for name in ("mode", "style", "strikes", "max_turns")}
-    limits |= {
-        f"budget {name}": getattr(agent.budget, name) for name in agent.budget.__struct_fields__
-    }
-    yield from (f"  {name}: {_plain(value)}" for name, value in limits.items() if value is not None)
-    yield from (
-        f"  failed: {one.id}  {one.error.code if one.error else ''} {one.goal}"
-        for one in agent.failures
-    )
-
-
-def _routing(said: "Supervisor", found: "AgentsView") -> Iterator[str]:
-    """What its strategy reads of the supervisor, with what holds where the file says nothing."""
-    from msgspec.structs import asdict
-
-    from haltpoint.runtime.config.agents_file import READ_BY
-
-    yield f"supervisor  (strategy {said.strategy})\n"
-    for rule in said.rules:
-        looks_at = (
-            f"match {rule.match}" if rule.match else "",
-            f"context {rule.context}" if rule.context else "",
-        )
-        yield f"  rule {rule.id}: {rule.agent}  ({', '.join(filter(None, looks_at))})"
-    values = asdict(said) | {"agents": said.agents or tuple(one.name for one in found.items)}
-    for name in (name for name, readers in READ_BY.items() if said.strategy in readers):
-        value = values[name]
-        if name not in ("rules", "verbose") and value not in (None, "", ()):
-            yield f"  {name}: {', '.join(value) if isinstance(value, tuple) else _plain(value)}"
-    if found.unserved:
-        yield f"  no worker serves: {', '.join(found.unserved)}"
-    if said.verbose:
-        yield "  prompts and replies go into the planner's log"
+def _lines(shown: "JsonObject", indent: str = "  ") -> Iterator[str]:
+    """Each field that says something, under its name in the file."""
+    for name, value in shown.items():
+        if value is None or value is False or value in ("", [], {}):
+            continue
+        if isinstance(value, dict):
+            yield f"{indent}{name}:"
+            yield from _lines(value, f"{indent}  ")
+        else:
+            yield f"{indent}{name}: {_plain(value)}"
 
 
 def _plain(value: object) -> str:
-    """A value without the point of a whole number."""
-    return str(value).removesuffix(".0")
+    """A list with commas, and a number without the point of a whole one."""
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    if isinstance(value, dict):
+        return " ".join(f"{name}={_plain(inner)}" for name, inner in value.items() if inner)
+    return visible(str(value)).removesuffix(".0")
+
+
+def _read_by(supervisor: "Supervisor") -> "JsonObject":
+    """What the strategy reads of it."""
+    from haltpoint.contracts.doors import in_full
+    from haltpoint.runtime.config.agents_file import READ_BY
+
+    said = in_full(supervisor)
+    read = [name for name, readers in READ_BY.items() if supervisor.strategy in readers]
+    return {name: said[name] for name in ("strategy", *read)}
