@@ -9,7 +9,6 @@ import typer
 from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
-from haltpoint.cli.wording import visible
 
 if TYPE_CHECKING:
     from haltpoint.contracts.base import JsonObject
@@ -96,6 +95,8 @@ def _lines(shown: "JsonObject", indent: str = "  ") -> Iterator[str]:
 
 def _plain(value: object) -> str:
     """A list with commas, and a number without the point of a whole one."""
+    from haltpoint.cli.wording import visible
+
     if isinstance(value, list):
         return ", ".join(map(_plain, value))
     if isinstance(value, dict):

@@ -23,7 +23,6 @@ from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.address import listen, redis_url
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.service.process import main
 from haltpoint.runtime.store import library
 from haltpoint.runtime.streams.connection import connect
 from haltpoint.runtime.streams.presence import alive
@@ -189,6 +188,8 @@ def serve(
     """Let this process be a service until it is told to stop; returns its exit code. `beside` are
     those that were started with it (gateway).
     """
+    from haltpoint.runtime.service.process import main  # the keeper needs none of it
+
     run = import_module(f"haltpoint_{service.replace('-', '_')}.app").run
     if service == "tool-worker":
         run = partial(run, queues=queues)
