@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from haltpoint.cli.errors import usage
-from haltpoint.contracts.base import root_of
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
@@ -49,6 +48,8 @@ async def chain_named(client: "Client", name: str) -> str:
     """The id of a chain, or of the one among the newest thousand that begins so. Raises CliError
     where several do; a name with which none begins stays as it is.
     """
+    from haltpoint.contracts.base import root_of
+
     ids: list[str] = []
     cursor: str | None = None
     for _ in range(_NEWEST // _PAGE if len(name) < WHOLE else 0):
