@@ -9,11 +9,16 @@ from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_planner.exchange import Prompt
+from haltpoint_planner.own_messages import Own
 from haltpoint_planner.prompting import answer, bounds, plan, reasoning, routing, tool_step
 from haltpoint_planner.prompting.context import Context
+from haltpoint_planner.prompting.turns import place_of
 
 _SIGNS: Final = 3
 """Characters of a token, carefully: JSON and ids have fewer than words."""
+
+_PART: Final = 3
+"""The provider's own messages may have this part of a prompt."""
 
 _KINDS: Final[dict[ThoughtKind, Callable[[Context], Prompt]]] = {
     ThoughtKind.BOUNDS: bounds.prompt,
@@ -31,6 +36,7 @@ def build(context: Context) -> Prompt:
     Raises HaltpointError HP-312 when it has none without any result either.
     """
     most = context.room * _SIGNS
+    context = replace(context, owned=_newest(context, most // _PART))
     whole = _built(context, most)
     if _size(whole) <= most:
         return whole
@@ -45,6 +51,20 @@ def build(context: Context) -> Prompt:
             "tools",
         )
     return _built(context, room)
+
+
+def _newest(context: Context, room: int) -> dict[str, Own]:
+    """The newest of the own messages that have room, those of this step before others: they may
+    have long thoughts. Of the older ones the calls remain.
+    """
+    step, newest = f"{context.request.step_id}.", dict[str, Own]()
+    ordered = sorted(context.owned, key=lambda name: (name.startswith(step), place_of(name)))
+    for name in reversed(ordered):
+        room -= len(json.dumps(context.owned[name].message))
+        if room < 0:
+            break
+        newest[name] = context.owned[name]
+    return newest
 
 
 def _built(context: Context, room: int) -> Prompt:

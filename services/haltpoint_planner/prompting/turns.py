@@ -76,10 +76,10 @@ def _said_in(step: str, owned: Mapping[str, Own]) -> dict[int, Own]:
     the last was acted on.
     """
     names = [name for name in owned if name.rpartition(".t")[0] == step]
-    return {owned[name].after: owned[name] for name in sorted(names, key=_place)}
+    return {owned[name].after: owned[name] for name in sorted(names, key=place_of)}
 
 
-def _place(thought: str) -> tuple[int, int]:
+def place_of(thought: str) -> tuple[int, int]:
     """Turn and attempt in the local id of a thought."""
     turn, _, attempt = thought.rpartition(".t")[2].partition(".")
     return int(turn), int(attempt)

@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
-from haltpoint.contracts.work.plans import ProposedCall
-from haltpoint.contracts.work.thoughts import Proposal
+from haltpoint.contracts.commands import ThoughtRequest
+from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from haltpoint_planner.exchange import NativeCall, Reply
 from haltpoint_planner.own_messages import MOST, Own, fresh_ids, kept, read_own, sent_back
-from haltpoint_planner.prompting.context import Receipt
+from haltpoint_planner.prompting import prompts
+from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.prompting.turns import turns_of
-from tests.support.builders import OK, asks, failed
+from tests.support.builders import OK, asks, failed, spec, specs
 
 SIGNATURE = {"google": {"thought_signature": "Q0FG"}}
 
@@ -133,3 +136,29 @@ def test_a_call_that_did_not_run_says_why(outcome: Any, why: str) -> None:
     said = own(called("find"), called("send", number="c2"))
     (turn,) = turns_of([receipt(1, outcome=outcome)], {"s.t1.1": said})
     assert turn.not_started == why
+
+
+def test_long_thoughts_leave_the_prompt_from_the_oldest_on() -> None:
+    thoughts = {
+        f"s.t{turn}.1": own(called("find"), after=turn - 1, reasoning_content=str(turn) * 6_000)
+        for turn in range(1, 9)
+    }
+    step = Step(id="s", description="Find all", required_tools=("find",))
+    request = ThoughtRequest(
+        thought_id="c.s.t9.1", kind=ThoughtKind.ACT, step_id="s", deadline=0, due=(("find",),)
+    )
+    asked = Context(
+        request,
+        Task(goal="Find all"),
+        Plan(steps=(step,)),
+        tuple(receipt(number) for number in range(1, 9)),
+        tools=specs(spec("find")),
+        owned=thoughts,
+        by=":a",
+        room=10_000,
+    )
+    messages = prompts.build(asked).messages
+    thinking = [one["reasoning_content"][0] for one in messages if "reasoning_content" in one]
+    assert thinking == ["8"]
+    calls = [message for message in messages if message["role"] == "assistant"]
+    assert len(calls) == 8
