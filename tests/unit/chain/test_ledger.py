@@ -143,6 +143,16 @@ def test_c14_a_call_that_a_hook_changed_counts_as_it_ran_too() -> None:
     assert len(reasons(story, PAID)) == 1
 
 
+def test_c14_what_was_done_once_stays_done_when_a_hook_changes_the_equal_call() -> None:
+    story = open_ended()
+    done(story, PAID)
+    story.propose(PAID)
+    ran(story, arguments='{"to": "bob"}')
+    done(story, call("find"))
+    [words] = reasons(story, PAID)
+    assert "(c.react.1) and succeeded" in words
+
+
 def test_c14_what_was_proposed_and_ran_otherwise_is_asked_about_where_a_repeat_is_refused() -> None:
     story = open_ended(Mode.STRICT, Policy(repeated_effects={"*": Treatment.REFUSE}))
     story.calls("pay", to="all")

@@ -92,11 +92,14 @@ def _write(
     is known of it stays unless it is one of `over`.
     """
     known = compiled(work.world.spec(action.tool))
-    proposed, ran = signature_of(known, action.arguments), signature_of(known, action.ran)
-    for signature in {proposed, ran, *_written(work, action)}:
+    ran, is_persons = signature_of(known, action.ran), became in _A_PERSONS
+    own = {ran, *_written(work, action)}
+    if is_persons:
+        own.add(signature_of(known, action.arguments))
+    for signature in own:
         before = work.ledger.get(signature)
         if before is None or before.became in over:
-            did = became if signature == ran or became in _A_PERSONS else Became.CHANGED
+            did = became if is_persons or signature == ran else Became.CHANGED
             entry = Entry(action.tool, action.id, did, work.now, words[:LONGEST_WORDS])
             work.ledger = {**work.ledger, signature: entry}
 
