@@ -231,3 +231,20 @@ def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_la
     assert seconds(1) == [1, 1, None, None]
     assert seconds(3) == [1, 1, None, None], "it runs again"
     assert seconds(5) == [1, 1, 20, 20]
+
+
+def test_a_step_that_was_skipped_has_its_reason_and_its_end_and_no_words_of_the_model() -> None:
+    find = {"step_id": "find"}
+    lines = [
+        (0, [("step.started", find)]),
+        (500, [("step.skipped", {**find, "reason": "she changed her mind"})]),
+    ]
+    log = tuple(
+        LogLine(number, int(HEAD["created"]) + at, "x", None, tuple(facts))
+        for number, (at, facts) in enumerate(lines)
+    )
+    step, *_ = view_of(
+        record(runs=(StepRun(StepStatus.SKIPPED), StepRun(), StepRun()), log=log)
+    ).steps
+    assert (step.status, step.reason, step.result) == ("skipped", "she changed her mind", None)
+    assert step.ended_at is not None

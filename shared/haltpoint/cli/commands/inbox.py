@@ -45,7 +45,7 @@ def inbox(
                 break
             # A look at thousands takes a while: the gateway has as long without one.
             await asyncio.sleep(max(_EVERY, monotonic() - began))
-        waiting = f"{count(len(seen), 'question')} waiting for an answer."
+        waiting = f"Open: {count(len(seen), 'question')}."
         shell.note(waiting if seen else "Inbox empty: nothing is waiting for an answer.")
 
     import asyncio

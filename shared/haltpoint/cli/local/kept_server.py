@@ -34,18 +34,17 @@ async def kept(server: EmbeddedServer, say: Say) -> AsyncGenerator[None]:
 async def _keep(server: EmbeddedServer, say: Say, over: asyncio.Event) -> None:
     backoff = Backoff()
     while not await _over_within(_LOOK, over):
-        trouble = "" if server.pid else f"the embedded server ended ({how(server.code or 0)})"
-        while trouble:
-            delay = backoff.died()
-            say(f"{trouble}, starts again in {delay:g} s")
-            if await _over_within(delay, over):
-                return
-            backoff.born()
-            try:
-                await asyncio.to_thread(server.start)
-                trouble = ""
-            except EmbeddedServerError as error:
-                trouble = str(error)
+        if server.pid is not None:
+            continue
+        delay = backoff.died()
+        say(f"the embedded server ended ({how(server.code or 0)}), starts again in {delay:g} s")
+        if await _over_within(delay, over):
+            return
+        backoff.born()
+        try:
+            await asyncio.to_thread(server.start)
+        except EmbeddedServerError as error:
+            say(str(error))
 
 
 async def _over_within(seconds: float, over: asyncio.Event) -> bool:

@@ -3,6 +3,7 @@ pipe.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
@@ -69,26 +70,20 @@ class Lines:
         if self._begun != chain.id:
             self._begun, self._told = chain.id, Counter()
             self._console.print(Text(f"{_title(chain)}  [{chain.id}]"))
-        count: Counter[Line] = Counter()
-        at = chain.created_at
-        for line in tell(chain):
-            at = line.at or at
-            count[line] += 1
-            if line.passing or not line.text or count[line] <= self._told[line]:
+        for line in fresh(tell(chain), self._told):
+            if line.passing or not line.text:
                 continue
             self._told[line] += 1
             self._waits_for = ""
-            note = f"  ({line.note})" if line.note else ""
-            text = (
-                f"{elapsed(chain, at):>7}  {'  ' * line.depth}{line.mark.value[0]} "
-                f"{line.text}{note}"
-            )
-            if line.mark in (
-                Mark.STOP,
-                Mark.OPTION,
-            ):  # a card is for people; all else is one line for grep
-                text = "\n".join(wrapped(text, self._console.width, " " * (11 + 2 * line.depth)))
-            self._console.print(Text(text), soft_wrap=True)
+            self._print(chain, line)
+
+    def _print(self, chain: "ChainView", line: Line) -> None:
+        note = f"  ({line.note})" if line.note else ""
+        indent = "  " * line.depth
+        text = f"{elapsed(chain, line.at):>7}  {indent}{line.mark.value[0]} {line.text}{note}"
+        if line.mark in (Mark.STOP, Mark.OPTION):  # a card is for people; else a line for grep
+            text = "\n".join(wrapped(text, self._console.width, " " * (11 + len(indent))))
+        self._console.print(Text(text), soft_wrap=True)
 
     def progress(self, report: "ProgressView") -> None:
         """What a thought or a call waits for, once; how far a call is would be a line a second."""
@@ -176,20 +171,24 @@ class Picture:
             yield Spinner("dots", Text(doing, style="dim"), style="cyan")
 
 
+def fresh(lines: Iterable[Line], told: Counter[Line]) -> list[Line]:
+    """The lines that were not told yet; of equal ones those beyond the number that was."""
+    left = Counter(told)
+    new: list[Line] = []
+    for line in lines:
+        left[line] -= 1
+        if left[line] < 0:
+            new.append(line)
+    return new
+
+
 def picture(chain: "ChainView", without: Counter[Line] | None = None) -> RenderableType:
     """A chain as it stands, for any width from 40 columns on; or the lines that are not on the
     screen yet.
     """
     lines = tell(chain)
     if without:
-        again = Counter(without)
-        fresh: list[Line] = []
-        for line in lines:
-            if again[line] > 0:
-                again[line] -= 1
-            else:
-                fresh.append(line)
-        return Padding(Group(*_body(fresh)), (0, 1))
+        return Padding(Group(*_body(fresh(lines, without))), (0, 1))
     shown_until = None if chain.status in ENDS else datetime.now(UTC)
     head = Table.grid(padding=(0, 1), expand=True)
     head.add_column(ratio=1)

@@ -5,7 +5,7 @@ ended.
 soon as it is true.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain as joined
@@ -53,7 +53,15 @@ def tell(chain: ChainView) -> list[Line]:
         story.append([line])
     if chain.status in _END_MARKS:
         story.append(list(_end(chain)))
-    return list(joined.from_iterable(story))
+    return list(_timed(joined.from_iterable(story), chain.created_at))
+
+
+def _timed(story: Iterable[Line], begun: datetime) -> Iterator[Line]:
+    """Each line with its time: without one of its own it is that of the line before."""
+    at = begun
+    for line in story:
+        at = line.at or at
+        yield replace(line, at=at)
 
 
 def _when(at: datetime | None) -> datetime:
