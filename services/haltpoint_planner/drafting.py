@@ -60,11 +60,9 @@ def draft_proposal(
     is_done = may_be_silent and reply.finish is Finish.STOP
     if not (draft.calls or draft.faults or is_done) and is_blank(said.words):
         draft.faults.append(_EMPTY[reply.finish])
-    return Proposal(
-        content=said.words and cut(said.words, MAX_CONTENT - draft.size),
-        calls=tuple(draft.calls),
-        faults=tuple(draft.faults[:MAX_CALLS]),
-    )
+    content = said.words and cut(said.words, MAX_CONTENT - draft.size)
+    calls, faults = tuple(draft.calls), tuple(draft.faults[:MAX_CALLS])
+    return Proposal(content=content, calls=calls, faults=faults)
 
 
 def said_in(reply: Reply, tools: Mapping[str, ToolSpec], *, due: bool) -> Said:

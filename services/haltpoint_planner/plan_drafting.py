@@ -6,6 +6,7 @@ a drafted plan may not loosen anything, and the arguments of its calls are asked
 has come.
 """
 
+from collections.abc import Iterable
 from itertools import count
 from typing import Annotated, Any, Final
 
@@ -117,12 +118,9 @@ def _plan(entries: list[Any]) -> Plan:
     free = (name for number in count(1) if (name := f"s{number}") not in given)
     tidy = [name if _is_good(name) else next(free) for name in given]
     renamed = dict(zip(given, tidy, strict=True))
-    return Plan(
-        steps=tuple(
-            _step(step, old, new, renamed)
-            for step, old, new in zip(drafted, given, tidy, strict=True)
-        )
-    )
+    named = zip(drafted, given, tidy, strict=True)
+    steps = [_step(step, old, new, renamed) for step, old, new in named]
+    return Plan(steps=tuple(steps))
 
 
 def _is_good(name: str) -> bool:
@@ -141,15 +139,13 @@ def _drafted(number: int, entry: object) -> _Drafted:
 
 def _step(drafted: _Drafted, given: str, tidy: str, renamed: dict[str, str]) -> Step:
     """One step. A dependency that is no step's id stays as it is: the check of the plan says so."""
-    own = msgspec.structs.asdict(drafted)
     names = [renamed.get(str(name), str(name)) for name in drafted.dependencies]
-    return Step(
-        **own
-        | {
-            "id": tidy,
-            "label": (drafted.label if given == tidy else given)[:_LABEL],
-            "dependencies": tuple(dict.fromkeys(names)),
-            "required_tools": tuple(dict.fromkeys(drafted.required_tools)),
-            "one_of": tuple(dict.fromkeys(drafted.one_of)),
-        }
-    )
+    label = drafted.label if given == tidy else given
+    own = msgspec.structs.asdict(drafted)
+    own |= {"id": tidy, "label": label[:_LABEL], "dependencies": _once(names)}
+    own |= {name: _once(own[name]) for name in ("required_tools", "one_of")}
+    return Step(**own)
+
+
+def _once(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

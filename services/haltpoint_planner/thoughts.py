@@ -70,8 +70,10 @@ def reply_to(
 
 def chosen(message: ToPlanner, decision: dict[str, Any]) -> ActionProposed:
     """Whom a function chose for the task, as a model would say it."""
-    thought, call = message.data.thought_id, ProposedCall(tool=ROUTE, arguments=decision)
-    data = ActionProposed.Data(thought_id=thought, step_id="", proposal=Proposal(calls=(call,)))
+    call = ProposedCall(tool=ROUTE, arguments=decision)
+    proposal = Proposal(calls=(call,))
+    thought = message.data.thought_id
+    data = ActionProposed.Data(thought_id=thought, step_id="", proposal=proposal)
     return ActionProposed(**_envelope(message), data=data)
 
 
@@ -94,7 +96,8 @@ def _proposal(
     proposal = draft_proposal(reply, tools, due=due, may_be_silent=has_acted and not due)
     if proposal.calls:
         return proposal
-    return msgspec.structs.replace(proposal, content=_marked(proposal.content, reply, phrases))
+    words = _marked(proposal.content, reply, phrases)
+    return msgspec.structs.replace(proposal, content=words)
 
 
 def _marked(words: str, reply: Reply, phrases: Phrases) -> str:
@@ -111,9 +114,8 @@ def words_of(reply: Reply) -> str:
         json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False)
         for call in reply.calls
     ]
-    return without_surrogates("\n".join([reply.content, *calls] if reply.content else calls))[
-        :MAX_RAW
-    ]
+    lines = [reply.content, *calls] if reply.content else calls
+    return without_surrogates("\n".join(lines))[:MAX_RAW]
 
 
 def own_of(thought: Thought, reply: Reply, context: Context) -> bytes:
@@ -128,9 +130,8 @@ def own_of(thought: Thought, reply: Reply, context: Context) -> bytes:
 def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
     """The thought that cannot be had, and why."""
     request = message.data
-    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[
-        :MAX_ERROR
-    ]  # some are the server's own
+    # Some of the words are the server's own.
+    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[:MAX_ERROR]
     data = ThoughtFailed.Data(
         thought_id=request.thought_id, kind=request.kind, code=error.code, message=words
     )
@@ -138,11 +139,12 @@ def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
 
 
 def _envelope(message: ToPlanner) -> dict[str, Any]:
-    thought_id, now = message.data.thought_id, datetime.now(UTC).isoformat(timespec="milliseconds")
-    about = {
+    thought_id = message.data.thought_id
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return {
         "id": f"{thought_id}/reply",
         "source": "haltpoint/planner",
         "subject": chain_of(thought_id),
         "time": now,
+        "traceparent": message.traceparent,
     }
-    return {**about, "traceparent": message.traceparent}

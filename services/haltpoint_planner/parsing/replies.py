@@ -31,13 +31,10 @@ def read_reply(body: str) -> Reply | None:
     usage = answer.get("usage")
     counts = usage if isinstance(usage, dict) else {}
     asked, said = _count(counts, "prompt_tokens"), _count(counts, "completion_tokens")
-    return Reply(
-        content=_words_in(message),
-        calls=calls,
-        usage=Usage(input_tokens=asked, output_tokens=said),
-        finish=_FINISHES.get(str(choice.get("finish_reason")).lower(), Finish.STOP),
-        message=message,
-    )
+    used = Usage(input_tokens=asked, output_tokens=said)
+    why = str(choice.get("finish_reason")).lower()
+    finish = _FINISHES.get(why, Finish.STOP)
+    return Reply(_words_in(message), calls, used, finish, message)
 
 
 def _words_in(message: dict[str, Any]) -> str:

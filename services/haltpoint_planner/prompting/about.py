@@ -53,7 +53,8 @@ def step_in(context: Context) -> str:
     step, plan = context.step, context.plan
     lines = [goal_in(context)]
     if plan and len(plan.steps) > 1:
-        lines += ["", "The plan:", *(f"{each.id}: {each.description}" for each in plan.steps)]
+        lines += ["", "The plan:"]
+        lines += [f"{each.id}: {each.description}" for each in plan.steps]
     if step and not context.open_ended:
         lines += ["", f"Your step is {step.id}: {step.description}"]
     if step and step.expected_outcome:
@@ -79,6 +80,7 @@ def _earlier(context: Context) -> Iterator[str]:
     if task.handed.earlier:
         yield _EARLIER
     for one in task.handed.earlier:
-        yield f"- {'The user' if one.user == task.user else 'Another user'}: {in_line(one.goal)}"
+        who = "The user" if one.user == task.user else "Another user"
+        yield f"- {who}: {in_line(one.goal)}"
         yield f"  Answer: {in_line(one.answer) or '(none)'}"
         yield from (f"  Done: {deed}" for deed in context.done_before.get(one.chain_id, ()))

@@ -74,13 +74,17 @@ class ContextReader:
         context = self._context(request, data, tools)
         if request.step_id is not None and context.step is None:
             return None
+        findings = await self._findings(chain, context, head)
+        done_before = await self._done_before(context.task)
+        owned = {} if request.step_id is None else await self._owned(chain)
+        tools = _offered(context)
         return replace(
             context,
             receipts=receipts,
-            findings=await self._findings(chain, context, head),
-            done_before=await self._done_before(context.task),
-            owned=await self._owned(chain) if request.receipts or request.previous else {},
-            tools=_offered(context),
+            findings=findings,
+            done_before=done_before,
+            owned=owned,
+            tools=tools,
         )
 
     def _context(
@@ -92,18 +96,24 @@ class ContextReader:
         known = with_agents(tools, agents, task)
         agent = self._agent(task)
         before = data.get(local(request.previous or "").encode())
+        previous = thought_of(before).raw if before else ""
+        bounds = stored_plan(stored).bounds
+        section = None if agent is None else agent.model
+        endpoint = None if section is None else agents.models[section]
+        choices = agents.choices if request.kind is ThoughtKind.ROUTE else ()
+        function = None if agents.supervisor is None else agents.supervisor.function
         return Context(
             request,
             task,
             plan,
-            previous=thought_of(before).raw if before else "",
+            previous=previous,
             tools=known,
             known=known,
-            bounds_known=stored_plan(stored).bounds is not None,
+            bounds_known=bounds is not None,
             agent=agent,
-            endpoint=None if agent is None or agent.model is None else agents.models[agent.model],
-            choices=agents.choices if request.kind is ThoughtKind.ROUTE else (),
-            function=None if agents.supervisor is None else agents.supervisor.function,
+            endpoint=endpoint,
+            choices=choices,
+            function=function,
         )
 
     def _agent(self, task: Task) -> Agent | None:
@@ -137,7 +147,8 @@ class ContextReader:
         if not chain:
             return ()
         data = await self._chains.data(chain, Data.END)
-        return tuple(deed.says for deed in end_of(data.get(Data.END.encode(), b"{}")).deeds)
+        end = end_of(data.get(Data.END.encode(), b"{}"))
+        return tuple(deed.says for deed in end.deeds)
 
     async def _done_before(self, task: Task) -> dict[str, tuple[str, ...]]:
         chains = [earlier.chain_id for earlier in task.handed.earlier]
@@ -151,12 +162,12 @@ class ContextReader:
         ended = list(_ended_in_words(chain, context, head))
         names = [local(thought) for _, _, thought in ended]
         said = await self._chains.data(chain, *names) if names else {}
-        words = {name: _content(text) for name, text in said.items()}
-        return tuple(
-            (step, how + words[name.encode()])
-            for (step, how, _), name in zip(ended, names, strict=True)
-            if name.encode() in words
-        )
+        findings: list[tuple[str, str]] = []
+        for step, how, thought in ended:
+            text = said.get(local(thought).encode())
+            if text is not None:
+                findings.append((step, how + _content(text)))
+        return tuple(findings)
 
     async def _owned(self, chain: str) -> dict[str, Own]:
         """The own messages of the thoughts of a chain, by the local ids of these."""

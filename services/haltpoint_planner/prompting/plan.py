@@ -77,20 +77,12 @@ _STEPS: Final = '{"steps": [...]}'
 def prompt(context: Context) -> Prompt:
     """The tools before the goal: what all plans have in common a server has read already."""
     task, tools = context.task, context.tools
-    text = "\n".join(
-        [
-            "Tools:" if tools else "There are no tools: plan reasoning steps only.",
-            *map(described, tools.values()),
-            *_of_agents(context),
-            "",
-            *own_goals(task),
-            *own_words(task),
-            *known(task),
-        ]
-    )
+    title = "Tools:" if tools else "There are no tools: plan reasoning steps only."
+    lines = [title, *map(described, tools.values()), *_of_agents(context), ""]
+    lines += [*own_goals(task), *own_words(task), *known(task)]
     form = _STEPS if context.bounds_known else _BOTH
     again = f"Answer again with the whole plan as one JSON object: {form}"
-    return Prompt(corrected(_PLANNER, context, text, again), schema=schema(context))
+    return Prompt(corrected(_PLANNER, context, "\n".join(lines), again), schema=schema(context))
 
 
 def _of_agents(context: Context) -> list[str]:

@@ -80,7 +80,8 @@ def _built(context: Context, room: int) -> Prompt:
         return prompt
     system, *rest = prompt.messages
     content = f"{agent.prompt}\n\n{system['content']}"
-    return replace(prompt, messages=({**system, "content": content}, *rest))
+    own = {**system, "content": content}
+    return replace(prompt, messages=(own, *rest))
 
 
 def _size(prompt: Prompt) -> int:

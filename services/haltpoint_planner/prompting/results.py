@@ -52,7 +52,8 @@ def _result(receipt: Receipt, data: str) -> str:
         "warnings": outcome.warnings,
         "instruction_for_ai": outcome.instruction_for_ai,
     }
-    head, tail = pretty(before)[:-2], pretty(msgspec.to_builtins(behind))[1:]
+    head = pretty(before)[:-2]
+    tail = pretty(msgspec.to_builtins(behind))[1:]
     return f'{head},\n  "data": {data},{tail}'
 
 
