@@ -41,7 +41,7 @@ async def test_d3_prose_three_times_is_a_case_with_everything_that_was_said(
     assert row.escalations >= 1
     (model,) = [one for one in stats.models if one.name == "contacts"]
     assert model.strikes >= 3
-    assert "tool\tbook_room\t" in (await system.typed("stats")).stdout
+    assert "\nbook_room\t" in (await system.typed("stats")).stdout
     inbox = (await system.typed("inbox")).stdout
     assert "replied with text instead of a tool call" in inbox
     assert f"haltpoint answer {request.id} ..." in inbox
