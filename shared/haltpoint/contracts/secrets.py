@@ -4,6 +4,7 @@ parameter. Three stars take their place.
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import field
 from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -87,6 +88,7 @@ def _like_pair() -> Any:
     return re2.compile(rf"(?i)(?:{_NAMES}|{_SHORT}){_SUFFIX}\\*[\"']?\s*[:=]")
 
 
+@lru_cache(maxsize=4096)
 def names_secret(name: str) -> bool:
     """Whether what has this name is a secret, whatever it looks like."""
     return _NAMED.search(name) is not None
@@ -113,7 +115,7 @@ def without_secrets(text: str, values: Iterable[str] = ()) -> str:
     """The text with stars in place of secrets of known forms and names, and of these values."""
     for hidden in sorted(values, key=len, reverse=True):
         text = _without(text, hidden)
-    readable = text.encode(errors="replace").decode()
+    readable = text if text.isascii() else text.encode(errors="replace").decode()
     if _form().search(readable):
         text = readable = _form().sub(_stars_between, readable)
     return _PAIR.sub(_starred_pair, text) if _like_pair().search(readable) else text
@@ -169,11 +171,15 @@ class _Stars:
 
     values: frozenset[str]
     typed: Names
+    texts: dict[str, str] = field(default_factory=dict)
+    """Texts with their stars: many come again and again."""
 
     def over(self, shown: Any, names: Names) -> Any:
         """The JSON values with stars."""
         if isinstance(shown, str):
-            return without_secrets(shown, self.values)
+            if shown not in self.texts:
+                self.texts[shown] = without_secrets(shown, self.values)
+            return self.texts[shown]
         if isinstance(shown, list | tuple):
             return [self.over(inner, names) for inner in shown]
         if isinstance(shown, dict):
