@@ -28,11 +28,11 @@ _FOUND: Final = 12_000
 
 
 def messages(system: str, context: Context, task: str, last: str) -> tuple[Message, ...]:
-    """The whole conversation: `system`, `task`, the turns so far, and `last` if there were any."""
+    """The whole conversation: `system`, `task`, the turns so far, and `last`."""
     fresh = fresh_ids()
     history = [*_history(context, fresh), *_corrections(context, fresh)]
-    end = [_says("user", last)] if history else []
-    return _joined([_says("system", system), _says("user", task), *history, *end])
+    begin, end = [_says("system", system), _says("user", task)], _says("user", last)
+    return _joined([*begin, *history, end])
 
 
 def corrected(system: str, context: Context, task: str, form: str) -> tuple[Message, ...]:

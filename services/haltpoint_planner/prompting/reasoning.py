@@ -33,5 +33,5 @@ def prompt(context: Context) -> Prompt:
     if context.request.in_words:
         last = _IN_WORDS
     system = OPEN if context.open_ended else _THINKER
-    said = messages(system, context, f"{step_in(context)}\n{last}", with_goal(context, last))
+    said = messages(system, context, step_in(context), with_goal(context, last))
     return Prompt(said, tuple(map(native, context.tools.values())))

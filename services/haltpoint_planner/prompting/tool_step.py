@@ -39,7 +39,7 @@ def prompt(context: Context) -> Prompt:
     """The step, and what is due in it."""
     due = " ".join(_due(context))
     system = OPEN if context.open_ended else _ACTOR
-    said = messages(system, context, f"{step_in(context)}\n{due}", with_goal(context, due))
+    said = messages(system, context, step_in(context), with_goal(context, due))
     return forced(context, said, list(context.tools.values()))
 
 
