@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from faststream.asgi import AsgiResponse
 from haltpoint.cli.local.system import free_port
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.chain_codec import end_of
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.streams.tasks import end
@@ -87,8 +89,10 @@ class Trouble:
     async def model(self, longest: float) -> None:
         """The server is there for a moment, and then away for up to `longest` seconds."""
         while True:
-            async with TroubledModel(self._chance, self._port, self.seen):
-                await asyncio.sleep(self._chance.uniform(0.5, 10.0))
+            # Meanwhile a connection of another process may have got the port.
+            with suppress(HaltpointError):
+                async with TroubledModel(self._chance, self._port, self.seen):
+                    await asyncio.sleep(self._chance.uniform(0.5, 10.0))
             self.seen["away"] += 1
             await asyncio.sleep(0.1 * (longest / 0.1) ** self._chance.random())
 
