@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from faststream.asgi import AsgiResponse
+from h11 import LocalProtocolError
 
 from haltpoint.cli.local.system import free_port
 from haltpoint.contracts.catalogue import Party
@@ -89,8 +90,8 @@ class Trouble:
     async def model(self, longest: float) -> None:
         """The server is there for a moment, and then away for up to `longest` seconds."""
         while True:
-            # Meanwhile a connection of another process may have got the port.
-            with suppress(HaltpointError):
+            # uvicorn stops badly behind a reply that it has cut; another process may have the port.
+            with suppress(LocalProtocolError, HaltpointError):
                 async with TroubledModel(self._chance, self._port, self.seen):
                     await asyncio.sleep(self._chance.uniform(0.5, 10.0))
             self.seen["away"] += 1
