@@ -46,6 +46,8 @@ def _texts_of(kind: type) -> Iterator[tuple[str, str]]:
             match statement, below:
                 case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                     yield name, cleandoc(text)
+                case _:
+                    continue
 
 
 class View(BaseModel):

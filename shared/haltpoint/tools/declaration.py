@@ -300,7 +300,7 @@ def _retry(given: object) -> Retry:
 
 def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
     """Classes of exceptions after which nothing has happened. Raises DeclarationError."""
-    classes = value if isinstance(value, tuple) else (None,)
+    classes: tuple[Any, ...] = value if isinstance(value, tuple) else (None,)
     if all(inspect.isclass(kind) and issubclass(kind, BaseException) for kind in classes):
         return classes
     raise DeclarationError(

@@ -311,6 +311,8 @@ def _about_case(work: Work, index: int, question: Question, data: Data) -> Next 
             _rephrase(work, index, said)
         case Choice.RETRY:
             work.people = structs.replace(work.people, other_model=True)
+        case _:  # continue: it has its turns once more
+            pass
     reset_strikes(work, index)
     return think_step(work, index, again=True)
 
