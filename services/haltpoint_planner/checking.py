@@ -58,7 +58,7 @@ def _note(**more: Any) -> dict[str, Any]:
 def _arguments(reply: Reply) -> list[dict[str, Any]]:
     """Of the calls of `note`, which may also be JSON in its words (C9)."""
     found: list[dict[str, Any]] = []
-    for call in read(reply, {"note"}, due=True).calls:
+    for call in reply.calls or read(reply, {"note"}, due=True).calls:
         given = call.arguments
         value = json.loads(given) if isinstance(given, str) else given
         if call.name == "note" and isinstance(value, dict):

@@ -38,7 +38,7 @@ async def test_i1_a_task_is_handed_on_and_the_answer_says_which_agent_did_what(
         in (await system.typed("agent", "list")).stdout
     )
     shown = (await system.typed("agent", "show", "desk")).stdout
-    assert "may hand on to: courier" in shown
+    assert "agents: courier, guard" in shown
     assert (await system.typed("agent", "show", "legal")).returncode == 1
 
 
