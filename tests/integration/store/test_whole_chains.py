@@ -93,4 +93,4 @@ async def test_a_waiting_chain_is_small_beside_its_payload(desk: Desk) -> None:
     data = await desk.redis.hgetall(desk.key(Key.DATA, chain_id))
     payload = sum([await allocated(desk, value) for name, value in data.items() if name != b"plan"])
     indexed = 3 * (len(chain_id) + 64)  # its members of timers, status index and open requests
-    assert size + indexed - payload < 1600, (size, indexed, payload)
+    assert size + indexed - payload <= 1600, (size, indexed, payload)
