@@ -12,6 +12,8 @@ from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.own_messages import Own
 from haltpoint_planner.prompting import answer, bounds, plan, reasoning, routing, tool_step
 from haltpoint_planner.prompting.context import Context
+from haltpoint_planner.prompting.results import taken
+from haltpoint_planner.prompting.tool_forms import weight_of
 from haltpoint_planner.prompting.turns import place_of
 
 _SIGNS: Final = 3
@@ -38,9 +40,10 @@ def build(context: Context) -> Prompt:
     most = context.room * _SIGNS
     context = replace(context, owned=_newest(context, most // _PART))
     whole = _built(context, most)
-    if _size(whole) <= most:
+    most_said = most - _forms_of(whole, context)
+    if _said(whole) <= most_said:
         return whole
-    room = most - _size(_built(context, 0))
+    room = most_said - _said(whole) + taken(context.receipts, most)
     if room < 0:
         raise HaltpointError(
             DOES_NOT_FIT,
@@ -84,6 +87,14 @@ def _built(context: Context, room: int) -> Prompt:
     return replace(prompt, messages=(own, *rest))
 
 
-def _size(prompt: Prompt) -> int:
-    parts = [prompt.messages, prompt.tools, prompt.schema]
-    return len(json.dumps(parts, ensure_ascii=False))
+def _forms_of(prompt: Prompt, context: Context) -> int:
+    if prompt.tools:
+        return weight_of(context.tools.values())
+    return len(json.dumps(prompt.schema, ensure_ascii=False))
+
+
+def _said(prompt: Prompt) -> int:
+    """Characters of the messages, with all that a provider keeps in its own."""
+    rest = [{**message, "content": ""} for message in prompt.messages]
+    contents = [str(message.get("content") or "") for message in prompt.messages]
+    return sum(map(len, contents)) + len(repr(rest))

@@ -28,12 +28,21 @@ def shown(receipts: Sequence[Receipt], room: int) -> list[str]:
     """The results as the model reads them, in so many characters: the newest have most of them. A
     result that is too long for its part is cut, and the oldest are left out.
     """
-    texts: list[str] = []
+    data = _fitting(receipts, room)
+    return [_result(receipt, text) for receipt, text in zip(receipts, data, strict=True)]
+
+
+def taken(receipts: Sequence[Receipt], room: int) -> int:
+    """How many of these characters the results take."""
+    return sum(map(len, _fitting(receipts, room)))
+
+
+def _fitting(receipts: Sequence[Receipt], room: int) -> list[str]:
+    data: list[str] = []
     for receipt in reversed(receipts):
-        data = _data(receipt.data, room // 2)
-        room -= len(data)
-        texts.append(_result(receipt, data))
-    return texts[::-1]
+        data.append(_data(receipt.data, room // 2))
+        room -= len(data[-1])
+    return data[::-1]
 
 
 def _result(receipt: Receipt, data: str) -> str:

@@ -2,7 +2,9 @@
 native tools. Pure.
 """
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from haltpoint.chain.checks.knowledge import origins_in_words
@@ -15,6 +17,9 @@ MOST_ITEMS: Final = 20
 """Items that a list of a reply may have: a small model that repeats itself comes to an end."""
 _DESCRIPTION: Final = 900
 """Characters of a tool's description that a provider gets: some refuse more than 1,024."""
+
+_MOST: Final = 4096
+"""Remembered specs: more than any deployment has tools."""
 
 TEXT: Final[Schema] = {"type": "string"}
 
@@ -44,12 +49,10 @@ def call_schema(specs: Sequence[ToolSpec]) -> Schema:
     """The JSON Schema of one call in words. The schemas of the tools lie side by side in it, so
     that what refers to a part of one finds it there.
     """
-    calls = [
-        strict({"name": {"type": "string", "enum": [spec.name]}, "arguments": _arguments(spec)})
-        for spec in specs
-    ]
+    calls = [_of(spec).call for spec in specs]
     form = calls[0] if len(calls) == 1 else {"anyOf": calls}
-    moved = {spec.name: _moved(_parameters(spec), spec) for spec in specs if _refers(spec)}
+    refer = [spec for spec in specs if _of(spec).refers]
+    moved = {spec.name: _moved(_parameters(spec), spec) for spec in refer}
     return {**form, "$defs": moved} if moved else form
 
 
@@ -63,8 +66,46 @@ def described(spec: ToolSpec) -> str:
     return f"- {spec.name}({arguments}): {in_line(spec.description)}{note}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What was worked out of a spec, which is kept beside it: no other has its id."""
+
+    spec: ToolSpec
+    native: dict[str, Any]
+    call: Schema
+    refers: bool
+    weight: int
+    """Characters of both as JSON."""
+
+
+_forms: dict[int, _Form] = {}
+
+
+def _of(spec: ToolSpec) -> _Form:
+    form = _forms.get(id(spec))
+    if form is None:
+        if len(_forms) >= _MOST:
+            _forms.clear()
+        refers = '"$ref"' in repr(spec.parameters).replace("'", '"')
+        tool, name = _native(spec), {"type": "string", "enum": [spec.name]}
+        arguments = {"$ref": f"#/$defs/{spec.name}"} if refers else _parameters(spec)
+        call = strict({"name": name, "arguments": arguments})
+        weight = len(json.dumps([tool, call], ensure_ascii=False))
+        form = _forms[id(spec)] = _Form(spec, tool, call, refers, weight)
+    return form
+
+
+def weight_of(specs: Iterable[ToolSpec]) -> int:
+    """Characters of tools in a prompt that asks for a call."""
+    return sum(_of(spec).weight for spec in specs)
+
+
 def native(spec: ToolSpec) -> dict[str, Any]:
     """The tool as a provider's native tools take it."""
+    return _of(spec).native
+
+
+def _native(spec: ToolSpec) -> dict[str, Any]:
     told = [cut_text(in_line(spec.description), _DESCRIPTION), *_notes(spec)]
     function = {
         "name": spec.name,
@@ -92,14 +133,6 @@ def _notes(spec: ToolSpec) -> Iterator[str]:
 def _parameters(spec: ToolSpec) -> Schema:
     """The parameters without rules about all of them, for which providers refuse a tool."""
     return {name: value for name, value in spec.parameters.items() if name != "allOf"}
-
-
-def _arguments(spec: ToolSpec) -> Schema:
-    return {"$ref": f"#/$defs/{spec.name}"} if _refers(spec) else _parameters(spec)
-
-
-def _refers(spec: ToolSpec) -> bool:
-    return '"$ref"' in repr(spec.parameters).replace("'", '"')
 
 
 def _moved(schema: Any, spec: ToolSpec) -> Any:

@@ -97,13 +97,7 @@ class Document:
             tool, _, place = origin.partition(".")
             if tool == self.tool:
                 paths += [parse_path(place) or (), _PICKED]
-        entries = _entries(self.data) if paths else {}
-        return {
-            known: entry[1]
-            for known, of_form in entries.items()
-            for entry in of_form
-            if _is_in(entry[0], paths)
-        }
+        return _at_paths(self.data, tuple(paths)) if paths else {}
 
     def _at(self, place: Path) -> str:
         return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
@@ -130,6 +124,17 @@ def _entries(data: str) -> dict[str, list[tuple[Path, Any]]]:
     for place, scalar in scalars_at(read_json(data)):
         entries.setdefault(form(scalar), []).append((place, scalar))
     return entries
+
+
+@lru_cache(maxsize=256)
+def _at_paths(data: str, paths: tuple[Path, ...]) -> dict[str, Any]:
+    """The texts and numbers of JSON text at these paths, by their forms."""
+    at_paths: dict[str, Any] = {}
+    for known, entries in _entries(data).items():
+        own = [scalar for place, scalar in entries if _is_in(place, paths)]
+        if own:
+            at_paths[known] = own[-1]
+    return at_paths
 
 
 @dataclass(eq=False)
