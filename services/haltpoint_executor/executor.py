@@ -233,8 +233,8 @@ class Executor:
     async def _write(
         self, commits: list[ChainCommit], finished: Sequence[str], spans: Iterable[Span]
     ) -> list[str]:
-        """5. Commit, and keep what the chains are now. Returns the chains that somebody else
-        changed.
+        """5. Commit, and keep what the chains are now. Returns the chains that another
+        executor has changed.
         """
         if not commits and not finished:
             return []

@@ -108,8 +108,8 @@ def _size(value: object) -> int:
 
 
 def _add(draft: _Draft, call: NativeCall, reply: Reply) -> None:
-    """One more call, or why it is none. One whose arguments cannot be read is never made
-    without.
+    """Add a call, or say why it cannot be made: a call whose arguments cannot be read is not made
+    without arguments.
     """
     tool = call.name if call.name.isascii() else without_surrogates(call.name)
     if not tool or len(tool) > _TOOL_NAME:

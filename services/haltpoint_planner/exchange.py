@@ -1,5 +1,5 @@
 """One exchange with a model: `Prompt` is what a port is given, `Reply` is what it gives. Plain
-values, whoever the provider is.
+values, the same for every provider.
 
 Messages have the form of OpenAI's chat completions. `Reply.message` is the assistant's message as
 the provider sent it, with all that it put beside words and calls: reasoning, signatures, ids. It is

@@ -108,7 +108,7 @@ class Port:
         is that of a TooLongError, to which the prompt keeps: it is learnt if that helps.
 
         Raises PassingError when there may be one later, TooLongError when a shorter prompt may have
-        one, and HaltpointError HP-301 to HP-310 when there is none.
+        one, and HaltpointError HP-301 to HP-310 where no reply comes.
         """
         left = seconds_left(request)
         if left <= 0:

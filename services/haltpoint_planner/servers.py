@@ -67,7 +67,7 @@ class Server:
 
 
 def own_words(body: Any) -> str:
-    """What the body of an error says; nothing when it is none."""
+    """The message in the body of an error; empty where there is no message."""
     return next((words for error in errors_in(body) for words in _words_in(error)), "")
 
 

@@ -78,7 +78,7 @@ def chosen(message: ToPlanner, decision: dict[str, Any]) -> ActionProposed:
 
 
 def _plan(reply: Reply, about: dict[str, Any]) -> PlanDrafted.Data:
-    """The plan, or why there is none; and the bounds that are readable all the same."""
+    """The plan, or why it cannot be read; and the bounds, where these can be read."""
     drafted, bounds = draft_plan(reply), draft_bounds(reply)
     if isinstance(drafted, Plan):
         return PlanDrafted.Data(**about, bounds=bounds, plan=drafted)

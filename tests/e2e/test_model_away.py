@@ -55,7 +55,7 @@ def _until(file: Path) -> str:
     deadline = time.monotonic() + PATIENCE
     while not file.exists():
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(0.05)  # between two looks, in a test without an event loop
     return file.read_text().strip()
 
 

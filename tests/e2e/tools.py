@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 @tool(queue="slow", read_only=True)
 async def wait_long(ctx: Ctx) -> dict[str, bool]:
     """Take longer than any test."""
-    await asyncio.sleep(120)
+    await asyncio.sleep(120)  # it is cancelled: no test waits for its end
     return {"waited": True}
 
 

@@ -39,7 +39,7 @@ class Block:
 
 def object_in(text: str) -> Block | None:
     """The one JSON object of a text, bare, in a fence, between the documents' markers or in
-    <tool_call>. None: there is none. Raises UnreadableError.
+    <tool_call>. None: the text has no object. Raises UnreadableError.
     """
     if len(text) > MAX_BODY:
         raise UnreadableError(f"it has {len(text)} characters; at most {MAX_BODY} are read")

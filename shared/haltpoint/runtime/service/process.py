@@ -69,7 +69,7 @@ def end_when_held(seconds: float) -> None:
     def put_off() -> None:
         while True:
             signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-            time.sleep(min(1.0, seconds / 4))
+            time.sleep(min(1.0, seconds / 4))  # often enough that no pause ends a live process
 
     threading.Thread(target=put_off, name="held", daemon=True).start()
 
