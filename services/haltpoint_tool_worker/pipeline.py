@@ -35,6 +35,7 @@ from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound, refusal
 from haltpoint_tool_worker.admission.calls import Refusal, ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.limits import Limits, held_back
+from haltpoint_tool_worker.admission.reconciling import unknown
 from haltpoint_tool_worker.hooks.run import withheld
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.failures import Cause, Effects, judge
@@ -110,6 +111,8 @@ class Pipeline:
             if status is not ClaimStatus.GO:
                 return self._unclaimed(job, status)
         job.began_ms = time.time_ns() // 1_000_000
+        if job.request.reconcile:
+            return await self._reconcile(job)
         job.if_blocked = partial(self._uncalled, job)
         call = await self._admission.admit(job, job.began_ms)
         if job.lost:
@@ -135,6 +138,14 @@ class Pipeline:
             _log.warning("the lease was lost before the call began; another worker has it")
             return None
         return await self._run(job, call, left)
+
+    async def _reconcile(self, job: Job) -> Finished | None:
+        """Ask the tool whether its call happened (E5); one that blocks the event loop leaves it in
+        doubt.
+        """
+        job.if_blocked = lambda: self._finished(job, unknown(job.request.tool, _blocks(job)))
+        reading = await self._admission.reconcile(job)
+        return None if job.lost else self._finished(job, reading)
 
     async def _hold(self, job: Job, call: ToolCall) -> Reading | None:
         """The result of a call that rests for a limit, or for another call of its effect (E6)."""
@@ -285,6 +296,7 @@ class Pipeline:
             action_id=request.action_id,
             chain_position=request.position,
             attempt=request.attempt - request.limited - bool(job.limited),
+            reconciled=request.reconcile,
             again=failure is not None and failure.again,
             limit=job.limited,
             started_at=job.began_ms,

@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from haltpoint.contracts.people.humans import Choice
     from haltpoint.sync_client import SyncClient
     from haltpoint.tools import (
+        NOT_HAPPENED,
+        UNKNOWN,
         Ctx,
         ErrorType,
         Foreign,
         FromResult,
+        Happened,
         NotTarget,
         Option,
         Retry,
@@ -27,12 +30,15 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "NOT_HAPPENED",
+    "UNKNOWN",
     "Choice",
     "Client",
     "Ctx",
     "ErrorType",
     "Foreign",
     "FromResult",
+    "Happened",
     "NotTarget",
     "Option",
     "Retry",

@@ -2,7 +2,7 @@
 each point there is.
 
 A seed draws the order of the points, the chains, and how each of their calls ends. The chains of
-one class of effects are retried, approved, cancelled and fail; some of their calls are
+one class of effects are retried, reconciled, approved, cancelled and fail; some of their calls are
 skills, which are chains of their own.
 """
 
@@ -35,7 +35,7 @@ WORKER: Final = {
     "read_only": _READS,
     "idempotent": _READS,
     "other": (
-        *(*_READS, *_ASKS, *around("claim")),
+        *(*_READS, *_ASKS, *around("claim"), "reconcile"),
         *(*around("reserve_effect"), *around("settle_effect")),
     ),
 }
@@ -49,7 +49,7 @@ EXECUTOR: Final = {
 _TOOLS: Final = {
     "read_only": ("peek",),
     "idempotent": ("keep", "keep", "errand"),
-    "other": ("mail", "bill", "erase", "errand"),
+    "other": ("mail", "charge", "bill", "erase", "errand"),
 }
 _HOW: Final = {
     "read_only": ("", "busy", "broken", "down", "busy busy"),
@@ -61,6 +61,7 @@ _MAY_FAIL: Final = ("down", "busy busy", "busy broken", "lost down", "moody")
 _NEEDS: Final = {
     "refusal": ("", "busy"),
     "while resting": ("", "busy"),
+    "reconcile": ("charge", "lost"),
     **dict.fromkeys(_ASKS, ("erase", "")),
     **dict.fromkeys((*around("reserve_effect"), *around("settle_effect")), ("bill", "")),
 }

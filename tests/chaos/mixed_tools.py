@@ -1,4 +1,4 @@
-"""Tools that are retried and approved, for each class of effects; the provider behind
+"""Tools that are retried, reconciled and approved, for each class of effects; the provider behind
 them writes down what it does, and what it refuses.
 
 `how` says what becomes of each attempt of a call, a word for each:
@@ -15,10 +15,11 @@ Without a word the effect happens.
 
 from typing import Any
 
-from haltpoint import Ctx, ErrorType, Retry, ToolError, tool
+from haltpoint import NOT_HAPPENED, Ctx, ErrorType, Happened, Retry, ToolError, tool
+from haltpoint.tools.reconcile import Reconciled
 from tests.chaos.fail_points import passing
 from tests.chaos.tools import describe, recorder
-from tests.proofs.records import DESTRUCTIVE, Effect, Refused, effects_in, hash_of
+from tests.proofs.records import DESTRUCTIVE, Effect, Reconciliation, Refused, effects_in, hash_of
 
 RETRY = Retry(attempts=2, first="100ms", most="300ms")
 Result = dict[str, Any]
@@ -47,6 +48,14 @@ def _act(ctx: Ctx, effects: str, text: str, how: str) -> Result:
     return {"text": text, "key": key}
 
 
+def was_charged(arguments: Result, key: str, ctx: Ctx) -> Reconciled:
+    """Whether the provider has done it, by its own record."""
+    passing("reconcile")
+    happened = _has_happened(ctx, key)
+    recorder(ctx.context["history"]).write(Reconciliation(key, happened))
+    return Happened({"text": arguments["text"], "key": key}) if happened else NOT_HAPPENED
+
+
 def _has_happened(ctx: Ctx, key: str) -> bool:
     return any(one.key == key for one in effects_in(ctx.context["history"]))
 
@@ -72,6 +81,12 @@ def keep(text: str, ctx: Ctx, how: str = "") -> Result:
 @tool(queue="chaos", retry=RETRY)
 def mail(text: str, ctx: Ctx, how: str = "") -> Result:
     """Mail something: twice would be twice."""
+    return _act(ctx, "other", text, how)
+
+
+@tool(queue="chaos", retry=RETRY, timeout="1s", reconcile=was_charged)
+def charge(text: str, ctx: Ctx, how: str = "") -> Result:
+    """Charge something, and be able to look afterwards whether it was."""
     return _act(ctx, "other", text, how)
 
 

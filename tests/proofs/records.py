@@ -59,6 +59,14 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """The provider was asked whether an action has happened."""
+
+    key: str
+    happened: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Claimed:
     """A worker was given this entry of an action, under this epoch."""
 
@@ -121,7 +129,18 @@ class Receipt:
     success: bool
 
 
-Record = Submitted | Effect | Refused | Claimed | Decided | Answered | Ended | Told | Receipt
+Record = (
+    Submitted
+    | Effect
+    | Refused
+    | Reconciliation
+    | Claimed
+    | Decided
+    | Answered
+    | Ended
+    | Told
+    | Receipt
+)
 _KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in get_args(Record)}
 R = TypeVar("R", bound=Record)
 

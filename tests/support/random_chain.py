@@ -51,7 +51,7 @@ TOOLS: Final = (
     spec("find", may_clarify=True),
     writing("send", parameters=TO),
     writing("save", idempotent=True, recovery=RETRY),
-    writing("pay", parameters=TO),
+    writing("pay", recovery=Recovery(reconciles=True), parameters=TO),
     writing("drop", destructive=True),
     writing("give", parameters=ID, provenance={"id": ("read.id",)}),
     writing("skill", plan=SENDS),
@@ -363,7 +363,13 @@ class Walk:
         )
 
     def _outcome(self, action: Action) -> Outcome:
-        r, tool = self.r, SPECS[action.tool]
+        r, tool, order = self.r, SPECS[action.tool], self._orders[action.id]
+        if isinstance(order, Dispatch) and order.reconcile:
+            unknown = failed(ErrorType.IN_DOUBT)
+            did_not = replace(
+                unknown, error=ErrorInfo(ErrorType.IN_DOUBT, "it did not", no_effect=True)
+            )
+            return replace(r.choice([OK, did_not, unknown]), metadata=Metadata(reconciled=True))
         again = replace(
             failed(r.choice([ErrorType.RATE_LIMIT, ErrorType.SERVER])),
             metadata=Metadata(again=True),

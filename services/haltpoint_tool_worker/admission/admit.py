@@ -17,13 +17,15 @@ from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import CONFIRMED
+from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as HookCall
 from haltpoint.tools.undo import undo_key
 from haltpoint_tool_worker.admission.calls import Refusal, ToolCall
-from haltpoint_tool_worker.admission.effects import EffectKeys
+from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
 from haltpoint_tool_worker.admission.judges import Judges
+from haltpoint_tool_worker.admission.reconciling import reconciled, unknown
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.loading import NO_HOOKS
 from haltpoint_tool_worker.hooks.run import PostHooks
@@ -65,6 +67,19 @@ class Admission:
                 return call.refused(refused(ErrorType.TIMEOUT, _LATE))
         self._add_context(job, call)
         return call
+
+    async def reconcile(self, job: Job) -> Reading:
+        """Whether the call happened, by its tool's word (E5)."""
+        request = job.request
+        tool = self._registry.find(request.tool)
+        if tool is None or tool.reconcile is None:
+            why = "its worker can no longer be asked whether it happened"
+            return unknown(request.tool, why)
+        if tool.spec.recovery.effect_key is not None:
+            effect = effect_of(tool.spec, request.tenant, job.arguments)
+            job.effect = OwnEffect(effect.digest)
+        context = self._context(job, tool)
+        return await reconciled(self._runner, job, tool, tool.reconcile, context)
 
     async def review(self, job: Job, call: ToolCall, reading: Reading) -> Reading:
         """The result as the post-hooks leave it."""

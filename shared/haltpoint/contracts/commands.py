@@ -96,6 +96,8 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         """A person's yes to it; a record proves it (G1)."""
         limited: int = 0
         """Attempts that a limit held back: they did not run (E6)."""
+        reconcile: bool = False
+        """Ask the tool whether it happened, do not run it (E5)."""
         origins: Strings | None = None
         """Actions whose receipts values may come from (C6)."""
         unasked: str | None = None

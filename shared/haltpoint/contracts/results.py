@@ -258,6 +258,8 @@ class Metadata(Contract):
     """The number of the call in its step, from 1."""
     attempt: int = 1
     """The number of the run, from 1; 0: a limit let none begin."""
+    reconciled: bool = False
+    """The tool was asked whether it happened, and did not run (E5)."""
     again: bool = False
     """This error allows that the same call runs again (E2)."""
     limit: str = ""

@@ -82,6 +82,8 @@ class Recovery(Contract):
 
     retry: Retry | None = None
     """How often a call that may run again does (E2); None: never."""
+    reconciles: bool = False
+    """The tool can be asked whether a call in doubt happened (E5)."""
     limits: tuple[Limit, ...] = ()
     """What all workers together keep to (E6)."""
     effect_key: str | None = None

@@ -9,13 +9,17 @@ from haltpoint.tools.context import Ctx
 from haltpoint.tools.declaration import Tool, register, tool, tool_of, tools_in
 from haltpoint.tools.errors import DeclarationError, ToolError
 from haltpoint.tools.provenance import Foreign, FromResult, NotTarget
+from haltpoint.tools.reconcile import NOT_HAPPENED, UNKNOWN, Happened
 
 __all__ = [
+    "NOT_HAPPENED",
+    "UNKNOWN",
     "Ctx",
     "DeclarationError",
     "ErrorType",
     "Foreign",
     "FromResult",
+    "Happened",
     "MalformedResultError",
     "NotTarget",
     "Option",

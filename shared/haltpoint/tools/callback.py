@@ -1,5 +1,5 @@
-"""Functions that a trait of a tool names, to be called with what they ask for by name: `preview`
-and `undo`.
+"""Functions that a trait of a tool names, to be called with what they ask for by name: `preview`,
+`reconcile` and `undo`.
 
 `@tool(preview=f)` tells what a call would do before a person is asked about it, and changes nothing
 (CONTRACT G2). It takes those of the tool's own parameters that it names, and ctx:

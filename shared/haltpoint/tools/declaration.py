@@ -31,7 +31,7 @@ import msgspec
 from haltpoint.contracts.tools import BUILT_IN, DEFAULT_TIMEOUT, Recovery, Retry, ToolSpec
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.written import in_seconds
-from haltpoint.tools import undo
+from haltpoint.tools import reconcile, undo
 from haltpoint.tools.callback import CONTEXT, Callback, callback_of
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.limits import limits_of
@@ -74,6 +74,7 @@ class Traits(TypedDict, total=False):
     no_effect: tuple[type[BaseException], ...]
     preview: Callable[..., Any]
     retry: Retry
+    reconcile: Callable[..., Any]
     rate_limit: str | tuple[str, ...]
     at_once: int | str | tuple[int | str, ...]
     effect_key: str
@@ -89,7 +90,6 @@ _LEFT: Final = {
     "cache": " (keep results in your own code)",
     "shared": " (keep results in your own code)",
     "fallback": " (a model looks for another way)",
-    "reconcile": " (a person says whether it happened; idempotent calls run again)",
     "strikes": " (now of a task, or of the policy file)",
 }
 """Traits of 0.2, and what to write in their place."""
@@ -100,6 +100,8 @@ _CONTRADICTIONS: Final = (
     ("read_only", "effect_key", ": a read-only tool has no effect"),
     ("read_only", "undo", ": there is nothing to undo"),
     ("repeats", "effect_key", ": the effect happens once"),
+    ("reconcile", "read_only", ": read-only and idempotent ones run again"),
+    ("reconcile", "idempotent", ": read-only and idempotent ones run again"),
 )
 """Pairs of traits that no tool has, and why."""
 
@@ -118,6 +120,7 @@ class Tool:
     place: str
     no_effect: tuple[type[BaseException], ...] = ()
     preview: Callback | None = None
+    reconcile: Callback | None = None
     undo: Callback | None = None
 
     @property
@@ -248,6 +251,7 @@ def _made(name: str, function: Function, traits: Traits, place: str) -> Tool:
         place=place,
         no_effect=exceptions_in(traits.get("no_effect", ())),
         preview=callback_of("preview", traits, name, {*inputs.names.values(), CONTEXT}),
+        reconcile=callback_of("reconcile", traits, name, reconcile.TAKES),
         undo=callback_of("undo", traits, name, undo.TAKES),
     )
 
@@ -259,6 +263,7 @@ def _spec(
     flags: dict[str, Any] = {flag: given for flag, given in traits.items() if flag in _FLAGS}
     recovery = Recovery(
         retry=_retry(traits.get("retry", Retry())),
+        reconciles="reconcile" in traits,
         limits=limits_of(traits.get("rate_limit", ()), traits.get("at_once", ())),
         effect_key=checked_effect_key(traits.get("effect_key"), inputs.schema),
     )

@@ -23,7 +23,7 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
-from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.tools import Recovery, ToolKind, ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.ledger import Became, Entry
 from haltpoint.contracts.work.plans import OnFailure, ProposedCall, Step
@@ -292,8 +292,18 @@ def test_c14_a_doubt_in_a_child_is_in_the_ledger_of_its_root_however_it_ends(
     assert any(words in sentence for sentence in heard)
 
 
-def test_c14_a_call_under_way_when_its_child_is_stopped_is_in_doubt_for_the_root() -> None:
-    _, child = skilled()
+@pytest.mark.parametrize("rests", [False, True])
+def test_c14_a_call_under_way_when_its_child_is_stopped_is_in_doubt_for_the_root(
+    *, rests: bool
+) -> None:
+    pay = msgspec.structs.replace(PAY, recovery=Recovery(reconciles=True))
+    story = open_ended(Mode.STRICT, None, pay, *(tool for tool in SKILLED if tool.name != "pay"))
+    story.calls("settle", who="ann")
+    child = below(story)
+    ran(child, '{"id": "i"}')
+    if rests:
+        child.fails(ErrorType.IN_DOUBT)
+        assert child.chain.resting
     child.cancel()
     [report] = [output for output in child.last.outputs if isinstance(output, Report)]
     [entry] = report.outcome.metadata.below.ledger.values()

@@ -6,7 +6,7 @@ in vain (R1, R9). It is judged by its id alone, since nothing else of it may be 
 natural, so the chain knows those that it waits for.
 """
 
-from typing import Any
+from typing import Any, Final
 from zlib import crc32
 
 from msgspec import structs
@@ -35,6 +35,11 @@ from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Mode
+
+_MOST_ASKED: Final = 6
+"""How often an action rests because of a doubt, each second time to run again, until a person is
+asked.
+"""
 
 # ---- a receipt
 # --------------------------------------------------------------------------------------------------
@@ -207,17 +212,36 @@ def rest_for(work: Work, action: Action, outcome: Outcome) -> Rest | None:
     if fault is None or spec is None:
         return None
     before = work.resting.get(action.id) or Rest(0, outcome, attempts=0)
-    rest = replace(before, outcome=outcome, data=work.body)
+    rest = replace(before, outcome=outcome, data=work.body, reconcile=False)
     if (
         outcome.metadata.limit
     ):  # it did not run: that uses up no attempt, and it waits until its chain's time is over
         moment = work.now + round((fault.retry_after or 0.0) * 1000) + 1
         return replace(rest, until=min(moment, work.deadline), limited=rest.limited + 1)
     rest = replace(rest, attempts=rest.attempts + 1)
+    if outcome.metadata.reconciled:  # it did not happen, and runs again; or its tool could not tell
+        return replace(rest, until=work.now + 1) if fault.no_effect else None
+    if fault.error_type is ErrorType.IN_DOUBT and spec.recovery.reconciles:
+        until = _may_be_reconciled(work, spec, fault, rest.attempts)
+        return None if until is None else replace(rest, until=until, reconcile=True)
     until = None
     if outcome.metadata.again:
         until = _may_run_again(work, action, fault, rest.attempts)
     return None if until is None else replace(rest, until=until)
+
+
+def _may_be_reconciled(work: Work, spec: ToolSpec, fault: ErrorInfo, attempts: int) -> int | None:
+    """When the tool is asked whether a call in doubt happened (E5), in ms.
+
+    At once after its code has raised. After its worker died, when no run can act any more. Never
+    after a call that took too long, which may still run.
+    """
+    if attempts >= _MOST_ASKED:
+        return None
+    if fault.cause is not None:
+        return None if fault.cause.error_type is ErrorType.TIMEOUT else work.now + 1
+    until = work.now + round((spec.timeout + work.world.policy.lease) * 1000)
+    return None if until >= work.deadline else until
 
 
 def _may_run_again(work: Work, action: Action, fault: ErrorInfo, attempts: int) -> int | None:

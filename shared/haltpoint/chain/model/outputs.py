@@ -33,6 +33,8 @@ class Dispatch(Struct, frozen=True, gc=False):
     """How many actions the chain has sent by now."""
     approval: Approval | None = None
     """A person's yes to this call."""
+    reconcile: bool = False
+    """Its tool is asked whether it happened."""
     limited: int = 0
     """How many attempts a limit held back."""
     again: bool = False

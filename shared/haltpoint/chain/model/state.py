@@ -159,6 +159,8 @@ class Rest(Strict):
     data: str = "{}"
     attempts: int = 1
     """How many have failed so."""
+    reconcile: bool = False
+    """Its tool is asked whether it happened (E5)."""
     limited: int = 0
     """How often a limit held it back: it did not run (E6)."""
 

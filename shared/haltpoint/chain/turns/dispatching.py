@@ -140,10 +140,10 @@ def _ask_person(work: Work, action: Action, arguments: dict[str, Any]) -> Next:
     return ask_for_input(work, action, arguments)
 
 
-def send_again(work: Work, action: Action) -> Next:
+def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
     """An action once more under its own id and the yes that it has, because a person said so (B3,
-    E5), or its rest is over (E2). It costs no further action. The handler of the answer has looked
-    at the deadline before.
+    E5), its rest is over (E2), or its tool is to say whether it happened (`reconcile`, E5). It
+    costs no further action. Whoever takes the answer has looked at the deadline before.
     """
     spec = work.world.tools.get(action.tool)
     if spec is None:
@@ -164,6 +164,7 @@ def send_again(work: Work, action: Action) -> Next:
         approval=work.approvals.get(action.id),
         again=True,
         sources=_sources_again(work, action, spec),
+        reconcile=reconcile,
         limited=0 if rest is None else rest.limited,
     )
 

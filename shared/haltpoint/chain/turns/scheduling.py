@@ -167,7 +167,7 @@ def _awake(work: Work, index: int) -> Next | None:
         is_due = 0 < rest.until <= work.now
         if not is_due or action.step != index or gate(work, index) not in (Gate.GO, Gate.CAP):
             continue
-        wanted = send_again(work, action)
+        wanted = send_again(work, action, reconcile=rest.reconcile)
         if isinstance(wanted, Dispatch):
             work.resting = {**work.resting, name: replace(rest, until=0)}
         return wanted

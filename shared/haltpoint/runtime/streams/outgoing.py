@@ -77,6 +77,7 @@ class Envelope:
             timeout=output.spec.timeout,
             deadline=output.deadline,
             approval=output.approval,
+            reconcile=output.reconcile,
             limited=output.limited,
             origins=output.origins,
             unasked="executor" if output.origins is None else None,
