@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from msgspec import Struct
+
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
@@ -13,8 +15,7 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint_planner.own_messages import Own
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Struct, frozen=True):
     """One earlier call and its result, as it counts: completed by a person's answer where there was
     one.
     """

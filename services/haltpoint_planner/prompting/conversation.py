@@ -8,9 +8,10 @@ joined, as some templates demand.
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
+
+from msgspec.structs import replace
 
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.runtime.store.rows import local

@@ -40,10 +40,10 @@ def build(context: Context) -> Prompt:
     most = context.room * _SIGNS
     context = replace(context, owned=_newest(context, most // _PART))
     whole = _built(context, most)
-    most_said = most - _forms_of(whole, context)
-    if _said(whole) <= most_said:
+    left = most - _forms_of(whole, context) - _said(whole)
+    if left >= 0:
         return whole
-    room = most_said - _said(whole) + taken(context.receipts, most)
+    room = left + taken(context.receipts, most)
     if room < 0:
         raise HaltpointError(
             DOES_NOT_FIT,

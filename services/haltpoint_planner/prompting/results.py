@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -28,8 +28,7 @@ def shown(receipts: Sequence[Receipt], room: int) -> list[str]:
     """The results as the model reads them, in so many characters: the newest have most of them. A
     result that is too long for its part is cut, and the oldest are left out.
     """
-    data = _fitting(receipts, room)
-    return [_result(receipt, text) for receipt, text in zip(receipts, data, strict=True)]
+    return list(map(_result, receipts, _fitting(receipts, room)))
 
 
 def taken(receipts: Sequence[Receipt], room: int) -> int:
@@ -48,22 +47,19 @@ def _fitting(receipts: Sequence[Receipt], room: int) -> list[str]:
 def _result(receipt: Receipt, data: str) -> str:
     """One result; `data` is pretty JSON already, since the same data are shown in every turn."""
     outcome = receipt.outcome
-    before: dict[str, Any] = {
+    result = {
         "success": outcome.success,
-        "next_action": outcome.next_action.value,
+        "next_action": outcome.next_action,
         "data_is": MARK,
         "done": receipt.deeds[:_MOST_DEEDS],
-    }
-    behind = {
+        "data": None,
         "clarification": outcome.clarification,
         "confirmation": outcome.confirmation,
         "error": outcome.error,
         "warnings": outcome.warnings,
         "instruction_for_ai": outcome.instruction_for_ai,
     }
-    head = pretty(before)[:-2]
-    tail = pretty(msgspec.to_builtins(behind))[1:]
-    return f'{head},\n  "data": {data},{tail}'
+    return pretty(msgspec.to_builtins(result)).replace('"data": null', f'"data": {data}', 1)
 
 
 @lru_cache(maxsize=512)

@@ -49,10 +49,11 @@ def call_schema(specs: Sequence[ToolSpec]) -> Schema:
     """The JSON Schema of one call in words. The schemas of the tools lie side by side in it, so
     that what refers to a part of one finds it there.
     """
-    calls = [_of(spec).call for spec in specs]
-    form = calls[0] if len(calls) == 1 else {"anyOf": calls}
-    refer = [spec for spec in specs if _of(spec).refers]
+    forms = [_of(spec) for spec in specs]
+    calls = [form.call for form in forms]
+    refer = [form.spec for form in forms if form.refers]
     moved = {spec.name: _moved(_parameters(spec), spec) for spec in refer}
+    form = calls[0] if len(calls) == 1 else {"anyOf": calls}
     return {**form, "$defs": moved} if moved else form
 
 

@@ -63,7 +63,7 @@ def turns_of(receipts: Sequence[Receipt], owned: Mapping[str, Own]) -> Iterator[
 
 def _turn(own: Own | None, receipts: tuple[Receipt, ...]) -> Iterator[Turn]:
     """The turn of a message, and a turn for each receipt that is of none of its calls."""
-    known = Turn(own, receipts).by_call()
+    known = [] if own is None else Turn(own, receipts).by_call()
     if any(known):
         yield Turn(own, tuple(receipt for receipt in receipts if receipt in known))
     for receipt in receipts:
