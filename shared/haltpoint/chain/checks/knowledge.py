@@ -7,9 +7,9 @@ which brought it. Receipts that a chain knows are made known to those below it a
 (I1).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain
 from typing import Any, Final, Self
 
@@ -153,7 +153,6 @@ class Known:
     """What is declared of them."""
     written: Sequence[Any] = ()
     """The arguments in a submitter's literal plan."""
-    _at_origins: dict[tuple[str, ...], Values] = field(default_factory=dict)
 
     @classmethod
     def of(cls, work: Work) -> Self:
@@ -175,8 +174,12 @@ class Known:
             documents += _documents_of(action, self.tools.get(action.tool))
         return documents
 
-    def whole(self, value: Any) -> Source | None:
-        """The source of a value that is known; None for all others."""
+    @cached_property
+    def whole(self) -> Callable[[Any], Source | None]:
+        """The source of a value that is known; None for all others. It is looked for once."""
+        return cache(self._whole)
+
+    def _whole(self, value: Any) -> Source | None:
         if self._is_said(value):
             return Source(source=SourceKind.GOAL)
         wholes = (document.whole(value) for document in self._documents)
@@ -190,7 +193,7 @@ class Known:
     def _is_said(self, value: Any) -> bool:
         return any(holds(words, value) for words in self.words)
 
-    def has_origin(self, value: Any, origins: Sequence[str]) -> bool:
+    def has_origin(self, value: Any, origins: tuple[str, ...]) -> bool:
         """Whether a value is at one of these origins (C6): in the user's words, a receipt of its
         tool, the context, or what a person picked there or typed anywhere.
         """
@@ -198,19 +201,20 @@ class Known:
             return True
         return GOAL in origins and self._is_said(value)
 
-    def spellings(self, value: Any, origins: Sequence[str]) -> set[str]:
+    def spellings(self, value: Any, origins: tuple[str, ...]) -> set[str]:
         """The texts at these origins that differ from a value only in their Unicode form, spaces,
         dashes or quotes (C9).
         """
         return self._values(origins)[1].get(bare(str(value)), set())
 
-    def _values(self, origins: Sequence[str]) -> Values:
+    @cached_property
+    def _values(self) -> Callable[[tuple[str, ...]], Values]:
         """The values at these origins, worked out once: a call has thousands, and so has a
         result.
         """
-        known = self._at_origins.get(tuple(origins))
-        if known is not None:
-            return known
+        return cache(self._at)
+
+    def _at(self, origins: tuple[str, ...]) -> Values:
         forms: dict[str, Any] = {}
         spelled: dict[str, set[str]] = {}
         for document in self._documents:
@@ -218,7 +222,6 @@ class Known:
         for text in forms.values():
             if isinstance(text, str):
                 spelled.setdefault(bare(text), set()).add(text)
-        self._at_origins[tuple(origins)] = forms, spelled
         return forms, spelled
 
     def origin_actions(self, spec: ToolSpec) -> tuple[str, ...]:

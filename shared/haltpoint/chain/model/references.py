@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from types import EllipsisType
 from typing import Any, Final, Self, TypeVar
 
@@ -163,13 +164,19 @@ def scalars_at(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
     Keys of objects below it count, too: their place ends in `{}` and the key.
     """
+    plain = tuple(takewhile(lambda part: part not in (ANY, KEYS), path))
+    rest = path[len(plain) :]
+    for top in values_at(value, plain):
+        scalars = (scalar for scalar in _scalars(top) if is_below(rest, scalar[0]))
+        yield from (((*plain, *place), scalar) for place, scalar in scalars)
+
+
+def _scalars(value: Any) -> Iterator[tuple[Path, Any]]:
     for place, inner in walk(value):
-        scalars: list[tuple[Path, Any]] = []
         if isinstance(inner, dict):
-            scalars = [((*place, KEYS, key), key) for key in inner]
+            yield from (((*place, KEYS, key), key) for key in inner)
         elif isinstance(inner, str | int | float) and not isinstance(inner, bool):
-            scalars = [(place, inner)]
-        yield from (scalar for scalar in scalars if is_below(path, scalar[0]))
+            yield place, inner
 
 
 def values_at(value: Any, place: Path) -> list[Any]:
