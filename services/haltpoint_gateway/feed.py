@@ -47,36 +47,38 @@ async def _read(here: Service, feed: str, watchers: Watchers) -> None:
                 last = b""
             try:
                 if not last:
-                    # Not `$`: it means another moment at each read, and what comes between two
-                    # reads would be missed.
-                    newest = await reading.call("XREVRANGE", feed, "+", "-", "COUNT", 1)
-                    last = newest[0][0] if newest else b"0-0"
+                    last = await _newest(reading, feed)
                     watchers.wake_all()  # to what came before
                 found = await reading.call(
                     "XREAD", "COUNT", _BATCH, "BLOCK", POLL_MS, "STREAMS", feed, last
                 )
             except (RedisError, OSError) as error:
                 _log.warning("a feed cannot be read", stream=feed, reason=str(error))
-                await asyncio.sleep(
-                    1.0
-                )  # a server that refuses answers at once: do not ask in a loop
+                await asyncio.sleep(1.0)  # a server that refuses answers at once
                 continue
-            for entries in (found or {}).values():
-                for _, (kind, text, *_) in entries:
-                    if kind == b"progress":
-                        _show(watchers, text)
-                        continue
-                    for line in text.decode(errors="replace").split():
-                        watchers.wake(line.partition(":")[0])
-                last = entries[-1][0]
+            for last, fields in (found or {}).get(feed.encode(), ()):  # noqa: B007 - the next read begins there
+                _pass_on(watchers, *fields[:2])
             await asyncio.sleep(_PAUSE)
 
 
-def _show(watchers: Watchers, text: bytes) -> None:
-    """Pass a worker's report on, as the event that it is."""
+async def _newest(reading: AutoPipeline, feed: str) -> bytes:
+    """The newest entry. Not `$`: it means another moment at each read, and what comes between two
+    reads would be missed.
+    """
+    newest = await reading.call("XREVRANGE", feed, "+", "-", "COUNT", 1)
+    return bytes(newest[0][0]) if newest else b"0-0"
+
+
+def _pass_on(watchers: Watchers, kind: bytes, text: bytes) -> None:
+    """A worker's report as the event that it is; of all else, that something happened in these
+    chains.
+    """
+    if kind != b"progress":
+        for line in text.decode(errors="replace").split():
+            watchers.wake(line.partition(":")[0])
+        return
     with suppress(msgspec.MsgspecError):
-        told = msgspec.json.decode(text, type=ProgressView)
-        watchers.show(
-            told.action_id,
-            as_sse(EventView("", datetime.now(UTC), "progress", msgspec.to_builtins(told))),
-        )
+        report = msgspec.json.decode(text, type=ProgressView)
+        details = msgspec.to_builtins(report)
+        event = EventView("", datetime.now(UTC), "progress", details)
+        watchers.show(report.action_id, as_sse(event))

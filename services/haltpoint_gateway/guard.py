@@ -4,15 +4,19 @@ A plain ASGI middleware around `/v1`. FastAPI parses a body before it asks who s
 the other way round.
 """
 
+import re
+from typing import Final
+
 import msgspec
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import TimeoutError as RedisTimeoutError
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_ITEMS
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint_gateway.auth import Keyring, Principal
-from haltpoint_gateway.problems import Problem, redis_unreachable
+from haltpoint_gateway.problems import Problem, problem_of
+
+_JSON_TYPE: Final = re.compile(r"application/(json|.+\+json)")
 
 
 class Guard:
@@ -38,30 +42,29 @@ class Guard:
             if body:
                 _check_type(headers.get(b"content-type", b""))
                 _check_json(body)
-        except Problem as problem:
+        except Exception as error:  # noqa: BLE001 - each is a problem for people
+            problem = problem_of(error, Request(scope))
             await problem.response()(scope, receive, send)
-            return
-        except (RedisConnectionError, RedisTimeoutError) as error:
-            await redis_unreachable(error).response()(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
 
     async def _principal(self, authorization: bytes) -> Principal:
         scheme, _, key = authorization.decode("latin-1").partition(" ")
-        principal = (
-            await self._keyring.principal(key.strip()) if scheme.lower() == "bearer" else None
+        is_key = scheme.lower() == "bearer"
+        principal = await self._keyring.principal(key.strip()) if is_key else None
+        if principal is not None:
+            return principal
+        code, detail = "no_key", "This address needs a key."
+        if authorization:
+            code, detail = "unknown_key", "This key is not known."
+        raise Problem(
+            401,
+            code,
+            detail,
+            hint="Send `Authorization: Bearer KEY`; the admin key is "
+            "HALTPOINT_GATEWAY__ADMIN_KEY, or is in the file admin-key of the state directory.",
+            headers={"WWW-Authenticate": "Bearer"},
         )
-        if principal is None:
-            raise Problem(
-                401,
-                "unknown_key" if authorization else "no_key",
-                "This key is not known." if authorization else "This address needs a key.",
-                hint="Send `Authorization: Bearer KEY`; the admin key is "
-                "HALTPOINT_GATEWAY__ADMIN_KEY, or is in the "
-                "file admin-key of the state directory.",
-                headers={"WWW-Authenticate": "Bearer"},
-            )
-        return principal
 
 
 async def _bounded(headers: dict[bytes, bytes], receive: Receive) -> bytes:
@@ -98,15 +101,10 @@ def _check_type(media_type: bytes) -> None:
     complain of that.
     """
     name = media_type.decode("latin-1").partition(";")[0].strip().lower()
-    if name != "application/json" and not (
-        name.startswith("application/") and name.endswith("+json")
-    ):
-        raise Problem(
-            415,
-            "not_json",
-            f"The Content-Type is {name}." if name else "The request has no Content-Type.",
-            hint="Send JSON with the header Content-Type: application/json.",
-        )
+    if not _JSON_TYPE.fullmatch(name):
+        detail = f"The Content-Type is {name or 'missing'}."
+        hint = "Send JSON with the header Content-Type: application/json."
+        raise Problem(415, "not_json", detail, hint=hint)
 
 
 def _check_json(body: bytes) -> None:
@@ -131,14 +129,11 @@ def _longest(value: object) -> int:
     """The number of entries of the longest list or object; the recursion is as deep as the JSON
     was.
     """
-    parts = (
-        list(value.values())
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list)
-        else []
-    )
-    return max([len(parts), *map(_longest, parts)])
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return 0
+    return max([len(value), *map(_longest, value)])
 
 
 def _beyond(what: str) -> Problem:

@@ -84,7 +84,9 @@ class RequestsHandler:
             return  # answered, late or forgotten while the message was on its way
         ids = {"chain": request.chain_id, "step": request.step_id, "action": request.action_id}
         with logs.about(**ids, trace=message.traceparent):
-            if request.kind is RequestKind.ESCALATION and await self._resolved(request):
+            if request.kind is RequestKind.ESCALATION and await self._resolved(
+                request, message.traceparent
+            ):
                 return
             # Without the question: what people are asked, and about whom, is for the inbox and not
             # for logs.
@@ -95,33 +97,27 @@ class RequestsHandler:
                 until=request.deadline.isoformat(),
             )
 
-    async def _resolved(self, case: RequestView) -> bool:
+    async def _resolved(self, case: RequestView, trace: str | None) -> bool:
         """Whether the handler has decided the case; its answer is checked and taken as a person's
         is.
         """
         handler = self._handler
-        shown = starred(case.model_dump(mode="json"), typed=await self._catalogue.typed_secrets())
-        shown_case = RequestView.model_validate(shown)
-        answer = None if handler is None else await handler.decide(shown_case)
-        if handler is None or answer is None:
+        if handler is None:
             return False
+        shown = starred(case.model_dump(mode="json"), typed=await self._catalogue.typed_secrets())
+        answer = await handler.decide(RequestView.model_validate(shown))
+        if answer is None:
+            return False
+        name = handler.name
         _, faults = await faults_of(self._catalogue, case, answer)
         if faults:
-            _log.error(
-                "the answer of the escalation handler does not fit",
-                handler=handler.name,
-                faults=list(faults),
-            )
+            words = "the answer of the escalation handler does not fit"
+            _log.error(words, handler=name, faults=list(faults))
             return False
-        header = await self._views.header(case.chain_id, visible_to=lambda _: True)
-        trace = header.trace if header else None
         # The case as token: a handler that is asked a second time says the same, or is too late.
-        await self._inbox.answer(
-            case.id, answer, by=handler.name, trace=trace, token=f"{handler.name}/{case.id}"
-        )
-        _log.info(
-            "an escalation was resolved", handler=handler.name, decision=answer.decision.value
-        )
+        token = f"{name}/{case.id}"
+        await self._inbox.answer(case.id, answer, by=name, trace=trace, token=token)
+        _log.info("an escalation was resolved", handler=name, decision=answer.decision.value)
         return True
 
     async def _finish(self, entry: Entry) -> None:

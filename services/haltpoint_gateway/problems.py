@@ -3,9 +3,8 @@ what to do.
 """
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from http import HTTPStatus
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 from fastapi import FastAPI, Request
@@ -17,7 +16,6 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from starlette.exceptions import HTTPException
 
-from haltpoint.contracts.base import Contract
 from haltpoint.contracts.secrets import starred
 from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.runtime.observability import logs
@@ -27,6 +25,9 @@ from haltpoint.runtime.views.reading import OtherReleaseError
 log = logs.get(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+
+_AWAY = (RedisConnectionError, RedisTimeoutError)
+_UNKNOWN_ROW = (OtherReleaseError, msgspec.ValidationError)
 
 _HINTS = {
     400: "Send the body as JSON with Content-Type: application/json.",
@@ -131,78 +132,48 @@ def install(app: FastAPI) -> None:
     document.
     """
 
-    @app.exception_handler(Problem)
-    async def problem(_: Request, error: Problem) -> JSONResponse:
-        return error.response()
+    async def answer(request: Request, error: Exception) -> JSONResponse:
+        return problem_of(error, request).response()
 
-    @app.exception_handler(HTTPException)
-    async def framework(request: Request, error: HTTPException) -> JSONResponse:
-        code = HTTPStatus(error.status_code).name.lower()
-        detail = f"{request.method} {request.url.path}: {error.detail}"
-        hint = _HINTS.get(error.status_code, "GET /openapi.json describes every route.")
-        return Problem(error.status_code, code, detail, hint=hint, headers=error.headers).response()
+    for kind in (Problem, *_AWAY, *_UNKNOWN_ROW, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, answer)
 
-    @app.exception_handler(RequestValidationError)
-    async def fields(request: Request, error: RequestValidationError) -> JSONResponse:
+
+def problem_of(error: Exception, request: Request) -> Problem:
+    """An error as people read it."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, _AWAY):
+        return redis_unreachable(error)
+    if isinstance(error, _UNKNOWN_ROW):
+        return other_release(error)
+    if isinstance(error, RequestValidationError):
         route = request.scope["route"]
         faults = [_fault(item, route) for item in error.errors()]
         detail = "; ".join(f"{fault['field']}: {fault['message']}" for fault in faults[:3])
         hint = "Correct the fields that are listed under `errors`."
-        return Problem(422, "invalid_fields", detail, hint=hint, errors=faults).response()
-
-    @app.exception_handler(RedisConnectionError)
-    @app.exception_handler(RedisTimeoutError)
-    async def unreachable(_: Request, error: Exception) -> JSONResponse:
-        return redis_unreachable(error).response()
-
-    @app.exception_handler(OtherReleaseError)
-    @app.exception_handler(msgspec.ValidationError)
-    async def unknown_row(_: Request, error: Exception) -> JSONResponse:
-        return other_release(error).response()
-
-    @app.exception_handler(Exception)
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
-        log.error("a request failed", method=request.method, path=request.url.path, exc_info=error)
-        hint = "This is a bug in the gateway; its log has the details under this path and time."
-        return Problem(500, "internal_error", "The gateway failed to answer.", hint=hint).response()
+        return Problem(422, "invalid_fields", detail, hint=hint, errors=faults)
+    path = request.url.path
+    if isinstance(error, HTTPException):
+        status = error.status_code
+        code = HTTPStatus(status).name.lower()
+        detail = f"{request.method} {path}: {error.detail}"
+        hint = _HINTS.get(status, "GET /openapi.json describes every route.")
+        return Problem(status, code, detail, hint=hint, headers=error.headers)
+    log.error("a request failed", method=request.method, path=path, exc_info=error)
+    hint = "This is a bug in the gateway; its log has the details under this path and time."
+    return Problem(500, "internal_error", "The gateway failed to answer.", hint=hint)
 
 
 def _fault(item: Mapping[str, Any], route: APIRoute) -> dict[str, Any]:
-    """One validation error of pydantic as field, message and, for an unknown name, the nearest one
-    that exists.
-    """
+    """One validation error of pydantic as field and message."""
     place, *path = item["loc"]
-    fault: dict[str, Any] = {
-        "field": ".".join(map(str, path)) or str(place),
-        "message": in_words_of_json(item),
-    }
-    if item["type"] == "extra_forbidden" and path:
-        fault["message"] = "no such field"
-        if known := sorted(_fields_at(route, place, path[:-1])):
-            near = get_close_matches(str(path[-1]), known, n=1)
-            fault["message"] += f"; did you mean {near[0]!r}?" if near else ""
-            fault["allowed"] = known
-    return fault
+    message = in_words_of_json(item, _kind_of(place, route), path)
+    return {"field": ".".join(map(str, path)) or str(place), "message": message}
 
 
-def _fields_at(route: APIRoute, place: str, path: list[int | str]) -> list[str]:
-    """The names that are known at a path of names and indexes in the body or the query of a
-    route.
-    """
-    if place == "body":
-        roots = [route.body_field] if route.body_field else []
-    else:
-        roots = route.dependant.query_params
-    model = next(
-        (found for root in roots if (found := _model_in(root.field_info.annotation))), None
-    )
-    for name in path:
-        if model is not None and not isinstance(name, int):
-            model = _model_in(model.__annotations__.get(name))
-    return list(model.__annotations__) if model else []
-
-
-def _model_in(annotation: object) -> type[BaseModel | Contract] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel | Contract):
-        return annotation
-    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
+def _kind_of(place: str, route: APIRoute) -> Any:
+    """What a route reads from its body, or from its query."""
+    fields = [route.body_field] if place == "body" else route.dependant.query_params
+    kinds = [field.field_info.annotation for field in fields if field is not None]
+    return kinds[0] if kinds else None

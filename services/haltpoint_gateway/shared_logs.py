@@ -9,7 +9,7 @@ more than another.
 import asyncio
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from time import monotonic
@@ -17,15 +17,17 @@ from typing import Final
 
 import msgspec
 
-from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.views.chains import EventView
 from haltpoint.runtime.views.log_view import BEFORE_ALL, Place, place_of
 from haltpoint.runtime.views.views import LogSlice, Views
 from haltpoint_gateway.stars import without_secrets_in
-from haltpoint_gateway.watchers import Watched
+from haltpoint_gateway.watchers import Watched, Watchers
 
 LINES: Final = 32
 """Lines of a block. A line never changes: a block that has them all is never read again."""
+
+HEARTBEAT: Final = 10.0
+"""Seconds between two comments on a silent stream; at each the log is looked at anyway."""
 
 _PIECE: Final = 16 * 1024
 """Bytes that a stream sends at once: what waits for a client that does not read stays small."""
@@ -74,20 +76,21 @@ class Block:
     def behind(self, place: Place) -> Iterator[memoryview]:
         """The events behind a place, in pieces."""
         sent = bisect_right(self.places, place)
-        rest = memoryview(self.data)[self.ends[sent - 1] if sent else 0 :]
-        for start in range(0, len(rest), _PIECE):
-            yield rest[start : start + _PIECE]
+        begin = self.ends[sent - 1] if sent else 0
+        for start in range(begin, len(self.data), _PIECE):
+            yield memoryview(self.data)[start : start + _PIECE]
 
-    def extended(self, part: LogSlice, events: tuple[EventView, ...], read_at: float) -> "Block":
+    def extended(self, part: LogSlice, read_at: float) -> "Block":
         """The block with the lines that were read behind it."""
-        written = [as_sse(event) for event in events]
+        written = [as_sse(event) for event in part.events]
         ends = accumulate(map(len, written), initial=len(self.data))
+        places = [place_of(event.id) for event in part.events]
         return Block(
             data=self.data + b"".join(written),
-            places=(*self.places, *(place_of(event.id) for event in events)),
+            places=(*self.places, *places),
             ends=(*self.ends, *tuple(ends)[1:]),
             lines=self.lines + part.lines,
-            over=part.over or any(event.type in FINAL_FACTS for event in events),
+            over=part.over,
             read_at=read_at,
         )
 
@@ -102,54 +105,65 @@ class SharedLogs:
     def __init__(self, views: Views) -> None:
         self._views = views
         self._kept: OrderedDict[_Key, Block] = OrderedDict()
-        self._size = 0
-        self._reading: dict[_Key, asyncio.Task[Block]] = {}
+        self._reads: dict[_Key, asyncio.Task[Block]] = {}
         self._room = asyncio.Semaphore(_READS)
 
+    async def follow(
+        self, watchers: Watchers, chain_id: str, after: str | None
+    ) -> AsyncIterator[bytes | memoryview]:
+        """Every event behind `after` as it happens, until the final fact was sent or the chain is
+        gone; and how far running calls are, which no log has. For readers who may see the chain.
+        """
+        place = place_of(after)
+        number = place[0] // LINES
+        with watchers.watch(chain_id) as watch:
+            while not watchers.closing:
+                watch.woken.clear()
+                since = max(watch.chain.changed, monotonic() - HEARTBEAT)
+                block = await self.block(watch.chain, number, since)
+                for piece in block.behind(place):
+                    yield piece
+                place = max(place, block.last)
+                if block.full:
+                    number += 1
+                    continue
+                if block.over:
+                    return
+                if watch.progress:
+                    yield b"".join(watch.progress.values())
+                    watch.progress.clear()
+                try:
+                    await asyncio.wait_for(watch.woken.wait(), HEARTBEAT)
+                except TimeoutError:
+                    yield b": heartbeat\n\n"
+
     async def block(self, chain: Watched, number: int, since: float) -> Block:
-        """A block as it is, or as it was at the moment `since` or later."""
+        """A block as it is, or as it was at the moment `since` or later. Raises RedisError."""
         key = (chain, number)
         block = self._kept.get(key, Block())
         while not block.full and block.read_at < since:
-            block = await asyncio.shield(self._under_way(key))
+            if key not in self._reads:
+                self._reads[key] = asyncio.create_task(self._read(key))
+            block = await asyncio.shield(self._reads[key])
         return block
-
-    def _under_way(self, key: _Key) -> asyncio.Task[Block]:
-        """The read of a block that is under way, else a new one."""
-        read = self._reading.get(key)
-        if read is None or read.done():
-            read = asyncio.create_task(self._read(key))
-            read.add_done_callback(lambda ended: self._ended(key, ended))
-            self._reading[key] = read
-        return read
-
-    def _ended(self, key: _Key, read: asyncio.Task[Block]) -> None:
-        if self._reading.get(key) is read:
-            del self._reading[key]
-        if not read.cancelled():
-            read.exception()  # those who wait for it hear of it; it may be that they are gone
 
     async def _read(self, key: _Key) -> Block:
-        """The block as it is from now on. Raises RedisError."""
+        """Read what is behind the lines that the block has; forget the blocks that were read
+        longest ago.
+        """
         chain, number = key
-        async with self._room:
-            known = self._kept.get(key, Block())
-            began = monotonic()
-            first = number * LINES + known.lines
-            part = await self._views.log(chain.id, first, LINES - known.lines)
-            events = await self._views.with_answer(chain.id, part.events)
-        block = known.extended(part, events, began)
-        self._keep(key, block)
+        try:
+            async with self._room:
+                known = self._kept.pop(key, Block())
+                began = monotonic()
+                first = number * LINES + known.lines
+                part = await self._views.log(chain.id, first, LINES - known.lines)
+        finally:
+            del self._reads[key]
+        self._kept[key] = block = known.extended(part, began)
+        while sum(len(kept.data) for kept in self._kept.values()) > _KEPT:
+            self._kept.popitem(last=False)
         return block
-
-    def _keep(self, key: _Key, block: Block) -> None:
-        """Keep a block, and forget those that were read longest ago."""
-        before = self._kept.pop(key, Block())
-        self._kept[key] = block
-        self._size += len(block.data) - len(before.data)
-        while self._size > _KEPT:
-            _, forgotten = self._kept.popitem(last=False)
-            self._size -= len(forgotten.data)
 
 
 def as_sse(event: EventView) -> bytes:

@@ -21,7 +21,7 @@ import msgspec
 from faststream import AckPolicy, FastStream
 from faststream.asgi import AsgiFastStream
 from faststream.message import StreamMessage
-from faststream.redis import BinaryMessageFormatV1, RedisBroker, StreamSub
+from faststream.redis import RedisBroker, StreamSub
 from faststream.redis.parser import MessageFormat
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
 from redis.asyncio import Redis, RedisCluster
@@ -61,7 +61,6 @@ __all__ = [
     "TaskPublisher",
     "TaskSubmitted",
     "facts",
-    "stream_of",
 ]
 
 FactName = Literal[
@@ -83,10 +82,8 @@ _groups: WeakKeyDictionary[RedisBroker, set[str]] = WeakKeyDictionary()
 
 
 class PlainJson(MessageFormat):
-    """A message format that people read with redis-cli: `RedisBroker(url,
-    message_format=PlainJson)`.
-
-    It writes no headers. It reads all that FastStream reads.
+    """The form of Haltpoint's messages, which has no headers:
+    `broker.publisher(stream=..., message_format=PlainJson)`.
     """
 
     __slots__ = ()
@@ -98,8 +95,8 @@ class PlainJson(MessageFormat):
 
     @classmethod
     def parse(cls, data: bytes) -> tuple[bytes, dict[str, Any]]:
-        """Body and headers."""
-        return BinaryMessageFormatV1.parse(data)
+        """The body, and no headers."""
+        return data, {}
 
 
 class TaskSubmitted(BaseModel):
@@ -134,23 +131,20 @@ class TaskSubmitted(BaseModel):
         return derived_chain_id(Ingress.STREAM, self.data.tenant, self.source, self.id)
 
 
-def stream_of(task: TaskSubmitted, partitions: int = 1) -> str:
-    """A stream that takes the task. Each partition does, and passes it on; to say how many there
-    are spreads tasks.
-    """
-    topology = Topology(partitions)
-    return topology.stream(topology.partition(task.chain_id), Stream.EVENTS)
-
-
 class TaskPublisher:
-    """Publishes tasks through a broker that is started or connected."""
+    """Publishes tasks through a broker: made before the broker starts, as any publisher of
+    FastStream. Each partition takes every task; to say how many there are spreads them.
+    """
 
     def __init__(
         self, broker: RedisBroker, *, source: str = "faststream", partitions: int = 1
     ) -> None:
-        self._broker = broker
         self._source = source
-        self._partitions = partitions
+        self._topology = Topology(partitions)
+        streams = [self._topology.stream(number, Stream.EVENTS) for number in range(partitions)]
+        self._publishers = [
+            broker.publisher(stream=stream, message_format=PlainJson) for stream in streams
+        ]
 
     async def publish(self, goal: str = "", *, id: str | None = None, **fields: Any) -> str:
         """Publish a goal, with more `fields` of the task, and return its chain's id. The same `id`
@@ -162,7 +156,7 @@ class TaskPublisher:
         key = {} if id is None else {"id": id}
         data = {"goal": goal, **fields}
         task = TaskSubmitted.model_validate({"source": self._source, "data": data, **key})
-        await self._broker.publish(task, stream=stream_of(task, self._partitions))
+        await self._publishers[self._topology.partition(task.chain_id)].publish(task)
         return task.chain_id
 
 

@@ -19,9 +19,7 @@ from haltpoint.faststream import (
     PublicFact,
     RequestOpened,
     TaskPublisher,
-    TaskSubmitted,
     facts,
-    stream_of,
 )
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
@@ -48,52 +46,49 @@ async def serving(app: FastStream) -> AsyncIterator[None]:
         await app.stop()
 
 
-async def test_a_task_starts_one_chain_in_whatever_format_it_comes(bed: Bed) -> None:
-    task = TaskSubmitted.model_validate(
-        {"id": "order-17", "source": "shop", "data": {"plan": PLAN}}
-    )
-    async with (
-        RedisBroker(bed.url) as binary,
-        RedisBroker(bed.url, message_format=PlainJson) as plain,
-        executing(bed),
-        recording_worker(bed.url, bed.topology, spec()),
-    ):
-        await binary.publish(task, stream=stream_of(task))
-        await plain.publish(task, stream=stream_of(task, PARTITIONS))
-        await binary.publish(
-            {"plan": PLAN}, stream=stream_of(task), headers={"id": "order-17", "source": "shop"}
-        )
+async def test_a_task_that_is_published_again_starts_one_chain(bed: Bed) -> None:
+    broker = RedisBroker(bed.url)
+    once, spread = TaskPublisher(broker), TaskPublisher(broker, partitions=PARTITIONS)
+    async with broker, executing(bed), recording_worker(bed.url, bed.topology, spec()):
+        chains = {await tasks.publish(id="order-17", plan=PLAN) for tasks in (once, spread)}
 
         async def done() -> bool:
-            return await bed.backlog() == 0 and await bed.ended(task.chain_id)
+            return await bed.backlog() == 0 and await bed.ended(*chains)
 
         await wait_until(done)
-    chains = [key async for key in bed.redis.scan_iter("hp:*:chain:*")]
-    assert (chains, await bed.dead()) == (
-        [bed.topology.key_of("chain", task.chain_id).encode()],
-        [],
-    )
+    stored = [key async for key in bed.redis.scan_iter("hp:*:chain:*")]
+    (chain,) = chains
+    assert (stored, await bed.dead()) == ([bed.topology.key_of("chain", chain).encode()], [])
 
 
-async def test_what_is_no_task_is_a_dead_letter_that_says_why(bed: Bed) -> None:
-    async with RedisBroker(bed.url) as broker, executing(bed):
-        await broker.publish({"gaol": "Tell John"}, stream="hp:{0}:events")
+@pytest.mark.parametrize(
+    ("form", "message", "reason", "detail"),
+    [
+        (PlainJson, {"goal": "Tell John"}, b"bad_fields", b"no `type`"),
+        (None, {"goal": "Tell John"}, b"bad_encoding", b"message_format=PlainJson"),
+    ],
+)
+async def test_what_is_no_message_is_a_dead_letter_that_says_why(
+    bed: Bed, form: type[PlainJson] | None, message: Any, reason: bytes, detail: bytes
+) -> None:
+    broker = RedisBroker(bed.url)
+    events = broker.publisher(stream="hp:{0}:events", message_format=form)
+    async with broker, executing(bed):
+        await events.publish(message)
 
         async def dead() -> bool:
             return bool(await bed.dead())
 
         await wait_until(dead)
     (letter,) = await bed.dead()
-    assert letter[b"reason"] == b"bad_fields"
-    assert (
-        b"body of a task in FastStream's binary format: data.gaol: no such field"
-        in letter[b"detail"]
-    )
+    assert letter[b"reason"] == reason
+    assert detail in letter[b"detail"]
 
 
 async def test_facts_from_before_the_group_and_after_it_reach_one_handler(bed: Bed) -> None:
     broker = RedisBroker(bed.url)
     app = FastStream(broker)
+    tasks = TaskPublisher(broker, source="shop")
     heard: list[ChainCompleted | ChainFailed] = []
 
     @facts(app, "chain.completed", "chain.failed", group="shop")
@@ -104,7 +99,6 @@ async def test_facts_from_before_the_group_and_after_it_reach_one_handler(bed: B
         early = [await bed.submit(literal_task(1, text="hi")) for _ in range(8)]
         await wait_until(lambda: bed.ended(*early))
         async with serving(app):
-            tasks = TaskPublisher(broker, source="shop")
             late = await tasks.publish(
                 id="order-17", plan=PLAN, tenant="acme", conversation_id="c1"
             )

@@ -14,8 +14,9 @@ from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.views.undoing import UndoView
 from haltpoint.runtime.store.counting import UNKNOWN
 from haltpoint.runtime.store.store import CancelStatus, FeedbackStatus, SubmitStatus
+from haltpoint.runtime.views.log_view import place_of
+from haltpoint.runtime.views.views import ChainHeader
 from haltpoint_gateway.auth import Principal
-from haltpoint_gateway.event_stream import follow
 from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
 from haltpoint_gateway.problems import Problem, responses
 from haltpoint_gateway.queries import EVENT_ID, Cancel, ChainQuery, EventQuery, Feedback
@@ -98,31 +99,27 @@ async def events(
     An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID continues
     after it, and ends after the chain's final event.
     """
-    header = await gateway.views.header(chain_id, who.can_see)
-    if header is None:
-        raise no_chain(chain_id)
+    header = await _header(gateway, chain_id, who)
+    after = query.cursor
     if "text/event-stream" not in request.headers.get("accept", ""):
-        part = await gateway.views.events(chain_id, query.cursor, query.limit)
-        return Page[EventView](items=part.events, next_cursor=part.place if part.more else None)
-    after = last_event_id or query.cursor
+        place = place_of(after)  # its line may have more events
+        part = await gateway.views.log(chain_id, place[0], query.limit + 1)
+        cursor = part.place if part.more else None
+        return Page[EventView](items=part.behind(place), next_cursor=cursor)
+    after = last_event_id or after
     if after is not None and EVENT_ID.fullmatch(after) is None:
-        hint = (
-            "Send the id of the last event that you saw, or leave the header out "
-            "to begin at the start."
-        )
         raise Problem(
             422,
             "invalid_fields",
             f"Last-Event-ID {after!r} is not the id of an event.",
-            hint=hint,
+            hint="Send the id of the last event that you saw, or leave the header out.",
         )
-    if (
-        header.status.final
-        and after is not None
-        and not await gateway.views.is_behind(chain_id, after)
-    ):
-        return Response(status_code=204)
-    stream = follow(gateway.logs, gateway.watchers, chain_id, after)
+    if after is not None and header.status.final:
+        place = place_of(after)
+        part = await gateway.views.log(chain_id, place[0], 1)
+        if not (part.more or part.behind(place)):
+            return Response(status_code=204)
+    stream = gateway.logs.follow(gateway.watchers, chain_id, after)
     return EventSourceResponse(
         stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     )
@@ -131,10 +128,7 @@ async def events(
 @router.get("/{chain_id}/actions", responses=responses(404, 409))
 async def get_actions(gateway: Here, chain_id: str, who: Reader) -> Page[ActionRecord]:
     """The action log: one record for each action, in the order in which they began."""
-    found = await gateway.views.actions(chain_id, who.can_see)
-    if found is None:
-        raise no_chain(chain_id)
-    return Page[ActionRecord](items=found)
+    return Page[ActionRecord](items=await _actions(gateway, chain_id, who))
 
 
 @router.get(
@@ -146,19 +140,12 @@ async def get_result(gateway: Here, chain_id: str, action_id: str, who: Reader) 
     """The whole data of a result that was cut: its receipt says how large they are in
     `metadata.whole`.
     """
-    data = (
-        await gateway.views.whole(action_id, who.can_see)
-        if chain_of(action_id) == chain_id
-        else None
-    )
+    await _header(gateway, chain_id, who)
+    data = await gateway.views.whole(action_id) if chain_of(action_id) == chain_id else None
     if data is None:
-        hint = (
-            "GET the chain: a receipt without `whole` in its metadata holds all "
-            "its data, or they were not kept."
-        )
-        raise Problem(
-            404, "no_such_result", f"No uncut data are stored for {action_id!r}.", hint=hint
-        )
+        detail = f"No uncut data are stored for {action_id!r}."
+        hint = "GET the chain: a receipt without `whole` in its metadata holds all its data."
+        raise Problem(404, "no_such_result", detail, hint=hint)
     return Response(data, media_type="application/json")
 
 
@@ -167,35 +154,27 @@ async def give_feedback(gateway: Here, chain_id: str, who: Submitter, body: Feed
     """Say that a chain, or one of its actions, was wrong or right. It is in the log; wrongs are
     counted by tool.
     """
-    actions = await gateway.views.actions(chain_id, who.can_see)
-    if actions is None:
-        raise no_chain(chain_id)
+    actions = await _actions(gateway, chain_id, who)
     tools = {action.action_id: action.tool for action in actions}
     fact = {**body.model_dump(exclude_none=True), "by": who.name}
     tool = UNKNOWN
     if body.action_id is not None:
-        name = body.action_id if body.action_id in tools else f"{chain_id}.{body.action_id}"
+        name = f"{chain_id}.{body.action_id.removeprefix(f'{chain_id}.')}"
         if name not in tools:
-            hint = (
-                "GET the chain's actions: the id is `action_id` there; it may be "
-                "given without the chain's."
-            )
-            raise Problem(
-                404, "no_such_action", f"The chain has no action {body.action_id!r}.", hint=hint
-            )
+            detail = f"The chain has no action {body.action_id!r}."
+            hint = "GET the chain's actions: the id is `action_id` there."
+            raise Problem(404, "no_such_action", detail, hint=hint)
         tool = tools[name]
         fact["action_id"] = name
-    status = await gateway.store.feedback(chain_id, fact, tool if body.wrong else None)
-    if status is FeedbackStatus.UNKNOWN:
-        raise no_chain(chain_id)
-    if status is FeedbackStatus.FULL:
-        hint = "The first 100 are in the log; GET the events to read them."
-        raise Problem(
-            409,
-            "too_much_feedback",
-            f"The chain {chain_id!r} takes no more feedback.",
-            hint=hint,
-        )
+    match await gateway.store.feedback(chain_id, fact, tool if body.wrong else None):
+        case FeedbackStatus.UNKNOWN:
+            raise no_chain(chain_id)
+        case FeedbackStatus.FULL:
+            hint = "The first 100 are in the log; GET the events to read them."
+            detail = f"The chain {chain_id!r} takes no more feedback."
+            raise Problem(409, "too_much_feedback", detail, hint=hint)
+        case FeedbackStatus.RECORDED:
+            pass
 
 
 @router.post("/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415))
@@ -205,9 +184,15 @@ async def cancel(
     """Stop a chain. Actions that run finish; nothing else is dispatched. A repeat changes
     nothing.
     """
-    if await gateway.views.header(chain_id, who.can_see) is None:
-        raise no_chain(chain_id)
-    match await gateway.store.cancel(_cancelled(chain_id, who, body.reason if body else "")):
+    await _header(gateway, chain_id, who)
+    message = TaskCancelled(
+        id=f"{chain_id}/cancel",
+        source="haltpoint/gateway",
+        subject=chain_id,
+        time=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        data=TaskCancelled.Data(by=who.name, reason=body.reason if body else ""),
+    )
+    match await gateway.store.cancel(message):
         case CancelStatus.SENT:
             return accepted(chain_id)
         case CancelStatus.FINAL:
@@ -222,35 +207,35 @@ async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
     """Undo what a chain that has ended did, the last deed first, in a chain of its own. A
     repeat undoes what is still open.
     """
-    header = await gateway.views.header(chain_id, who.can_see)
-    if header is None:
-        raise no_chain(chain_id)
-    if (root := root_of(chain_id)) != chain_id:
-        hint = f"Undo {root}, of which it is a part."
-        raise Problem(
-            409,
-            "part_of_a_chain",
-            f"The chain {chain_id!r} is not undone by itself.",
-            hint=hint,
-        )
+    header = await _header(gateway, chain_id, who)
+    root = root_of(chain_id)
+    if root != chain_id:
+        detail = f"The chain {chain_id!r} is not undone by itself."
+        raise Problem(409, "part_of_a_chain", detail, hint=f"Undo {root}, of which it is a part.")
     if not header.status.final:
         hint = "Cancel it, or wait for its end."
         raise Problem(409, "chain_runs", f"The chain {chain_id!r} has not ended.", hint=hint)
-    found = await gateway.views.undoing(chain_id, await gateway.catalogue.read(), who.can_see)
-    if found is None:
+    tools = await gateway.catalogue.read()
+    undoing = await gateway.views.undoing(chain_id, tools, who.can_see)
+    if undoing is None:
         raise no_chain(chain_id)
-    if found.task is not None:
-        submitted = await gateway.store.submit(found.task, chain_id=found.view.chain_id)
+    if undoing.task is not None:
+        submitted = await gateway.store.submit(undoing.task, chain_id=undoing.view.chain_id)
         if submitted.status is SubmitStatus.BUSY:
             raise backlog_full(gateway)
-    return found.view
+    return undoing.view
 
 
-def _cancelled(chain_id: str, who: Principal, reason: str) -> TaskCancelled:
-    return TaskCancelled(
-        id=f"{chain_id}/cancel",
-        source="haltpoint/gateway",
-        subject=chain_id,
-        time=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        data=TaskCancelled.Data(by=who.name, reason=reason),
-    )
+async def _header(gateway: Gateway, chain_id: str, who: Principal) -> ChainHeader:
+    """A chain's header. Raises Problem 404 when there is no chain that this one sees."""
+    header = await gateway.views.header(chain_id, who.can_see)
+    if header is None:
+        raise no_chain(chain_id)
+    return header
+
+
+async def _actions(gateway: Gateway, chain_id: str, who: Principal) -> tuple[ActionRecord, ...]:
+    actions = await gateway.views.actions(chain_id, who.can_see)
+    if actions is None:
+        raise no_chain(chain_id)
+    return actions

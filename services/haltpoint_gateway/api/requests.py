@@ -62,24 +62,13 @@ async def answer(
     """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not
     needed 412.
     """
-    return await take_answer(
-        gateway, await seen(gateway, request_id, who), body, who, idempotency_key
-    )
-
-
-async def take_answer(
-    gateway: Gateway,
-    request: RequestView,
-    body: Answer,
-    who: Principal,
-    idempotency_key: str | None,
-) -> RequestView:
-    """Give the answer; the request as it is then. Raises Problem."""
+    request = await seen(gateway, request_id, who)
     if body.arguments is not None:
         body = structs.replace(body, arguments=await _edited(gateway, request, body.arguments))
-    chain = await gateway.views.header(request.chain_id, who.can_see)
-    if request.status is RequestStatus.OPEN:
+    is_open = request.status is RequestStatus.OPEN
+    if is_open:
         await _check(gateway, request, body)
+    chain = await gateway.views.header(request.chain_id, who.can_see)
     trace = chain.trace if chain else None
     token = f"{who.name}/{idempotency_key}" if idempotency_key else None
     record = approves(request, body, gateway.settings.limits.approval_ttl)
@@ -88,7 +77,7 @@ async def take_answer(
     )
     if not isinstance(verdict, Taken):
         raise _refused(request.id, verdict)
-    if request.status is RequestStatus.OPEN:  # else the same answer sent again
+    if is_open:  # else the same answer sent again
         _record_wait(gateway.tracing, request, trace, who.name, verdict.at)
     return await seen(gateway, request.id, who)
 

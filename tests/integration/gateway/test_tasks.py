@@ -93,12 +93,12 @@ async def test_a_faulty_plan_is_refused_with_all_its_faults(system: System) -> N
 @pytest.mark.parametrize(
     ("body", "field", "words"),
     [
-        ({"gaol": "x"}, "gaol", "'goal'"),
-        ({"goal": "x", "budget": {"turn": 1}}, "budget.turn", "'turns'"),
+        ({"gaol": "x"}, "gaol", "did you mean goal?"),
+        ({"goal": "x", "budget": {"turn": 1}}, "budget.turn", "did you mean turns?"),
         (
             {"goal": "x", "plan": {"steps": [{"id": "a", "actoins": []}]}},
             "plan.steps.0.actoins",
-            "'actions'",
+            "did you mean actions?",
         ),
         (
             {"goal": "x", "plan": {"steps": [{"id": "bad id!"}]}},

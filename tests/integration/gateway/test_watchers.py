@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 from haltpoint.contracts.facts import FactType
-from haltpoint_gateway.event_stream import follow
 from haltpoint_gateway.shared_logs import LINES
 from tests.integration.gateway.conftest import System
 
@@ -24,7 +23,7 @@ async def test_two_hundred_watchers_read_the_log_and_the_answer_once(system: Sys
     gateway = system.gateway
 
     async def watch() -> bytes:
-        stream = follow(gateway.logs, gateway.watchers, chain_id, None)
+        stream = gateway.logs.follow(gateway.watchers, chain_id, None)
         return b"".join([bytes(piece) async for piece in stream])
 
     seen = set(await asyncio.gather(*(watch() for _ in range(200))))

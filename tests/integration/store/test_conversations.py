@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from haltpoint.contracts.work.tasks import Earlier, Task
-from haltpoint.runtime.store.conversations import KEPT, MOST, ROOM
+from haltpoint.runtime.store.conversations import MOST, ROOM
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.store import Store, Submitted
 from haltpoint.runtime.streams.topology import Topology
@@ -97,14 +97,12 @@ async def test_c15_nothing_of_a_conversation_reaches_another_one_or_another_tena
 async def test_c15_only_the_last_tasks_come_along_and_only_so_much_of_them(
     desk: Desk, store: Store
 ) -> None:
-    for number in range(KEPT + 3):
+    for number in range(MOST + 3):
         await said(store, f"goal {number}")
     last = await said(store, "last")
-    assert await goals(desk, last) == [
-        f"goal {number}" for number in range(KEPT + 3 - MOST, KEPT + 3)
-    ]
+    assert await goals(desk, last) == [f"goal {number}" for number in range(3, MOST + 3)]
     (key,) = await desk.redis.keys("*conversation*")
-    assert (await desk.redis.zcard(key), 0 < await desk.redis.ttl(key) <= 1000) == (KEPT, True)
+    assert (await desk.redis.zcard(key), 0 < await desk.redis.ttl(key) <= 1000) == (MOST, True)
 
     for number in range(4):
         await end(desk, await said(store, f"{number}{'g' * 9000}"), answer="a" * 9000)

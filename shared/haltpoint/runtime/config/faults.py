@@ -1,11 +1,18 @@
-"""What is wrong with a value of a file or a setting, in words for the people who write it."""
+"""What is wrong with a value of a file, a setting or a request, in words for the people who write
+it.
+"""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
+from haltpoint.contracts.base import JsonObject
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.routing import FUNCTION, NAME
+
+Place = Sequence[int | str]
+"""The keys and numbers that lead to a value."""
 
 _TEXT: Final = "must be a text"
 _WHOLE: Final = "must be a whole number"
@@ -65,9 +72,14 @@ def in_words(fault: Mapping[str, Any]) -> str:
     return str(fault["msg"]).removeprefix("Value error, ")
 
 
-def in_words_of_json(fault: Mapping[str, Any]) -> str:
-    """The same of JSON, where a table is an object."""
-    return in_words({**fault, "input": None}).replace("a table", "an object")
+def in_words_of_json(fault: Mapping[str, Any], kind: Any = None, path: Place = ()) -> str:
+    """The same of JSON, where a table is an object. At this `path` in a value of this `kind` an
+    unknown field has the nearest known one beside it.
+    """
+    words = in_words({**fault, "input": None}).replace("a table", "an object")
+    if kind is not None and fault["type"] == "extra_forbidden":
+        words += near(path[-1], keys_at(path, kind))
+    return words
 
 
 def near(name: object, known: Iterable[str], otherwise: str = "") -> str:
@@ -77,3 +89,28 @@ def near(name: object, known: Iterable[str], otherwise: str = "") -> str:
     if matches:
         return f"; did you mean {matches[0]}?"
     return otherwise or f"; there are {', '.join(names) or 'none'}"
+
+
+def keys_at(place: Place, kind: Any) -> list[str]:
+    """The keys of the table that has this place, by the schema of the whole."""
+    schema = door(kind).json_schema()
+    form = _without_reference(schema, schema)
+    for part in place[:-1]:
+        form = _without_reference(schema, _form_inside(form, part))
+    return list(form["properties"])
+
+
+def _without_reference(schema: JsonObject, form: JsonObject) -> JsonObject:
+    if "anyOf" in form:  # or null
+        form = form["anyOf"][0]
+    name = form.get("$ref", "").rpartition("/")[2]
+    return dict(schema["$defs"][name]) if name else form
+
+
+def _form_inside(form: JsonObject, part: int | str) -> JsonObject:
+    if "properties" in form:
+        return dict(form["properties"][part])
+    if "items" in form:
+        return dict(form["items"])
+    entries = form.get("patternProperties", {"": form.get("additionalProperties")})
+    return next(iter(entries.values()))

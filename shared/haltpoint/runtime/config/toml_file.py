@@ -4,10 +4,7 @@ once.
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from copy import deepcopy
 from dataclasses import field
-from functools import reduce
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -16,10 +13,9 @@ from pydantic import ValidationError
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.doors import door
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.config.faults import in_words, near
+from haltpoint.runtime.config.faults import Place, in_words, keys_at, near
 
 T = TypeVar("T")
-Place = tuple[int | str, ...]
 
 _ENTRIES: Final = {
     "patterns": "pattern",
@@ -57,20 +53,18 @@ class TomlFile:
         kind: type[T],
         contradictions: Callable[[T], Iterable[str]] = lambda _: (),
     ) -> T:
-        """These values by the schema of the file. Raises HaltpointError with all faults, also with
-        the contradictions of what is left when those of the schema are taken out.
+        """These values by the schema of the file. Raises HaltpointError with all faults; with the
+        contradictions of values that fit the schema.
         """
-        faults: list[str] = []
         try:
             read = door(kind).validate_python(raw)
-            faults += contradictions(read)
-            if not faults:
-                return read
         except ValidationError as error:
             meant = _meant(error)
-            faults += [self._sentence(place, fault, raw, kind) for place, fault in meant.items()]
-            with suppress(ValidationError):
-                faults += contradictions(door(kind).validate_python(_without(raw, meant)))
+            faults = [self._sentence(place, fault, raw, kind) for place, fault in meant.items()]
+        else:
+            faults = list(contradictions(read))
+            if not faults:
+                return read
         why = faults[0] if len(faults) == 1 else "".join(f"\n  - {fault}" for fault in faults)
         raise self._unusable(path, why, self.fix)
 
@@ -82,33 +76,21 @@ class TomlFile:
         if where in self.removed:
             return f"{where}: it was removed; {self.removed[where]}"
         if fault["type"] == "extra_forbidden":
-            return f"{where} is not a key{near(place[-1], _keys_at(place, kind))}"
+            return f"{where} is not a key{near(place[-1], keys_at(place, kind))}"
         return f"{where}: {in_words(fault)}"
 
 
-def _meant(error: ValidationError) -> dict[Place, Mapping[str, Any]]:
+def _meant(error: ValidationError) -> dict[tuple[int | str, ...], Mapping[str, Any]]:
     """The faults by their places, without types of a union. Of such a value it is the fault of the
     kind that was meant: the deepest, else the first.
     """
-    faults: dict[Place, Mapping[str, Any]] = {}
+    faults: dict[tuple[int | str, ...], Mapping[str, Any]] = {}
     for fault in error.errors():
         place = tuple(part for part in fault["loc"] if "[" not in str(part))
         if place:
             faults.pop(place[:-1], None)
         faults.setdefault(place, fault)
     return faults
-
-
-def _without(raw: Mapping[str, Any], places: Iterable[Place]) -> Any:
-    """The file without the values at these places; without its strategy a supervisor says
-    nothing.
-    """
-    rest = deepcopy(raw)
-    for place in places:
-        out = place[:1] if "strategy" in place else place
-        with suppress(LookupError, TypeError):
-            del reduce(_inside, out[:-1], rest)[out[-1]]  # type: ignore[attr-defined]
-    return rest
 
 
 def _where(place: Place, raw: Any) -> str:
@@ -136,25 +118,3 @@ def _name(part: int | str, entry: Any) -> str:
         return repr(part)
     name = _inside(entry, "id") or _inside(entry, "name")
     return repr(name) if name else f"number {part + 1}"
-
-
-def _keys_at(place: Place, kind: type) -> list[str]:
-    """The keys of the table that has this place, by the schema."""
-    schema = door(kind).json_schema()
-    form = schema
-    for part in place[:-1]:
-        form = _form_inside(form, part)
-        if "anyOf" in form:  # or null
-            form = form["anyOf"][0]
-        name = form.get("$ref", "").rpartition("/")[2]
-        form = schema["$defs"].get(name, form)
-    return list(form["properties"])
-
-
-def _form_inside(form: JsonObject, part: int | str) -> Any:
-    if "properties" in form:
-        return form["properties"][part]
-    if "items" in form:
-        return form["items"]
-    entries = form.get("patternProperties", {"": form.get("additionalProperties")})
-    return next(iter(entries.values()))

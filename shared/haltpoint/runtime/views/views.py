@@ -6,7 +6,7 @@ their parts.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Final, cast
 
@@ -66,11 +66,11 @@ class LogSlice:
     """Whether lines follow."""
 
     over: bool
-    """The chain had ended, or was gone, before the log was read: its own lines are all written."""
+    """The chain has ended, or is gone: its own lines are all written."""
 
-    def behind(self, place: Place) -> list[EventView]:
+    def behind(self, place: Place) -> tuple[EventView, ...]:
         """The events behind a place."""
-        return [event for event in self.events if place_of(event.id) > place]
+        return tuple(event for event in self.events if place_of(event.id) > place)
 
 
 _HEADER: Final = (Head.STATUS, Head.TRACE, Head.VERSION)
@@ -138,12 +138,10 @@ class Views:
         trace = fields.get(Head.TRACE.encode(), b"").decode()
         return ChainHeader(status, trace or None)
 
-    async def whole(self, action: str, visible_to: VisibleTo) -> bytes | None:
-        """The uncut data of an action's result as JSON, or None when none are kept that this reader
-        sees.
+    async def whole(self, action: str) -> bytes | None:
+        """The uncut data of an action's result as JSON, or None when none are kept. For readers who
+        may see the chain.
         """
-        if await self.header(chain_of(action), visible_to) is None:
-            return None
         key = self._topology.key_of("whole", action)
         return cast("bytes | None", await self._calls.call("GET", key))
 
@@ -207,44 +205,10 @@ class Views:
         views = () if record is None else chain_view.requests_of(record)
         return [view for view in views if member in (view.id, chain_id)]
 
-    async def open_requests(
-        self, chain_ids: Sequence[str], visible_to: VisibleTo
-    ) -> list[RequestView]:
-        """The open questions of these chains and of the chains below them."""
-        heads = await self._chains.heads(chain_ids, Head.STATUS)
-        records: list[ChainRecord] = []
-        for chain_id, head in zip(chain_ids, heads, strict=True):
-            lives = bool(head) and not _is_over(head)
-            record = await self._records.read(chain_id, visible_to) if lives else None
-            if record is not None:
-                records.append(record)
-        views: list[RequestView] = []
-        for record in records:  # grows while it is walked
-            records += record.children.values()
-            views += chain_view.requests_of(record)
-        return [view for view in views if view.status is RequestStatus.OPEN]
-
-    async def events(self, chain_id: str, after: str | None, lines: int) -> LogSlice:
-        """The events behind the place `after` ("<line>.<fact>"; None: all), in `lines` lines at
-        most.
-
-        For readers who may see the chain.
-        """
-        place = place_of(after)
-        part = await self.log(
-            chain_id, place[0], lines + 1
-        )  # the line of `after` may have more events
-        events = await self.with_answer(chain_id, part.behind(place))
-        return replace(part, events=events)
-
-    async def is_behind(self, chain_id: str, after: str) -> bool:
-        """Whether the log has anything behind the place `after`."""
-        place = place_of(after)
-        part = await self.log(chain_id, place[0], 1)
-        return part.more or bool(part.behind(place))
-
     async def log(self, chain_id: str, first: int, count: int) -> LogSlice:
-        """At most `count` lines of the log, from the line `first` on, as they are stored."""
+        """At most `count` lines of the log, from the line `first` on; the last event of a chain has
+        the answer (F1). For readers who may see the chain.
+        """
         # The status comes first: when it is final, the log is whole.
         key = self._topology.key_of(Key.LOG, chain_id)
         head, lines = await asyncio.gather(
@@ -258,29 +222,23 @@ class Views:
         events: list[EventView] = []
         for line in read:
             events += line.events()
+        ends = [number for number, event in enumerate(events) if event.type in FINAL_FACTS]
+        for number in ends:
+            events[number] = await self._with_answer(chain_id, events[number])
         return LogSlice(
             events=tuple(events),
             lines=len(read),
             place=read[-1].place if read else None,
             more=len(lines) > count,
-            over=_is_over(head),
+            over=bool(ends) or _is_over(head),
         )
 
-    async def with_answer(
-        self, chain_id: str, events: Sequence[EventView]
-    ) -> tuple[EventView, ...]:
-        """These events; the last one of a chain has the answer (F1)."""
-        ends = any(event.type in FINAL_FACTS for event in events)
-        record = await self._records.read(chain_id, lambda _: True) if ends else None
+    async def _with_answer(self, chain_id: str, event: EventView) -> EventView:
+        record = await self._records.read(chain_id, lambda _: True)
         if record is None:
-            return tuple(events)
-        answer = {"answer": in_full(chain_view.answer_of(record))}
-        return tuple(
-            structs.replace(event, details=event.details | answer)
-            if event.type in FINAL_FACTS
-            else event
-            for event in events
-        )
+            return event
+        answer = in_full(chain_view.answer_of(record))
+        return structs.replace(event, details={**event.details, "answer": answer})
 
     async def _waiting(self, record: ChainRecord) -> WaitingView | None:
         """Whether the action under way waits for a worker that is not there."""
