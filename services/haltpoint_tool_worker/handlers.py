@@ -1,15 +1,12 @@
 """From entries to slots and back: what is read is kept, and its lease renewed, until its receipt is
 written.
 
-A batch is worked through in one task. What has to wait keeps that task, and what is behind it gets
-tasks of its own.
+Each call has a task of its own.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from contextvars import copy_context
 from functools import partial
 from typing import Any, Final
 
@@ -80,7 +77,7 @@ class Handlers:
         stream, read = entries[0].stream, entries[0].deliveries == 1
         promised = self._promised.get(stream, self.slots.share) if read else 0
         self.slots.hold(len(entries), promised=promised)
-        jobs: deque[Job] = deque()
+        jobs = []
         for entry in entries:
             job = _read(entry)
             if isinstance(job, Rejected):
@@ -88,15 +85,13 @@ class Handlers:
             else:
                 self._jobs[job.ref] = job
                 jobs.append(job)
-        self._spawn(self._work_through(jobs))
+                self._spawn(self._work(job))
         if not read:
             for job in jobs:
                 self._tell_again(job)
             self._suspect_ended.clear()
             await self._suspect_ended.wait()
             return None
-        if len(jobs) > 1:
-            asyncio.get_running_loop().call_soon(self._spread, jobs)
         for _ in range(_TURNS):
             await asyncio.sleep(0)
         self._promised[stream] = await self.slots.promise(more=len(entries) >= self.slots.share)
@@ -176,49 +171,18 @@ class Handlers:
         words = f"its worker did not finish it: delivery {job.deliveries}"
         self._receipt_store.show_progress(ProgressView(job.request.action_id, 0.0, words))
 
-    def _spread(self, jobs: deque[Job]) -> None:
-        """One of a batch has to wait: give those behind it tasks of their own."""
-        while jobs:
-            self._spawn(self._work_through(deque((jobs.popleft(),))))
-
-    async def _work_through(self, jobs: deque[Job]) -> None:
-        """Work on one after the other: what need not wait is finished without a task of its own."""
-        clean = copy_context()
-        while jobs:
-            job = jobs.popleft()
-            about = logs.ABOUT.set(job.ids)
-            hidden = logs.HIDDEN.set(partial(self._pipeline.hidden, job))
-            try:
-                job.ran = await self.slots.begin(suspect=job.deliveries > 1)
-                if job.ran:
-                    finished = await self._pipeline.work(job, self._left)
-                    if not job.left:
-                        self._record(job, finished)
-                else:
-                    await self._receipt_store.release(job.lease)
-                    self._leave(job)
-            except Exception as error:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
-                self._failed(job, error)
-            logs.ABOUT.reset(about)
-            logs.HIDDEN.reset(hidden)
-            if (
-                jobs and copy_context() != clean
-            ):  # what a tool leaves in its context is for no other
-                clean.run(self._spread, jobs)
-
-    def _left(self, job: Job, rest: Coroutine[Any, Any, Finished | None]) -> None:
-        """A tool does not end: its task keeps it, and another one does the rest of its job."""
-
-        async def finish() -> None:
-            logs.ABOUT.set(job.ids)
-            try:
-                self._record(job, await rest)
-            except Exception as error:  # noqa: BLE001 - as above
-                self._failed(job, error)
-
-        if (task := job.runs[-1].task) is not None:
-            self._under_way.discard(task)
-        self._spawn(finish())
+    async def _work(self, job: Job) -> None:
+        logs.ABOUT.set(job.ids)
+        logs.HIDDEN.set(partial(self._pipeline.hidden, job))
+        try:
+            job.ran = await self.slots.begin(suspect=job.deliveries > 1)
+            if job.ran:
+                self._record(job, await self._pipeline.work(job))
+            else:
+                await self._receipt_store.release(job.lease)
+                self._leave(job)
+        except Exception as error:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
+            self._failed(job, error)
 
     def _record(self, job: Job, finished: Finished | None) -> None:
         """Have the receipt written; the job is out of our hands when it is."""

@@ -14,10 +14,10 @@ When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. The
 """
 
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from opentelemetry.trace import Span, SpanKind
@@ -49,7 +49,7 @@ from haltpoint_tool_worker.results.outcomes import (
     with_deed,
 )
 from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import UNBLOCK, Ended, Returned, Run, Runner, Stopped
+from haltpoint_tool_worker.running.runner import UNBLOCK, Ended, Returned, Runner
 
 _LONG_WAIT: Final = 500
 """Ms in its queue after which a repeatable call is claimed, too."""
@@ -57,10 +57,6 @@ _PRIVATE: Final = 6
 """Characters of a private text: a shorter one, such as `de`, is in other words by chance."""
 
 _log = logs.get(__name__)
-
-
-Left = Callable[[Job, Coroutine[Any, Any, Finished | None]], None]
-"""Has the rest of a job done, in another task."""
 
 
 class Pipeline:
@@ -100,11 +96,9 @@ class Pipeline:
         yield from secret_values(read_json(job.arguments or "{}"), typed)
         yield from (line for line in lines_in(job.request.private) if len(line) >= _PRIVATE)
 
-    async def work(self, job: Job, left: Left) -> Finished | None:
-        """Do one call, in the task of its own tool; what is to be recorded, if anything is.
-
-        `left` gets the rest to do when the tool does not end in time, and this does not return
-        before it ends. Raises redis-py's errors only before anything has begun.
+    async def work(self, job: Job) -> Finished | None:
+        """Do one call; what is to be recorded, if anything is. Raises redis-py's errors only before
+        anything has begun.
         """
         if job.begun:
             status = await self._claim(job, start=False)
@@ -137,7 +131,7 @@ class Pipeline:
         if not is_ours:
             _log.warning("the lease was lost before the call began; another worker has it")
             return None
-        return await self._run(job, call, left)
+        return await self._run(job, call)
 
     async def _reconcile(self, job: Job) -> Finished | None:
         """Ask the tool whether its call happened (E5); one that blocks the event loop leaves it in
@@ -158,23 +152,13 @@ class Pipeline:
             return None
         return await self._effects.reserve(job, spec, call.effect, call.seconds)
 
-    async def _run(self, job: Job, call: ToolCall, left: Left) -> Finished | None:
+    async def _run(self, job: Job, call: ToolCall) -> Finished | None:
         """The effect, and its result."""
         if job.trace is not None:
             job.span = self._span(job)
         job.if_blocked = partial(self._blocked, job, call)
-        if not call.tool.is_async:
-            ended = await self._runner.run(call.tool, call.parsed, call.seconds, job.running)
-            return await self._finish(job, call, ended)
-
-        def leave(why: Stopped) -> None:
-            job.left = True
-            left(job, self._finish(job, call, why))
-
-        run = Run(call.tool, call.seconds, leave)
-        job.runs.append(run)
-        answer = await self._runner.here(run, call.parsed)
-        return None if answer is None else await self._finish(job, call, answer)
+        ended = await self._runner.run(call.tool, call.parsed, call.seconds, job.running)
+        return await self._finish(job, call, ended)
 
     async def _finish(self, job: Job, call: ToolCall, ended: Ended) -> Finished | None:
         """What is to be recorded of a call that has ended, or is left behind."""

@@ -186,11 +186,12 @@ async def test_r12_native_code_that_holds_all_threads_of_its_worker_fails_itself
 
 async def test_r12_a_suspect_waits_until_the_worker_has_nothing_else_in_hand(bench: Bench) -> None:
     worker_tools.GATE.close()
-    suspect = await bench.order("add", left=1, right=2)
-    await bench.desk.orders(consumer="dead")
-    running = [await bench.order("wait") for _ in range(2)]
-    async with bench.worker(slots=4):
+    async with bench.worker(slots=2):
+        running = [await bench.order("wait") for _ in range(2)]
         await wait_until(lambda: worker_tools.GATE.inside == 2)
+        # Its slots are full, so it reads no more, and another worker takes this one.
+        suspect = await bench.order("add", left=1, right=2)
+        await bench.desk.orders(consumer="dead")
 
         async def long_idle() -> bool:
             rows = await bench.desk.redis.xpending_range(

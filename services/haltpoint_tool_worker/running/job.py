@@ -47,8 +47,6 @@ class Job(Struct, eq=False):
     when it has ended.
     """
     span: Span | None = None
-    left: bool = False
-    """Its tool does not end, and another task does the rest."""
     ran: bool = False
     """It has a slot."""
     began_ms: int = 0

@@ -1,11 +1,10 @@
 """Running one tool under a hard time limit: whatever it does, there is an answer in time.
 
-A coroutine runs in the task that calls it (`here`), or in one of its own (`run`); another function
-runs in a thread. A coroutine is cancelled. It has a moment to clean up; one that does not end then
-is left behind, and so is a thread, which cannot be killed. What is left behind is logged and keeps
-its slot until it ends. A result that arrives while it is cleaning up is taken: knowing beats
-guessing. A coroutine that blocks the event loop cannot be stopped (`loop_watch`); what it returns
-after its time comes too late.
+A coroutine runs in a task of its own, another function in a thread. A coroutine is cancelled. It
+has a moment to clean up; one that does not end then is left behind, and so is a thread, which
+cannot be killed. What is left behind is logged and keeps its slot until it ends. A result that
+arrives while it is cleaning up is taken: knowing beats guessing. A coroutine that blocks the event
+loop cannot be stopped (`loop_watch`); what it returns after its time comes too late.
 """
 
 import asyncio
@@ -16,7 +15,7 @@ from contextvars import copy_context
 from enum import Enum
 from functools import partial
 from inspect import iscoroutine
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from msgspec import Struct, field
 
@@ -62,30 +61,29 @@ Runnable = Tool | Hook | Callback
 
 
 class Run(Struct, eq=False):
-    """One tool under way, in `task` or in a thread. `over`: it has its answer, or is left behind;
-    then `left` hears why. `gone`: nothing of it runs any more.
-
-    `late`: it returned after its `seconds`, unstopped. `blocked`: it has kept the loop from
-    turning.
-    """
+    """One tool under way, in `task` or in a thread."""
 
     what: Runnable
-    seconds: float
-    left: Callable[[Stopped], None]
+    ended: "asyncio.Future[Ended]"
+    """How it ended, or why it is left behind."""
+    until: float
+    """When its time is over, by the clock of the event loop."""
     began: float = field(default_factory=time.monotonic)
-    task: "asyncio.Task[Any] | None" = None
+    task: "asyncio.Task[None] | None" = None
     stopped: Stopped | None = None
     late: bool = False
+    """It returned after its time, unstopped."""
     blocked: bool = False
-    over: bool = False
+    """It has kept the event loop from turning."""
     gone: bool = False
+    """Nothing of it runs any more."""
     when_gone: Callable[[], None] | None = None
 
     def stop(self, why: Stopped) -> None:
         """Wait for it no longer than a moment. A thread cannot be cancelled: it has that moment
         when its chain was cancelled, which its context says.
         """
-        if self.over or self.stopped is not None:
+        if self.ended.done() or self.stopped is not None:
             return
         self.stopped = why
         if self.task is not None:
@@ -95,24 +93,26 @@ class Run(Struct, eq=False):
             return
         asyncio.get_running_loop().call_later(GRACE, self._leave)
 
-    def finish(self, answer: Returned | Raised) -> Ended | None:
-        """Return the outcome for the caller; None if it stopped waiting."""
-        was_over, self.over, self.gone = self.over, True, True
+    def finish(self, answer: Returned | Raised) -> None:
+        """It has ended with this answer."""
+        self.gone = True
         if self.when_gone is not None:
             self.when_gone()
-        if was_over:
-            return None
+        if not self.ended.done():
+            self.ended.set_result(self._counted(answer))
+
+    def _counted(self, answer: Returned | Raised) -> Ended:
+        """The answer, if it counts."""
         if self.late:
             return Stopped.BLOCKED if self.blocked else Stopped.TIMED_OUT
-        taken = self.stopped is None or (
-            self.stopped is not Stopped.LOST and isinstance(answer, Returned)
-        )
-        return answer if taken else self.stopped
+        if self.stopped is None:
+            return answer
+        is_too_late = self.stopped is Stopped.LOST or isinstance(answer, Raised)
+        return self.stopped if is_too_late else answer
 
     def _leave(self) -> None:
-        if not self.over and self.stopped is not None:
-            self.over = True
-            self.left(self.stopped)
+        if self.stopped is not None and not self.ended.done():
+            self.ended.set_result(self.stopped)
 
 
 class Runner:
@@ -120,29 +120,6 @@ class Runner:
 
     def __init__(self) -> None:
         self._threads = Threads()
-        self._closed = False
-        self._tasks: set[asyncio.Task[Any]] = set()
-
-    async def here(self, run: Run, arguments: dict[str, Any]) -> Ended | None:
-        """Run a coroutine in our own task; None when it was left behind. Never raises what it
-        raises.
-        """
-        loop = asyncio.get_running_loop()
-        task = run.task = cast("asyncio.Task[Any]", asyncio.current_task())
-        timer = loop.call_later(run.seconds, run.stop, Stopped.TIMED_OUT)
-        try:
-            answer: Returned | Raised = Returned(await run.what.function(**arguments))
-            # The loop did not turn, or it would have been stopped.
-            run.late = run.stopped is None and loop.time() > timer.when() + _JITTER
-        except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
-            answer = Raised(error)
-        timer.cancel()
-        if task.cancelling():
-            if self._closed and run.stopped is None:
-                raise asyncio.CancelledError  # the loop ends, and the worker with it
-            while task.uncancel():
-                pass
-        return run.finish(answer)
 
     async def run(
         self,
@@ -155,57 +132,51 @@ class Runner:
         `started` gets is stopped. Never raises what the tool raises.
         """
         loop = asyncio.get_running_loop()
-        ended: asyncio.Future[Ended] = loop.create_future()
-
-        def tell(how: Ended | None) -> None:
-            if how is not None and not ended.done():
-                ended.set_result(how)
-
-        run = Run(tool, seconds, tell)
+        run = Run(tool, loop.create_future(), loop.time() + seconds)
         started(run)
-        if run.over:
+        if run.ended.done():
             run.gone = True
         elif tool.is_async:
-            self._begin(run, arguments, tell)
+            run.task = loop.create_task(_await(run, arguments))
+            run.task.add_done_callback(partial(_end_if_cancelled, run))
         else:
-            self._begin_in_thread(run, arguments, tell)
-        return await ended
-
-    def _begin(
-        self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]
-    ) -> None:
-        def over(task: asyncio.Task[Ended | None]) -> None:
-            self._tasks.discard(task)
-            # It may have been cancelled before it began.
-            tell(
-                run.finish(Raised(asyncio.CancelledError())) if task.cancelled() else task.result()
-            )
-
-        run.task = task = asyncio.get_running_loop().create_task(self.here(run, arguments))
-        self._tasks.add(task)
-        task.add_done_callback(over)
-
-    def _begin_in_thread(
-        self, run: Run, arguments: dict[str, Any], tell: Callable[[Ended | None], None]
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(run.seconds, run.stop, Stopped.TIMED_OUT)
-
-        def finish(answer: Returned | Raised) -> None:
+            self._begin_in_thread(run, arguments)
+        timer = loop.call_at(run.until, run.stop, Stopped.TIMED_OUT)
+        try:
+            return await run.ended
+        finally:
             timer.cancel()
-            tell(run.finish(answer))
+
+    def _begin_in_thread(self, run: Run, arguments: dict[str, Any]) -> None:
+        loop = asyncio.get_running_loop()
 
         def hand_over(answer: Returned | Raised) -> None:
             with suppress(RuntimeError):  # the loop is closed: the worker has ended before its tool
-                loop.call_soon_threadsafe(finish, answer)
+                loop.call_soon_threadsafe(run.finish, answer)
 
         call = partial(_call, run.what, arguments, hand_over)
         self._threads.submit(partial(copy_context().run, call))
 
     def close(self) -> None:
         """End the idle threads."""
-        self._closed = True
         self._threads.close()
+
+
+async def _await(run: Run, arguments: dict[str, Any]) -> None:
+    try:
+        answer: Returned | Raised = Returned(await run.what.function(**arguments))
+        # The loop did not turn, or it would have been stopped.
+        is_over = asyncio.get_running_loop().time() > run.until + _JITTER
+        run.late = is_over and run.stopped is None
+    except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
+        answer = Raised(error)
+    run.finish(answer)
+
+
+def _end_if_cancelled(run: Run, task: "asyncio.Task[None]") -> None:
+    """A task may be cancelled before it begins."""
+    if task.cancelled():
+        run.finish(Raised(asyncio.CancelledError()))
 
 
 def _call(
