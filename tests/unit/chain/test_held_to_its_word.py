@@ -343,8 +343,6 @@ def test_c6_a_tool_whose_own_schema_is_broken_is_not_called(parameters: dict[str
         {"required": "x"},
         {"properties": {"a": {"type": "date"}}},
         {"properties": {"a": {"minimum": "x"}}},
-        {"properties": {"a": {"minimum": float("nan")}}},
-        {"properties": {"a": {"default": float("inf")}}},
         {"properties": []},
         {"additionalProperties": 1},
         {"type": "string"},
@@ -377,7 +375,7 @@ def test_i4_a_form_out_of_a_result_is_checked_too() -> None:
     told = from_a_result({"$from": "a.data.q"}, bad)
 
     assert told.questions == []
-    assert "pattern cannot be used here" in told.error.message
+    assert "schema: 'pattern' should not be valid" in told.error.message
 
 
 def test_i4_halves_of_characters_in_a_result_do_not_break_a_question() -> None:

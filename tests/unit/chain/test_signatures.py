@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.model.schemas import compiled, signature_of
+from haltpoint.chain.model.schemas import signature_of
 from haltpoint.contracts.tools import ToolSpec
 
 
 def are_equal(schema: Any, first: dict[str, Any], second: dict[str, Any]) -> bool:
-    known = compiled(ToolSpec(name="t", parameters=schema))
-    return signature_of(known, json.dumps(first)) == signature_of(known, json.dumps(second))
+    tool = ToolSpec(name="t", parameters=schema)
+    return signature_of(tool, json.dumps(first)) == signature_of(tool, json.dumps(second))
 
 
 @pytest.mark.parametrize(

@@ -94,4 +94,4 @@ def call_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -
     faults = argument_faults(spec, arguments, unknown)
     if faults or spec.name != ASK_HUMAN or "schema" not in arguments:
         return faults
-    return form_faults(arguments["schema"], "arguments.schema")
+    return form_faults(arguments["schema"])

@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 
 from haltpoint.chain.checks.knowledge import Known
 from haltpoint.chain.model.references import read_json, write_json
-from haltpoint.chain.model.schemas import compiled, signature_of
+from haltpoint.chain.model.schemas import signature_of
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import value
@@ -47,7 +47,7 @@ class CheckedCall:
     @cached_property
     def signature(self) -> str:
         """What equal calls have in common."""
-        return signature_of(compiled(self.spec), write_json(self.arguments))
+        return signature_of(self.spec, write_json(self.arguments))
 
 
 @value

@@ -13,7 +13,7 @@ from typing import Final
 from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse
 from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.schemas import compiled, signature_of
+from haltpoint.chain.model.schemas import signature_of
 from haltpoint.chain.model.state import Action, is_submitters
 from haltpoint.chain.model.work import Work, without
 from haltpoint.contracts.policy import Treatment
@@ -91,11 +91,11 @@ def _write(
     """Write down what became of a call as it was proposed, and as people or hooks had it run; what
     is known of it stays unless it is one of `over`.
     """
-    known = compiled(work.world.spec(action.tool))
-    ran, is_persons = signature_of(known, action.ran), became in _A_PERSONS
+    spec = work.world.spec(action.tool)
+    ran, is_persons = signature_of(spec, action.ran), became in _A_PERSONS
     own = {ran, *_written(work, action)}
     if is_persons:
-        own.add(signature_of(known, action.arguments))
+        own.add(signature_of(spec, action.arguments))
     for signature in own:
         before = work.ledger.get(signature)
         if before is None or before.became in over:
@@ -217,5 +217,5 @@ def answered(call: CheckedCall) -> Action | None:
 def _is_equal(call: CheckedCall, action: Action) -> bool:
     if action.tool != call.spec.name or action.outcome is None:
         return False
-    known, texts = compiled(call.spec), (action.arguments, action.ran)
-    return call.signature in [signature_of(known, text) for text in texts]
+    texts = (action.arguments, action.ran)
+    return call.signature in [signature_of(call.spec, text) for text in texts]

@@ -2,12 +2,11 @@
 out (C1).
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -15,7 +14,7 @@ from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.references import Reference, reached, references, write_json
 from haltpoint.chain.model.schemas import properties
 from haltpoint.contracts.answers import OR
-from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, value
+from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, Strings, value
 from haltpoint.contracts.tools import ASK_HUMAN, BUILT_IN, CONFIRMED, END_STEP, ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.routing import SUPERVISOR
@@ -25,8 +24,7 @@ Tools = Mapping[str, ToolSpec]
 FaultsOf = Callable[[Step], Iterator[str]]
 
 _MOST_NAMES = 30  # tools that one sentence lists
-_DEEPEST = 6
-"""Levels of a schema that are followed: one may contain itself."""
+_EMPTY: Final = {"array": [], "object": {}, "boolean": False, "integer": 0, "number": 0}
 
 
 def with_effects(spec: ToolSpec) -> bool:
@@ -109,50 +107,16 @@ def without_confirmed(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, An
 
 
 def call_form(spec: ToolSpec) -> str:
-    """The form of a call as JSON text, with a value for each parameter that its schema takes, as
-    far as a value follows from a schema.
-    """
-    schema = spec.parameters
-    named = properties(schema).items()
-    arguments = {name: _example(name, inner, schema, _DEEPEST) for name, inner in named}
+    """The form of a call as JSON text, with a placeholder for each parameter."""
+    named = properties(spec.parameters).items()
+    arguments = {name: _placeholder(name, schema) for name, schema in named}
     return write_json({"tool": spec.name, "arguments": arguments})
 
 
-def _example(name: str, schema: dict[str, Any], whole: dict[str, Any], levels: int) -> Any:
-    schema = _resolved(schema, whole)
-    if "const" in schema:
-        return schema["const"]
-    if schema.get("enum"):
-        return schema["enum"][0]
-    choices = schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf")
-    if choices and levels:
-        choice: dict[str, Any] = next((each for each in choices if each != {"type": "null"}), {})
-        return _example(name, choice, whole, levels - 1)
-    kinds = schema.get("type")
-    kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
-    if kind == "array" and "items" in schema and levels:
-        items = schema["items"] if isinstance(schema["items"], dict) else {}
-        return [_example(name, items, whole, levels - 1)]
-    if kind == "object" and levels:
-        needed = schema.get("required", ())
-        members = [each for each in properties(schema).items() if each[0] in needed]
-        return {inner: _example(inner, form, whole, levels - 1) for inner, form in members}
-    if kind in ("integer", "number"):
-        return schema.get("minimum", 0)
-    return {"array": [], "object": {}, "boolean": False}.get(str(kind), f"<{name}>")
-
-
-def _resolved(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    """The schema that a reference inside of the whole leads to."""
-    for _ in range(_DEEPEST):
-        reference = schema.get("$ref")
-        if not isinstance(reference, str):
-            return schema
-        found: Any = whole
-        for key in reference.split("/")[1:]:
-            found = found.get(key, {}) if isinstance(found, dict) else {}
-        schema = found if isinstance(found, dict) else {}
-    return schema
+def _placeholder(name: str, schema: dict[str, Any]) -> Any:
+    """The first of the values that a parameter may have, or one that shows its type."""
+    shown = _EMPTY.get(str(schema.get("type")), f"<{name}>")
+    return (schema.get("enum") or [shown])[0]
 
 
 def listed(names: Sequence[str]) -> str:
@@ -271,29 +235,26 @@ def _reference_faults(plan: Plan, step: Step, referred: Collection[Reference]) -
     for target in referred:
         if not target.path:
             yield 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
-        elif target.step not in waits:
-            yield f"{target.text!r} refers to an unknown step"
         elif target.step not in before:
             yield (
                 f"{target.text!r} refers to step {target.step!r}, which this step does not wait "
-                "for; add it to its dependencies"
+                "for; name a step of the plan, and add it to its dependencies"
             )
 
 
 def _shape_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
-    if not plan.steps:
-        yield PlanFault(None, "the plan has no steps")
-    if len(plan.steps) > most:
-        words = f"the plan has {len(plan.steps)} steps; at most {most} are allowed"
-        yield PlanFault(None, words)
-    waits = {step.id: step.dependencies for step in plan.steps}
-    times = Counter(step.id for step in plan.steps)
-    for name, dependencies in waits.items():
-        if times[name] > 1:
-            yield PlanFault(name, "another step has the same id")
-        for other in dependencies:
+    count = len(plan.steps)
+    if not 1 <= count <= most:
+        yield PlanFault(None, f"the plan has {count} steps; 1 to {most} are allowed")
+    waits: dict[str, Strings] = {}
+    for step in plan.steps:
+        if step.id in waits:
+            yield PlanFault(step.id, "another step has the same id")
+        waits[step.id] = step.dependencies
+    for step in plan.steps:
+        for other in step.dependencies:
             if other not in waits:
-                yield PlanFault(name, f"depends on {other!r}, which is not a step of the plan")
+                yield PlanFault(step.id, f"depends on {other!r}, which is not a step of the plan")
     try:
         TopologicalSorter(waits).prepare()
     except CycleError as circle:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, cast
 
+import msgspec
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.protocols import Validator
-from jsonschema.validators import extend, validator_for
+from jsonschema.validators import extend
 from referencing import Registry
 
 from haltpoint.chain.model.references import (
@@ -29,7 +30,7 @@ from haltpoint.chain.model.references import (
 from haltpoint.contracts.tools import ToolSpec
 
 MOST: Final = 4096
-"""Remembered specs, and schemas: more than any deployment has tools."""
+"""Remembered schemas: more than any deployment has tools."""
 SHOWN: Final = 5
 """Faults told at once."""
 WIDTH: Final = 200
@@ -44,14 +45,25 @@ _ABOUT_THE_OUTSIDE: Final = frozenset({"required", "type", "additionalProperties
 """Words about an object as a whole, whatever its members are."""
 _FORMS: Final = Draft202012Validator(
     {
-        "propertyNames": {"not": {"enum": ["$ref", "$dynamicRef", "pattern", "patternProperties"]}},
-        "properties": {"properties": {"additionalProperties": {"$ref": "#"}}},
-        "additionalProperties": {"$ref": "#"},
-        "items": {"$ref": "#"},
+        "allOf": [
+            {"$ref": "https://json-schema.org/draft/2020-12/schema"},
+            {"$ref": "#/$defs/form"},
+        ],
+        "properties": {"type": {"const": "object"}},
+        "$defs": {
+            "form": {
+                "propertyNames": {
+                    "not": {"enum": ["$ref", "$dynamicRef", "pattern", "patternProperties"]}
+                },
+                "properties": {"properties": {"additionalProperties": {"$ref": "#/$defs/form"}}},
+                "additionalProperties": {"$ref": "#/$defs/form"},
+                "items": {"$ref": "#/$defs/form"},
+            }
+        },
     }
 )
-"""Of a form that a model wrote: it has no word with which the check of an answer may take for
-ever.
+"""Of a form that a model wrote: a JSON Schema of an object, without a word with which the check of
+an answer may take for ever.
 """
 
 
@@ -69,39 +81,33 @@ class Compiled:
         """Whether arguments fit for certain: a validator needs twenty times as long to say so."""
         if type(arguments) is not dict or not self.plain:
             return False
-        is_whole = all(name in arguments for name in self.spec.parameters.get("required", ()))
-        return is_whole and all(
+        required = self.spec.parameters.get("required", ())
+        return arguments.keys() >= set(required) and all(
             type(value) is self.plain.get(name) for name, value in arguments.items()
         )
 
 
-_by_spec: dict[int, Compiled] = {}
-"""By the identity of a spec, which is kept here: no other has its id."""
+_by_name: dict[str, Compiled] = {}
+"""The last spec of each name, and no other."""
 
 
 def compiled(spec: ToolSpec) -> Compiled:
     """What was worked out from a spec; equal schemas share a validator."""
-    known = _by_spec.get(id(spec))
-    if known is None:
-        if len(_by_spec) >= MOST:
-            _by_spec.clear()
-        schema = spec.parameters
-        validator = _validator(write_json(schema))
-        known = Compiled(spec, validator, {} if validator is None else _plain_types(schema))
-        _by_spec[id(spec)] = known
+    known = _by_name.get(spec.name)
+    if known is None or known.spec is not spec:
+        validator = _validator(write_json(spec.parameters))
+        plain = {} if validator is None else _plain_types(spec.parameters)
+        known = _by_name[spec.name] = Compiled(spec, validator, plain)
     return known
 
 
 def _plain_types(schema: dict[str, Any]) -> dict[str, type]:
     """The types of an object's members of which nothing but a type is asked."""
-    types: dict[str, type] = {}
     if schema.get("type") != "object" or not _FLAT.issuperset(schema):
-        return types
-    for name, member in schema.get("properties", {}).items():
-        known = _PLAIN.get(str(member.get("type"))) if isinstance(member, dict) else None
-        if known is not None and _WORDS.issuperset(member):
-            types[name] = known
-    return types
+        return {}
+    members = properties(schema).items()
+    plain = {name: str(member.get("type")) for name, member in members if member.keys() <= _WORDS}
+    return {name: _PLAIN[kind] for name, kind in plain.items() if kind in _PLAIN}
 
 
 @lru_cache(maxsize=MOST)
@@ -109,12 +115,10 @@ def _validator(schema: str) -> Validator | None:
     """The validator of a schema in JSON, which never fetches anything; None for a wrong schema."""
     read = read_json(schema)
     try:
-        chosen = validator_for(read, default=Draft202012Validator)
-        chosen.check_schema(read)
-        bounded = extend(chosen, {"uniqueItems": _unique_items})  # type: ignore[no-untyped-call]
-    except (SchemaError, AttributeError, TypeError):  # the latter two: `$schema` is not even a text
+        _Schemas.check_schema(read)
+    except SchemaError:
         return None
-    return cast("type[Validator]", bounded)(read, registry=Registry())
+    return _Schemas(read, registry=Registry())
 
 
 def _unique_items(
@@ -126,6 +130,12 @@ def _unique_items(
     items = value if unique and validator.is_type(value, "array") else ()
     if len({json.dumps(item, sort_keys=True) for item in items}) < len(items):
         yield ValidationError("the same item is in it more than once")
+
+
+_Schemas = cast(
+    "type[Validator]",
+    extend(Draft202012Validator, {"uniqueItems": _unique_items}),  # type: ignore[no-untyped-call]
+)
 
 
 # ---- is it right?
@@ -156,50 +166,37 @@ def form_value_faults(form: dict[str, Any], value: Any, name: str = "value") -> 
     return _faults(_validator(write_json(form)), value, name)
 
 
-def form_faults(form: Any, name: str) -> tuple[str, ...]:
+def form_faults(form: Any) -> tuple[str, ...]:
     """What is wrong with the JSON Schema of a form that a model wrote: people fill in an object by
     it.
     """
-    if not isinstance(form, dict) or form.get("type", "object") != "object":
-        return (f"{name}: describes no object",)
-    try:
-        barred = {str(error.instance) for error in _FORMS.iter_errors(form)}
-        text = json.dumps(form, allow_nan=False)
-    except (ValueError, RecursionError):  # NaN, an infinity, or too many levels
-        return (f"{name}: is not JSON that can be read",)
-    if barred:
-        return (f"{name}: {', '.join(sorted(barred))} cannot be used here",)
-    return () if _validator(text) else (f"{name}: is no JSON Schema",)
+    return _faults(_FORMS, form, "schema")
 
 
 def _faults(
     validator: Validator | None, value: Any, name: str, unknown: Sequence[Place] = ()
 ) -> tuple[str, ...]:
-    if validator is None:
-        return (f"{name}: the tool's own schema is not valid JSON Schema",)
-    try:
-        errors = list(validator.iter_errors(value))
-    except Exception as error:  # noqa: BLE001 - numbers too large to divide, schemas in a circle ...
-        return (f"{name}: cannot be held against the tool's schema ({type(error).__name__})",)
+    errors = _errors(validator, value)
     faults = {_fault(name, error) for error in errors if not _concerns(error, unknown)}
     return tuple(sorted(faults))[:SHOWN]
 
 
+def _errors(validator: Validator | None, value: Any) -> list[ValidationError]:
+    """All that is wrong with a value, or with its schema."""
+    if validator is None:
+        return [ValidationError("the tool's own schema is not valid JSON Schema")]
+    try:
+        return list(validator.iter_errors(value))
+    except Exception as error:  # noqa: BLE001 - numbers too large to divide, schemas in a circle ...
+        reason = type(error).__name__
+        return [ValidationError(f"cannot be held against the tool's schema ({reason})")]
+
+
 def _fault(name: str, error: ValidationError) -> str:
-    place, choices = path_text((name, *error.absolute_path)), _choices(error)
-    message = " or ".join(map(_in_words, choices))
+    place = path_text((name, *error.absolute_path))
+    message = " or ".join(choice.message for choice in _choices(error))
+    message = message.replace(" is a required property", " is missing")
     return f"{_short(place)}: {_short(message)}"
-
-
-def _in_words(error: ValidationError) -> str:
-    """What jsonschema says, for people."""
-    if error.validator == "required":
-        return error.message.replace(" is a required property", " is missing")
-    if error.validator == "additionalProperties" and error.validator_value is False:
-        known = properties(cast("dict[str, Any]", error.schema))
-        unknown = ", ".join(repr(name) for name in error.instance if name not in known)  # type: ignore[union-attr]
-        return f"there is no {unknown}; there are {', '.join(known) or 'none'}"
-    return error.message
 
 
 def _choices(error: ValidationError) -> list[ValidationError]:
@@ -233,61 +230,39 @@ def read_arguments(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a model's call as their schema reads them, once and exactly (C9).
 
     null for a parameter that cannot be null is left out. Where no text is allowed, a text that is
-    the JSON of the wanted type is that value. All else stays as it is, for the check of the schema
-    to refuse.
+    the JSON of such a value is that value. All else stays as it is, for the check of the schema to
+    refuse.
     """
     known = compiled(spec)
-    validator = None if known.fits(arguments) else known.arguments
-    before: Any = None
-    while validator is not None and arguments != before:
-        before = arguments
-        try:
-            errors = list(validator.iter_errors(arguments))
-        except Exception:  # noqa: BLE001 - as in `_faults`, which says so
-            return arguments
-        for error in errors:
-            arguments = _read(validator, arguments, error)
-    return arguments
-
-
-def _read(
-    validator: Validator, arguments: dict[str, Any], error: ValidationError
-) -> dict[str, Any]:
-    """The arguments without the errors that reading them can take away."""
-    place, value = tuple(error.absolute_path), error.instance
-    if not _is_of_no_type(error):
-        for inner in error.context or ():
-            if inner.path:
-                arguments = _read(validator, arguments, inner)
-    elif value is None and isinstance(place[-1], str):
-        arguments = replaced_at(arguments, place, [])
-    elif isinstance(value, str):
-        values = _from_text(validator.evolve(schema=error.schema), value)
-        arguments = replaced_at(arguments, place, values or [value])
+    if known.arguments is None or known.fits(arguments):
+        return arguments
+    for error in _errors(known.arguments, arguments):
+        place, value = tuple(error.absolute_path), error.instance
+        if not _is_of_no_type(error):
+            continue
+        if isinstance(value, str):
+            read = _from_text(known.arguments.evolve(schema=error.schema), value)
+            arguments = replaced_at(arguments, place, [read])
+        elif value is None and isinstance(place[-1], str):
+            arguments = replaced_at(arguments, place, [])
     return arguments
 
 
 def _is_of_no_type(error: ValidationError) -> bool:
     """Whether an error says that the value itself is of no type that is allowed."""
-    if error.context:
-        return all(not inner.path and _is_of_no_type(inner) for inner in error.context)
-    return error.validator == "type"
+    errors = error.context or (error,)
+    return all(
+        inner.validator == "type" and inner.absolute_path == error.absolute_path for inner in errors
+    )
 
 
-def _from_text(validator: Validator, text: str) -> list[Any]:
-    """The value whose JSON a text is, where it is of a type that is allowed."""
+def _from_text(validator: Validator, text: str) -> Any:
+    """The value whose JSON a text is, where that fits; else the text."""
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = msgspec.json.decode(text)
     except (ValueError, RecursionError):
-        return []
-    errors = validator.iter_errors(value)
-    own = [error for error in errors if not error.path]
-    return [] if any(map(_is_of_no_type, own)) else [value]
-
-
-def _refuse(word: str) -> None:
-    """JSON has no NaN and no infinity."""
-    raise ValueError(word)
+        return text
+    return text if _errors(validator, value) else value
 
 
 # ---- is it the same?
@@ -307,8 +282,7 @@ def defaults(schema: dict[str, Any]) -> dict[str, Any]:
     return {name: inner["default"] for name, inner in named if "default" in inner}
 
 
-@lru_cache(maxsize=2048)
-def signature_of(known: Compiled, text: str) -> str:
+def signature_of(spec: ToolSpec, text: str) -> str:
     """Sixteen hex digits that equal calls of a tool have in common; `text` are the arguments as
     JSON.
 
@@ -317,8 +291,8 @@ def signature_of(known: Compiled, text: str) -> str:
     """
     arguments = read_json(text)
     if isinstance(arguments, dict):
-        arguments = {**defaults(known.spec.parameters), **arguments}
-    values = json.loads(write_json([known.spec.name, arguments]), parse_float=_number)
+        arguments = {**defaults(spec.parameters), **arguments}
+    values = json.loads(write_json([spec.name, arguments]), parse_float=_number)
     canonical = json.dumps(values, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:_DIGITS]
 
