@@ -9,8 +9,9 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from haltpoint.chain.checks import bounds, built_in, ledger, values
+from haltpoint.chain.checks import bounds, ledger, values
 from haltpoint.chain.checks.agents import hand_on_fault
+from haltpoint.chain.checks.built_in import call_faults
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict, refuse
 from haltpoint.chain.checks.plans import (
     call_form,
@@ -21,7 +22,7 @@ from haltpoint.chain.checks.plans import (
     with_effects,
     without_confirmed,
 )
-from haltpoint.chain.checks.templates import skill_fault
+from haltpoint.chain.checks.templates import chain_faults
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.schemas import read_arguments
 from haltpoint.chain.model.statuses import PlanOrigin
@@ -93,18 +94,15 @@ def _allowed(call: CheckedCall) -> Verdict:
 
 def _form(call: CheckedCall) -> Verdict:
     """All faults of the arguments at once, or why the chain of a skill cannot begin with them."""
-    spec = call.spec
-    if len(write_json(call.arguments)) > MAX_ARGUMENTS:
+    spec, arguments = call.spec, call.arguments
+    if len(write_json(arguments)) > MAX_ARGUMENTS:
         faults: tuple[str, ...] = (f"they have more than {MAX_ARGUMENTS} bytes",)
     else:
-        faults = built_in.call_faults(spec, call.arguments)
-    if faults:
-        words = f"The arguments of {spec.name} are wrong: {'; '.join(faults)}."
-        return refuse(call, words, Violation.BAD_ARGUMENTS, f"The form is: {call_form(spec)}")
-    failure = skill_fault(call.work, spec, call.arguments)
-    if failure is None:
+        faults = call_faults(spec, arguments) or chain_faults(call.work, spec, arguments)
+    if not faults:
         return GO
-    return refuse(call, failure.error.message, Violation.BAD_ARGUMENTS)
+    words = f"The arguments of {spec.name} are wrong: {'; '.join(faults)}."
+    return refuse(call, words, Violation.BAD_ARGUMENTS, f"The form is: {call_form(spec)}")
 
 
 JUDGES: Final = (

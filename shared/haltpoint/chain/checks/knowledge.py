@@ -96,14 +96,14 @@ class Document:
         for origin in origins:
             tool, _, place = origin.partition(".")
             if tool == self.tool:
-                paths += [parse_path(place) or (), _PICKED]
+                paths += [parse_path(place), _PICKED]
         return _at_paths(self.data, tuple(paths)) if paths else {}
 
     def _at(self, place: Path) -> str:
         return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
 
     def _is_foreign(self, place: Path) -> bool:
-        return _is_in(place, [parse_path(mark) or () for mark in self.foreign])
+        return _is_in(place, [parse_path(mark) for mark in self.foreign])
 
     def _is_echo(self, value: Any) -> bool:
         given = _entries(self.call)

@@ -3,7 +3,7 @@ the call.
 
 An argument that the call leaves out is left out wherever the template refers to it. A skill
 declares what a tool declares: its flags are those of its tools, and an argument that comes to a
-marked place of a tool has the same mark.
+marked place of a tool has such a mark.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,26 +13,20 @@ from typing import Any, Final
 from msgspec import json
 from msgspec.structs import replace
 
-from haltpoint.chain.checks.knowledge import origins_in_words
 from haltpoint.chain.checks.plans import Tools, calls_of, literal_faults
-from haltpoint.chain.model.outputs import failed
 from haltpoint.chain.model.references import (
     Path,
     Place,
     Reference,
     covers,
-    is_below,
     parse_path,
     path_of,
-    path_text,
     references,
     replaced_at,
     values_at,
 )
-from haltpoint.chain.model.state import Failure
-from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.base import MAX_BODY, levels_of
+from haltpoint.contracts.base import MAX_BODY, Strings, levels_of
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 
@@ -62,33 +56,26 @@ def _filled(call: ProposedCall, given: Mapping[str, Any]) -> ProposedCall:
     return replace(call, arguments=filled)
 
 
-def skill_fault(work: Work, spec: ToolSpec, arguments: dict[str, Any]) -> Failure | None:
-    """Why a call of a skill can have no chain; None: it can, or the tool is no skill."""
+def chain_faults(work: Work, spec: ToolSpec, arguments: dict[str, Any]) -> tuple[str, ...]:
+    """Why a call of a skill can have no chain; nothing where it can, or the tool is no skill."""
     if spec.plan is None:
-        return None
+        return ()
     if levels_of(work.id) >= MOST_LEVELS:
-        words = f"{spec.name}: skills call skills more than {MOST_LEVELS} deep"
-        return failed(Code.TOO_DEEP, words)
+        return (f"skills call skills more than {MOST_LEVELS} deep",)
     if references(arguments):
-        words = "its arguments hold a $from, which would be read as one of the skill's"
-        return failed(Code.NOT_RESOLVED, f"{spec.name}: {words}")
+        return ("its arguments hold a $from, which would be read as one of the skill's",)
     if len(json.encode(fill(spec.plan, arguments))) > MAX_BODY:
-        words = f"its steps with these arguments have more than {MAX_BODY} bytes"
-        return failed(Code.NOT_RESOLVED, f"{spec.name}: {words}")
-    return None
+        return (f"its steps with these arguments have more than {MAX_BODY} bytes",)
+    return ()
 
 
 def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """What is wrong with the steps of a skill, as far as that can be told without its tools
     (C1).
     """
-    promised = chain.from_iterable(step.promised_tools for step in plan.steps)
-    names = (*promised, *(call.tool for call in calls_of(plan)))
-    anything = {name: ToolSpec(name=name) for name in names}
+    anything = {call.tool: ToolSpec(name=call.tool) for call in calls_of(plan)}
     own = parameters.get("properties", {})
     faults: list[str] = []
-    if any(step.id == INPUT for step in plan.steps):
-        faults.append(f"step {INPUT!r}: {INPUT} is the name of the skill's arguments")
     for _, _, source in _references(plan):
         if source.step == INPUT and source.path[0] not in own:
             faults.append(f"{source.text!r}: the skill has no parameter {source.path[0]!r}")
@@ -135,44 +122,39 @@ def _wrong_flags(spec: ToolSpec, tool: ToolSpec) -> Iterator[str]:
 
 
 def _wrong_marks(spec: ToolSpec, plan: Plan, called: Tools) -> Iterator[str]:
-    """Each value that comes to a marked place from an argument without this mark, or from strangers
-    (C6, C13).
+    """Each value that comes to a marked place from an argument without such a mark, or from
+    strangers (C6, C13).
     """
+    foreign = list(_foreign(plan, called))
     for name, place, source in _references(plan):
         tool = called.get(name, ToolSpec(name=name))
-        for mark in (*tool.provenance, *tool.targets):
-            path = path_of(mark)
-            inner = (*source.path, *path[len(place) :])
-            lack = None
-            if covers(path, place) and source.step == INPUT:
-                lack = _lacks(spec, inner, tool.provenance.get(mark))
-            elif covers(path, place) and _is_foreign(source, plan, called):
-                lack = "and strangers write it"
-            if lack is not None:
-                yield f"{source.text} becomes {mark} of {name}, {lack}"
+        marks = [mark for mark in (*tool.provenance, *tool.targets) if covers(path_of(mark), place)]
+        is_foreign = any(
+            step == source.step and covers(path, source.path) for step, path in foreign
+        )
+        for mark in marks:
+            becomes = f"{source.text} becomes {mark} of {name}"
+            if is_foreign:
+                yield f"{becomes}, and strangers write it"
+            elif source.step == INPUT and _lacks(spec, source.path[0], tool.provenance.get(mark)):
+                kind = "origins" if mark in tool.provenance else "targets"
+                yield f"{becomes}: give {source.path[0]!r} the same mark in `{kind}`"
 
 
-def _lacks(spec: ToolSpec, path: Path, origins: tuple[str, ...] | None) -> str | None:
-    """What a skill does not say of a place in its arguments, from which values come to a place
-    with these origins, or to a target.
+def _lacks(spec: ToolSpec, argument: Any, origins: Strings | None) -> bool:
+    """Whether a skill does not say of an argument that it has none but these origins; None: that
+    it is a target.
     """
-    own = spec.provenance.get(path_text(path), ())
-    if origins:
-        is_said = bool(own) and set(own) <= set(origins)
-        known = origins_in_words(origins)
-        words = f"which comes from {known}; write `origins: {{{path_text(path)}: [...]}}`"
-        return None if is_said else words
-    marks = map(path_of, (*spec.targets, *spec.provenance))
-    if any(is_below(mark, path) for mark in marks):
-        return None
-    return f"which says to whom or where; write `targets: [{path_text(path)}]`"
+    own = {path_of(mark)[0]: known for mark, known in spec.provenance.items()}
+    if origins is not None:
+        return argument not in own or not set(own[argument]) <= set(origins)
+    return argument not in own and argument not in [path_of(mark)[0] for mark in spec.targets]
 
 
-def _is_foreign(source: Reference, plan: Plan, called: Tools) -> bool:
-    """Whether strangers write what a reference takes, or a part of it."""
-    steps = [step for step in plan.steps if step.id == source.step]
-    actions = calls_of(Plan(steps=tuple(steps)))
-    tools = [called[call.tool] for call in actions if call.tool in called]
-    marks = chain.from_iterable(tool.foreign for tool in tools)
-    paths = [("data", *(parse_path(mark) or ())) for mark in marks]
-    return any(covers(path, source.path) for path in paths)
+def _foreign(plan: Plan, called: Tools) -> Iterator[tuple[str, Path]]:
+    """The places in the receipts of the steps that strangers write."""
+    for step in plan.steps:
+        for call in step.actions:
+            tool = called.get(call.tool)
+            for mark in () if tool is None else tool.foreign:
+                yield step.id, ("data", *parse_path(mark))

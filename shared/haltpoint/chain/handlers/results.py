@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.calls import CheckedCall, Refuse
-from haltpoint.chain.checks.templates import skill_fault
+from haltpoint.chain.checks.templates import chain_faults
 from haltpoint.chain.checks.values import origin
 from haltpoint.chain.model.outputs import CancelChild, Next, failed
 from haltpoint.chain.model.references import read_json, write_text
@@ -123,13 +123,12 @@ def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next
     if is_changed and work.origin is not PlanOrigin.LITERAL and call.mode is Mode.STRICT:
         verdict = origin(call)
         faults += (verdict.correction.message,) if isinstance(verdict, Refuse) else ()
-    wrong = failed(Code.NOT_RESOLVED, "; ".join(faults))
-    failure = wrong if faults else skill_fault(work, spec, arguments)
-    if failure is None:
-        ledger.begin(work, structs.replace(action, arguments=write_text(arguments)))
-        return child_for(work, action, spec, plan, arguments, again=True)
-    fault = ErrorInfo(ErrorType.VALIDATION, failure.error.message, recoverable=False)
-    return fail_action(work, resolve_error(work, action, fault), fault)
+    faults = faults or chain_faults(work, spec, arguments)
+    if faults:
+        fault = ErrorInfo(ErrorType.VALIDATION, "; ".join(faults), recoverable=False)
+        return fail_action(work, resolve_error(work, action, fault), fault)
+    ledger.begin(work, structs.replace(action, arguments=write_text(arguments)))
+    return child_for(work, action, spec, plan, arguments, again=True)
 
 
 def _stop(

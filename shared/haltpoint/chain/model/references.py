@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import takewhile
 from types import EllipsisType
 from typing import Any, Final, Self, TypeVar
 
@@ -34,6 +33,7 @@ _PART: Final = re.compile(
     r'\.?\[(\d{0,6})\]|(\{\})|(?:^|\.)("(?:[^"]|"")*"|(?!")(?:[^.\[\]{]|\{(?!\}))+)'
 )
 _OF_ANY: Final[dict[Part, type]] = {ANY: int, KEYS: str}
+_SCALARS: Final = (str, int, float)
 _BARE: Final = re.compile(r'[^.\[\]{}"]+')
 _PATH: Final = re.compile(rf"(?!\.)(?:{_PART.pattern})+")
 
@@ -69,12 +69,12 @@ write_text: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).
 
 
 @lru_cache(maxsize=4096)
-def parse_path(text: str) -> Path | None:
-    """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None, `{}` as ...; None for anything that is no
+def parse_path(text: str) -> Path:
+    """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None, `{}` as ...; empty for anything that is no
     path.
     """
     if _PATH.fullmatch(text) is None:
-        return None
+        return ()
     return tuple(_part(*groups) for groups in _PART.findall(text))
 
 
@@ -124,14 +124,16 @@ def is_below(path: Path, place: Path) -> bool:
 # ---------------------------------------------------------------------------------------
 
 
-def walk(value: Any) -> Iterator[tuple[Place, Any]]:
-    """A value and all values in it, however deep, in their order; an outer one comes first."""
+def walk(value: Any, path: Path = ()) -> Iterator[tuple[Place, Any]]:
+    """A value and all values in it on the way to a path and below it, in their order; an outer one
+    comes first.
+    """
     waiting: list[tuple[Place, Any]] = [((), value)]
     while waiting:
         place, inner = waiting.pop()
         yield place, inner
         members = [((*place, key), member) for key, member in _members(inner).items()]
-        waiting += reversed(members)
+        waiting += [member for member in reversed(members) if covers(path, member[0])]
 
 
 def _members(value: Any) -> dict[Any, Any]:
@@ -152,31 +154,19 @@ def reached(start: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) -> 
     return known
 
 
-def deeper_than(value: Any, levels: int) -> bool:
-    """Whether objects and lists are nested more than so many levels deep."""
-    deep = (inner for place, inner in walk(value) if len(place) >= levels)
-    return any(isinstance(inner, dict | list) for inner in deep)
-
-
 def scalars_at(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Every text and number at a path or below it, with its place; null, true and false do not
     count.
 
     Keys of objects below it count, too: their place ends in `{}` and the key.
     """
-    plain = tuple(takewhile(lambda part: part not in (ANY, KEYS), path))
-    rest = path[len(plain) :]
-    for top in values_at(value, plain):
-        scalars = (scalar for scalar in _scalars(top) if is_below(rest, scalar[0]))
-        yield from (((*plain, *place), scalar) for place, scalar in scalars)
-
-
-def _scalars(value: Any) -> Iterator[tuple[Path, Any]]:
-    for place, inner in walk(value):
+    for place, inner in walk(value, path):
+        scalars: list[tuple[Path, Any]] = []
         if isinstance(inner, dict):
-            yield from (((*place, KEYS, key), key) for key in inner)
-        elif isinstance(inner, str | int | float) and not isinstance(inner, bool):
-            yield place, inner
+            scalars = [((*place, KEYS, key), key) for key in inner]
+        elif type(inner) in _SCALARS:
+            scalars = [(place, inner)]
+        yield from (scalar for scalar in scalars if is_below(path, scalar[0]))
 
 
 def values_at(value: Any, place: Path) -> list[Any]:
@@ -225,17 +215,16 @@ class UnresolvedError(Exception):
 
 def reference(value: dict[str, Any]) -> Reference:
     """The reference that an object with `$from` is; a malformed one has no path."""
-    text = value[FROM]
-    path = parse_path(text) if isinstance(text, str) else None
-    step, *inner = path or ("",)
+    text = str(value[FROM])
+    step, *inner = parse_path(text) or ("",)
     is_plain = isinstance(step, str) and {ANY, KEYS}.isdisjoint(inner)
     if not inner or not is_plain or len(value) > 1:
-        return Reference("", (), str(text))
-    return Reference(str(step), tuple(inner), str(text))
+        return Reference("", (), text)
+    return Reference(str(step), tuple(inner), text)
 
 
-def references(value: dict[str, Any]) -> list[tuple[Place, Reference]]:
-    """Every `$from` inside a call's arguments with its place in them."""
+def references(value: Any) -> list[tuple[Place, Reference]]:
+    """Every `$from` inside of arguments with its place in them."""
     objects = [(place, inner) for place, inner in walk(value) if isinstance(inner, dict)]
     return [(place, reference(inner)) for place, inner in objects if FROM in inner]
 
@@ -287,11 +276,9 @@ class Graph(Struct, frozen=True, gc=False):
 
 
 def _sources(step: Step, index: dict[str, int]) -> tuple[int, ...]:
-    found = set[int]()
-    for call in step.actions:
-        names = [wanted.step for _, wanted in references(call.arguments)]
-        found.update(index[name] for name in names if name in index)
-    return tuple(sorted(found))
+    wanted = references([call.arguments for call in step.actions])
+    names = {reference.step for _, reference in wanted}
+    return tuple(sorted(index[name] for name in names if name in index))
 
 
 def _turned(edges: Sequence[tuple[int, ...]]) -> Edges:

@@ -92,6 +92,5 @@ class Code(StrEnum):
         "HP-211",
         "A message that the chain waited for could not be processed; it is in the dead letters.",
     )
-    TOO_DEEP = "HP-212", "Skills call skills more levels deep than allowed."
     NOT_ROUTED = "HP-215", "The supervisor named no agent, and none may get the task."
     AGENT_GONE = "HP-216", "No agent of the agents file has the name that the task gives."

@@ -54,7 +54,7 @@ def child_for(
     *,
     again: bool = False,
 ) -> StartChild:
-    """The chain of a skill, for the same tenant, user and contexts. `skill_fault` says before
+    """The chain of a skill, for the same tenant, user and contexts. `chain_faults` says before
     whether there can be one.
     """
     task = Task(

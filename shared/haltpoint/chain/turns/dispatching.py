@@ -10,19 +10,19 @@ from typing import Any
 
 from msgspec import json, structs
 
-from haltpoint.chain.checks import built_in
+from haltpoint.chain.checks.built_in import call_faults
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.knowledge import Known
-from haltpoint.chain.checks.templates import skill_fault
+from haltpoint.chain.checks.templates import chain_faults
 from haltpoint.chain.checks.values import rewritten, sources
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import (
     Reference,
     UnresolvedError,
-    deeper_than,
     read_json,
     resolve,
+    walk,
     write_json,
 )
 from haltpoint.chain.model.state import Action
@@ -62,7 +62,7 @@ def send_literal(work: Work, index: int) -> Next | None:
         except UnresolvedError as missing:
             faults = (str(missing),)
     if not faults:
-        faults = built_in.call_faults(spec, arguments)
+        faults = call_faults(spec, arguments) or chain_faults(work, spec, arguments)
     if faults:
         return step_failed(index, Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
     checked = CheckedCall(work, index, spec, arguments)
@@ -71,8 +71,7 @@ def send_literal(work: Work, index: int) -> Next | None:
     verdict = judge(checked)
     if isinstance(verdict, Refuse):
         return step_failed(index, Code.TOOL_FAILED, verdict.correction.message)
-    fault = None if spec.plan is None else skill_fault(work, spec, arguments)
-    return send(work, checked, verdict) if fault is None else StepEnd(index, fault)
+    return send(work, checked, verdict)
 
 
 def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
@@ -90,7 +89,7 @@ def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
 def _size_faults(arguments: dict[str, Any]) -> tuple[str, ...]:
     if len(_as_text(arguments).encode()) > MAX_ARGUMENTS:
         return (f"its arguments have more than {MAX_ARGUMENTS} bytes",)
-    if deeper_than(arguments, MAX_DEPTH):
+    if any(len(place) >= MAX_DEPTH for place, _ in walk(arguments)):
         return (f"its arguments are nested deeper than {MAX_DEPTH}",)
     return ()
 
