@@ -47,21 +47,22 @@ async def run(settings: Settings) -> None:
             prices=policy.prices,
             phrases=phrases_file.read(settings.phrases_file),
         )
-        here.about.update(slots=settings.slots, model=settings.model.name)
-        here.spawn(handler.let_go(), "let go")
-        here.every(settings.heartbeat, handler.renew_leases, "leases")
+        here.about.update(slots=settings.slots, model=settings.model.chosen(another=False))
+        slots = handler.slots
+        here.spawn(slots.let_go(), "let go")
+        here.every(settings.heartbeat, slots.renew_leases, "leases")
         here.every(LOOK, handler.stop_cancelled, "cancelled chains")
         for number in range(settings.partitions):
             stream = here.topology.stream(number, Stream.PLANS)
             await here.subscribe(
                 stream,
                 GROUP[Stream.PLANS].value,
-                handler.handle,
+                slots.handle,
                 max_records=1,
                 on_exhausted=handler.exhausted,
-                has_lease=partial(handler.has_lease, stream),
-                alone=handler.alone,
+                has_lease=partial(slots.has_lease, stream),
+                alone=slots.alone,
             )
         await here.serve()
-        await handler.drain()
+        await slots.drain()
         await asyncio.to_thread(tracing.close)

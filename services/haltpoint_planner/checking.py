@@ -11,16 +11,15 @@ from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.connections import Connections
+from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.exchange import Finish, Message, Prompt, Reply
-from haltpoint_planner.model import PassingError, Port, TooLongError
 from haltpoint_planner.models import Models
-from haltpoint_planner.parsing.reading import read
+from haltpoint_planner.own_messages import Own, fresh_ids, sent_back
+from haltpoint_planner.servers import PassingError
 
 _TEXT: Final = {"type": "string"}
-_ENOUGH: Final = 256
+_ENOUGH: Final = 128
 """Tokens that a reply may have: a small model that repeats itself comes to an end."""
-_CUT: Final = 32
-"""Tokens to which a long reply is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,81 +42,65 @@ class _Trial:
     is_passed: Callable[[Reply], bool]
 
 
-def _asked(words: str) -> Message:
-    return {"role": "user", "content": words}
+def _asked(words: str) -> tuple[Message, ...]:
+    return ({"role": "user", "content": words},)
 
 
-def _note(**more: Any) -> dict[str, Any]:
-    """A tool that notes a text."""
-    properties = {"text": _TEXT, **more.pop("properties", {})}
-    parameters = {"type": "object", "properties": properties, "required": ["text"], **more}
+def _to_note(words: str, **more: Any) -> Prompt:
+    """It has to call a tool that notes a text; `more` are other parameters of it."""
+    properties = {"text": _TEXT, **more}
+    parameters = {"type": "object", "properties": properties, "required": ["text"]}
+    if "place" in more:
+        parameters["$defs"] = {"Place": {"type": "object", "properties": {"city": _TEXT}}}
     function = {"name": "note", "description": "Note a text.", "parameters": parameters}
-    return {"type": "function", "function": function}
+    return Prompt(_asked(words), ({"type": "function", "function": function},), force=True)
 
 
-def _arguments(reply: Reply) -> list[dict[str, Any]]:
-    """Of the calls of `note`, which may also be JSON in its words (C9)."""
-    found: list[dict[str, Any]] = []
-    for call in reply.calls or read(reply, {"note"}, due=True).calls:
-        given = call.arguments
-        value = json.loads(given) if isinstance(given, str) else given
-        if call.name == "note" and isinstance(value, dict):
-            found.append(value)
-    return found
-
-
-def _is_form(reply: Reply) -> bool:
-    return set(json.loads(reply.content)) == {"fruit"}
+def _noted(reply: Reply) -> list[dict[str, Any]]:
+    """The arguments of its calls, which may also be JSON in its words (C9)."""
+    calls = draft_proposal(reply, {}).calls
+    return [call.arguments for call in calls if call.tool == "note"]
 
 
 _PRIORITY: Final = {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}
-_PLACE: Final = {"Place": {"type": "object", "properties": {"city": _TEXT}}}
 _FORM: Final = {
     "type": "object",
     "properties": {"fruit": _TEXT},
     "required": ["fruit"],
     "additionalProperties": False,
 }
-_APPLE: Final = (_asked('Note the text "apple".'),)
-_TRIALS: Final = (
-    _Trial(
-        "answers in words",
-        Prompt((_asked("Say OK, and nothing else."),)),
-        lambda reply: bool(reply.content.strip()),
-    ),
-    _Trial(
-        "calls a tool when it has to",
-        Prompt(_APPLE, (_note(),), force=True),
-        lambda reply: bool(_arguments(reply)),
-    ),
+_OK: Final = Prompt(_asked("Say OK, and nothing else."))
+_APPLE: Final = 'Note the text "apple".'
+_ANSWERS: Final = _Trial("answers in words", _OK, lambda reply: bool(reply.content.strip()))
+_CALLS: Final = _Trial(
+    "calls a tool when it has to", _to_note(_APPLE), lambda reply: bool(_noted(reply))
+)
+_OTHERS: Final = (
     _Trial(
         "makes two calls at once",
-        Prompt((_asked('Note "apple" and note "pear", by two calls.'),), (_note(),), force=True),
-        lambda reply: len(_arguments(reply)) == 2,
+        _to_note('Note "apple" and note "pear", by two calls.'),
+        lambda reply: len(_noted(reply)) == 2,
     ),
     _Trial(
         "leaves out a parameter that need not be given",
-        Prompt(_APPLE, (_note(properties={"priority": _PRIORITY}),), force=True),
-        lambda reply: all("priority" not in given for given in _arguments(reply)),
+        _to_note(_APPLE, priority=_PRIORITY),
+        lambda reply: all("priority" not in given for given in _noted(reply)),
     ),
     _Trial(
         "takes references in the schema of a tool",
-        Prompt(
-            _APPLE,
-            (_note(properties={"place": {"$ref": "#/$defs/Place"}}, **{"$defs": _PLACE}),),
-            force=True,
-        ),
-        lambda reply: bool(_arguments(reply)),
+        _to_note(_APPLE, place={"$ref": "#/$defs/Place"}),
+        lambda reply: bool(_noted(reply)),
     ),
     _Trial(
         "answers in a form",
-        Prompt((_asked('Name a fruit, as JSON: {"fruit": "..."}'),), schema=_FORM),
-        _is_form,
+        Prompt(_asked('Name a fruit, as JSON: {"fruit": "..."}'), schema=_FORM),
+        lambda reply: set(json.loads(reply.content)) == {"fruit"},
     ),
+    _Trial("tells how many tokens it took", _OK, lambda reply: not reply.usage.estimated),
     _Trial(
-        "tells how many tokens it took",
-        Prompt((_asked("Say OK, and nothing else."),)),
-        lambda reply: not reply.usage.estimated,
+        "says when a reply is cut",
+        Prompt(_asked("Count from 1 to 300, in digits.")),
+        lambda reply: reply.finish is Finish.LENGTH,
     ),
 )
 
@@ -126,12 +109,10 @@ class Checking:
     """The trials of one model; afterwards `refused` names what its server did not take."""
 
     def __init__(self, settings: ModelSettings, connections: Connections) -> None:
-        self._settings = settings
         self._name = settings.chosen(another=False)
-        enough = settings.model_copy(update={"max_tokens": _ENOUGH})
-        brief = settings.model_copy(update={"max_tokens": _CUT})
-        self._port = Models(enough, connections).port_to(None, None)
-        self._brief = Models(brief, connections).port_to(None, None)
+        self._patience = settings.timeout
+        settings = settings.model_copy(update={"max_tokens": _ENOUGH})
+        self._port = Models(settings, connections).port_to(None, None)
 
     @property
     def refused(self) -> Sequence[str]:
@@ -140,37 +121,39 @@ class Checking:
 
     async def findings(self) -> AsyncIterator[Finding]:
         """Each trial as soon as it is over. The first one ends it all when there is no reply."""
-        for trial in _TRIALS:
-            finding, reply = await self._tried(trial, self._port)
+        finding, reply = await self._tried(_ANSWERS)
+        yield finding
+        if reply is None:
+            return
+        finding, reply = await self._tried(_CALLS)
+        yield finding
+        back = () if reply is None or not reply.calls else (_back(reply),)
+        for trial in (*back, *_OTHERS):
+            finding, _ = await self._tried(trial)
             yield finding
-            if reply is None and trial is _TRIALS[0]:
-                return
-            if reply is not None and trial is _TRIALS[1] and reply.message and reply.calls:
-                yield (await self._tried(_back(reply, reply.message), self._port))[0]
-        count = Prompt((_asked("Count from 1 to 300, in digits."),))
-        cut = _Trial("says when a reply is cut", count, lambda reply: reply.finish is Finish.LENGTH)
-        yield (await self._tried(cut, self._brief))[0]
 
-    async def _tried(self, trial: _Trial, port: Port) -> tuple[Finding, Reply | None]:
+    async def _tried(self, trial: _Trial) -> tuple[Finding, Reply | None]:
         begun = time.monotonic()
-        deadline = round((time.time() + self._settings.timeout) * 1000)
+        deadline = round((time.time() + self._patience) * 1000)
         request = ThoughtRequest(thought_id="check.t1.1", kind=ThoughtKind.ACT, deadline=deadline)
         reply: Reply | None = None
         try:
-            reply = await port.ask(self._name, trial.prompt, request)
+            reply = await self._port.ask(self._name, lambda _: trial.prompt, request)
             outcome, note = ("yes" if _passed(trial, reply) else "no"), _words(reply)
-        except (PassingError, TooLongError) as failure:
-            outcome, note = failure.error.code, f"{failure.error.why}. {failure.error.fix}"
-        except HaltpointError as error:
+        except (PassingError, HaltpointError) as failure:
+            error = failure.error if isinstance(failure, PassingError) else failure
             outcome, note = error.code, f"{error.why}. {error.fix}"
         return Finding(trial.what, outcome, time.monotonic() - begun, note), reply
 
 
-def _back(reply: Reply, message: Message) -> _Trial:
+def _back(reply: Reply) -> _Trial:
     """The model's own message goes back, with a result for each call."""
-    ids = [call.id or f"call_{number}" for number, call in enumerate(reply.calls)]
-    results = [{"role": "tool", "tool_call_id": name, "content": "Noted."} for name in ids]
-    prompt = Prompt((*_APPLE, {**message, "role": "assistant"}, *results), (_note(),))
+    own = sent_back(Own("", 0, reply.message or {}), "", fresh_ids())
+    results = [
+        {"role": "tool", "tool_call_id": call["id"], "name": "note", "content": "Noted."}
+        for call in own["tool_calls"]
+    ]
+    prompt = Prompt((*_asked(_APPLE), own, *results), _CALLS.prompt.tools)
     what = "takes its own message back, with results"
     return _Trial(what, prompt, lambda reply: bool(reply.content or reply.calls))
 

@@ -54,8 +54,6 @@ class NativeCall:
     """The tool's name, to the letter."""
     arguments: object
     """Whatever is in its field: an object, JSON text, anything."""
-    id: str = ""
-    """The provider's id; it may be missing, or that of another call."""
 
 
 @dataclass(frozen=True, slots=True)

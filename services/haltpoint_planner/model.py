@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -24,10 +24,13 @@ from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
 from haltpoint_planner.exchange import Prompt, Reply
 from haltpoint_planner.refusals import Part, named_in, parts_of, without
-from haltpoint_planner.servers import Server
+from haltpoint_planner.servers import PassingError, RefusedError, Server
 
 Body = dict[str, Any]
 """A question in the form of a chat completion."""
+
+Make = Callable[[int], Prompt]
+"""Makes the prompt for so many tokens. Raises HaltpointError when it does not fit."""
 
 SIGNS_OF_A_TOKEN: Final = 4
 """Characters, for estimates."""
@@ -36,42 +39,10 @@ _SMALLEST: Final = 1_000
 """Tokens of a prompt that is not shortened any more."""
 _USUAL: Final = 32_000
 """Tokens of a context of which nothing is known."""
+_SHORTER: Final = 2
+"""So many shorter prompts are tried."""
 
 _log = logs.get(__name__)
-
-
-@dataclass(eq=False)
-class PassingError(Exception):
-    """There is no reply now, and there may be one later."""
-
-    error: HaltpointError
-    after: float = 0.0
-    """Seconds that the provider asks to wait."""
-
-    @property
-    def code(self) -> str:
-        """Of its error."""
-        return self.error.code
-
-
-@dataclass(eq=False)
-class RefusedError(Exception):
-    """The provider does not take the question as it is."""
-
-    error: HaltpointError
-    words: str
-    """Its own, whole."""
-
-
-@dataclass(eq=False)
-class TooLongError(Exception):
-    """The question is refused whatever is left out, and may be too long."""
-
-    error: HaltpointError
-    room: int
-    """Tokens that a shorter prompt may have."""
-    is_named: bool
-    """The refusal names a limit."""
 
 
 Send = Callable[[Body, ThoughtRequest], Awaitable[Reply]]
@@ -99,17 +70,38 @@ class Port:
 
     def refused(self, name: str) -> list[str]:
         """What the server refuses of a question to the model `name`, as far as is known."""
-        return [str(part) for part in self._refused.get(name, ())]
+        return list(map(str, self._refused.get(name, ())))
 
-    async def ask(
-        self, name: str, prompt: Prompt, request: ThoughtRequest, room: int | None = None
-    ) -> Reply:
-        """The reply of the model `name`. `Reply.usage` holds tokens and the model's name. `room`
-        is that of a TooLongError, to which the prompt keeps: it is learnt if that helps.
+    async def ask(self, name: str, make: Make, request: ThoughtRequest) -> Reply:
+        """The reply of the model `name`; to a shorter prompt, when its server refuses the first one
+        and nothing else helps. `Reply.usage` holds tokens and the model's name.
 
-        Raises PassingError when there may be one later, TooLongError when a shorter prompt may have
-        one, and HaltpointError HP-301 to HP-310 where no reply comes.
+        Raises PassingError when there may be one later, and HaltpointError HP-301 to HP-312 where
+        no reply comes.
         """
+        room = self.room(name)
+        prompt = make(room)
+        left = _SHORTER
+        while True:
+            try:
+                reply = await self._reply(name, prompt, request)
+            except RefusedError as refusal:
+                room = self._less_than(prompt, refusal)
+                if not left or room < _SMALLEST:
+                    raise refusal.error from refusal
+                left -= 1
+                prompt = _shorter(make, room, refusal)
+            else:
+                self._rooms[name] = min(room, self.room(name))
+                return reply
+
+    def _less_than(self, prompt: Prompt, refusal: RefusedError) -> int:
+        """Tokens of a prompt that is shorter, by the limit that a refusal names, if any."""
+        limit = _limit_in(refusal.words)
+        asked = tokens_of([prompt.messages, prompt.tools, prompt.schema]) * 3 // 4
+        return asked if limit is None else min(asked, self._room_in(limit))
+
+    async def _reply(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
         left = seconds_left(request)
         if left <= 0:
             raise self._server.error("HP-307", "the deadline has passed", "Give the task more time")
@@ -120,8 +112,6 @@ class Port:
                 reply = await self._accepted(name, body, request)
         except TimeoutError as error:
             raise PassingError(self._server.too_slow(seconds, "timeout")) from error
-        if room is not None:
-            self._rooms[name] = room
         return replace(reply, usage=_usage(name, body, reply))
 
     def _body(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Body:
@@ -144,58 +134,39 @@ class Port:
         return body
 
     async def _accepted(self, name: str, body: Body, request: ThoughtRequest) -> Reply:
-        """The reply to as much of the question as the server takes."""
-        known = self._refused.get(name, ())
-        try:
-            return await self._send(without(body, known), request)
-        except RefusedError as error:
-            refusal = error
-        reply = await self._with_less(name, body, refusal.words, request)
-        if reply is None:
-            raise self._too_long(body, refusal) or refusal.error
-        return reply
+        """The reply to as much of the question as the server takes.
 
-    async def _with_less(
-        self, name: str, body: Body, words: str, request: ThoughtRequest
-    ) -> Reply | None:
-        """It is asked with one part less, and another, until it takes the rest: then it is the last
+        It is asked with one part less, and another, until it takes the rest: then it is the last
         part that it refuses, which is left out of all questions from now on. One is learnt of each
         question. A server that does not take the barest question either refuses something else.
         """
         known = self._refused.get(name, ())
-        parts = parts_of(body, known)
-        named = named_in(words, parts)
+        body = without(body, known)
+        try:
+            return await self._send(body, request)
+        except RefusedError as error:
+            refusal = error
+        parts = parts_of(body)
+        named = named_in(refusal.words, parts)
         ordered = named + [part for part in parts if part not in named]
         for number, part in enumerate(ordered):
-            if number == len(named):
-                barest = await self._reply_to(without(body, (*known, *ordered)), request)
-                if barest is None:
-                    return None
-            left_out = ordered[: number + 1]
-            reply = await self._reply_to(without(body, (*known, *left_out)), request)
+            if (
+                number == len(named)
+                and await self._reply_to(without(body, ordered), request) is None
+            ):
+                break
+            reply = await self._reply_to(without(body, ordered[: number + 1]), request)
             if reply is not None:
-                self._learn(name, part)
+                self._refused[name] = (*self._refused.get(name, ()), part)
+                words = "the model's server refuses a part of a question"
+                _log.warning(words, model=name, part=str(part))
                 return reply
-        return None
+        raise refusal
 
     async def _reply_to(self, body: Body, request: ThoughtRequest) -> Reply | None:
         with suppress(RefusedError):
             return await self._send(body, request)
         return None
-
-    def _learn(self, name: str, part: Part) -> None:
-        self._refused[name] = (*self._refused.get(name, ()), part)
-        _log.warning("the model's server refuses a part of a question", model=name, part=str(part))
-
-    def _too_long(self, body: Body, refusal: RefusedError) -> TooLongError | None:
-        """That a shorter prompt may do, while there is something to shorten."""
-        limit = _limit_in(refusal.words)
-        room = tokens_of(body) * 3 // 4
-        if limit is not None:
-            room = min(room, self._room_in(limit))
-        if room < _SMALLEST:
-            return None
-        return TooLongError(refusal.error, room, limit is not None)
 
 
 def seconds_left(request: ThoughtRequest) -> float:
@@ -204,9 +175,20 @@ def seconds_left(request: ThoughtRequest) -> float:
 
 
 def tokens_of(value: object) -> int:
-    """About so many tokens has a text, or a value as JSON."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return len(text) // SIGNS_OF_A_TOKEN
+    """About so many tokens has a value as JSON."""
+    return len(json.dumps(value, ensure_ascii=False)) // SIGNS_OF_A_TOKEN
+
+
+def _shorter(make: Make, room: int, refusal: RefusedError) -> Prompt:
+    """The prompt in less room. What cannot be made shorter is refused for something else, unless
+    the refusal names a limit.
+    """
+    try:
+        return make(room)
+    except HaltpointError as error:
+        if _limit_in(refusal.words) is None:
+            raise refusal.error from error
+        raise
 
 
 def _usage(name: str, body: Body, reply: Reply) -> Usage:
@@ -214,8 +196,7 @@ def _usage(name: str, body: Body, reply: Reply) -> Usage:
     usage = msgspec.structs.replace(reply.usage, model=name)
     if usage.input_tokens or usage.output_tokens:
         return usage
-    calls = [[call.name, call.arguments] for call in reply.calls]
-    said = tokens_of(reply.message or [reply.content, calls])
+    said = tokens_of(reply.message or reply.content)
     asked = tokens_of([body["messages"], body.get("tools")])
     return msgspec.structs.replace(usage, input_tokens=asked, output_tokens=said, estimated=True)
 
@@ -224,6 +205,5 @@ def _limit_in(words: str) -> int | None:
     """The limit that a refusal names: of the numbers in it the one below the largest, which is what
     was asked for.
     """
-    numbers = {int(number) for number in re.findall(r"\d{3,7}", words.replace(",", ""))}
-    large = sorted(number for number in numbers if number >= _SMALLEST)
-    return large[-2:][0] if large else None
+    numbers = {int(number) for number in re.findall(r"\d{4,7}", words.replace(",", ""))}
+    return min(sorted(numbers)[-2:], default=None)

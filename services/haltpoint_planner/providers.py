@@ -10,30 +10,33 @@ import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.connections import goes_directly, without_proxies
-from haltpoint_planner.exchange import Finish, Message, NativeCall, Reply
-from haltpoint_planner.model import Body, PassingError, RefusedError
-from haltpoint_planner.servers import Server, own_words
+from haltpoint_planner.exchange import Message, Reply
+from haltpoint_planner.model import Body
+from haltpoint_planner.parsing.completions import reply_of
+from haltpoint_planner.servers import PassingError, Server
 
 if TYPE_CHECKING:
     import pydantic_ai
-    from pydantic_ai import ModelMessage, ModelRequestPart, ModelResponse
+    from pydantic_ai import ModelMessage, ModelRequestPart, ModelResponse, ToolCallPart
     from pydantic_ai.models import Model as ProviderModel
     from pydantic_ai.models import ModelRequestParameters
 
 OWN: Final = "pydantic_ai"
 """The field of a message that holds it in pydantic-ai's form."""
-_FINISHES: Final = {"length": Finish.LENGTH, "content_filter": Finish.FILTER}
-_KEY_REJECTED: Final = frozenset({401, 403})
-_REFUSED: Final = frozenset({400, 413, 422})
-_PASSES: Final = frozenset({408, 409, 425, 429})
-_FAILING: Final = 500
 _SETTINGS: Final = ("temperature", "max_tokens", "tool_choice")
+_STATUSES: Final = {
+    "ModelAuthenticationError": 401,
+    "ModelQuotaExceededError": 402,
+    "ModelRequestRejectedError": 400,
+}
+"""Of errors that come without one."""
 
 
 def provided(settings: ModelSettings, server: Server) -> "Provided":
@@ -62,15 +65,13 @@ def provided(settings: ModelSettings, server: Server) -> "Provided":
         with without_proxies() if is_direct else nullcontext():
             model = infer_model(name, provider) if given else infer_model(name)
     except ImportError as error:
-        package = f"pydantic-ai-slim[{settings.provider}]"
-        if "SOCKS" in str(error):  # httpx names its extra, for a proxy of the shell
-            package = "httpx2[socks]"
+        # httpx names its extra, for a proxy of the shell
+        is_socks = "SOCKS" in str(error)
+        package = "httpx2[socks]" if is_socks else f"pydantic-ai-slim[{settings.provider}]"
         raise server.error("HP-310", str(error), f"Run: pip install '{package}'") from error
-    except (TypeError, ValueError) as error:  # no such provider, or none that takes what is given
-        raise server.error("HP-310", str(error)) from error
-    except UserError as error:
-        is_unknown = str(error).startswith("Unknown model")
-        raise server.error("HP-310" if is_unknown else "HP-303", str(error)) from error
+    except (UserError, TypeError, ValueError) as error:
+        code = "HP-303" if "api_key" in str(error).lower() else "HP-310"
+        raise server.error(code, str(error)) from error
     return Provided(model, settings, server)
 
 
@@ -84,17 +85,19 @@ class Provided:
 
     async def send(self, body: Body, request: ThoughtRequest) -> Reply:
         """See `Send`."""
-        from pydantic_ai.exceptions import ModelAPIError, UnexpectedModelBehavior, UserError
+        from pydantic_ai import exceptions
 
         try:
             return _reply(await self._streamed(body))
         except TimeoutError as error:
             raise PassingError(self._server.too_slow(self._settings.silence, "silence")) from error
-        except ModelAPIError as error:
+        except exceptions.ModelConnectionError as error:
+            raise PassingError(self._server.error("HP-302", str(error))) from error
+        except exceptions.ModelAPIError as error:
             raise self._failure(error) from error
-        except UserError as error:
-            raise RefusedError(self._server.error("HP-304", str(error)), str(error)) from error
-        except UnexpectedModelBehavior as error:
+        except exceptions.UserError as error:
+            raise self._server.failure(400, [], str(error), 0.0) from error
+        except exceptions.UnexpectedModelBehavior as error:
             raise self._server.error("HP-306", str(error)) from error
 
     async def _streamed(self, body: Body) -> "ModelResponse":
@@ -119,48 +122,34 @@ class Provided:
         """
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
-        from pydantic_ai.tools import ToolDefinition
 
-        functions = [tool["function"] for tool in body.get("tools", ())]
-        if functions:
-            tools = [
-                ToolDefinition(
-                    name=function["name"],
-                    description=function.get("description"),
-                    parameters_json_schema=function["parameters"],
-                )
-                for function in functions
-            ]
-            return ModelRequestParameters(function_tools=tools)
+        if "tools" in body:
+            return ModelRequestParameters(function_tools=list(map(_tool, body["tools"])))
         takes_one = self._model.profile.get("supports_json_schema_output", False)
         if "response_format" not in body or not takes_one:
             return ModelRequestParameters()
         form = body["response_format"]["json_schema"]
-        wanted = OutputObjectDefinition(form["schema"], name=form["name"], strict=True)
-        return ModelRequestParameters(output_mode="native", output_object=wanted)
+        output = OutputObjectDefinition(form["schema"], name=form["name"], strict=True)
+        return ModelRequestParameters(output_mode="native", output_object=output)
 
     def _failure(self, error: "pydantic_ai.exceptions.ModelAPIError") -> Exception:
         """What an error of the provider is here."""
-        from pydantic_ai import exceptions
+        kinds = [kind.__name__ for kind in type(error).__mro__]
+        usual = next((status for name, status in _STATUSES.items() if name in kinds), 0)
+        status = getattr(error, "status_code", usual)
+        body = [error.body] if isinstance(error.body, dict) else []
+        return self._server.failure(status, body, str(error), error.retry_after or 0.0)
 
-        status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else 0
-        words = own_words(error.body) or str(error)
-        if isinstance(error, exceptions.ModelConnectionError):
-            return PassingError(self._server.error("HP-302", words))
-        if isinstance(error, exceptions.ModelAuthenticationError) or status in _KEY_REJECTED:
-            return self._server.error("HP-303", words)
-        if isinstance(error, exceptions.ModelQuotaExceededError):
-            return self._server.error("HP-305", words)
-        passes = (
-            exceptions.ModelRateLimitError
-            | exceptions.ModelUnavailableError
-            | exceptions.ModelServerError
-        )
-        is_unknown = not status and not isinstance(error, exceptions.ModelRequestRejectedError)
-        if isinstance(error, passes) or is_unknown or status in _PASSES or status >= _FAILING:
-            return PassingError(self._server.error("HP-305", words), error.retry_after or 0.0)
-        told = self._server.error("HP-304", words)
-        return RefusedError(told, words) if status in _REFUSED else told
+
+def _tool(tool: dict[str, Any]) -> "pydantic_ai.ToolDefinition":
+    from pydantic_ai import ToolDefinition
+
+    function = tool["function"]
+    return ToolDefinition(
+        name=function["name"],
+        description=function.get("description"),
+        parameters_json_schema=function["parameters"],
+    )
 
 
 def _settings(body: Body) -> "pydantic_ai.ModelSettings":
@@ -174,24 +163,14 @@ def _history(messages: Sequence[Message]) -> Iterator["ModelMessage"]:
     """
     from pydantic_ai import ModelRequest
 
-    said: list[ModelRequestPart] = []
-    names: dict[str, str] = {}
-    for message in messages:
-        if message["role"] != "assistant":
-            said.append(_part(message, names))
-            continue
-        if said:
-            yield ModelRequest(said)
-            said = []
-        calls = message.get("tool_calls") or ()
-        names |= {call["id"]: call["function"]["name"] for call in calls}
-        yield _earlier(message)
-    if said:
-        yield ModelRequest(said)
+    for is_reply, group in groupby(messages, key=lambda message: message["role"] == "assistant"):
+        if is_reply:
+            yield from map(_earlier, group)
+        else:
+            yield ModelRequest(list(map(_part, group)))
 
 
-def _part(message: Message, names: dict[str, str]) -> "ModelRequestPart":
-    """`names` are the tools of the calls so far, by id."""
+def _part(message: Message) -> "ModelRequestPart":
     from pydantic_ai import SystemPromptPart, ToolReturnPart, UserPromptPart
 
     text = message["content"]
@@ -199,8 +178,7 @@ def _part(message: Message, names: dict[str, str]) -> "ModelRequestPart":
         case "system":
             return SystemPromptPart(text)
         case "tool":
-            call = message["tool_call_id"]
-            return ToolReturnPart(names.get(call, ""), text, call)
+            return ToolReturnPart(message["name"], text, message["tool_call_id"])
         case _:
             return UserPromptPart(text)
 
@@ -211,9 +189,8 @@ def _earlier(message: Message) -> "ModelResponse":
     from pydantic_ai.messages import ModelMessagesTypeAdapter
 
     if OWN in message:
-        (response,) = ModelMessagesTypeAdapter.validate_python([message[OWN]])
-        if isinstance(response, ModelResponse):
-            return response
+        (own,) = ModelMessagesTypeAdapter.validate_python([message[OWN]])
+        return cast("ModelResponse", own)
     parts: list[TextPart | ToolCallPart] = []
     if message.get("content"):
         parts.append(TextPart(message["content"]))
@@ -225,30 +202,21 @@ def _earlier(message: Message) -> "ModelResponse":
 
 def _reply(response: "ModelResponse") -> Reply:
     """Words and calls of a response; its thoughts stay in the message."""
-    from pydantic_ai import TextPart, ToolCallPart
-
-    words = "\n".join(part.content for part in response.parts if isinstance(part, TextPart))
-    parts = [part for part in response.parts if isinstance(part, ToolCallPart)]
-    calls = tuple(NativeCall(part.tool_name, part.args, part.tool_call_id) for part in parts)
-    used = response.usage
-    usage = Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens)
-    finish = _FINISHES.get(response.finish_reason or "", Finish.STOP)
-    return Reply(words, calls, usage, finish, _message(response, words, calls))
-
-
-def _message(response: "ModelResponse", words: str, calls: Sequence[NativeCall]) -> Message:
     from pydantic_ai.messages import ModelMessagesTypeAdapter
 
     (own,) = ModelMessagesTypeAdapter.dump_python([response], mode="json")
-    message: Message = {"role": "assistant", "content": words, OWN: own}
+    calls = list(map(_call, response.tool_calls))
+    message: Message = {"role": "assistant", "content": response.text or "", OWN: own}
     if calls:
-        message["tool_calls"] = [_call(call) for call in calls]
-    return message
+        message["tool_calls"] = calls
+    used = response.usage
+    usage = Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens)
+    return reply_of(message, usage, response.finish_reason or "")
 
 
-def _call(call: NativeCall) -> dict[str, Any]:
-    """A call in the form of chat completions."""
-    given = call.arguments
+def _call(part: "ToolCallPart") -> dict[str, Any]:
+    """A call in the form of chat completions; its arguments may be no JSON."""
+    given = part.args
     arguments = given if isinstance(given, str) else json.dumps(given or {})
-    function = {"name": call.name, "arguments": arguments}
-    return {"id": call.id, "type": "function", "function": function}
+    function = {"name": part.tool_name, "arguments": arguments}
+    return {"id": part.tool_call_id, "type": "function", "function": function}

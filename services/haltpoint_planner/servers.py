@@ -2,7 +2,10 @@
 helps.
 """
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -10,11 +13,22 @@ from haltpoint.contracts.work.agents import ModelEndpoint
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 
+Body = dict[str, Any]
+"""An object in the body of an answer."""
+
 _SHOWN: Final = 300
 """Characters of a server's own words in an error."""
 
-_WORDS: Final = ("message", "msg", "detail", "error_message")
+_WORDS: Final = ("message", "msg", "detail")
 """Where they say what is wrong."""
+
+_KEY_REJECTED: Final = frozenset({401, 403})
+_PAYMENT_REQUIRED: Final = 402
+_TOO_MANY: Final = 429
+_PASSES: Final = frozenset({0, 408, 409, 425, _TOO_MANY, 500, *range(502, 600)})
+"""Without a status of its own, an error is not known to last."""
+_SPENT: Final = re.compile(r"quota|billing|credit|balance", re.IGNORECASE)
+_LATER: Final = re.compile(r"retry|again|per.?minute", re.IGNORECASE)
 
 _ERRORS: Final = {
     "HP-302": ("cannot be reached", "Start it, or correct {base_url}"),
@@ -29,6 +43,30 @@ _ERRORS: Final = {
     "HP-310": ("cannot be used", "Correct {provider}"),
 }
 """What it does, and what helps, with the names of the settings."""
+_PAY: Final = "Pay its provider, or set {api_key} and {base_url} to another one"
+
+
+@dataclass(eq=False)
+class PassingError(Exception):
+    """There is no reply now, and there may be one later."""
+
+    error: HaltpointError
+    after: float = 0.0
+    """Seconds that the provider asks to wait."""
+
+    @property
+    def code(self) -> str:
+        """Of its error."""
+        return self.error.code
+
+
+@dataclass(eq=False)
+class RefusedError(Exception):
+    """The provider does not take the question as it is."""
+
+    error: HaltpointError
+    words: str
+    """Its own about the error, whole."""
 
 
 class Server:
@@ -36,9 +74,8 @@ class Server:
 
     def __init__(self, settings: ModelSettings, section: str | None = None) -> None:
         host = urlsplit(settings.base_url or "").netloc.rpartition("@")[2]
-        self._who = (
-            f"server {host}" if settings.provider is None else f"provider {settings.provider}"
-        )
+        provider = settings.provider
+        self._who = f"server {host}" if provider is None else f"provider {provider}"
         self._key = settings.api_key.get_secret_value() if settings.api_key else ""
         self._section = section
 
@@ -57,35 +94,51 @@ class Server:
         what = "sent nothing" if setting == "silence" else "did not end its reply"
         return self.error("HP-307", f"it {what} for {seconds:g} s", f"Raise {{{setting}}}")
 
+    def failure(self, status: int, body: Sequence[Body], text: str, after: float) -> Exception:
+        """What an answer with this status means; 0 where it has none. `body` is the JSON of the
+        answer, `text` all of it.
+        """
+        said = own_words(body) or text or "without a reason"
+        why = f"HTTP {status} {said}" if status else said
+        if status in _KEY_REJECTED:
+            return self.error("HP-303", why)
+        is_spent = status == _TOO_MANY and _SPENT.search(text) is not None
+        may_pass = after > 0 or _LATER.search(text) is not None
+        if status == _PAYMENT_REQUIRED or (is_spent and not may_pass):
+            return self.error("HP-304", why, _PAY)
+        if status in _PASSES:
+            return PassingError(self.error("HP-305", why), after)
+        return RefusedError(self.error("HP-304", why), _about_errors(body) or text)
+
     def _setting(self, field: str) -> str:
-        if self._section is None:
-            return f"HALTPOINT_MODEL__{field.upper()}"
         own = "api_key_env" if field == "api_key" else field
-        if own in ModelEndpoint.__struct_fields__:
+        if self._section is not None and own in ModelEndpoint.__struct_fields__:
             return f"{own} of [models.{self._section}]"
         return f"HALTPOINT_MODEL__{field.upper()}"
 
 
-def own_words(body: Any) -> str:
-    """The message in the body of an error; empty where there is no message."""
-    return next((words for error in errors_in(body) for words in _words_in(error)), "")
+def own_words(body: Sequence[Body]) -> str:
+    """What a server says about its error; empty where it says nothing."""
+    return next(_words_in([*_errors_in(body), *body]), "")
 
 
-def errors_in(body: Any) -> Iterator[Any]:
-    """What a body, or each of a list of them, has about an error."""
-    for part in body if isinstance(body, list) else [body]:
-        if isinstance(part, dict) and part.get("error"):
-            yield part["error"]
-        elif isinstance(part, dict) and "choices" not in part:
-            yield part
+def _errors_in(body: Sequence[Body]) -> list[Any]:
+    """What stands under `error`, without the notes and warnings beside it."""
+    return [part["error"] for part in body if part.get("error")]
 
 
-def _words_in(error: Any) -> Iterator[str]:
-    if isinstance(error, str):
-        yield error
-    elif isinstance(error, list):
-        for part in error:
+def _about_errors(body: Sequence[Body]) -> str:
+    """All that a server says about its error: where no message names a refused part, others do."""
+    said = _errors_in(body) or [part.get(name) for part in body for name in _WORDS]
+    return json.dumps(said) if any(said) else ""
+
+
+def _words_in(said: Any) -> Iterator[str]:
+    if isinstance(said, str):
+        yield said
+    elif isinstance(said, list):
+        for part in said:
             yield from _words_in(part)
-    elif isinstance(error, dict):
+    elif isinstance(said, dict):
         for name in _WORDS:
-            yield from _words_in(error.get(name))
+            yield from _words_in(said.get(name))

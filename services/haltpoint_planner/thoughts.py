@@ -3,9 +3,10 @@ none.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, assert_never
+from typing import Any, Final, TypeVar, assert_never
 
 import msgspec
 
@@ -37,6 +38,28 @@ MAX_RAW: Final = 64 * 1024
 MAX_ERROR: Final = 16 * 1024
 """Characters of why there is no reply."""
 _ENGLISH: Final = Phrases()
+Event = TypeVar("Event")
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """What is recorded of a thought."""
+
+    thought: Thought
+    """What the executor gets."""
+    words: str = ""
+    """The model's own words."""
+    own: bytes = b""
+    """Its provider's message."""
+
+
+def drafted(message: ToPlanner, reply: Reply, context: Context, phrases: Phrases) -> Drafted:
+    """What is recorded of a thought of which there is a reply."""
+    thought = reply_to(message, reply, context.known, phrases)
+    own = b""
+    if isinstance(thought, ActionProposed):
+        own = kept(reply, thought.data.proposal, context.by, context.last_number)
+    return Drafted(thought, words_of(reply), own)
 
 
 def reply_to(
@@ -48,42 +71,62 @@ def reply_to(
     `tools` are all that are known; which may be called the executor decides. `phrases` are the
     runtime's own words.
     """
-    request, envelope = message.data, _envelope(message)
+    request = message.data
     about: dict[str, Any] = {"thought_id": request.thought_id, "usage": reply.usage}
     match request.kind:
         case ThoughtKind.BOUNDS:
             data = BoundsDrafted.Data(**about, bounds=draft_bounds(reply))
-            return BoundsDrafted(**envelope, data=data)
+            return _event(BoundsDrafted, message, data)
         case ThoughtKind.PLAN:
-            return PlanDrafted(**envelope, data=_plan(reply, about))
+            return _event(PlanDrafted, message, PlanDrafted.Data(**about, **_plan(reply)))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
-            proposal = _proposal(request, reply, tools, phrases)
             about["step_id"] = request.step_id or ""
-            return ActionProposed(**envelope, data=ActionProposed.Data(**about, proposal=proposal))
+            proposal = _proposal(request, reply, tools, phrases)
+            return _event(ActionProposed, message, ActionProposed.Data(**about, proposal=proposal))
         case ThoughtKind.ANSWER:
             text, called = draft_answer(reply, tools)
             about["text"] = text if called else _marked(text, reply, phrases)
-            return AnswerDrafted(**envelope, data=AnswerDrafted.Data(**about, called=called))
+            return _event(AnswerDrafted, message, AnswerDrafted.Data(**about, called=called))
         case _:
             assert_never(request.kind)
 
 
 def chosen(message: ToPlanner, decision: dict[str, Any]) -> ActionProposed:
     """Whom a function chose for the task, as a model would say it."""
-    call = ProposedCall(tool=ROUTE, arguments=decision)
-    proposal = Proposal(calls=(call,))
+    proposal = Proposal(calls=(ProposedCall(tool=ROUTE, arguments=decision),))
     thought = message.data.thought_id
     data = ActionProposed.Data(thought_id=thought, step_id="", proposal=proposal)
-    return ActionProposed(**_envelope(message), data=data)
+    return _event(ActionProposed, message, data)
 
 
-def _plan(reply: Reply, about: dict[str, Any]) -> PlanDrafted.Data:
+def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
+    """The thought that cannot be had, and why."""
+    # Some of the words are the server's own.
+    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[:MAX_ERROR]
+    thought, kind = message.data.thought_id, message.data.kind
+    data = ThoughtFailed.Data(thought_id=thought, kind=kind, code=error.code, message=words)
+    return _event(ThoughtFailed, message, data)
+
+
+def _event(event: Callable[..., Event], asked: ToPlanner, data: object) -> Event:
+    """The executor's event with these data."""
+    thought = asked.data.thought_id
+    return event(
+        id=f"{thought}/reply",
+        source="haltpoint/planner",
+        subject=chain_of(thought),
+        time=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        traceparent=asked.traceparent,
+        data=data,
+    )
+
+
+def _plan(reply: Reply) -> dict[str, Any]:
     """The plan, or why it cannot be read; and the bounds, where these can be read."""
-    drafted, bounds = draft_plan(reply), draft_bounds(reply)
-    if isinstance(drafted, Plan):
-        return PlanDrafted.Data(**about, bounds=bounds, plan=drafted)
-    question = asked_in_place(reply)
-    return PlanDrafted.Data(**about, bounds=bounds, fault=drafted, question=question)
+    plan, bounds = draft_plan(reply), draft_bounds(reply)
+    if isinstance(plan, Plan):
+        return {"bounds": bounds, "plan": plan}
+    return {"bounds": bounds, "fault": plan, "question": asked_in_place(reply)}
 
 
 def _proposal(
@@ -103,48 +146,15 @@ def _proposal(
 def _marked(words: str, reply: Reply, phrases: Phrases) -> str:
     """Words for people; those that the model did not finish say so."""
     marks = {Finish.LENGTH: phrases.cut_off, Finish.FILTER: phrases.filtered}
-    return f"{words} [{marks[reply.finish]}]" if words and reply.finish in marks else words
+    mark = marks.get(reply.finish)
+    return f"{words} [{mark}]" if words and mark else words
 
 
 def words_of(reply: Reply) -> str:
     """The model's own words as they are kept: its text, then its native calls as JSON, a line
     each.
     """
-    calls = [
-        json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False)
-        for call in reply.calls
-    ]
-    lines = [reply.content, *calls] if reply.content else calls
-    return without_surrogates("\n".join(lines))[:MAX_RAW]
-
-
-def own_of(thought: Thought, reply: Reply, context: Context) -> bytes:
-    """The provider's message of a turn, as it is kept beside the thought."""
-    if not isinstance(thought, ActionProposed):
-        return b""
-    step = context.request.step_id
-    numbers = [receipt.number for receipt in context.receipts if receipt.step_id == step]
-    return kept(reply, thought.data.proposal, context.by, max(numbers, default=0))
-
-
-def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
-    """The thought that cannot be had, and why."""
-    request = message.data
-    # Some of the words are the server's own.
-    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[:MAX_ERROR]
-    data = ThoughtFailed.Data(
-        thought_id=request.thought_id, kind=request.kind, code=error.code, message=words
-    )
-    return ThoughtFailed(**_envelope(message), data=data)
-
-
-def _envelope(message: ToPlanner) -> dict[str, Any]:
-    thought_id = message.data.thought_id
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return {
-        "id": f"{thought_id}/reply",
-        "source": "haltpoint/planner",
-        "subject": chain_of(thought_id),
-        "time": now,
-        "traceparent": message.traceparent,
-    }
+    calls = [{"name": call.name, "arguments": call.arguments} for call in reply.calls]
+    lines = [json.dumps(call, ensure_ascii=False) for call in calls]
+    text = "\n".join(filter(None, [reply.content, *lines]))
+    return without_surrogates(text)[:MAX_RAW]

@@ -32,7 +32,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint_planner.drafting import draft_proposal
-from haltpoint_planner.parsing.replies import read_reply
+from haltpoint_planner.parsing.completions import read_reply
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, Receipt
 from tests.support.builders import owing

@@ -17,7 +17,8 @@ from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint_planner.chat_completions import ChatCompletions
 from haltpoint_planner.exchange import Finish, NativeCall, Prompt
-from haltpoint_planner.model import PassingError, Port, TooLongError
+from haltpoint_planner.model import Port
+from haltpoint_planner.servers import PassingError
 from haltpoint_planner.servers import Server as Named
 
 Answer = tuple[int, str | Sequence[str | float]]
@@ -135,7 +136,7 @@ async def test_a_refused_part_is_left_out_alone_from_then_on(name: str, words: s
     server = refusing(lambda body: name in body, said[words])
     async with served(server) as (model, asked):
         for _ in range(2):
-            await model.ask("m", PROMPT, thought())
+            await model.ask("m", lambda _: PROMPT, thought())
     left_out = {name, "stream_options"} if name == "stream" else {name}
     assert set(asked.bodies[0]) == ALL
     assert set(asked.bodies[-1]) == ALL - left_out
@@ -143,14 +144,16 @@ async def test_a_refused_part_is_left_out_alone_from_then_on(name: str, words: s
         assert len(asked.bodies) == 3
 
 
-@pytest.mark.parametrize("words", [openai("Use 'max_completion_tokens'."), UNNAMED])
+@pytest.mark.parametrize(
+    "words", [openai("Use 'max_completion_tokens' in place of 'max_tokens'."), UNNAMED]
+)
 async def test_a_limit_of_tokens_goes_under_its_other_name_where_that_is_asked_for(
     words: str,
 ) -> None:
     server = refusing(lambda body: "max_tokens" in body, words)
     async with served(server, max_tokens=7) as (model, asked):
         for _ in range(2):
-            await model.ask("m", PROMPT, thought())
+            await model.ask("m", lambda _: PROMPT, thought())
     assert set(asked.bodies[-1]) == ALL - {"max_tokens"} | {"max_completion_tokens"}
     assert asked.bodies[-1]["max_completion_tokens"] == 7
 
@@ -159,7 +162,7 @@ async def test_each_question_learns_one_of_several_refused_parts() -> None:
     server = refusing(lambda body: not {"tool_choice", "temperature"}.isdisjoint(body), UNNAMED)
     async with served(server) as (model, asked):
         for _ in range(3):
-            await model.ask("m", PROMPT, thought())
+            await model.ask("m", lambda _: PROMPT, thought())
     assert set(asked.bodies[-1]) == ALL - {"tool_choice", "temperature"}
 
 
@@ -191,7 +194,7 @@ async def test_a_tools_references_are_written_out_for_that_tool_alone_once_refus
     prompt = Prompt(messages=PROMPT.messages, tools=tools)
     async with served(refusing(mentions("$ref", "go"), words)) as (model, asked):
         for _ in range(2):
-            await model.ask("m", prompt, thought())
+            await model.ask("m", lambda _: prompt, thought())
     assert schemas(asked.bodies[0])["go"] == tools[1]["function"]["parameters"]
     sent = schemas(asked.bodies[-1])
     assert (sent["stay"], sent["rest"]) == (
@@ -201,7 +204,7 @@ async def test_a_tools_references_are_written_out_for_that_tool_alone_once_refus
     inner = sent["go"]["properties"]["where"]["properties"]
     assert inner["city"] == {"type": "string"}
     assert inner["within"]["properties"]["city"] == {"type": "string"}
-    assert sent["go"]["properties"]["note"] == {"type": "string", "default": ""}
+    assert sent["go"]["properties"]["note"] == {"type": "string"}
 
 
 async def test_a_tool_whose_schema_is_refused_in_every_form_goes_with_none() -> None:
@@ -209,7 +212,7 @@ async def test_a_tool_whose_schema_is_refused_in_every_form_goes_with_none() -> 
     prompt = Prompt(messages=PROMPT.messages, tools=tools)
     async with served(refusing(mentions("where", "go"), UNNAMED)) as (model, asked):
         for _ in range(2):
-            await model.ask("m", prompt, thought())
+            await model.ask("m", lambda _: prompt, thought())
     assert schemas(asked.bodies[-1]) == {
         "stay": tools[0]["function"]["parameters"],
         "go": {"type": "object", "properties": {}},
@@ -222,7 +225,7 @@ async def test_opaque_fields_of_messages_are_left_out_once_refused() -> None:
     server = refusing(lambda body: "reasoning_content" in body["messages"][1], UNNAMED, 422)
     async with served(server) as (model, asked):
         for _ in range(2):
-            await model.ask("m", prompt, thought())
+            await model.ask("m", lambda _: prompt, thought())
     assert asked.bodies[0]["messages"][1] == said
     assert asked.bodies[-1]["messages"][1] == {"role": "assistant", "content": "hm"}
 
@@ -242,7 +245,7 @@ async def test_a_refusal_of_all_is_told_in_the_providers_words_with_the_settings
 ) -> None:
     async with served(lambda _: (400, words)) as (model, asked):
         with pytest.raises(HaltpointError) as caught:
-            await model.ask("m", PROMPT, thought())
+            await model.ask("m", lambda _: PROMPT, thought())
     assert caught.value.code == "HP-304"
     assert caught.value.why == "HTTP 400 no such model"
     assert "HALTPOINT_MODEL__NAME" in caught.value.fix
@@ -262,20 +265,33 @@ async def test_the_room_of_a_prompt_is_learnt_when_a_shorter_one_is_taken(words:
         return len(body["messages"][0]["content"]) // 4
 
     def prompt(tokens: int) -> Prompt:
-        return Prompt(messages=({"role": "user", "content": "four" * tokens},))
+        return Prompt(messages=({"role": "user", "content": "four" * min(tokens, 12_000)},))
 
-    server = refusing(lambda body: size(body) > 6200, openai(words))
+    server = refusing(lambda body: size(body) > 7000, openai(words))
     async with served(server, max_tokens=2000) as (model, _):
         assert model.room("m") == 30_000
-        room = None
-        for _ in range(5):
-            try:
-                await model.ask("m", prompt(room or 12_000), thought(), room)
-                break
-            except TooLongError as error:
-                room = error.room
-        assert 4_000 < model.room("m") <= 6_200
+        await model.ask("m", prompt, thought())
+        assert 4_000 < model.room("m") <= 7_000
+        await model.ask("m", lambda _: prompt(10), thought())
+        assert 4_000 < model.room("m") <= 7_000
         assert model.room("other") == 30_000
+
+
+@pytest.mark.parametrize(("words", "code"), [(TOO_LONG["openai"], "HP-312"), ("no", "HP-304")])
+async def test_what_cannot_fit_has_its_own_code_where_the_server_names_its_limit(
+    words: str, code: str
+) -> None:
+    """Else it may be refused for something else, and the server's words say it."""
+
+    def make(room: int) -> Prompt:
+        if room < 30_000:
+            raise HaltpointError("HP-312", "the prompt does not fit", "it is long", "Shorten it")
+        return Prompt(messages=({"role": "user", "content": "four" * 12_000},))
+
+    async with served(lambda _: (400, openai(words)), max_tokens=2000) as (model, _):
+        with pytest.raises(HaltpointError) as caught:
+            await model.ask("m", make, thought())
+    assert caught.value.code == code
 
 
 async def test_a_model_that_knows_no_tools_is_asked_in_words() -> None:
@@ -288,7 +304,7 @@ async def test_a_model_that_knows_no_tools_is_asked_in_words() -> None:
     words = openai("registry.ollama.ai/library/gemma:2b does not support tools")
     async with served(refusing(lambda body: "tools" in body, words)) as (model, asked):
         for _ in range(2):
-            await model.ask("m", prompt, thought())
+            await model.ask("m", lambda _: prompt, thought())
     body = asked.bodies[-1]
     assert set(body) == ALL - {"tools", "tool_choice"}
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
@@ -313,7 +329,7 @@ def piece(index: int | None, name: str, arguments: str, call_id: str = "") -> di
 
 async def streamed(*chunks: Any, **settings: Any) -> Any:
     async with served(lambda _: (200, events(*chunks, "[DONE]")), **settings) as (model, _):
-        return await model.ask("m", PROMPT, thought())
+        return await model.ask("m", lambda _: PROMPT, thought())
 
 
 async def test_what_a_provider_streams_beside_words_and_calls_is_kept_whole() -> None:
@@ -332,8 +348,8 @@ async def test_what_a_provider_streams_beside_words_and_calls_is_kept_whole() ->
     )
     assert reply.content == "hello"
     assert reply.calls == (
-        NativeCall("find", '{"a":1}', "call_1"),
-        NativeCall("find", "{}", "call_2"),
+        NativeCall("find", '{"a":1}'),
+        NativeCall("find", "{}"),
     )
     assert (reply.usage.input_tokens, reply.usage.output_tokens) == (9, 4)
     assert not reply.usage.estimated
@@ -381,13 +397,13 @@ async def test_why_a_stream_ended_is_known(finish: str, meant: Finish) -> None:
 
 async def test_a_body_that_is_not_streamed_is_read_all_the_same() -> None:
     async with served(lambda _: (200, WHOLE)) as (model, _):
-        assert (await model.ask("m", PROMPT, thought())).content == "hello"
+        assert (await model.ask("m", lambda _: PROMPT, thought())).content == "hello"
 
 
 async def test_tokens_are_estimated_where_the_server_does_not_tell_them() -> None:
     prompt = Prompt(messages=({"role": "user", "content": "four" * 500},))
     async with served(lambda _: (200, WHOLE)) as (model, _):
-        usage = (await model.ask("m", prompt, thought())).usage
+        usage = (await model.ask("m", lambda _: prompt, thought())).usage
     assert usage.estimated
     assert 480 < usage.input_tokens < 560
     assert 0 < usage.output_tokens < 20
@@ -411,7 +427,7 @@ def broken_off() -> Iterator[Answer]:
 async def test_what_may_be_better_later_is_no_failure(answer: Answer) -> None:
     async with served(lambda _: answer) as (model, asked):
         with pytest.raises(PassingError) as caught:
-            await model.ask("m", PROMPT, thought())
+            await model.ask("m", lambda _: PROMPT, thought())
     assert caught.value.error.code == "HP-305"
     assert len(asked.bodies) == 1
 
@@ -421,14 +437,14 @@ async def test_the_server_says_how_long_to_wait(header: tuple[bytes, bytes]) -> 
     async with served(lambda _: (429, "{}")) as (model, asked):
         asked.reply_headers = [header]
         with pytest.raises(PassingError) as caught:
-            await model.ask("m", PROMPT, thought())
+            await model.ask("m", lambda _: PROMPT, thought())
     assert caught.value.after == 7.0
 
 
 async def test_a_server_that_is_not_there_may_come() -> None:
     async with httpx.AsyncClient() as http:
         with pytest.raises(PassingError) as caught:
-            await port("http://127.0.0.1:1/v1", http).ask("m", PROMPT, thought())
+            await port("http://127.0.0.1:1/v1", http).ask("m", lambda _: PROMPT, thought())
     assert caught.value.error.code == "HP-302"
     assert "HALTPOINT_MODEL__BASE_URL" in caught.value.error.fix
 
@@ -437,7 +453,7 @@ async def test_a_server_that_is_not_there_may_come() -> None:
 async def test_what_no_second_try_mends_is_told_at_once(status: int, code: str) -> None:
     async with served(lambda _: (status, openai("no sk-12345")), api_key="sk-12345") as (model, _):
         with pytest.raises(HaltpointError) as caught:
-            await model.ask("m", PROMPT, thought())
+            await model.ask("m", lambda _: PROMPT, thought())
     assert caught.value.code == code
     assert "sk-12345" not in str(caught.value)
 
@@ -445,7 +461,7 @@ async def test_what_no_second_try_mends_is_told_at_once(status: int, code: str) 
 async def test_an_address_that_is_none_is_told_at_once() -> None:
     async with httpx.AsyncClient() as http:
         with pytest.raises(HaltpointError) as caught:
-            await port("localhost:8080/v1", http).ask("m", PROMPT, thought())
+            await port("localhost:8080/v1", http).ask("m", lambda _: PROMPT, thought())
     assert caught.value.code == "HP-302"
 
 
@@ -453,7 +469,7 @@ async def test_an_address_that_is_none_is_told_at_once() -> None:
 async def test_a_key_that_cannot_be_sent_is_told_at_once(key: str) -> None:
     async with served(lambda _: (200, WHOLE), api_key=key) as (model, _):
         with pytest.raises(HaltpointError) as caught:
-            await model.ask("m", PROMPT, thought())
+            await model.ask("m", lambda _: PROMPT, thought())
     assert caught.value.code == "HP-303"
 
 
@@ -465,7 +481,7 @@ async def test_silence_is_what_counts_and_not_length() -> None:
     for event in events(*[delta(content="x")] * 10, delta("stop"), "[DONE]"):
         drops += [event, 0.1]
     async with served(lambda _: (200, drops), silence=0.5) as (model, _):
-        assert (await model.ask("m", PROMPT, thought())).content == "x" * 10
+        assert (await model.ask("m", lambda _: PROMPT, thought())).content == "x" * 10
 
 
 @pytest.mark.parametrize(
@@ -477,7 +493,7 @@ async def test_a_server_that_is_too_slow_is_told_with_the_setting_that_helps(
 ) -> None:
     async with served(lambda _: (200, [1.0]), **limits) as (model, _):
         with pytest.raises(PassingError) as caught:
-            await model.ask("m", PROMPT, thought())
+            await model.ask("m", lambda _: PROMPT, thought())
     assert caught.value.error.code == "HP-307"
     assert caught.value.error.fix == f"Raise HALTPOINT_MODEL__{setting}"
 
@@ -487,7 +503,7 @@ async def test_a_server_that_does_not_stream_may_be_silent_for_the_whole_time() 
         return (400, "no stream") if "stream" in body else (200, [0.5, WHOLE])
 
     async with served(server, silence=0.2) as (model, _):
-        assert (await model.ask("m", PROMPT, thought())).content == "hello"
+        assert (await model.ask("m", lambda _: PROMPT, thought())).content == "hello"
 
 
 # ---- who asks
@@ -496,7 +512,7 @@ async def test_a_server_that_does_not_stream_may_be_silent_for_the_whole_time() 
 @pytest.mark.parametrize(("headers", "told"), [("auto", True), ("always", True), ("never", False)])
 async def test_our_headers_go_out_as_the_setting_says(headers: str, told: bool) -> None:
     async with served(lambda _: (200, WHOLE), headers=headers) as (model, asked):
-        await model.ask("m", PROMPT, thought(step_id="find"))
+        await model.ask("m", lambda _: PROMPT, thought(step_id="find"))
     ours = {
         name: value for name, value in asked.headers[0].items() if name.startswith("x-haltpoint")
     }

@@ -59,7 +59,7 @@ async def ask(base_url: str, section: str | None = None) -> str:
     endpoint = ModelEndpoint(name="m", base_url=base_url) if section else None
     async with Connections() as connections:
         models = Models(ModelSettings(base_url=base_url, name="m"), connections)
-        reply = await models.port_to(section, endpoint).ask("m", PROMPT, thought())
+        reply = await models.port_to(section, endpoint).ask("m", lambda _: PROMPT, thought())
     return reply.content
 
 

@@ -57,7 +57,7 @@ from haltpoint_gateway.answering import _size_fault
 from haltpoint_gateway.guard import _check_json
 from haltpoint_gateway.problems import Problem
 from haltpoint_planner.exchange import NativeCall, Reply
-from haltpoint_planner.parsing.replies import read_reply
+from haltpoint_planner.parsing.completions import read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.thoughts import failed, reply_to
 from haltpoint_tool_worker.results.outcomes import MAX_OUTCOME

@@ -77,6 +77,12 @@ class Context:
         return next((step for step in steps if step.id == self.request.step_id), None)
 
     @property
+    def last_number(self) -> int:
+        """The number of the step's last action; 0 before the first."""
+        step = self.request.step_id
+        return max((each.number for each in self.receipts if each.step_id == step), default=0)
+
+    @property
     def open_ended(self) -> bool:
         """Whether the step is the single one of a ReAct task: done when the model says so in
         words.

@@ -19,7 +19,7 @@ from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.drafting import MAX_CONTENT, draft_proposal
-from haltpoint_planner.parsing.replies import read_reply
+from haltpoint_planner.parsing.completions import read_reply
 from haltpoint_planner.plan_drafting import draft_plan
 from haltpoint_planner.thoughts import reply_to
 from tests.support.hostile_outputs import COUNT, KINDS, TOOLS, Hostile, hostile_outputs

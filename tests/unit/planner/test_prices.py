@@ -15,10 +15,7 @@ PRICES = {"large": Price(input=2.5, output=10.0)}
         (Usage(1_000_000, 0, "large"), 2.5),
         (Usage(2000, 300, "large"), 0.008),
         (Usage(2000, 300, "unknown"), 0.0),
-        (Usage(2000, 300, "large", 0.5), 0.5),
     ],
 )
-def test_a_thought_costs_its_tokens_by_the_table_unless_the_port_knows_better(
-    usage: Usage, cost: float
-) -> None:
+def test_a_thought_costs_its_tokens_by_the_table(usage: Usage, cost: float) -> None:
     assert priced(usage, PRICES).cost == pytest.approx(cost)

@@ -5,7 +5,7 @@ outside.
 import json
 import re
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,9 +20,7 @@ from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.testing.conversation import Conversation
-from haltpoint_planner.exchange import Prompt, Reply
-from haltpoint_planner.handlers import _shorter
-from haltpoint_planner.model import Port, TooLongError
+from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.prompting import prompts, tool_forms
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.prompting.fitting import shortened
@@ -416,45 +414,3 @@ def test_c11_a_person_has_answered_the_models_question_and_it_reads_both() -> No
     )
     said = [(one["role"], one["content"]) for one in prompts.build(asked).messages[2:]]
     assert said == [("assistant", "Which John?"), ("user", "John Smith")]
-
-
-class Narrow:
-    """A model whose server takes a prompt of so many characters, and says so."""
-
-    def __init__(self, most: int, *, names: bool = True) -> None:
-        self._most = most
-        self._names = names
-        self.sizes: list[int] = []
-
-    def room(self, name: str) -> int:
-        return 30_000
-
-    async def ask(
-        self, name: str, prompt: Prompt, request: ThoughtRequest, room: int | None = None
-    ) -> Reply:
-        self.sizes.append(len(json.dumps(prompt.messages)))
-        if self.sizes[-1] > self._most:
-            error = HaltpointError("HP-304", "it is refused", "too long", "Shorten it")
-            raise TooLongError(error, (room or 12_000) // 2, is_named=self._names)
-        return Reply("ok")
-
-
-async def test_a_prompt_that_a_server_refuses_is_made_shorter_before_the_chain_fails() -> None:
-    receipts = tuple(receipt(data=json.dumps({"text": "word " * 4000})) for _ in range(3))
-    asked = context(ThoughtKind.ANSWER, receipts=receipts)
-    narrow = Narrow(12_000)
-    assert (await _shorter(cast("Port", narrow), "m", asked)).content == "ok"
-    assert narrow.sizes[0] > 50_000
-    assert narrow.sizes[-1] <= 12_000
-
-
-@pytest.mark.parametrize(("names", "code"), [(True, "HP-312"), (False, "HP-304")])
-async def test_what_cannot_fit_has_its_own_code_where_the_server_names_its_limit(
-    names: bool, code: str
-) -> None:
-    """Else it may be refused for something else, and the server's words say it."""
-    task = Task(goal="Tell John " + "all about it " * 2_000)
-    narrow = Narrow(10, names=names)
-    with pytest.raises(HaltpointError) as caught:
-        await _shorter(cast("Port", narrow), "m", context(ThoughtKind.ANSWER, task=task))
-    assert caught.value.code == code

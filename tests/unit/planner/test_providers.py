@@ -45,9 +45,9 @@ from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.exchange import NativeCall, Prompt
-from haltpoint_planner.model import PassingError, Port
+from haltpoint_planner.model import Port
 from haltpoint_planner.providers import Provided, provided
-from haltpoint_planner.servers import Server
+from haltpoint_planner.servers import PassingError, Server
 
 NOTE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 TOOL = {
@@ -97,11 +97,13 @@ async def test_a_conversation_with_tools_goes_in_and_words_and_calls_come_out() 
         yield {0: DeltaToolCall("note", '{"text": "b"}', tool_call_id="call_2")}
         yield {1: DeltaToolCall("note", "{", tool_call_id="call_3")}
 
-    reply = await answering(answer).ask("big", Prompt(TALK, (TOOL,), force=True), thought())
+    reply = await answering(answer).ask(
+        "big", lambda _: Prompt(TALK, (TOOL,), force=True), thought()
+    )
     assert reply.content == "Noting."
     assert reply.calls == (
-        NativeCall("note", '{"text": "b"}', "call_2"),
-        NativeCall("note", "{", "call_3"),
+        NativeCall("note", '{"text": "b"}'),
+        NativeCall("note", "{"),
     )
     assert reply.usage.model == "big"
     ((messages, info),) = seen
@@ -132,11 +134,11 @@ async def test_a_providers_message_goes_back_as_it_came() -> None:
         yield {1: DeltaToolCall("note", '{"text": "b"}', tool_call_id="call_2")}
 
     model = answering(answer)
-    first = await model.ask("big", Prompt(TALK[:2], (TOOL,)), thought())
+    first = await model.ask("big", lambda _: Prompt(TALK[:2], (TOOL,)), thought())
     assert first.message is not None
     stored = json.loads(json.dumps(first.message))
-    result = {"role": "tool", "tool_call_id": "call_2", "content": "noted"}
-    await model.ask("big", Prompt((*TALK[:2], stored, result), (TOOL,)), thought())
+    result = {"role": "tool", "tool_call_id": "call_2", "name": "note", "content": "noted"}
+    await model.ask("big", lambda _: Prompt((*TALK[:2], stored, result), (TOOL,)), thought())
     thinking, call = seen[1][1].parts
     assert isinstance(thinking, ThinkingPart)
     assert (thinking.content, thinking.signature) == ("let me see", "sig")
@@ -154,9 +156,8 @@ async def test_a_form_is_asked_for_where_the_model_takes_one_and_a_retry_may_var
         yield '{"text": "a"}'
 
     again = ({"role": "assistant", "content": "No."}, {"role": "user", "content": "Once more."})
-    reply = await answering(answer).ask(
-        "big", Prompt((*TALK[:2], *again), schema=NOTE), thought(attempt=2)
-    )
+    prompt = Prompt((*TALK[:2], *again), schema=NOTE)
+    reply = await answering(answer).ask("big", lambda _: prompt, thought(attempt=2))
     assert reply.content == '{"text": "a"}'
     (info,) = seen
     form = info.model_request_parameters.output_object
@@ -164,7 +165,7 @@ async def test_a_form_is_asked_for_where_the_model_takes_one_and_a_retry_may_var
     assert (form.json_schema, form.name, form.strict) == (NOTE, "act", True)
     assert info.model_settings == {"max_retries": 0, "max_tokens": 77, "temperature": 0.4}
     plain = port(TestModel(custom_output_text="hello"))
-    reply = await plain.ask("big", Prompt(TALK[:2], schema=NOTE), thought())
+    reply = await plain.ask("big", lambda _: Prompt(TALK[:2], schema=NOTE), thought())
     assert (reply.content, reply.usage.model) == ("hello", "big")
     assert reply.usage.input_tokens > 0
 
@@ -175,7 +176,7 @@ LASTING: tuple[tuple[Exception, str], ...] = (
     (ModelNotFoundError("big", "no such model"), "HP-304"),
     (ModelHTTPError(422, "big"), "HP-304"),
     (UserError("not with this model"), "HP-304"),
-    (ModelQuotaExceededError("big", "pay first"), "HP-305"),
+    (ModelQuotaExceededError("big", "pay first"), "HP-304"),
     (UnexpectedModelBehavior("no parts"), "HP-306"),
 )
 
@@ -202,7 +203,7 @@ def raising(error: Exception, asked: list[Any]) -> Port:
 async def test_what_lasts_is_told_at_once_without_the_key(error: Exception, code: str) -> None:
     asked: list[Any] = []
     with pytest.raises(HaltpointError) as caught:
-        await raising(error, asked).ask("big", Prompt(TALK[:2]), thought())
+        await raising(error, asked).ask("big", lambda _: Prompt(TALK[:2]), thought())
     assert caught.value.code == code
     assert len(asked) <= 3
     assert "sk-12345" not in str(caught.value)
@@ -213,7 +214,7 @@ async def test_what_lasts_is_told_at_once_without_the_key(error: Exception, code
 async def test_what_passes_is_no_failure(error: Exception, code: str) -> None:
     asked: list[Any] = []
     with pytest.raises(PassingError) as caught:
-        await raising(error, asked).ask("big", Prompt(TALK[:2]), thought())
+        await raising(error, asked).ask("big", lambda _: Prompt(TALK[:2]), thought())
     assert (caught.value.error.code, len(asked)) == (code, 1)
     assert caught.value.after == (getattr(error, "retry_after", None) or 0.0)
 
@@ -227,7 +228,7 @@ async def test_silence_of_a_provider_passes_and_names_the_setting() -> None:
     settings = SETTINGS.model_copy(update={"silence": 0.2})
     silent = port(FunctionModel(stream_function=answer), settings)
     with pytest.raises(PassingError) as caught:
-        await silent.ask("big", Prompt(TALK[:2]), thought())
+        await silent.ask("big", lambda _: Prompt(TALK[:2]), thought())
     assert caught.value.error.code == "HP-307"
     assert "HALTPOINT_MODEL__SILENCE" in caught.value.error.fix
 

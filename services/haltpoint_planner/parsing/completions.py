@@ -1,0 +1,187 @@
+"""A chat completion, as its server sent it, as a `Reply`. One that comes whole is read as a stream
+of one event: each event has a piece of the message, with all that the provider put beside words and
+calls.
+"""
+
+import re
+from collections.abc import Sequence
+from json import JSONDecoder
+from typing import Any, Final
+
+from haltpoint.contracts.work.thoughts import Usage
+from haltpoint_planner.exchange import Finish, Message, NativeCall, Reply
+
+MAX_REPLY: Final = 8 * 1024 * 1024
+"""Bytes of one HTTP answer."""
+
+DONE: Final = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
+"""The last event. Some servers keep the connection open behind it."""
+
+_EVENTS: Final = re.compile(r"\s*(?:data|event|id|retry)?:")
+_DATA: Final = re.compile(r"^data:(.*)$", re.MULTILINE)
+_BLANK: Final = re.compile(r"\s*")
+_DECODER: Final = JSONDecoder()
+_REPEATED: Final = frozenset({"role", "type", "id", "index", "format", "model"})
+"""Fields of which each piece says all."""
+_CUT: Final = re.compile(r"length|token|limit")
+_FILTERED: Final = re.compile(r"filter|safety|sensitive|prohibited|recitation")
+_MANY: Final = 2**53
+
+
+def is_stream(text: str) -> bool:
+    """Whether a body is a row of events, whatever its content type says."""
+    return _EVENTS.match(text) is not None
+
+
+def objects_in(text: str) -> list[dict[str, Any]]:
+    """The JSON objects of a body: of its events, one behind the other, or in a list. They end
+    before what is no JSON.
+    """
+    if is_stream(text):
+        text = "\n".join(_DATA.findall(text.replace("\r", "\n")))
+    values: list[Any] = []
+    place = _end_of_blanks(text, 0)
+    while place < len(text):
+        try:
+            value, place = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            break
+        values += value if isinstance(value, list) else [value]
+        place = _end_of_blanks(text, place)
+    return [value for value in values if isinstance(value, dict)]
+
+
+def _end_of_blanks(text: str, place: int) -> int:
+    blanks = _BLANK.match(text, place)
+    return place if blanks is None else blanks.end()
+
+
+def is_error(chunk: dict[str, Any]) -> bool:
+    """Whether an object says that something is wrong, whatever the status says."""
+    return bool(chunk.get("error")) or chunk.get("object") == "error"
+
+
+def read_reply(text: str) -> Reply | None:
+    """The reply in a body; None when it is no chat completion, has an error or breaks off."""
+    chunks = objects_in(text)
+    if any(map(is_error, chunks)):
+        return None
+    try:
+        return _reply(chunks, is_done="[DONE]" in text[-100:])
+    except (LookupError, TypeError, AttributeError):
+        return None
+
+
+def _reply(chunks: Sequence[dict[str, Any]], *, is_done: bool) -> Reply | None:
+    message: Message = {"role": "assistant", "content": ""}
+    used: dict[str, Any] = {}
+    why = ""
+    for chunk in chunks:
+        used = chunk.get("usage") or used
+        for choice in chunk.get("choices") or ():
+            if choice.get("index"):
+                continue  # one is asked for
+            why = choice.get("finish_reason") or why
+            if choice.get("message"):
+                message, is_done = choice["message"], True
+            else:
+                message = _joined(message, choice.get("delta") or {})
+    if not (is_done or why):
+        return None
+    asked, said = _count(used, "prompt_tokens"), _count(used, "completion_tokens")
+    return reply_of(message, Usage(input_tokens=asked, output_tokens=said), str(why))
+
+
+def reply_of(message: Message, usage: Usage, why: str) -> Reply:
+    """The reply that is a provider's message; `why` it ends."""
+    calls = tuple(map(_call, message.get("tool_calls") or ()))
+    return Reply(_words_in(message), calls, usage, _finish(why.lower()), message)
+
+
+def _finish(why: str) -> Finish:
+    """Providers have many words for it."""
+    if _FILTERED.search(why):
+        return Finish.FILTER
+    return Finish.LENGTH if _CUT.search(why) else Finish.STOP
+
+
+def _words_in(message: Message) -> str:
+    """The words of a message: its content, a text or a list of parts, or its refusal. Parts in
+    which it thinks are none.
+    """
+    content = message.get("content")
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if part.get("type", "text") == "text"]
+        content = "\n".join(filter(None, texts))
+    words = content or message.get("refusal")
+    return words if isinstance(words, str) else ""
+
+
+def _call(entry: dict[str, Any]) -> NativeCall:
+    called = entry.get("function") or {}
+    return NativeCall(str(called.get("name") or ""), called.get("arguments"))
+
+
+def _count(counts: dict[str, Any], name: str) -> int:
+    value = counts.get(name)
+    return value if isinstance(value, int) and 0 <= value < _MANY else 0
+
+
+def _joined(before: Any, piece: Any, field: str = "") -> Any:
+    """A value with the next piece of it: texts continue, lists and objects are joined."""
+    if piece is None or piece == "":
+        return before
+    if isinstance(before, list) or isinstance(piece, list):
+        return _with_items(_blocks(before), _blocks(piece))
+    if isinstance(before, dict) and isinstance(piece, dict):
+        names = dict.fromkeys((*before, *piece))
+        return {name: _joined(before.get(name), piece.get(name), name) for name in names}
+    is_text = isinstance(before, str) and isinstance(piece, str) and field not in _REPEATED
+    is_again = field == "name" and before == piece
+    return before + piece if is_text and not is_again else piece
+
+
+def _blocks(value: Any) -> list[Any]:
+    """A list as it is; words that come beside blocks are one."""
+    if isinstance(value, list):
+        return value
+    return [{"type": "text", "text": value}] if value else []
+
+
+def _with_items(items: list[Any], pieces: list[Any]) -> list[Any]:
+    """A list with the next pieces of its items; what continues none is an item of its own."""
+    joined = list(items)
+    for piece in pieces:
+        place = _last_of(joined, piece)
+        if place is None or _begins_another(joined[place], piece):
+            joined.append(piece)
+        else:
+            joined[place] = _joined(joined[place], piece)
+    return joined
+
+
+def _last_of(items: list[Any], piece: Any) -> int | None:
+    """The last item under the index of a piece."""
+    if not isinstance(piece, dict):
+        return None
+    index = piece.get("index")
+    return max(
+        (place for place, item in enumerate(items) if item.get("index") == index), default=None
+    )
+
+
+def _begins_another(item: dict[str, Any], piece: dict[str, Any]) -> bool:
+    """Whether a piece under the index of this item is no part of it: some servers give all items
+    one index, or none.
+    """
+    for name in ("id", "type"):
+        if item.get(name) and piece.get(name) not in (None, "", item[name]):
+            return True
+    is_named = bool((piece.get("function") or {}).get("name"))
+    return is_named and (piece.get("index") is None or _is_whole(item))
+
+
+def _is_whole(call: dict[str, Any]) -> bool:
+    """Whether the arguments of a call have come to their end."""
+    arguments = call["function"].get("arguments")
+    return isinstance(arguments, str) and bool(objects_in(arguments))
