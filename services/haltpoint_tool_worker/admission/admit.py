@@ -2,8 +2,8 @@
 
 An order is no proof of anything but that somebody could write to the stream; whether it is the
 action's current one the claim finds out, for tools with effects. So the worker asks once more what
-the chain has asked: internal tools are refused, a destructive one needs a person's yes, arguments
-are parsed, and values of models need an origin (H3).
+the chain has asked: internal tools are refused, a destructive one needs a person's yes, and
+arguments are parsed. Values that a hook writes need an origin (H3).
 """
 
 import asyncio
@@ -56,9 +56,8 @@ class Admission:
         call = self._look(job, now_ms)
         if isinstance(call, Refusal):
             return call
-        request, tool = job.request, call.tool
-        needs_origin = request.unasked is None and tool.spec.provenance
-        if request.tool in self._registry.asking or call.asks or needs_origin:
+        request = job.request
+        if request.tool in self._registry.asking or call.asks:
             refusal = await self._judges.judge(call)
             if refusal is not None:
                 return refusal

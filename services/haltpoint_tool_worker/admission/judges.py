@@ -4,16 +4,15 @@ Each may refuse the call, or give a reason to ask a person about it, to whom all
 one question. What they judge is the call as it would run: its hooks come first.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable
+from typing import Final
 
 from pydantic_core import from_json
 
 from haltpoint.chain.checks.knowledge import Known, origins_in_words
 from haltpoint.chain.checks.values import made_up, marked_values
-from haltpoint.chain.model.state import Action
 from haltpoint.contracts.people.approvals import digest_of
-from haltpoint.contracts.reasons import Reason, ReasonKind, SourceKind
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import HookVerdict
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint_tool_worker.admission.approval import question
@@ -59,20 +58,21 @@ class Judges:
         return None
 
     async def _origins(self, call: ToolCall) -> Refusal | None:
-        """Whether every value has an origin in the receipts that the order names (H3)."""
-        spec, request = call.tool.spec, call.job.request
-        if request.unasked is not None or not spec.provenance:
+        """Whether the values that a hook has written have an origin (H3): the chain has looked at
+        those of the order.
+        """
+        spec = call.tool.spec
+        if not call.changed:
             return None
-        receipts = await self._receipt_store.receipts(request.action_id, request.origins or ())
-        place = made_up(_known(call, receipts), spec, from_json(call.text))
+        proposed = [marked.value for marked in marked_values(spec, call.proposed)]
+        known = Known([], {}, call.job.request.context, proposed)
+        place = made_up(known, spec, from_json(call.text))
         if place is None:
             return None
         origin = origins_in_words(spec.provenance[place])
-        words = f"its {place} must come from {origin}, and no result of this chain holds the value"
         changed = [hook.name for hook in call.records if hook.verdict is HookVerdict.MODIFY]
-        if changed:
-            words += f" that it has since {', '.join(changed)} changed the arguments"
         call.records.append(builtin.refused_by(builtin.PROVENANCE))
+        words = f"its {place} must come from {origin}, and {', '.join(changed)} changed it"
         return call.refused(not_called(spec.name, words))
 
     async def _effect(self, call: ToolCall) -> Refusal | None:
@@ -113,20 +113,6 @@ class Judges:
             return call.refused(undone)
         call.parsed = undone
         return None
-
-
-def _known(call: ToolCall, receipts: Mapping[str, Action]) -> Known:
-    """What is known of the values of a call: by its order, those in the user's words and those that
-    a person wrote.
-    """
-    sources = call.job.request.sources or {}
-    values: dict[SourceKind, list[Any]] = {SourceKind.GOAL: [], SourceKind.PERSON: []}
-    for marked in marked_values(call.tool.spec, call.proposed):
-        source = sources.get(marked.place)
-        if source is not None:
-            values.setdefault(source.source, []).append(marked.value)
-    words = [str(value) for value in values[SourceKind.GOAL]]
-    return Known(words, receipts, call.job.request.context, values[SourceKind.PERSON])
 
 
 def _changed(call: ToolCall) -> Reason:

@@ -10,9 +10,9 @@ from haltpoint.contracts.people.approvals import digest_of_preview
 from haltpoint.contracts.results import ErrorType, ToolResult
 from haltpoint.tools import Ctx, MalformedResultError, Tool
 from haltpoint.tools.callback import CONTEXT
-from haltpoint_tool_worker.results.failures import Effects, Failure, judge, malformed, reported
+from haltpoint_tool_worker.results.failures import Effects, Failure, judge, malformed
 from haltpoint_tool_worker.results.json_safe import json_of, name_of
-from haltpoint_tool_worker.results.outcomes import Reading, checked, read_failure, refused
+from haltpoint_tool_worker.results.outcomes import Reading, read_failure, refused
 from haltpoint_tool_worker.results.raised import read_exception
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.job import Job
@@ -62,10 +62,7 @@ async def take_preview(
 def _read(tool: Tool, result: object) -> Shown | Reading:
     try:
         if isinstance(result, ToolResult):
-            fault = checked(tool, result).error
-            if fault is not None:
-                return _failed(tool, reported(fault))
-            result = result.data
+            raise MalformedResultError("a ToolResult: a preview is a text, or data")
         text = str.__str__(result) if isinstance(result, str) else _indented(result)
         return Shown(clean(text, _SHOWN), digest_of_preview(text))
     except MalformedResultError as error:

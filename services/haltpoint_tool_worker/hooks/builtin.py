@@ -2,16 +2,17 @@
 
 The first are the worker's own steps, written where they cost least; a receipt has one that refused.
 The rules of the policy file are a pre-hook like any other, behind all others: it judges the call as
-it would run. A value that cannot be compared, a text with a number for one, never lets a call
-through: the condition holds for a rule that asks or refuses, and does not for one that passes.
+it would run. A value that cannot be compared, a text with a number for one, or that is not there,
+never lets a call through: the condition holds for a rule that asks or refuses, and does not for one
+that passes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
 
-from haltpoint.chain.model.references import ANY, KEYS, Path, path_of, path_text
+from haltpoint.chain.model.references import covers, path_of, path_text, walk
 from haltpoint.chain.model.schemas import defaults
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition, Verdict
 from haltpoint.contracts.reasons import Source, SourceKind
@@ -25,12 +26,11 @@ INTERNAL: Final = "builtin:internal"
 ARGUMENTS: Final = "builtin:arguments"
 """Refuses arguments that do not fit the tool's parameters (`admit.py`)."""
 PROVENANCE: Final = "builtin:provenance"
-"""Refuses values without an origin, checked again by the receipts of now (`judges.py`)."""
+"""Refuses values of hooks that need an origin and have none (`judges.py`)."""
 APPROVALS: Final = "builtin:approvals"
 """Does what the first rule of the policy file that fits says."""
 
 _SECONDS: Final = 5.0
-_MISSING: Final = object()
 _DECLARED: Final = Source(source=SourceKind.CONTEXT)
 """Of a declared default."""
 
@@ -81,16 +81,18 @@ def applies(rule: ApprovalRule, call: hook.Call, tenant: str | None) -> bool:
 
 
 def _fits(rule: ApprovalRule, call: hook.Call, place: str) -> bool:
-    """Whether a condition holds of some value at its place; for a rule that passes, of all of
-    them.
+    """Whether a condition of the rule holds: of a rule that passes for every value, else for any;
+    one that cannot be compared holds for a rule that asks or refuses, and not for one that passes.
     """
     passes = rule.does is Verdict.PASS
     condition = rule.when[place]
     path = path_of(place)
     filled = {**defaults(call.spec.parameters), **call.arguments}
-    is_default = path[0] not in call.arguments
     verdicts = []
-    for at, value in _values(filled, path):
+    for at, value in walk(filled):
+        if len(at) != len(path) or not covers(path, at):
+            continue
+        is_default = path[0] not in call.arguments
         source = _DECLARED if is_default else call.sources.get(path_text(at))
         try:
             verdicts.append(_holds(condition, value, source))
@@ -98,15 +100,13 @@ def _fits(rule: ApprovalRule, call: hook.Call, place: str) -> bool:
             verdicts.append(not passes)
     if passes:
         return bool(verdicts) and all(verdicts)
-    return any(verdicts)
+    return any(verdicts) or not verdicts
 
 
 def _holds(condition: Condition, value: Any, source: Source | None) -> bool:
     """Whether all of a condition holds of a value. Raises TypeError where the two cannot be
     compared.
     """
-    if value is _MISSING:
-        raise TypeError("there is no value")
     if condition.equals is not None and value != condition.equals:
         return False
     if condition.in_ is not None and value not in condition.in_:
@@ -125,20 +125,3 @@ def _as(kind: Any, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, kind):
         raise TypeError("the two cannot be compared")
     return value
-
-
-def _values(value: Any, path: Path, at: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The values at a path with their own places; `_MISSING` where it leads nowhere. An empty list
-    has none.
-    """
-    if not path:
-        yield at, value
-        return
-    part = path[0]
-    items = dict(enumerate(value)) if isinstance(value, list) else value
-    if not isinstance(items, dict) or (part not in (ANY, KEYS) and part not in items):
-        yield at, _MISSING
-        return
-    for name, item in items.items():
-        if part in (ANY, KEYS, name):
-            yield from _values(item, path[1:], (*at, name))

@@ -3,9 +3,10 @@
 """
 
 import json
+from functools import partial
+from itertools import islice
 from typing import Any, Final
 
-import jsonschema
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
@@ -38,26 +39,7 @@ def read_data(output: Output, raw: object) -> Data:
     if len(text) <= MAX_RESULT and not too_deep(text):
         return Data(text.decode())
     whole = text.decode() if len(text) <= MAX_WHOLE else ""
-    return Data(_cut_to_size(output, json.loads(text)), truncated=True, whole=whole)
-
-
-def violation(output: Output, data: Any) -> str | None:
-    """Where data does not fit the schema of the result, if it does not."""
-    if output.schema is None:
-        return None
-    errors = jsonschema.Draft202012Validator(output.schema).iter_errors(data)
-    error = next(errors, None)
-    if error is None:
-        return None
-    place = ".".join(map(str, error.absolute_path)) or "the data"
-    return f"{place} does not satisfy {error.validator!r}"
-
-
-def as_object(output: Output, value: object) -> dict[str, Any]:
-    """JSON values as the one object that data always are."""
-    if isinstance(value, dict) and not output.wrapped:
-        return value
-    return {WRAP: value}
+    return Data(_cut_to_size(json.loads(text)), truncated=True, whole=whole)
 
 
 def _json_of(output: Output, raw: object) -> bytes:
@@ -72,38 +54,34 @@ def _json_of(output: Output, raw: object) -> bytes:
 
 def _typed(adapter: Any, raw: object) -> Any:
     """The data as the result type writes them, in JSON values."""
-    if raw is None and not _may_be_none(adapter):
-        raise MalformedResultError("None, and its result type is another: is a `return` missing?")
     if hasattr(type(raw), "__next__"):  # pydantic would ask it for its items, and it may never end
         raise MalformedResultError("an iterator: return a list")
     try:
-        try:
-            typed = adapter.validate_python(raw)
-        except ValidationError:  # an object of another class may have the same fields
-            typed = adapter.validate_json(json_of(raw))
+        typed = _validated(adapter, raw)
         return adapter.dump_python(typed, mode="json", by_alias=True, warnings="error")
     except ValidationError as error:
         places = problems_of(error, 5)
-        raise MalformedResultError(f"data that does not fit its result type: {places}") from None
+        hint = ": is a `return` missing?" if raw is None else ""
+        words = f"data that does not fit its result type: {places}{hint}"
+        raise MalformedResultError(words) from None
     except PydanticSerializationError as error:
         json_of(raw)  # says it in better words
         raise MalformedResultError(f"data that does not fit its result type: {error}") from None
 
 
-def _may_be_none(adapter: Any) -> bool:
+def _validated(adapter: Any, raw: object) -> Any:
     try:
-        adapter.validate_python(None)
-    except ValidationError:
-        return False
-    return True
+        return adapter.validate_python(raw)
+    except ValidationError:  # an object of another class may have the same fields
+        return adapter.validate_json(json_of(raw))
 
 
-def _cut_to_size(output: Output, data: Any) -> str:
+def _cut_to_size(data: Any) -> str:
     for characters, items in _SIZES:
         text = json_of(_cut(data, MAX_DEPTH, characters, items))
         if len(text) <= MAX_RESULT:
             return text.decode()
-    return json_of(as_object(output, "[cut: too large]")).decode()
+    return json_of({WRAP: "[cut: too large]"}).decode()
 
 
 def _cut(value: Any, depth: int, characters: int, items: int) -> Any:
@@ -114,10 +92,11 @@ def _cut(value: Any, depth: int, characters: int, items: int) -> Any:
         return value
     if depth == 0:
         return "[cut: nested too deep]"
-    more = f"[cut: {len(value) - items} more]" if len(value) > items else ""
+    inside = partial(_cut, depth=depth - 1, characters=characters, items=items)
+    more = [f"[cut: {len(value) - items} more]"] if len(value) > items else []
     if isinstance(value, list):
-        cut = [_cut(item, depth - 1, characters, items) for item in value[:items]]
-        return [*cut, more] if more else cut
-    kept = list(value.items())[:items]
-    fields = {name: _cut(item, depth - 1, characters, items) for name, item in kept}
-    return {**fields, "[cut]": more} if more else fields
+        return [*map(inside, value[:items]), *more]
+    fields = {name: inside(value[name]) for name in islice(value, items)}
+    if more:
+        fields["[cut]"] = more[0]
+    return fields

@@ -12,6 +12,7 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 
 from haltpoint.chain.checks.answer import deed_of
+from haltpoint.chain.model.schemas import result_faults
 from haltpoint.contracts.advice import A_BUG
 from haltpoint.contracts.base import MAX_RESULT, value
 from haltpoint.contracts.doors import door
@@ -28,8 +29,9 @@ from haltpoint.contracts.results import (
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
+from haltpoint.tools.signature import WRAP
 from haltpoint_tool_worker.results.classify import problems_of
-from haltpoint_tool_worker.results.data import as_object, read_data, violation
+from haltpoint_tool_worker.results.data import read_data
 from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of, malformed, reported
 from haltpoint_tool_worker.results.json_safe import json_of, name_of
 from haltpoint_tool_worker.results.older_style import in_older_style
@@ -247,8 +249,9 @@ def _offered(tool: Tool, option: Option) -> Option:
     """
     if option.value is None:
         return option
-    data = as_object(tool.output, option.value)
-    wrong = violation(tool.output, data)
-    if wrong is not None:
-        raise MalformedResultError(f"the value of option {option.id!r}: {wrong}")
+    is_object = isinstance(option.value, dict) and not tool.output.wrapped
+    data = option.value if is_object else {WRAP: option.value}
+    faults = result_faults(tool.spec, data)
+    if faults:
+        raise MalformedResultError(f"the value of option {option.id!r}: {'; '.join(faults)}")
     return msgspec.structs.replace(option, value=data)

@@ -98,7 +98,7 @@ def test_g2_an_edit_is_kept_when_the_person_is_asked_again_and_by_a_second_edit(
         digest="e", by="bob", proposed='{"to":"u1"}', edited_by="ann", preview="2 pages"
     )
     assert (order.approval, order.sources["to"].source) == (seen, SourceKind.PERSON)
-    assert (order.origins, order.action.arguments) == (None, '{"to":"u2"}')
+    assert order.action.arguments == '{"to":"u2"}'
     told.result(sure("3 pages", "f"))
     told.give(
         Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments={"to": "u3"}),

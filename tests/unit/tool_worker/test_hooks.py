@@ -13,7 +13,6 @@ import pytest
 from pydantic import BaseModel
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
-from haltpoint.chain.model.state import Action
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import Approval, digest_of
@@ -583,7 +582,7 @@ async def test_h1_a_post_hook_may_withhold_a_result(words: str) -> None:
 
 
 async def test_h3_internal_tools_are_refused_by_the_worker_too() -> None:
-    told = await run_call("bookkeeping", "{}", unasked="literal")
+    told = await run_call("bookkeeping", "{}")
     assert told.error == "BLOCKED: bookkeeping is internal: no plan and no model may call it"
     assert (SENT, told.claims, told.hooks) == ([], 0, [("internal", "block")])
 
@@ -606,55 +605,21 @@ async def test_h3_what_no_worker_can_run_is_refused() -> None:
     assert SENT == []
 
 
-def found(contact: str, **more: Any) -> Action:
-    outcome = Outcome(success=True, next_action=OK)
-    given: dict[str, Any] = {
-        "tool": "look",
-        "data": f'{{"contact_id":"{contact}"}}',
-        "outcome": outcome,
-    } | more
-    return Action("c.s.1", 0, 1, arguments="{}", **given)
-
-
 TO_U1 = '{"contact": "u1"}'
 
 
-async def test_h3_the_worker_asks_once_more_where_a_value_comes_from() -> None:
-    paper = Paper({"c.s.1": found("u1")})
-    assert (
-        await run_call("write_to", TO_U1, origins=("c.s.1",), receipt_store=paper)
-    ).outcome.success
-    assert paper.asked_for == ["c.s.1"]
-    assert SENT == [("u1", False)]
-
-
-@pytest.mark.parametrize(
-    ("receipts", "origins"),
-    [
-        ({"c.s.1": found("u1")}, None),
-        ({"c.s.1": found("u2")}, ("c.s.1",)),
-        ({"c.s.1": found("u1", tool="x")}, ("c.s.1",)),
-    ],
-)
-async def test_c6_a_value_without_an_origin_is_blocked_whoever_sent_it(
-    receipts: dict[str, Action], origins: tuple[str, ...] | None
-) -> None:
-    told = await run_call("write_to", TO_U1, origins=origins, receipt_store=Paper(receipts))
-    assert told.error.startswith("BLOCKED: write_to was not called: its contact must come from ")
-    assert (SENT, told.claims, told.hooks) == ([], 0, [("provenance", "block")])
-
-
-async def test_c6_a_hook_cannot_bring_a_value_without_an_origin() -> None:
-    paper = Paper({"c.s.1": found("u1")})
+async def test_h3_a_hook_cannot_bring_a_value_without_an_origin() -> None:
+    """What the order names its chain has looked at; the context is an origin of each value."""
     told = await run_call(
-        "write_to",
-        TO_U1,
-        pre(lambda _: hook.modify({"contact": "u9"})),
-        origins=("c.s.1",),
-        receipt_store=paper,
+        "write_to", TO_U1, pre(lambda _: hook.modify({"contact": "u9"})), context={"mine": "u8"}
     )
-    assert told.error.startswith("BLOCKED: ")
+    assert told.error.startswith("BLOCKED: write_to was not called: its contact must come from ")
+    assert told.error.endswith("check changed it")
+    assert (SENT, told.claims) == ([], 0)
     assert told.hooks == [("check", "modify"), ("provenance", "block")]
+    mine = pre(lambda _: hook.modify({"contact": "u8"}))
+    assert (await run_call("write_to", TO_U1, mine, context={"mine": "u8"})).outcome.success
+    assert SENT == [("u8", False)]
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def read(function: Callable[..., Any], raw: object) -> str:
 
 
 RESULTS: dict[str, tuple[Any, Callable[[], object], str]] = {
-    "None": (find, lambda: None, "returned None, and its result type is another: is a `return`"),
+    "None": (find, lambda: None, "must be an object, not None: is a `return` missing?"),
     "await": (find, coroutine, "a coroutine: forgotten `await`?"),
     "await in a dict": (find, lambda: {"pages": coroutine()}, "a coroutine: forgotten `await`?"),
     "await in a dict without a type": (

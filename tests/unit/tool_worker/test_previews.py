@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint import Ctx, ToolError, ToolResult, register
+from haltpoint import Ctx, ToolError, register
 from haltpoint.contracts.people.approvals import Approval, digest_of, digest_of_preview
 from haltpoint.contracts.results import ErrorType
 from haltpoint.tools import DeclarationError
@@ -29,8 +29,8 @@ def tells(page: str) -> str:
 
 
 async def test_g2_the_preview_gets_the_parameters_that_it_names_and_the_context() -> None:
-    async def preview(keep: int, ctx: Ctx) -> ToolResult[dict[str, Any]]:
-        return ctx.ok({"keep": keep, "tool": ctx.tool})
+    async def preview(keep: int, ctx: Ctx) -> dict[str, Any]:
+        return {"keep": keep, "tool": ctx.tool}
 
     asked = (await receipt_of(dropping(preview), '{"page": "a"}')).outcome.confirmation
     assert asked is not None
@@ -78,6 +78,13 @@ async def test_g2_a_preview_that_raises_fails_the_call_and_leaves_no_doubt() -> 
     fault = (await receipt_of(dropping(preview), '{"page": "a"}')).outcome.error
     assert fault is not None
     assert (fault.error_type, RAN) == (ErrorType.UNKNOWN, [])
+
+
+async def test_g2_a_preview_is_text_or_data_and_no_result_that_may_be_an_error() -> None:
+    finished = await receipt_of(dropping(lambda ctx: ctx.ok({"page": "a"})), '{"page": "a"}')
+    assert finished.outcome.error is not None
+    assert "the preview of drop returned a ToolResult" in finished.outcome.error.message
+    assert RAN == []
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_a_condition_holds_when_all_of_it_does(
     [
         ("letters[].to", ["ann"], True, True),
         ("letters[].to", ["ann", "eve"], True, False),
-        ("letters[].to", [], False, False),
+        ("letters[].to", [], True, False),
         ("letters[1].to", ["eve", "ann"], True, True),
         ("letters[1].to", ["ann", "eve"], False, False),
     ],
@@ -142,7 +142,7 @@ async def test_a_rule_sees_the_call_as_hooks_leave_it_and_the_source_of_what_the
         "refuse", when={"to": {"equals": "eve", "source": ["hook"]}}, reason="Eve gets nothing."
     )
     changes = pre(lambda _: hook.Modify({"to": "eve"}), order=100)
-    told = await run_call("send_message", TO_ANN, changes, rules=(to_eve,), unasked="literal")
+    told = await run_call("send_message", TO_ANN, changes, rules=(to_eve,))
     assert told.error == "BLOCKED: blocked by builtin:approvals: Eve gets nothing."
     assert told.hooks[-1] == ("approvals", "block")
     assert (

@@ -224,13 +224,6 @@ class Known:
                 spelled.setdefault(bare(text), set()).add(text)
         return forms, spelled
 
-    def origin_actions(self, spec: ToolSpec) -> tuple[str, ...]:
-        """The actions whose receipts may be the origin of a value that a tool takes."""
-        tools = set(origin_tools(chain.from_iterable(spec.provenance.values())))
-        receipts = self.receipts.values()
-        own = [action for action in receipts if action.by_a_person or action.tool in tools]
-        return tuple(action.id for action in own)
-
 
 def _documents_of(action: Action, spec: ToolSpec | None) -> Iterator[Document]:
     """What a receipt gives. Of a tool that no worker serves any more it is not known what strangers

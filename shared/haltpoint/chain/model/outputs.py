@@ -39,10 +39,6 @@ class Dispatch(Struct, frozen=True, gc=False):
     """How many attempts a limit held back."""
     again: bool = False
     """It is not the first dispatch of this id: the started mark is cleared."""
-    origins: tuple[str, ...] | None = None
-    """The actions whose receipts the worker looks into when it asks once more where values come
-    from; None: it need not.
-    """
     reasons: tuple[Reason, ...] = ()
     """Why the worker asks a person before it runs the call."""
     sources: dict[str, Source] = {}

@@ -13,7 +13,6 @@ from msgspec import json, structs
 from haltpoint.chain.checks.built_in import call_faults
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge
-from haltpoint.chain.checks.knowledge import Known
 from haltpoint.chain.checks.templates import chain_faults
 from haltpoint.chain.checks.values import rewritten, sources
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
@@ -38,7 +37,6 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN, ToolKind, ToolSpec
-from haltpoint.contracts.work.tasks import Mode
 
 # ---- calls of a literal plan
 # -----------------------------------------------------------------------------------------
@@ -179,13 +177,4 @@ def _sources_again(work: Work, action: Action, spec: ToolSpec) -> dict[str, Sour
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, **about: Any) -> Dispatch:
-    """The order to a worker, with the receipts in which it looks for the origins of values once
-    more (H3).
-    """
-    approval = work.approvals.get(action.id)
-    is_edited = approval is not None and approval.proposed is not None
-    is_models = work.origin is not PlanOrigin.LITERAL and not is_edited
-    origins = None
-    if spec.provenance and is_models and work.mode(action.step) is Mode.STRICT:
-        origins = Known.of(work).origin_actions(spec)
-    return Dispatch(action, spec, work.deadline, work.spent.actions, origins=origins, **about)
+    return Dispatch(action, spec, work.deadline, work.spent.actions, **about)

@@ -79,8 +79,6 @@ class Envelope:
             approval=output.approval,
             reconcile=output.reconcile,
             limited=output.limited,
-            origins=output.origins,
-            unasked="executor" if output.origins is None else None,
             reasons=output.reasons or None,
             sources=output.sources or None,
             position=output.position,
