@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic_core import from_json
 
-from haltpoint.chain.checks.knowledge import Known, origins_in_words
+from haltpoint.chain.checks.knowledge import Known, documents, origins_in_words
 from haltpoint.chain.checks.values import made_up, marked_values
 from haltpoint.contracts.people.approvals import digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind
@@ -65,7 +65,7 @@ class Judges:
         if not call.changed:
             return None
         proposed = [marked.value for marked in marked_values(spec, call.proposed)]
-        known = Known([], {}, call.job.request.context, proposed)
+        known = Known([], documents(call.job.request.context, proposed))
         place = made_up(known, spec, from_json(call.text))
         if place is None:
             return None

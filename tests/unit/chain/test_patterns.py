@@ -4,10 +4,13 @@ German.
 
 import pytest
 
-from haltpoint.chain.checks.bounds import bounds_of, fitting, found_in
-from haltpoint.contracts.policy import Does, Pattern
-from haltpoint.contracts.work.bounds import EVERY
+from haltpoint.chain.checks.bounds import found_in
+from haltpoint.chain.model.limits import Policy
+from haltpoint.contracts.policy import Pattern
+from haltpoint.contracts.work.bounds import EVERY, Bound
 from haltpoint.runtime.config import policy_file
+from tests.support.builders import open_task, writing
+from tests.unit.chain.story import submitted
 
 SHIPPED = policy_file.read(None).patterns
 SERVED = ("WritePlanTool_begin", "DatabaseTool_safe_query", "SkillTool_execute", "send_message")
@@ -16,8 +19,18 @@ SERVED = ("WritePlanTool_begin", "DatabaseTool_safe_query", "SkillTool_execute",
 def found(
     words: str, *patterns: Pattern, session: str = "", off: tuple[str, ...] = ()
 ) -> list[str | None]:
-    hits = bounds_of(patterns or SHIPPED, words, session, SERVED, off)
-    return [bound.pattern for _, bound in hits]
+    return [bound.pattern for bound in bounds(words, *patterns, session=session, off=off)]
+
+
+def bounds(
+    words: str, *patterns: Pattern, session: str = "", off: tuple[str, ...] = ()
+) -> tuple[Bound, ...]:
+    """The bounds of an open-ended task that a model has read nothing from."""
+    policy = Policy(patterns=tuple(patterns or SHIPPED))
+    task = open_task(words, bounds=None, patterns_off=off, context={"active_session": session})
+    held = submitted(task, *map(writing, SERVED), policy=policy).chain.bounds
+    assert held is not None
+    return (*held.required_tools, *held.ask_before)
 
 
 @pytest.mark.parametrize(
@@ -47,8 +60,8 @@ def found(
     ],
 )
 def test_c2_words_that_want_to_be_asked_first_put_every_effect_under_ask_before(words: str) -> None:
-    [(does, bound), *_] = bounds_of(SHIPPED, words, "", SERVED, ())
-    assert (does, bound.tools, bound.pattern) == (Does.ASK_BEFORE, (EVERY,), found(words)[0])
+    [bound, *_] = bounds(words)
+    assert bound.tools == (EVERY,)
     assert str(bound.pattern).startswith("ask-first")
 
 
@@ -89,8 +102,8 @@ def test_c2_the_patterns_of_the_document_are_shipped_and_switched_off(
     assert found(words) == []
     [pattern] = [one for one in SHIPPED if one.id == name]
     on = pattern.model_copy(update={"on": True})
-    [(does, bound)] = bounds_of([on], words, "", SERVED, ())
-    assert (does, bound.tools) == (Does.REQUIRE, (tool,))
+    [bound] = bounds(words, on)
+    assert bound.tools == (tool,)
 
 
 def test_c2_a_pattern_without_a_tool_that_is_served_says_nothing() -> None:
@@ -110,7 +123,7 @@ def test_c2_where_it_looks_at_the_session_too_both_are_found(
 
 def test_c2_a_session_alone_may_require_a_tool() -> None:
     pattern = Pattern(id="open", session="plan", tools=("send_*",))
-    [(_, bound)] = bounds_of([pattern], "anything", "Plan 7", SERVED, ())
+    [bound] = bounds("anything", pattern, session="Plan 7")
     assert bound.words == '"Plan"'
 
 
@@ -119,10 +132,6 @@ def test_c2_a_task_may_switch_patterns_off(off: tuple[str, ...]) -> None:
     pattern = Pattern(id="mine", pattern="send", tools=("send_*",), reason="so")
     assert found("SEND it", pattern) == ["mine"]
     assert found("SEND it", pattern, off=off) == []
-
-
-def test_globs_fit_names_whatever_their_case() -> None:
-    assert fitting(("writeplan*", "SEND_*"), SERVED) == ("WritePlanTool_begin", "send_message")
 
 
 def test_what_is_found_is_cut() -> None:

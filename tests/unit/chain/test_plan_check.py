@@ -12,6 +12,7 @@ from haltpoint.chain.checks.plans import (
     literal_faults,
     task_fault,
 )
+from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Assignment, Earlier, Handed, Mode, Task
@@ -272,8 +273,67 @@ def test_the_exact_form_of_a_call_has_a_placeholder_for_every_parameter() -> Non
     assert form == '{"tool":"t","arguments":{"n":0,"x":"<x>","any":"<any>","s":"<s>"}}'
 
 
+def test_c9_the_form_of_a_call_is_one_that_the_schema_takes() -> None:
+    recipient = {
+        "type": "object",
+        "properties": {"kind": {"const": "person"}, "id": {"type": "string"}, "note": {}},
+        "required": ["kind", "id"],
+    }
+    tree = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "below": {"items": {"$ref": "#/$defs/Tree"}}},
+        "required": ["name"],
+    }
+    tool = ToolSpec(
+        name="book",
+        parameters={
+            "type": "object",
+            "$defs": {
+                "Slot": {"enum": ["morning", "evening"]},
+                "Recipient": recipient,
+                "Tree": tree,
+                "Loop": {"$ref": "#/$defs/Loop"},
+                "Nodes": {"type": "array", "items": {"$ref": "#/$defs/Nodes"}},
+            },
+            "properties": {
+                "slot": {"$ref": "#/$defs/Slot"},
+                "to": {"anyOf": [{"$ref": "#/$defs/Recipient"}, {"type": "null"}]},
+                "tree": {"allOf": [{"$ref": "#/$defs/Tree"}], "default": None},
+                "seats": {"type": ["integer", "null"], "minimum": 2},
+                "tags": {"type": "array", "items": {"enum": ["a", "b"]}},
+                "any": {"type": "array", "items": True},
+                "free": {"type": "object"},
+                "sure": {"type": "boolean"},
+                "nodes": {"$ref": "#/$defs/Nodes"},
+                "loop": {"$ref": "#/$defs/Loop"},
+                "gone": {"$ref": "#/$defs/Gone/x"},
+                "odd": {"$ref": "#/type/x"},
+            },
+        },
+    )
+    arguments = json.loads(call_form(tool))["arguments"]
+
+    assert arguments == {
+        "slot": "morning",
+        "to": {"kind": "person", "id": "<id>"},
+        "tree": {"name": "<name>"},
+        "seats": 2,
+        "tags": ["a"],
+        "any": [],
+        "free": {},
+        "sure": False,
+        "nodes": [[["<nodes>"]]],
+        "loop": "<loop>",
+        "gone": "<gone>",
+        "odd": "<odd>",
+    }
+    known = {name: value for name, value in arguments.items() if name != "loop"}
+    taken = {name: value for name, value in known.items() if name not in ("gone", "odd", "nodes")}
+    assert argument_faults(tool, taken) == ()
+
+
 def test_the_form_of_a_question_has_options_under_one_name_and_not_none() -> None:
     arguments = json.loads(call_form(built_in.HUMAN_SPEC))["arguments"]
-    assert (arguments["question"], arguments["options"]) == ("<question>", [])
+    assert (arguments["question"], arguments["options"]) == ("<question>", ["<options>"])
     assert arguments["priority"] == "low"
     assert "suggestions" not in arguments

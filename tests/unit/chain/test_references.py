@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint.chain.checks.knowledge import Known
+from haltpoint.chain.checks.knowledge import Known, documents, documents_of
 from haltpoint.chain.checks.values import made_up
 from haltpoint.chain.model.references import (
     Reference,
@@ -102,7 +102,8 @@ def place(
     words: tuple[str, ...] = (),
 ) -> str | None:
     """The place of a value that was made up."""
-    return made_up(Known(words, actions, context or {}), tool, arguments)
+    given = [*documents(context or {}, ()), *documents_of(actions.values(), {})]
+    return made_up(Known(words, given), tool, arguments)
 
 
 SEND = spec("send", provenance={"to": ("find.people[].id",)})

@@ -41,7 +41,7 @@ def test_in_a_literal_plan_what_the_submitter_wrote_is_theirs_and_what_a_text_sa
         ),
     )
     told = submitted(Task(goal="pay it", plan=Plan(steps=steps)), PAY, find, policy=RULED)
-    assert kinds(told.order) == {"query": "goal plan.[0][0].query"}
+    assert kinds(told.order) == {"query": "goal plan.[0].query"}
     told.returns(json.dumps({"body": mail}))
     assert kinds(told.order) == {"to": "text c.mail.1 data.body"}
 

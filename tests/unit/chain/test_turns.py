@@ -389,7 +389,7 @@ def test_r1_no_call_is_told_as_held_when_the_chain_has_ended(seconds: int, actio
         (
             TELL,
             Violation.NO_PROVENANCE,
-            "Call lookup first, then send with the value that its result holds.",
+            "it is taken from lookup.id. Call such a tool first, then this one",
         ),
     ],
 )

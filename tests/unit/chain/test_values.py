@@ -493,26 +493,14 @@ def test_c6_a_value_with_an_origin_is_compared_with_that_alone() -> None:
     assert [fault.violation for fault in story.thought.corrections] == [Violation.NO_PROVENANCE]
 
 
-@pytest.mark.parametrize(
-    ("origins", "words"),
-    [
-        (
-            ("find.id", "goal"),
-            (
-                "find.id or the user's words. Call find first, then ring with the value that its "
-                "result holds."
-            ),
-        ),
-        (("goal",), "the user's words."),
-    ],
-)
-def test_c6_the_correction_says_where_a_value_comes_from(
-    origins: tuple[str, ...], words: str
-) -> None:
-    story = open_ended("tell bob", ring(*origins))
+def test_c6_the_correction_says_where_a_value_comes_from() -> None:
+    story = open_ended("tell bob", ring("find.id", "goal"))
     story.calls("ring", to="eve")
     assert [fault.message for fault in story.thought.corrections] == [
-        f"The to of ring must not be made up: it is taken from {words}"
+        (
+            "The to of ring must not be made up: it is taken from find.id or the user's words. "
+            "Call such a tool first, then this one with the value that its result holds."
+        )
     ]
 
 

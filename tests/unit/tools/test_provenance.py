@@ -24,7 +24,7 @@ from pydantic import (
 )
 from typing_extensions import TypeAliasType, TypedDict
 
-from haltpoint.chain.checks.knowledge import Known
+from haltpoint.chain.checks.knowledge import Known, documents_of
 from haltpoint.chain.checks.values import made_up as place_made_up
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action
@@ -175,10 +175,11 @@ def test_c6_a_mark_guards_its_value_wherever_it_stands(
     seen = {
         "c.a.1": Action("c.a.1", 0, 1, "lookup", "{}", ActionStatus.DONE, outcome=OK, data=data)
     }
+    chain_knows = Known((), [*documents_of(seen.values(), {})])
     for value, fault in ((known, False), (made_up, True)):
         assert value is None or not argument_faults(spec, {"x": value})
-        assert (place_made_up(Known(receipts=seen), spec, {"x": value}) is not None) == fault
-    assert place_made_up(Known(receipts=seen), spec, {"x": None}) is None
+        assert (place_made_up(chain_knows, spec, {"x": value}) is not None) == fault
+    assert place_made_up(chain_knows, spec, {"x": None}) is None
 
 
 @pytest.mark.parametrize(

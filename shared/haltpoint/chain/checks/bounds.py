@@ -6,8 +6,8 @@ expression, or the submitter has said it. Of several entries about one tool the 
 literal plan has no bounds.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import filter as filter_names
 from itertools import chain
 from typing import Final
 
@@ -33,6 +33,7 @@ NO_BOUNDS: Final = ChainBounds()
 _LONGEST: Final = 200
 """Characters of the words that a bound quotes."""
 _OF_TOOLS: Final = ("required_tools", "optional_tools", "ask_before", "forbidden")
+_OF_WISHES: Final = ("required_tools", "optional_tools")
 _LIST_OF: Final = {Does.REQUIRE: "required_tools", Does.ASK_BEFORE: "ask_before"}
 _BY: Final = {SaidBy.GOAL: "the goal", SaidBy.SUBMITTER: "the task"}
 
@@ -68,18 +69,16 @@ def merged(work: Work, reading: Bounds | None) -> ChainBounds:
     """
     given = work.task.bounds or Bounds()
     lists: dict[str, list[Bound]] = {name: [] for name in ChainBounds.__struct_fields__}
-    for name, bound in _said(given, SaidBy.SUBMITTER):
+    for name, bound in (*_said(given, SaidBy.SUBMITTER), *_found(work)):
         lists[name].append(bound)
-    for does, bound in _found(work):
-        lists[_LIST_OF[does]].append(bound)
     wanted = tools_of(lists["required_tools"])
     for name, bound in _read(work, reading or Bounds(), given):
         is_softened = name == "forbidden" and not wanted.isdisjoint(bound.tools)
         lists["ask_before" if is_softened else name].append(bound)
-    barred = tools_of(lists["forbidden"])
-    required = lists["required_tools"]
-    lists["required_tools"] = [bound for bound in required if not barred.issuperset(bound.tools)]
-    return ChainBounds(**{name: tuple(entries) for name, entries in lists.items()})
+    barred, required = tools_of(lists["forbidden"]), lists.pop("required_tools")
+    due = [bound for bound in required if not barred.issuperset(bound.tools)]
+    others = {name: tuple(bounds) for name, bounds in lists.items()}
+    return ChainBounds(required_tools=tuple(due), **others)
 
 
 def handed_down(work: Work, bounds: ChainBounds) -> ChainBounds:
@@ -105,23 +104,52 @@ def _said(bounds: Bounds, by: SaidBy) -> Entries:
 
 def _read(work: Work, reading: Bounds, given: Bounds) -> Entries:
     """Of a model's reading the lists that the submitter leaves, with the tools that it may name."""
-    known = nameable(work.world.tools, work.task)
-    names = (*(reading.required_tools or ()), *(reading.optional_tools or ()))
-    asked_for = [name for name in dict.fromkeys(names) if name in known]
-    first = asked_for[:MOST_NAMED]
-    usable = {"required_tools": first, "optional_tools": first}
+    known, asked_for = nameable(work.world.tools, work.task), set[str]()
     for name, bound in _said(reading, SaidBy.GOAL):
-        is_open = getattr(given, name) is None
-        if is_open and set(usable.get(name, known)).issuperset(bound.tools):
+        is_known = set(known).issuperset(bound.tools)
+        if name in _OF_WISHES and is_known:
+            asked_for.update(bound.tools)
+        is_usable = name not in _OF_WISHES or len(asked_for) <= MOST_NAMED
+        if is_known and is_usable and getattr(given, name) is None:
             yield name, bound
 
 
-def _found(work: Work) -> Iterator[tuple[Does, Bound]]:
-    """What patterns find in the goal."""
+def _found(work: Work) -> Entries:
+    """What the patterns that are on find in the goal. One whose tools no worker serves says
+    nothing.
+    """
     task, world = work.task, work.world
-    session = str(task.context.get("active_session") or "")
-    names, goal = served(world.tools, task), users_goal(work)
-    return bounds_of(world.policy.patterns, goal, session, names, task.patterns_off)
+    for pattern in world.policy.patterns:
+        tools = fitting(pattern.tools, served(world.tools, task)) if pattern.tools else (EVERY,)
+        words = _words(pattern, users_goal(work), str(task.context.get("active_session") or ""))
+        is_on = pattern.on and {EVERY, pattern.id}.isdisjoint(task.patterns_off)
+        if is_on and words and tools:
+            bound = Bound(by=SaidBy.PATTERN, tools=tools, words=words, pattern=pattern.id)
+            yield _LIST_OF[pattern.does], bound
+
+
+def _words(pattern: Pattern, goal: str, session: str) -> str:
+    """What a pattern finds, quoted, with its reason; where it looks at the session, too, both are
+    found. An empty expression finds no words, and fits.
+    """
+    in_goal, in_session = found_in(goal, pattern.pattern), found_in(session, pattern.session)
+    if in_goal is None or in_session is None:
+        return ""
+    return f'"{in_goal or in_session}": {pattern.reason}'.removesuffix(": ")
+
+
+def found_in(text: str, expression: str) -> str | None:
+    """The first words that an expression finds in a text on one line, cut; None: it finds
+    nothing.
+    """
+    fit = next(fits(expression, " ".join(text.split())), None)
+    return None if fit is None else str(fit[0])[:_LONGEST]
+
+
+def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
+    """The names that fit one of the globs, sorted."""
+    found = set[str]().union(*(filter_names(names, glob) for glob in globs))
+    return tuple(sorted(found))
 
 
 # ---- asked of a call
@@ -230,50 +258,3 @@ def _is_named(work: Work, bounds: ChainBounds, tool: str) -> bool:
 def _is_granted(call: CheckedCall) -> bool:
     """Whether a person has said yes to this tool until the chain ends."""
     return Grant(tool=call.spec.name) in call.work.people.granted
-
-
-# ---- patterns
-
-
-def found_in(text: str, expression: str) -> str | None:
-    """The first words that an expression finds in a text on one line, cut; None: it finds
-    nothing.
-    """
-    fit = next(fits(expression, " ".join(text.split())), None)
-    return None if fit is None else str(fit[0])[:_LONGEST]
-
-
-def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
-    """The names that fit one of the globs, whatever their case, sorted."""
-    found = set[str]()
-    for glob in globs:
-        found.update(name for name in names if fnmatchcase(name.casefold(), glob.casefold()))
-    return tuple(sorted(found))
-
-
-def bounds_of(
-    patterns: Iterable[Pattern],
-    goal: str,
-    session: str,
-    served: Collection[str],
-    off: Collection[str],
-) -> Iterator[tuple[Does, Bound]]:
-    """What the patterns that are on find. One whose tools no worker serves says nothing."""
-    for pattern in patterns:
-        is_on = pattern.on and {EVERY, pattern.id}.isdisjoint(off)
-        words = _words(pattern, goal, session) if is_on else None
-        tools = fitting(pattern.tools, served) if pattern.tools else (EVERY,)
-        if words and tools:
-            bound = Bound(by=SaidBy.PATTERN, tools=tools, words=words, pattern=pattern.id)
-            yield pattern.does, bound
-
-
-def _words(pattern: Pattern, goal: str, session: str) -> str | None:
-    """What a pattern finds, quoted, with its reason; where it looks at the session, too, both are
-    found. An empty expression finds no words, and fits.
-    """
-    in_goal, in_session = found_in(goal, pattern.pattern), found_in(session, pattern.session)
-    if in_goal is None or in_session is None:
-        return None
-    quoted = f'"{in_goal or in_session}"'
-    return f"{quoted}: {pattern.reason}" if pattern.reason else quoted

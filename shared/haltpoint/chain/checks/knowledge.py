@@ -8,13 +8,14 @@ which brought it. Receipts that a chain knows are made known to those below it a
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import chain
+from itertools import chain, product
 from typing import Any, Final, Self
 
 from msgspec import structs
 
+from haltpoint.chain.checks.plans import calls_of
 from haltpoint.chain.model.canonical import bare, form, holds
 from haltpoint.chain.model.references import (
     KEYS,
@@ -28,9 +29,11 @@ from haltpoint.chain.model.references import (
 )
 from haltpoint.chain.model.state import Action, is_submitters
 from haltpoint.chain.model.work import Work
+from haltpoint.contracts.base import Strings, value
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
 from haltpoint.contracts.work.known import KnownReceipt
+from haltpoint.contracts.work.plans import Plan
 
 GOAL: Final = "goal"
 """The origin that is the user's words."""
@@ -41,17 +44,16 @@ MOST_KNOWN: Final = 64 * 1024
 """Bytes of the arguments and data of the receipts that are made known, the newest: a report is one
 message.
 """
-_AROUND: Final = 40
-"""Characters that an excerpt shows before a value."""
+_BEFORE: Final = 40
+_SHOWN: Final = 160
+"""Characters of an excerpt, and of those before the value in it."""
 _PICKED: Final = ("selected", "id")
 """The option of a tool that a person picked is one of those that it found."""
 
 Receipts = tuple[KnownReceipt, ...]
-Values = tuple[dict[str, Any], dict[str, set[str]]]
-"""Values by their forms, and texts by what they are without spaces and signs."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Document:
     """A JSON value (text) that the chain knows. The texts and numbers in it count as `kind`."""
 
@@ -62,7 +64,7 @@ class Document:
     """The arguments (JSON text) of the call that brought it: what it repeats of them is no
     source.
     """
-    foreign: tuple[str, ...] = ()
+    foreign: Strings = ()
     """The places that strangers write."""
     tool: str = ""
     """The tool whose origins are in it."""
@@ -71,179 +73,161 @@ class Document:
 
     def whole(self, value: Any) -> Source | None:
         """The source of a value that is the whole of a text or number."""
-        places = [place for place, _ in _entries(self.data).get(form(value), ())]
-        own = [place for place in places if KEYS not in place and not self._is_foreign(place)]
+        own = self._places(value)
+        if own:
+            foreign = [parse_path(mark) for mark in self.foreign]
+            own = [place for place in own if KEYS not in place and not _are_in([place], foreign)]
         if self.kind is SourceKind.TEXT or not own or self._is_echo(value):
             return None
         return Source(source=self.kind, where=self._at(own[0]))
 
     def piece(self, value: Any) -> Source | None:
         """The place of the first text that holds a value; of an echo there is none."""
-        if self._is_echo(value):
-            return None
-        for place, scalar in chain.from_iterable(_entries(self.data).values()):
-            text = str(scalar)
-            start = text.lower().find(str(value).lower())
-            if start >= 0 and KEYS not in place:
-                around = text[max(0, start - _AROUND) :][: 4 * _AROUND]
-                excerpt = " ".join(around.split())
-                return Source(source=SourceKind.TEXT, where=self._at(place), excerpt=excerpt)
+        sought = str(value).lower()
+        for text, places in _entries(self.data).items():
+            start = text.lower().find(sought)
+            if start >= 0 and KEYS not in places[0] and not self._is_echo(value):
+                around = " ".join(text[max(0, start - _BEFORE) :][:_SHOWN].split())
+                return Source(source=SourceKind.TEXT, where=self._at(places[0]), excerpt=around)
         return None
 
-    def values(self, origins: Iterable[str]) -> dict[str, Any]:
-        """The values in it that are at one of these origins, by their forms."""
+    def is_origin(self, value: Any, origins: Strings) -> bool:
+        """Whether a value in it is at one of these origins."""
+        places = self._places(value)
+        return bool(places) and _are_in(places, self._paths(origins))
+
+    def texts_at(self, origins: Strings) -> list[str]:
+        """The forms of the values in it that are at one of these origins."""
+        paths = self._paths(origins)
+        return [text for text, places in _entries(self.data).items() if _are_in(places, paths)]
+
+    def _paths(self, origins: Strings) -> list[Path]:
         paths = [] if self.typed is None else [self.typed]
         for origin in origins:
             tool, _, place = origin.partition(".")
             if tool == self.tool:
                 paths += [parse_path(place), _PICKED]
-        return _at_paths(self.data, tuple(paths)) if paths else {}
+        return paths
+
+    def _places(self, value: Any) -> list[Path]:
+        return _entries(self.data).get(form(value), [])
 
     def _at(self, place: Path) -> str:
         return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
 
-    def _is_foreign(self, place: Path) -> bool:
-        return _is_in(place, [parse_path(mark) for mark in self.foreign])
-
     def _is_echo(self, value: Any) -> bool:
-        given = _entries(self.call)
-        scalars = (scalar for _, scalar in chain.from_iterable(given.values()))
-        return form(value) in given or any(holds(str(scalar), value) for scalar in scalars)
+        return any(holds(text, value) for text in _entries(self.call))
 
 
-def _is_in(place: Path, paths: Iterable[Path]) -> bool:
-    return any(is_below(path, place) for path in paths)
+def _are_in(places: Iterable[Path], paths: Iterable[Path]) -> bool:
+    """Whether one of the places is at or below one of these paths."""
+    return any(is_below(path, place) for path, place in product(paths, places))
 
 
 @lru_cache(maxsize=256)
-def _entries(data: str) -> dict[str, list[tuple[Path, Any]]]:
-    """The texts and numbers of JSON text with their places, by their forms. Most documents of a
-    chain were there in the turn before.
+def _entries(data: str) -> dict[str, list[Path]]:
+    """The places of the texts and numbers of JSON text, by their forms. Most documents of a chain
+    were there in the turn before.
     """
-    entries: dict[str, list[tuple[Path, Any]]] = {}
+    entries: dict[str, list[Path]] = {}
     for place, scalar in scalars_at(read_json(data)):
-        entries.setdefault(form(scalar), []).append((place, scalar))
+        entries.setdefault(form(scalar), []).append(place)
     return entries
-
-
-@lru_cache(maxsize=256)
-def _at_paths(data: str, paths: tuple[Path, ...]) -> dict[str, Any]:
-    """The texts and numbers of JSON text at these paths, by their forms."""
-    at_paths: dict[str, Any] = {}
-    for known, entries in _entries(data).items():
-        own = [scalar for place, scalar in entries if _is_in(place, paths)]
-        if own:
-            at_paths[known] = own[-1]
-    return at_paths
 
 
 @dataclass(eq=False)
 class Known:
     """All that is known where a call is judged: by the core, or once more by a worker."""
 
-    words: Sequence[str] = ()
+    words: Sequence[str]
     """The user's own."""
-    receipts: Mapping[str, Action] = field(default_factory=dict)
-    """By the ids of their actions."""
-    context: Mapping[str, Any] = field(default_factory=dict)
-    """That of the task."""
-    answers: Sequence[Any] = ()
-    """What a person typed while the chain was planned."""
-    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
-    """What is declared of them."""
-    written: Sequence[Any] = ()
-    """The arguments in a submitter's literal plan."""
+    documents: Sequence[Document]
+    """What was given with the task before receipts, and these in their order."""
 
     @classmethod
     def of(cls, work: Work) -> Self:
-        """What the chain of a decision knows."""
-        steps = work.steps if is_submitters(work) else ()
-        written = [[call.arguments for call in step.actions] for step in steps]
-        words, answers = users_words(work), work.planning.answers
-        return cls(words, work.receipts, work.task.context, answers, work.world.tools, written)
+        """What the chain of a decision knows. The arguments of a submitter's plan are the user's
+        own.
+        """
+        plan = work.plan if is_submitters(work) and work.plan else Plan(steps=())
+        written = write_json([call.arguments for call in calls_of(plan)])
+        given = documents(work.task.context, work.planning.answers)
+        receipts = documents_of(work.receipts.values(), work.world.tools)
+        own = Document(SourceKind.GOAL, "plan", written)
+        return cls(users_words(work), [own, *given, *receipts])
 
     @cached_property
-    def _documents(self) -> list[Document]:
-        """What was given with the task before receipts, and these in their order."""
-        documents = [
-            Document(SourceKind.GOAL, "plan", write_json(self.written)),
-            Document(SourceKind.PERSON, "answers", write_json(self.answers), typed=()),
-            Document(SourceKind.CONTEXT, "context", write_json(self.context), typed=()),
-        ]
-        for action in self.receipts.values():
-            documents += _documents_of(action, self.tools.get(action.tool))
-        return documents
+    def source(self) -> Callable[[Any], Source]:
+        """The source of a value. It is looked for once."""
+        return cache(self._source)
 
-    @cached_property
-    def whole(self) -> Callable[[Any], Source | None]:
-        """The source of a value that is known; None for all others. It is looked for once."""
-        return cache(self._whole)
-
-    def _whole(self, value: Any) -> Source | None:
-        if self._is_said(value):
+    def _source(self, value: Any) -> Source:
+        if self.is_said(value):
             return Source(source=SourceKind.GOAL)
-        wholes = (document.whole(value) for document in self._documents)
-        return next(filter(None, wholes), None)
+        wholes = (document.whole(value) for document in self.documents)
+        pieces = (document.piece(value) for document in self.documents)
+        return next(filter(None, chain(wholes, pieces)), Source(source=SourceKind.MODEL))
 
-    def source(self, value: Any) -> Source:
-        """The source of any value."""
-        pieces = (document.piece(value) for document in self._documents)
-        return self.whole(value) or next(filter(None, pieces), Source(source=SourceKind.MODEL))
-
-    def _is_said(self, value: Any) -> bool:
+    def is_said(self, value: Any) -> bool:
+        """Whether a value is in the user's words."""
         return any(holds(words, value) for words in self.words)
 
-    def has_origin(self, value: Any, origins: tuple[str, ...]) -> bool:
+    def has_origin(self, value: Any, origins: Strings) -> bool:
         """Whether a value is at one of these origins (C6): in the user's words, a receipt of its
         tool, the context, or what a person picked there or typed anywhere.
         """
-        if form(value) in self._values(origins)[0]:
+        if GOAL in origins and self.is_said(value):
             return True
-        return GOAL in origins and self._is_said(value)
+        return any(document.is_origin(value, origins) for document in self.documents)
 
-    def spellings(self, value: Any, origins: tuple[str, ...]) -> set[str]:
-        """The texts at these origins that differ from a value only in their Unicode form, spaces,
-        dashes or quotes (C9).
-        """
-        return self._values(origins)[1].get(bare(str(value)), set())
-
-    @cached_property
-    def _values(self) -> Callable[[tuple[str, ...]], Values]:
-        """The values at these origins, worked out once: a call has thousands, and so has a
-        result.
-        """
-        return cache(self._at)
-
-    def _at(self, origins: tuple[str, ...]) -> Values:
-        forms: dict[str, Any] = {}
-        spelled: dict[str, set[str]] = {}
-        for document in self._documents:
-            forms |= document.values(origins)
-        for text in forms.values():
-            if isinstance(text, str):
-                spelled.setdefault(bare(text), set()).add(text)
-        return forms, spelled
+    def spellings(self, origins: Strings) -> dict[str, list[str]]:
+        """The texts at these origins, by what they are without spaces and signs (C9)."""
+        texts = chain.from_iterable(document.texts_at(origins) for document in self.documents)
+        spelled: dict[str, list[str]] = {}
+        for text in set(texts):
+            spelled.setdefault(bare(text), []).append(text)
+        return spelled
 
 
-def _documents_of(action: Action, spec: ToolSpec | None) -> Iterator[Document]:
-    """What a receipt gives. Of a tool that no worker serves any more it is not known what strangers
+def documents(context: Mapping[str, Any], answers: Sequence[Any]) -> tuple[Document, ...]:
+    """What was given with the task, and what a person typed while the chain was planned."""
+    return (
+        Document(SourceKind.PERSON, "answers", write_json(answers), typed=()),
+        Document(SourceKind.CONTEXT, "context", write_json(context), typed=()),
+    )
+
+
+def documents_of(receipts: Iterable[Action], tools: Mapping[str, ToolSpec]) -> Iterator[Document]:
+    """What receipts give. Of a tool that no worker serves any more it is not known what strangers
     write.
     """
-    approval = action.told.approval
-    if approval is not None and approval.proposed is not None:
-        yield Document(SourceKind.PERSON, f"{action.id} edited", action.ran, approval.proposed)
-    foreign = () if spec is None else spec.foreign
-    where = f"{action.id} data"
-    tool = action.tool if action.satisfies and action.tool != ASK_HUMAN else ""
-    if action.by_a_person:
-        # no person has typed what a picked option holds, nor the number of a model's option
-        own = [*foreign, *(f"selected.value.{field}" for field in foreign)]
-        strangers = ("selected",) if action.tool == ASK_HUMAN else tuple(own)
-        typed = None if action.selected else (SAID,)
-        yield Document(SourceKind.PERSON, where, action.data, "", strangers, tool, typed)
-    elif action.satisfies and not action.in_models_words:
-        kind = SourceKind.TEXT if spec is None else SourceKind.RESULT
-        yield Document(kind, where, action.data, action.arguments, foreign, tool)
+    for action in receipts:
+        spec, approval = tools.get(action.tool), action.told.approval
+        if approval is not None and approval.proposed is not None:
+            edited = f"{action.id} edited"
+            yield Document(SourceKind.PERSON, edited, action.ran, approval.proposed)
+        foreign = () if spec is None else spec.foreign
+        if action.by_a_person:
+            yield _given(action, foreign)
+        elif action.is_source:
+            kind = SourceKind.TEXT if spec is None else SourceKind.RESULT
+            where, tool = f"{action.id} data", action.tool
+            yield Document(kind, where, action.data, action.arguments, foreign, tool)
+
+
+def _given(action: Action, foreign: Strings) -> Document:
+    """What a person has completed. No person has typed what a picked option holds, nor the number
+    of a model's option.
+    """
+    is_models = action.tool == ASK_HUMAN
+    return Document(
+        SourceKind.PERSON,
+        f"{action.id} data",
+        action.data,
+        foreign=(*foreign, "selected" if is_models else "selected.value"),
+        tool="" if is_models or not action.satisfies else action.tool,
+        typed=None if action.selected else (SAID,),
+    )
 
 
 def origin_tools(origins: Iterable[str]) -> list[str]:
@@ -296,14 +280,10 @@ def hear(work: Work, known: Receipts) -> None:
 
 
 def _own(work: Work) -> Iterator[KnownReceipt]:
-    """The chain's receipts from which values may come: a tool's success, and what a person said
-    or chose.
-    """
-    for action in work.actions.values():
-        is_known = action.by_a_person or action.satisfies
-        if is_known and not action.in_models_words:
-            by = action.told.by if action.by_a_person else None
-            yield KnownReceipt(action.id, action.tool, action.ran, action.data, by)
+    """The chain's receipts from which values may come."""
+    for action in filter(lambda action: action.is_source, work.actions.values()):
+        by = action.told.by if action.by_a_person else None
+        yield KnownReceipt(action.id, action.tool, action.ran, action.data, by)
 
 
 def _newest(receipts: Receipts) -> Receipts:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.checks import built_in
-from haltpoint.chain.model.references import Reference, reached, references, write_json
+from haltpoint.chain.model.references import Reference, reached, references, values_at, write_json
 from haltpoint.chain.model.schemas import properties
 from haltpoint.contracts.answers import OR
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, Strings, value
@@ -24,7 +24,9 @@ Tools = Mapping[str, ToolSpec]
 FaultsOf = Callable[[Step], Iterator[str]]
 
 _MOST_NAMES = 30  # tools that one sentence lists
-_EMPTY: Final = {"array": [], "object": {}, "boolean": False, "integer": 0, "number": 0}
+_CHOICES: Final = ("anyOf", "oneOf", "allOf")
+_DEEPEST: Final = 6
+"""Levels of a schema that are followed: one may contain itself."""
 
 
 def with_effects(spec: ToolSpec) -> bool:
@@ -107,16 +109,39 @@ def without_confirmed(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, An
 
 
 def call_form(spec: ToolSpec) -> str:
-    """The form of a call as JSON text, with a placeholder for each parameter."""
-    named = properties(spec.parameters).items()
-    arguments = {name: _placeholder(name, schema) for name, schema in named}
+    """The form of a call as JSON text, with a value for each parameter that its schema takes, as
+    far as a value follows from a schema.
+    """
+    whole = spec.parameters
+    named = properties(whole).items()
+    arguments = {name: _example(name, schema, whole, _DEEPEST) for name, schema in named}
     return write_json({"tool": spec.name, "arguments": arguments})
 
 
-def _placeholder(name: str, schema: dict[str, Any]) -> Any:
-    """The first of the values that a parameter may have, or one that shows its type."""
-    shown = _EMPTY.get(str(schema.get("type")), f"<{name}>")
-    return (schema.get("enum") or [shown])[0]
+def _example(name: str, schema: dict[str, Any], whole: dict[str, Any], levels: int) -> Any:
+    target = tuple(str(schema.get("$ref", "")).split("/")[1:])
+    referred = values_at(whole, target) if target else []
+    parts = (*referred, *chain.from_iterable(schema.get(key, ()) for key in _CHOICES))
+    part = next((part for part in parts if part != {"type": "null"}), None)
+    kinds = schema.get("type")
+    kind = kinds[0] if isinstance(kinds, list) else kinds
+    if not levels:
+        return f"<{name}>"
+    if isinstance(part, dict):
+        return _example(name, part, whole, levels - 1)
+    if kind == "object":
+        members = {
+            inner: _example(inner, form, whole, levels - 1)
+            for inner, form in properties(schema).items()
+        }
+        return {inner: members[inner] for inner in schema.get("required", ())}
+    if kind == "array":
+        items = schema.get("items")
+        return [_example(name, items, whole, levels - 1)] if isinstance(items, dict) else []
+    if "const" in schema:
+        return schema["const"]
+    plain = {"integer": 0, "number": 0, "boolean": False}.get(str(kind), f"<{name}>")
+    return [*schema.get("enum", ()), schema.get("minimum", plain)][0]
 
 
 def listed(names: Sequence[str]) -> str:

@@ -5,15 +5,16 @@ at a place of `provenance` has one of the origins that its author names. Nothing
 elsewhere.
 """
 
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import chain, islice
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any, Final
 
+from msgspec.structs import replace
+
+from haltpoint.chain.checks.answer import shown
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Verdict, refuse
-from haltpoint.chain.checks.knowledge import LONGEST_PLACE, Known, origin_tools, origins_in_words
-from haltpoint.chain.model.canonical import form
+from haltpoint.chain.checks.knowledge import LONGEST_PLACE, Known, origins_in_words
+from haltpoint.chain.model.canonical import bare, form
 from haltpoint.chain.model.references import (
     KEYS,
     Path,
@@ -21,11 +22,11 @@ from haltpoint.chain.model.references import (
     path_text,
     replaced_at,
     scalars_at,
-    write_text,
 )
 from haltpoint.chain.model.schemas import defaults
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
+from haltpoint.contracts import base
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.thoughts import Violation
@@ -35,8 +36,6 @@ MOST_SHOWN: Final = 20
 MOST_SOURCES: Final = 100
 """Sources that an order and its receipt keep."""
 _LONGEST_VALUE: Final = 500
-_WIDTH: Final = 80
-_NUMBER: Final = re.compile(r"\[\d+\]")
 _WHY: Final = {
     SourceKind.TEXT: (
         "This value is in a text that was read: it is not in your words, "
@@ -48,7 +47,7 @@ _WHY: Final = {
 """The sources of a target about which a person is asked."""
 
 
-@dataclass(frozen=True, slots=True)
+@base.value
 class Marked:
     """A value at a marked place, which may be one of a list there: `to` is the mark, `to[1]` its
     own place.
@@ -69,20 +68,23 @@ class Marked:
         return form(self.value)
 
 
-def marked_values(spec: ToolSpec, arguments: Any) -> Iterator[Marked]:
+def marked_values(spec: ToolSpec, arguments: Any) -> Iterable[Marked]:
     """The values of a call at its marked places."""
-    for mark in dict.fromkeys((*spec.targets, *spec.provenance)):
-        yield from values_at_mark(arguments, mark)
+    return _values_at(arguments, *spec.targets, *spec.provenance)
 
 
-def values_at_mark(arguments: Any, mark: str) -> Iterator[Marked]:
-    """The values at one marked place."""
-    return (Marked(mark, path, value) for path, value in scalars_at(arguments, path_of(mark)))
+def _values_at(arguments: Any, *marks: str) -> Iterable[Marked]:
+    """The values at these marks, each once: one mark may be inside of another."""
+    by_path: dict[Path, Marked] = {}
+    for mark in marks:
+        for path, scalar in scalars_at(arguments, path_of(mark)):
+            by_path.setdefault(path, Marked(mark, path, scalar))
+    return by_path.values()
 
 
-def _is_default(spec: ToolSpec, value: Marked) -> bool:
-    given = values_at_mark(defaults(spec.parameters), value.mark)
-    return value.form in [default.form for default in given]
+def _is_default(spec: ToolSpec, given: Marked) -> bool:
+    known = _values_at(defaults(spec.parameters), given.mark)
+    return given.form in [default.form for default in known]
 
 
 # ---- origins
@@ -95,19 +97,19 @@ def origin(call: CheckedCall) -> Verdict:
     mark = made_up(call.known, spec, call.arguments)
     if mark is None:
         return GO
-    origins = spec.provenance[mark]
-    known = origins_in_words(origins)
-    words = f"The {mark} of {spec.name} must not be made up: it is taken from {known}."
-    for tool in origin_tools(origins)[:1]:
-        words += f" Call {tool} first, then {spec.name} with the value that its result holds."
+    known = origins_in_words(spec.provenance[mark])
+    words = (
+        f"The {mark} of {spec.name} must not be made up: it is taken from {known}. "
+        "Call such a tool first, then this one with the value that its result holds."
+    )
     return refuse(call, words, Violation.NO_PROVENANCE)
 
 
 def made_up(known: Known, spec: ToolSpec, arguments: Any) -> str | None:
     """The first place with a value that is at none of its origins; null and a default need none."""
     for mark, origins in spec.provenance.items():
-        for value in values_at_mark(arguments, mark):
-            if not known.has_origin(value.value, origins) and not _is_default(spec, value):
+        for given in _values_at(arguments, mark):
+            if not known.has_origin(given.value, origins) and not _is_default(spec, given):
                 return mark
     return None
 
@@ -117,12 +119,13 @@ def respelled(known: Known, spec: ToolSpec, arguments: Any) -> Any:
     for its Unicode form, spaces, dashes or quotes, has the spelling of that origin (C9).
     """
     for mark, origins in spec.provenance.items():
-        for value in values_at_mark(arguments, mark):
-            if known.has_origin(value.value, origins) or KEYS in value.path:
-                continue
-            alike = known.spellings(value.value, origins)
-            if len(alike) == 1:
-                arguments = replaced_at(arguments, value.path, list(alike))
+        given = _values_at(arguments, mark)
+        strange = [value for value in given if not known.has_origin(value.value, origins)]
+        spelled = known.spellings(origins) if strange else {}
+        for value in strange:
+            alike = spelled.get(bare(str(value.value)), [])
+            if len(alike) == 1 and KEYS not in value.path:
+                arguments = replaced_at(arguments, value.path, alike)
     return arguments
 
 
@@ -132,13 +135,12 @@ def respelled(known: Known, spec: ToolSpec, arguments: Any) -> Any:
 
 def target(call: CheckedCall) -> Verdict:
     """Ask about the values that say to whom or where and are not known."""
-    marked = chain.from_iterable(values_at_mark(call.arguments, mark) for mark in call.spec.targets)
-    unknown = {value.path: value for value in marked if _is_unknown(call, value)}
+    tool, known = call.spec.name, call.known
+    targets = _values_at(call.arguments, *call.spec.targets)
+    unknown = [given for given in targets if _is_unknown(call, given)]
     if not unknown:
         return GO
-    tool, known = call.spec.name, call.known
-    shown = islice(unknown.values(), MOST_SHOWN)
-    reasons = [about(tool, value, known.source(value.value)) for value in shown]
+    reasons = [about(tool, given, known.source(given.value)) for given in unknown[:MOST_SHOWN]]
     more = len(unknown) - MOST_SHOWN
     if more > 0:
         words = f"{more} more values of {tool} are not known to be in your words, nor in a result."
@@ -146,22 +148,21 @@ def target(call: CheckedCall) -> Verdict:
     return AskFirst(tuple(reasons))
 
 
-def _is_unknown(call: CheckedCall, value: Marked) -> bool:
-    if call.known.whole(value.value) is not None or _is_default(call.spec, value):
+def _is_unknown(call: CheckedCall, given: Marked) -> bool:
+    if call.known.source(given.value).source not in _WHY or _is_default(call.spec, given):
         return False
-    grants = _grants(call.spec.name, value).values()
-    return set(call.work.people.granted).isdisjoint(grants)
+    grants = (Grant(tool=call.spec.name), *_grants(call.spec, given).values())
+    return set(grants).isdisjoint(call.work.people.granted)
 
 
-def about(tool: str, value: Marked, source: Source) -> Reason:
+def about(tool: str, given: Marked, source: Source) -> Reason:
     """The reason to ask about one value, with what will happen."""
-    kept = value.value[:_LONGEST_VALUE] if isinstance(value.value, str) else value.value
-    shown = write_text(kept)
-    if len(shown) > _WIDTH:
-        shown = f"{shown[: _WIDTH - 1]}…"
-    words = f"{tool} will run with {value.place} = {shown}. {_WHY[source.source]}"
+    kept = given.value[:_LONGEST_VALUE] if isinstance(given.value, str) else given.value
+    words = (
+        f"{tool} will run with {given.place} = {shown(given.place, kept)}. {_WHY[source.source]}"
+    )
     return Reason(
-        kind=ReasonKind.TARGET, words=words, parameter=value.place, value=kept, source=source
+        kind=ReasonKind.TARGET, words=words, parameter=given.place, value=kept, source=source
     )
 
 
@@ -175,31 +176,20 @@ def granted(
     """The chain's grants with those of a person's yes to these reasons, as far as it goes: to a
     value where the call still has it, as people had it run.
     """
-    before = work.people.granted
     if spec.destructive or reach is Reach.CALL:
-        return before
-    if reach is Reach.TOOL:
-        return tuple(dict.fromkeys((*before, Grant(tool=spec.name))))
-    asked = {(_parameter(str(reason.parameter)), form(reason.value)) for reason in reasons}
-    marked = marked_values(spec, arguments)
-    kept = [value for value in marked if (_parameter(value.place), value.form) in asked]
-    new = [_grants(spec.name, value)[reach] for value in kept]
-    return tuple(dict.fromkeys((*before, *new)))
+        return work.people.granted
+    new = [Grant(tool=spec.name)]
+    if reach is not Reach.TOOL:
+        asked = [form(reason.value) for reason in reasons]
+        marked = marked_values(spec, arguments)
+        new = [_grants(spec, given)[reach] for given in marked if given.form in asked]
+    return tuple(dict.fromkeys((*work.people.granted, *new)))
 
 
-def _parameter(place: str) -> str:
-    """A place, whichever element of its lists it is in: `letters[].to`."""
-    return _NUMBER.sub("[]", place)
-
-
-def _grants(tool: str, value: Marked) -> dict[Reach, Grant]:
-    """The yeses that cover a value."""
-    parameter = _parameter(value.place)
-    return {
-        Reach.TOOL: Grant(tool=tool),
-        Reach.PARAMETER: Grant(tool=tool, parameter=parameter),
-        Reach.VALUE: Grant(tool=tool, parameter=parameter, value=value.form),
-    }
+def _grants(spec: ToolSpec, given: Marked) -> dict[Reach, Grant]:
+    """The yeses that cover a value, at whichever place of its mark."""
+    parameter = Grant(tool=spec.name, parameter=given.mark)
+    return {Reach.PARAMETER: parameter, Reach.VALUE: replace(parameter, value=given.form)}
 
 
 # ---- sources
@@ -213,7 +203,7 @@ def sources(call: CheckedCall) -> dict[str, Source]:
     if call.work.origin is PlanOrigin.LITERAL and not call.work.world.policy.sourced:
         return {}
     marked = islice(marked_values(call.spec, call.arguments), MOST_SOURCES)
-    return {value.place: call.known.source(value.value) for value in marked}
+    return {given.place: call.known.source(given.value) for given in marked}
 
 
 def rewritten(
@@ -222,7 +212,7 @@ def rewritten(
     """The sources of a call whose arguments were changed: what was nowhere in it before is from
     `by`.
     """
-    own = {value.form: found.get(value.place) for value in marked_values(spec, before)}
+    own = {given.form: found.get(given.place) for given in marked_values(spec, before)}
     new = Source(source=by)
-    changed = {value.place: own.get(value.form, new) for value in marked_values(spec, after)}
+    changed = {given.place: own.get(given.form, new) for given in marked_values(spec, after)}
     return {place: source for place, source in changed.items() if source is not None}

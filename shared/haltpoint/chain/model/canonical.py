@@ -4,7 +4,6 @@ Values are compared exactly, but for the case of e-mail addresses and the spaces
 numbers and IBANs. Nothing here guesses.
 """
 
-import json
 import re
 import unicodedata
 from functools import lru_cache
@@ -42,8 +41,8 @@ _LONGEST: Final = 1000
 _BEFORE: Final = re.compile(
     r"(?<![\w@#/.\-+%&~\\])|(?<=[@#])(?<![\w/.\-+%&~\\][@#])|(?<=\./)(?<![\w/.\-]\./)"
 )
-_BEHIND: Final = re.compile(r"\w|[@\-+/%#=&~\\]+\w|[.:?]+(?![A-Z](?:[a-z']|\b))\w")
-"""What continues a word: `.example` of a host does, the next sentence (`.They`) does not."""
+_BEHIND: Final = re.compile(r"[@\-+/%#=&~\\.:?]*\w")
+"""What continues a word: `.example` of a host does."""
 
 
 def bare(text: str) -> str:
@@ -65,11 +64,8 @@ def form(value: Any) -> str:
     """A value as text in the one spelling under which it is compared: 7, 7.0 and "7" are one."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    if not isinstance(value, str):
-        return json.dumps(value, sort_keys=True)
-    if "@" in value and _ADDRESS.fullmatch(value):
-        return value.lower()
-    return _number(value) or value
+    text = str(value)
+    return text.lower() if _ADDRESS.fullmatch(text) else _number(text) or text
 
 
 def _number(text: str) -> str:
@@ -85,18 +81,20 @@ def holds(words: str, value: Any) -> bool:
     if len(text) > _LONGEST or not text.strip():
         return False
     number = _number(text)
-    spellings = [match[0] for match in _spelled(number).finditer(words)] if number else []
-    return number in map(_number, spellings) or _holds_phrase(" ".join(words.split()), text)
+    spellings = _spelled(number).findall(words) if number else ()
+    return number in map(_number, spellings) or _holds_phrase(_folded(words), _folded(text))
 
 
-def _holds_phrase(words: str, text: str) -> bool:
-    lower, phrase = words.lower(), " ".join(text.lower().split())
-    cased = words if len(words) == len(lower) else lower
-    start = lower.find(phrase)
+def _folded(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _holds_phrase(words: str, phrase: str) -> bool:
+    start = words.find(phrase)
     while start >= 0:
-        if _BEFORE.match(lower, start) and not _BEHIND.match(cased, start + len(phrase)):
+        if _BEFORE.match(words, start) and not _BEHIND.match(words, start + len(phrase)):
             return True
-        start = lower.find(phrase, start + 1)
+        start = words.find(phrase, start + 1)
     return False
 
 

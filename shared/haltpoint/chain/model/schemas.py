@@ -230,39 +230,48 @@ def read_arguments(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a model's call as their schema reads them, once and exactly (C9).
 
     null for a parameter that cannot be null is left out. Where no text is allowed, a text that is
-    the JSON of such a value is that value. All else stays as it is, for the check of the schema to
-    refuse.
+    the JSON of the wanted type is that value. All else stays as it is, for the check of the schema
+    to refuse.
     """
-    known = compiled(spec)
-    if known.arguments is None or known.fits(arguments):
-        return arguments
-    for error in _errors(known.arguments, arguments):
-        place, value = tuple(error.absolute_path), error.instance
-        if not _is_of_no_type(error):
-            continue
-        if isinstance(value, str):
-            read = _from_text(known.arguments.evolve(schema=error.schema), value)
-            arguments = replaced_at(arguments, place, [read])
-        elif value is None and isinstance(place[-1], str):
-            arguments = replaced_at(arguments, place, [])
+    known, before = compiled(spec), None
+    while known.arguments is not None and arguments != before and not known.fits(arguments):
+        before = arguments
+        for error in _errors(known.arguments, arguments):
+            arguments = _read(known.arguments, arguments, error)
+    return arguments
+
+
+def _read(
+    validator: Validator, arguments: dict[str, Any], error: ValidationError
+) -> dict[str, Any]:
+    """The arguments without the errors that reading them can take away."""
+    place, value = tuple(error.absolute_path), error.instance
+    if not _is_of_no_type(error):
+        for inner in error.context or ():
+            arguments = _read(validator, arguments, inner) if inner.path else arguments
+    elif isinstance(value, str):
+        read = _from_text(validator.evolve(schema=error.schema), value)
+        arguments = replaced_at(arguments, place, [read])
+    elif value is None and isinstance(place[-1], str):
+        arguments = replaced_at(arguments, place, [])
     return arguments
 
 
 def _is_of_no_type(error: ValidationError) -> bool:
     """Whether an error says that the value itself is of no type that is allowed."""
-    errors = error.context or (error,)
-    return all(
-        inner.validator == "type" and inner.absolute_path == error.absolute_path for inner in errors
-    )
+    if error.context:
+        return all(not inner.path and _is_of_no_type(inner) for inner in error.context)
+    return error.validator == "type"
 
 
 def _from_text(validator: Validator, text: str) -> Any:
-    """The value whose JSON a text is, where that fits; else the text."""
+    """The value whose JSON a text is, where it is of a type that is allowed; else the text."""
     try:
         value = msgspec.json.decode(text)
     except (ValueError, RecursionError):
         return text
-    return text if _errors(validator, value) else value
+    own = [error for error in _errors(validator, value) if not error.path]
+    return text if any(map(_is_of_no_type, own)) else value
 
 
 # ---- is it the same?

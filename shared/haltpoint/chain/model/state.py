@@ -124,18 +124,19 @@ class Action(Struct, frozen=True, gc=False):
         return bool(self.told.by) and self.satisfies and "selected" in read_json(self.data)
 
     @property
-    def in_models_words(self) -> bool:
-        """Whether its data are words of a model, an agent's answer. No value of a call comes from
-        them (C13).
-        """
-        return bool(self.told.below.agent)
-
-    @property
     def by_a_person(self) -> bool:
         """Whether a person completed the receipt, and may have typed a value: it has no mark of a
         worker.
         """
-        return self.outcome is not None and not self.told.action_id and not self.in_models_words
+        told = self.told
+        return self.outcome is not None and not told.action_id and not told.below.agent
+
+    @property
+    def is_source(self) -> bool:
+        """Whether values of calls may come from its receipt: a tool's success, or what a person
+        said or chose. An agent's answer is words of a model (C13).
+        """
+        return self.by_a_person or (self.satisfies and not self.told.below.agent)
 
     def asking(self) -> "Action":
         """The same action, waiting for a person."""
