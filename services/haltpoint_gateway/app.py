@@ -117,6 +117,7 @@ def assemble(
         tracing=tracing,
         faults=lambda: _faults(redis, topology, Counter(beside)),
         queues=lambda: _queues(redis, topology, catalogue),
+        services=lambda: presence.alive(redis, topology),
     )
 
 

@@ -80,13 +80,16 @@ class Keyring:
     @classmethod
     def of(cls, redis: Redis, admin_key: str) -> Self:
         """A keyring whose admin key is this one."""
-        return cls(redis, _digest(admin_key))
+        return cls(redis, digest_of(admin_key))
 
     async def principal(self, key: str) -> Principal | None:
-        """Who holds this key; None for an unknown one. The comparison takes the same time for every
-        wrong key.
+        """Who holds this key; None for an unknown one."""
+        return await self.holder(digest_of(key))
+
+    async def holder(self, digest: bytes) -> Principal | None:
+        """Who holds the key with this digest; None for an unknown one. The comparison takes the
+        same time for every wrong key.
         """
-        digest = _digest(key)
         if hmac.compare_digest(digest, self.admin_digest):
             return Principal("admin", None, frozenset({Scope.ADMIN}))
         # Found by its digest: what the time of this look-up tells is a digest, and no key can be
@@ -101,7 +104,7 @@ async def create_key(redis: Redis, tenant: str, scopes: frozenset[Scope], name: 
     """
     key = f"hp_{secrets.token_urlsafe(32)}"
     record = _Record(tenant=tenant, scopes=scopes, name=name)
-    await redis.hset(KEYS, _digest(key).hex(), record.model_dump_json())
+    await redis.hset(KEYS, digest_of(key).hex(), record.model_dump_json())
     return key
 
 
@@ -174,5 +177,6 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _digest(key: str) -> bytes:
+def digest_of(key: str) -> bytes:
+    """Under which a key is known: no key can be found again from it."""
     return hashlib.sha256(key.encode()).digest()

@@ -8,6 +8,7 @@ from fastapi import Depends, Security
 from fastapi.security import HTTPBearer
 from starlette.requests import HTTPConnection
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing
@@ -26,7 +27,8 @@ from haltpoint_gateway.watchers import Watchers
 @dataclass(frozen=True, slots=True)
 class Gateway:
     """The things behind the API. `faults` says in words why the gateway is not ready; empty when it
-    is. `queues` are those of the deployment, none while Redis does not answer.
+    is. `queues` are those of the deployment, none while Redis does not answer; `services` what each
+    process that is alive says of itself.
     """
 
     settings: Settings
@@ -40,6 +42,7 @@ class Gateway:
     tracing: Tracing
     faults: Callable[[], Awaitable[list[str]]]
     queues: Callable[[], Awaitable[list[QueueState]]]
+    services: Callable[[], Awaitable[list[JsonObject]]]
     logs: SharedLogs
     watchers: Watchers = field(default_factory=Watchers)
 

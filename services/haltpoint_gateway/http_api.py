@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from haltpoint_gateway.api import agents, chains, health, requests, stats, tasks, tools
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.guard import Guard
+from haltpoint_gateway.pages.site import make_pages
 from haltpoint_gateway.problems import ProblemDocument, install
 
 _DESCRIPTION = """Haltpoint's gateway: submit tasks, watch chains, answer their questions.
@@ -36,6 +37,7 @@ def make_api(gateway: Gateway) -> FastAPI:
     app.state.gateway = gateway
     install(app)
     app.add_middleware(Guard, keyring=gateway.keyring)
+    app.router.default = make_pages(gateway)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 

@@ -2,14 +2,14 @@
 what to do.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -127,16 +127,21 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def install(app: FastAPI) -> None:
-    """Let every error of the application, of the framework and of Redis end as a problem
-    document.
+def as_json(_: Request, problem: Problem) -> Response:
+    """A problem as programs read it."""
+    return problem.response()
+
+
+def install(app: FastAPI, answer: Callable[[Request, Problem], Response] = as_json) -> None:
+    """Let every error of the application, of the framework and of Redis end as a problem, which
+    `answer` puts into its form.
     """
 
-    async def answer(request: Request, error: Exception) -> JSONResponse:
-        return problem_of(error, request).response()
+    async def handle(request: Request, error: Exception) -> Response:
+        return answer(request, problem_of(error, request))
 
     for kind in (Problem, *_AWAY, *_UNKNOWN_ROW, HTTPException, RequestValidationError, Exception):
-        app.add_exception_handler(kind, answer)
+        app.add_exception_handler(kind, handle)
 
 
 def problem_of(error: Exception, request: Request) -> Problem:

@@ -9,6 +9,9 @@ from time import monotonic
 
 from haltpoint.contracts.base import chain_of
 
+EVERYTHING = ""
+"""In place of a chain's id: what happens in any chain."""
+
 
 class Watched:
     """A chain that is watched, from its first watcher's coming to its last one's going."""
@@ -69,7 +72,13 @@ class Watchers:
                 self.present.clear()
 
     def wake(self, chain_id: str) -> None:
-        """Wake the watchers of this chain."""
+        """Wake the watchers of this chain, of those above it, and of everything."""
+        while chain_id:
+            self._wake(chain_id)
+            chain_id = chain_id.rpartition("~")[0]
+        self._wake(EVERYTHING)
+
+    def _wake(self, chain_id: str) -> None:
         chain = self._chains.get(chain_id)
         if chain is not None:
             chain.wake()

@@ -1,0 +1,105 @@
+"""The inbox: the open questions, one question, and its answer."""
+
+import difflib
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from haltpoint.contracts.people.humans import RequestStatus
+from haltpoint.contracts.views.chains import RequestView
+from haltpoint_gateway.api import requests as api
+from haltpoint_gateway.auth import Scope
+from haltpoint_gateway.pages import answers
+from haltpoint_gateway.pages.door import Form
+from haltpoint_gateway.pages.forms import Typed, UnreadableError
+from haltpoint_gateway.pages.visit import Looks, Visit
+from haltpoint_gateway.problems import Problem
+from haltpoint_gateway.queries import RequestQuery
+
+router = APIRouter(prefix="/inbox")
+
+
+@router.get("")
+async def inbox(visit: Looks, query: Annotated[RequestQuery, Query()]) -> HTMLResponse:
+    """The questions, urgent ones first."""
+    page = await api.list_requests(visit.gateway, visit.who, query)
+    items = await visit.documents(page.items)
+    return visit.html("inbox", items=items, query=query, next_cursor=page.next_cursor)
+
+
+@router.get("/{request_id}")
+async def question(request_id: str, visit: Looks) -> HTMLResponse:
+    """One question with all that a person needs to decide it."""
+    request = await api.seen(visit.gateway, request_id, visit.who)
+    return await _card(visit, request, Typed())
+
+
+@router.post("/{request_id}")
+async def answer(request_id: str, visit: Looks, form: Form) -> Response:
+    """Give the answer, and go on with the next question. What cannot be taken is said beside what
+    was typed.
+    """
+    visit.needs(Scope.ANSWER)
+    request = await api.seen(visit.gateway, request_id, visit.who)
+    spec = (await visit.gateway.catalogue.read()).get(request.tool)
+    arguments = (await visit.document(request))["arguments"]
+    try:
+        said = answers.answer_of(request, Typed(form), spec, arguments)
+        await api.answer(visit.gateway, request_id, said, visit.who)
+    except UnreadableError as error:
+        return await _card(visit, request, Typed(form, error.faults))
+    except Problem as problem:
+        if problem.status != 422:
+            raise
+        return await _card(visit, request, Typed(form, _faults(problem)))
+    return RedirectResponse(await _next(visit, request_id), 303)
+
+
+async def _card(visit: Visit, request: RequestView, typed: Typed) -> HTMLResponse:
+    """The page of one question; with a form that was not taken and why."""
+    spec = (await visit.gateway.catalogue.read()).get(request.tool)
+    chain = await visit.gateway.views.chain(request.chain_id, visit.who.can_see)
+    views = [request] if chain is None else [request, chain]
+    about, *whole = await visit.documents(views)
+    return visit.html(
+        "question",
+        status=422 if typed.faults else 200,
+        request=about,
+        chain=whole[0] if whole else None,
+        ways=answers.ways(request),
+        reaches=answers.reaches(request),
+        is_open=request.status is RequestStatus.OPEN,
+        edit=answers.argument_fields(spec, about["arguments"], typed),
+        value=answers.value_fields(request, spec, typed),
+        targets=spec.targets if spec else (),
+        difference=_difference(request),
+        typed=typed,
+    )
+
+
+def _faults(problem: Problem) -> dict[str, str]:
+    """The faults of an answer that was not taken, by what is wrong where that is known."""
+    messages = [error["message"] for error in problem.document.get("errors", [])]
+    return {message.partition(":")[0]: message for message in messages or [str(problem)]}
+
+
+def _difference(request: RequestView) -> list[tuple[str, str]]:
+    """The lines of the preview against those of the one that was approved before: a sign and the
+    line.
+    """
+    before = (request.approved_preview or "").splitlines()
+    now = (request.preview or "").splitlines()
+    if not before or before == now:
+        return []
+    lines = difflib.ndiff(before, now)
+    return [(line[0], line[2:]) for line in lines if not line.startswith("?")]
+
+
+async def _next(visit: Visit, answered: str) -> str:
+    """Where a person goes on behind an answer: the next open question, or the inbox."""
+    page = await api.list_requests(visit.gateway, visit.who, RequestQuery(limit=2))
+    for request in page.items:
+        if request.id != answered:
+            return f"/inbox/{request.id}?answered={answered}"
+    return f"/inbox?answered={answered}"

@@ -1,0 +1,55 @@
+"""One stream of events for each open page: it says when to look again, and nothing else.
+
+A page that was cut off looks again as soon as it is back, so nothing has to be sent twice.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+from starlette.responses import StreamingResponse
+
+from haltpoint_gateway.api.chains import get_chain
+from haltpoint_gateway.gateway import Here
+from haltpoint_gateway.pages.door import Person
+from haltpoint_gateway.watchers import EVERYTHING, Watchers
+
+PAUSE: Final = 1.0
+"""Seconds between two calls to look again."""
+HEARTBEAT: Final = 10.0
+"""Seconds of silence after which a page is asked to look anyway."""
+
+_HEADERS: Final = {
+    "Content-Type": "text/event-stream",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+}
+
+router = APIRouter()
+
+
+@router.get("/live")
+async def live(
+    gateway: Here, who: Person, chain: Annotated[str | None, Query(max_length=300)] = None
+) -> StreamingResponse:
+    """Says when something has changed, of one chain or of any."""
+    if chain is not None:
+        await get_chain(gateway, chain, who)
+    stream = changes(gateway.watchers, chain or EVERYTHING)
+    return StreamingResponse(stream, headers=_HEADERS)
+
+
+async def changes(watchers: Watchers, chain: str) -> AsyncIterator[bytes]:
+    """A stream for one page, until the gateway closes."""
+    with watchers.watch(chain) as watch:
+        yield b"retry: 1000\n\n"
+        while not watchers.closing:
+            try:
+                await asyncio.wait_for(watch.woken.wait(), HEARTBEAT)
+            except TimeoutError:
+                yield b": heartbeat\n\n"
+                continue
+            watch.woken.clear()
+            yield b"event: changed\ndata:\n\n"
+            await asyncio.sleep(PAUSE)

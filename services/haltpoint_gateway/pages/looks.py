@@ -1,0 +1,141 @@
+"""How values look on a page: signs that deceive are spelt out, times are the reader's, and a page
+may do nothing but what it has to.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from haltpoint.chain.model.canonical import UNSEEN
+from haltpoint_gateway.pages.assets import address_of
+from haltpoint_gateway.pages.words import WORDS
+
+HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Of every page."""
+
+_WORD: Final = re.compile(r"\w+")
+_SPELT: Final = Markup('<span class="spelt" title="{title}">{code}</span>')
+_TIME: Final = Markup('<time datetime="{}">{:%Y-%m-%d %H:%M:%S} UTC</time>')
+_LATIN: Final = "LATIN"
+_LINE: Final = 60
+"""Characters of a value in one line."""
+
+
+def html(name: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page out of its template and these values."""
+    text = _environment().get_template(f"{name}.html").render(values)
+    return HTMLResponse(text, status, HEADERS)
+
+
+def spelt(text: Any) -> Markup:
+    """A text in which invisible signs, and letters that look like Latin ones inside of a Latin
+    word, are spelt out.
+    """
+    whole = str(text)
+    if whole.isascii() and whole.isprintable():
+        return Markup.escape(whole)
+    strange = {place for place, sign in enumerate(whole) if _is_hidden(sign)}
+    strange.update(_look_alikes(whole))
+    signs = enumerate(whole)
+    return Markup("").join(_named(sign) if place in strange else sign for place, sign in signs)
+
+
+def written(value: Any) -> Markup:
+    """A value of JSON: a text as it is, anything else as JSON, indented when it is long."""
+    if isinstance(value, str):
+        return spelt(value)
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) > _LINE:
+        text = json.dumps(value, ensure_ascii=False, indent=2)
+    return spelt(text)
+
+
+def moment(value: str | datetime | None) -> Markup:
+    """A moment in UTC, which the page's script puts into the reader's zone."""
+    if value is None:
+        return Markup("")
+    when = datetime.fromisoformat(value) if isinstance(value, str) else value
+    exact = when.astimezone(UTC)
+    return _TIME.format(exact.isoformat(timespec="seconds"), exact)
+
+
+def short(action: str) -> str:
+    """The id of an action without that of its chain."""
+    return action.partition(".")[2]
+
+
+def is_at(place: str, name: str) -> bool:
+    """Whether a place in the arguments of a call is this argument, or inside of it."""
+    return place == name or place.startswith((f"{name}.", f"{name}["))
+
+
+def lasting(seconds: float) -> str:
+    """A length of time in its two largest units."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+def _named(sign: str) -> Markup:
+    name = unicodedata.name(sign, "control character")
+    return _SPELT.format(title=name, code=f"U+{ord(sign):04X}")
+
+
+def _is_hidden(sign: str) -> bool:
+    if sign in "\n\t":
+        return False
+    return not sign.isprintable() or UNSEEN.match(sign) is not None
+
+
+def _look_alikes(text: str) -> Iterator[int]:
+    """The places of letters that are not Latin in words that have Latin ones, and of letters in
+    another form than the plain one.
+    """
+    for word in _WORD.finditer(text):
+        has_latin = any(_script(sign) == _LATIN for sign in word.group())
+        for place, sign in enumerate(word.group(), word.start()):
+            is_styled = unicodedata.normalize("NFKC", sign) != sign and sign.isalnum()
+            if is_styled or (has_latin and sign.isalpha() and _script(sign) != _LATIN):
+                yield place
+
+
+@lru_cache(maxsize=4096)
+def _script(sign: str) -> str:
+    return unicodedata.name(sign, "").partition(" ")[0] if sign.isalpha() else ""
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("haltpoint_gateway.pages"),
+        autoescape=select_autoescape(default=True),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(spelt=spelt, written=written, moment=moment, lasting=lasting, short=short)
+    made.tests.update(at=is_at)
+    made.globals.update(w=WORDS, asset=address_of)
+    return made

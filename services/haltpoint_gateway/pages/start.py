@@ -1,0 +1,134 @@
+"""The first page, a new task, and the door."""
+
+import re
+import secrets
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import TypeAdapter, ValidationError
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from haltpoint.contracts.base import JsonObject
+from haltpoint.contracts.work.tasks import Mode, Task
+from haltpoint_gateway.api.chains import list_chains
+from haltpoint_gateway.api.requests import list_requests
+from haltpoint_gateway.api.tasks import submit
+from haltpoint_gateway.auth import Scope
+from haltpoint_gateway.pages.door import (
+    COOKIE,
+    LASTS,
+    Form,
+    Posted,
+    Sessions,
+    field,
+    sessions,
+)
+from haltpoint_gateway.pages.forms import Typed, UnreadableError
+from haltpoint_gateway.pages.looks import html
+from haltpoint_gateway.pages.visit import Looks, Visit
+from haltpoint_gateway.pages.words import WORDS
+from haltpoint_gateway.problems import Problem
+from haltpoint_gateway.queries import ChainQuery, RequestQuery
+
+router = APIRouter()
+
+_SHOWN = 5
+_STRICT: Any = {"httponly": True, "samesite": "strict"}
+_TASK: TypeAdapter[Task] = TypeAdapter(Task)
+_OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
+
+_LOCAL = re.compile(r"/(?:[^/\\].*)?")
+"""An address of this gateway, and of no other."""
+
+
+@router.get("/")
+async def start(visit: Looks) -> HTMLResponse:
+    """What waits for people, and what happened last; of an empty system what to do next."""
+    questions = await list_requests(visit.gateway, visit.who, RequestQuery(limit=_SHOWN))
+    chains = await list_chains(visit.gateway, visit.who, ChainQuery(limit=_SHOWN))
+    tools = await visit.gateway.catalogue.read()
+    return visit.html(
+        "start",
+        questions=await visit.documents(questions.items),
+        chains=await visit.documents(chains.items),
+        tools=[name for name, spec in tools.items() if not spec.internal],
+    )
+
+
+@router.get("/new")
+async def new(visit: Looks) -> HTMLResponse:
+    """The form of a task."""
+    return _form(visit, Typed())
+
+
+@router.post("/new")
+async def submitted(visit: Looks, form: Form, request: Request) -> Response:
+    """Submit it, and watch. A form that is sent twice is one task."""
+    visit.needs(Scope.SUBMIT)
+    try:
+        task = _task(form)
+        outcome = await submit(visit.gateway, task, visit.who, request, field(form, "key") or None)
+    except UnreadableError as error:
+        return _form(visit, Typed(form, error.faults))
+    except Problem as problem:
+        if problem.status not in (422, 429):
+            raise
+        return _form(visit, Typed(form, {problem.document["code"]: str(problem)}))
+    if isinstance(outcome, JSONResponse):
+        return RedirectResponse("/inbox", 303)
+    return RedirectResponse(f"/chains/{outcome.chain_id}", 303)
+
+
+@router.get("/login")
+async def login(next: Annotated[str, Query(max_length=2000)] = "/") -> HTMLResponse:
+    """Asks for a key."""
+    return html("login", next=next, fault="")
+
+
+@router.post("/login")
+async def signed_in(
+    request: Request, form: Form, known: Annotated[Sessions, Depends(sessions)]
+) -> Response:
+    """Begin a session."""
+    where = field(form, "next")
+    cookie = await known.cookie(field(form, "key").strip())
+    if cookie is None:
+        return html("login", status=401, next=where, fault=WORDS["login"]["unknown"])
+    response = RedirectResponse(where if _LOCAL.fullmatch(where) else "/", 303)
+    is_secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, cookie, LASTS, secure=is_secure, **_STRICT)
+    return response
+
+
+@router.post("/logout")
+async def signed_out(form: Form) -> Response:
+    """End the session in this browser."""
+    del form
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(COOKIE, **_STRICT)
+    return response
+
+
+def _form(visit: Visit, typed: Typed) -> HTMLResponse:
+    return visit.html(
+        "new",
+        status=422 if typed.faults else 200,
+        typed=typed,
+        modes=[*Mode],
+        agents=visit.gateway.agents.agents,
+        key=secrets.token_urlsafe(16),
+    )
+
+
+def _task(form: Posted) -> Task:
+    """The task of a form. Raises UnreadableError."""
+    given: JsonObject = {name: field(form, name).strip() for name in ("goal", "mode", "agent")}
+    plan = field(form, "plan").strip()
+    try:
+        if plan:
+            given["plan"] = _OBJECT.validate_json(plan)
+        return _TASK.validate_python({name: value for name, value in given.items() if value})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "plan"
+        raise UnreadableError({place: f"{place}: {first['msg']}"}) from None

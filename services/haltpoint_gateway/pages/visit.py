@@ -1,0 +1,54 @@
+"""One look at a page: who looks, at which gateway, and what templates get to see."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from fastapi import Depends
+from pydantic import BaseModel
+from starlette.responses import HTMLResponse
+
+from haltpoint.contracts.base import JsonObject, value
+from haltpoint.contracts.secrets import starred
+from haltpoint_gateway.auth import Principal, Scope
+from haltpoint_gateway.gateway import Gateway, Here
+from haltpoint_gateway.pages.door import Person
+from haltpoint_gateway.pages.looks import html
+from haltpoint_gateway.problems import Problem
+
+
+@value
+class Visit:
+    """One look at a page."""
+
+    gateway: Gateway
+    who: Principal
+
+    def needs(self, scope: Scope) -> None:
+        """Raises Problem when the key of who looks has not this scope."""
+        if not self.who.may(scope):
+            detail = f"Your key {self.who.name!r} does not have the scope {scope.value!r}."
+            raise Problem(403, "scope_missing", detail, hint="Sign in with another key.")
+
+    async def documents(self, views: Iterable[BaseModel]) -> list[JsonObject]:
+        """Views as plain values, with stars in place of secrets."""
+        typed = await self.gateway.catalogue.typed_secrets()
+        plain = [view.model_dump(mode="json") for view in views]
+        return [starred(document, typed=typed) for document in plain]
+
+    async def document(self, view: BaseModel) -> JsonObject:
+        """One view so."""
+        (document,) = await self.documents((view,))
+        return document
+
+    def html(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """A page out of its template and these values."""
+        return html(name, status, who=self.who, **values)
+
+
+def _visit(gateway: Here, who: Person) -> Visit:
+    visit = Visit(gateway, who)
+    visit.needs(Scope.READ)
+    return visit
+
+
+Looks = Annotated[Visit, Depends(_visit)]

@@ -1,0 +1,352 @@
+"""The pages over a whole gateway on a real server: what a browser without scripts sees and
+sends.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+
+import httpx
+import pytest
+
+from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint_gateway.auth import KEYS, Scope
+from haltpoint_gateway.http_api import make_api
+from haltpoint_gateway.pages import live
+from haltpoint_gateway.pages.door import COOKIE
+from haltpoint_gateway.watchers import EVERYTHING
+from tests.integration.gateway.conftest import ADMIN, System
+from tests.support import wait_until
+
+OWN = {"Origin": "http://gateway", "Sec-Fetch-Site": "same-origin"}
+NASTY = "<script>alert(1)</script>"
+
+
+@dataclass
+class Browser:
+    """A browser without scripts: it keeps cookies, and says where a form was sent from."""
+
+    http: httpx.AsyncClient
+
+    async def see(self, path: str, status: int = 200) -> str:
+        """The page, as text without tags."""
+        reply = await self.http.get(path)
+        assert reply.status_code == status, reply.text
+        return words(reply)
+
+    async def send(self, path: str, **fields: str) -> httpx.Response:
+        return await self.http.post(path, data=fields, headers=OWN)
+
+    async def sign_in(self, key: str = ADMIN) -> None:
+        reply = await self.send("/login", key=key, next="/inbox")
+        assert (reply.status_code, reply.headers["location"]) == (303, "/inbox")
+
+
+def words(reply: httpx.Response) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", reply.text)).split())
+
+
+@pytest.fixture
+async def stranger(system: System) -> AsyncIterator[Browser]:
+    """Somebody who has not signed in."""
+    transport = httpx.ASGITransport(make_api(system.gateway))
+    async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
+        yield Browser(http)
+
+
+@pytest.fixture
+async def browser(stranger: Browser) -> Browser:
+    """The admin's browser."""
+    await stranger.sign_in()
+    return stranger
+
+
+async def test_who_has_not_signed_in_is_led_to_the_door_and_back(stranger: Browser) -> None:
+    reply = await stranger.http.get("/inbox/r1")
+    assert reply.headers["location"] == "/login?next=%2Finbox%2Fr1"
+    assert "Key" in await stranger.see("/login?next=%2Finbox%2Fr1")
+    refused = await stranger.send("/login", key="hp_wrong", next="/inbox/r1")
+    assert refused.status_code == 401
+    assert "This key is not known here" in words(refused)
+    reply = await stranger.send("/login", key=f" {ADMIN}\n", next="/inbox/r1")
+    assert reply.headers["location"] == "/inbox/r1"
+    cookie = reply.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert "max-age=28800" in cookie
+    assert ADMIN not in cookie
+
+
+@pytest.mark.parametrize("elsewhere", ["//evil.example", "/\\evil.example", "https://evil.example"])
+async def test_the_door_leads_to_no_other_site(stranger: Browser, elsewhere: str) -> None:
+    reply = await stranger.send("/login", key=ADMIN, next=elsewhere)
+    assert reply.headers["location"] == "/"
+
+
+async def test_a_session_ends_with_its_time_its_key_or_its_signature(
+    system: System, stranger: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = (await system.key("shop", Scope.READ))["Authorization"].partition(" ")[2]
+    await stranger.sign_in(key)
+    await stranger.see("/inbox")
+    cookie = stranger.http.cookies[COOKIE]
+    stranger.http.cookies.set(COOKIE, cookie[:-1] + ("0" if cookie[-1] != "0" else "1"))
+    assert (await stranger.http.get("/inbox")).status_code == 303
+    stranger.http.cookies.clear()
+    stranger.http.cookies.set(COOKIE, cookie)
+    await stranger.see("/inbox")
+    await system.redis.delete(KEYS)
+    assert (await stranger.http.get("/inbox")).status_code == 303
+    stranger.http.cookies.clear()
+    monkeypatch.setattr("haltpoint_gateway.pages.door.LASTS", -1)
+    await stranger.sign_in()
+    assert (await stranger.http.get("/inbox")).status_code == 303
+
+
+async def test_signing_out_ends_the_session_of_this_browser(browser: Browser) -> None:
+    assert (await browser.send("/logout")).headers["location"] == "/login"
+    assert (await browser.http.get("/inbox")).status_code == 303
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://gateway", "Sec-Fetch-Site": "same-site"},
+        {"Origin": "null"},
+        {},
+    ],
+)
+async def test_a_form_of_another_site_changes_nothing(
+    system: System, browser: Browser, headers: dict[str, str]
+) -> None:
+    request = await system.ask(await system.submit())
+    fields = {"decision": "select", "option_id": "u1"}
+    reply = await browser.http.post(f"/inbox/{request}", data=fields, headers=headers)
+    assert reply.status_code == 403
+    assert "not sent by a page of this gateway" in words(reply)
+    assert (await system.http.get(f"/v1/requests/{request}")).json()["status"] == "open"
+
+
+async def test_a_link_from_elsewhere_arrives_although_the_cookie_is_strict(
+    stranger: Browser,
+) -> None:
+    reply = await stranger.http.get("/inbox/r1", headers={"Sec-Fetch-Site": "cross-site"})
+    assert reply.status_code == 200
+    assert 'http-equiv="refresh"' in reply.text
+
+
+async def test_an_empty_system_says_what_to_do_next(browser: Browser) -> None:
+    seen = await browser.see("/")
+    assert "Nothing has run here yet." in seen
+    assert "lookup_contacts" in seen
+    assert "read_secret" not in seen
+    assert "haltpoint run" in seen
+
+
+async def test_a_question_is_answered_and_the_next_one_follows(
+    system: System, browser: Browser
+) -> None:
+    first = await system.ask(await system.submit())
+    second = await system.ask(await system.submit(goal="Find the other John"))
+    assert "Which John?" in await browser.see("/inbox")
+    seen = await browser.see(f"/inbox/{first}")
+    assert "Which John?" in seen
+    assert "John Smith" in seen
+    assert "Find John" in seen
+    reply = await browser.send(f"/inbox/{first}", decision="select", option_id="u2")
+    assert reply.headers["location"] == f"/inbox/{second}?answered={first}"
+    document = (await system.http.get(f"/v1/requests/{first}")).json()
+    assert document["answer"]["answer"]["option_id"] == "u2"
+    assert "Answered by admin: select u2" in await browser.see(f"/inbox/{first}")
+
+
+async def test_an_answer_that_does_not_fit_keeps_what_was_typed(
+    system: System, browser: Browser
+) -> None:
+    form = {
+        "type": "object",
+        "properties": {"seats": {"type": "integer"}, "note": {"type": "string"}},
+        "required": ["seats"],
+    }
+    request = await system.ask(await system.submit(), RequestKind.INPUT, form=form)
+    fields = {"decision": "answer", "value.seats": "many", "value.note": "by the window"}
+    reply = await browser.send(f"/inbox/{request}", **fields)
+    assert reply.status_code == 422
+    assert "seats: 'many' is no number" in words(reply)
+    assert "by the window" in reply.text
+    reply = await browser.send(f"/inbox/{request}", **{"decision": "answer", "value.note": "x"})
+    assert reply.status_code == 422
+    assert "seats" in words(reply)
+    reply = await browser.send(f"/inbox/{request}", **{"decision": "answer", "value.seats": "4"})
+    assert reply.status_code == 303
+    document = (await system.http.get(f"/v1/requests/{request}")).json()
+    assert document["answer"]["answer"]["value"] == {"seats": 4}
+
+
+async def test_an_answer_that_there_is_not_is_refused_in_words(
+    system: System, browser: Browser
+) -> None:
+    request = await system.ask(await system.submit())
+    reply = await browser.send(f"/inbox/{request}", decision="approve")
+    assert reply.status_code == 422
+    assert "'approve' cannot be decided here" in words(reply)
+
+
+async def test_the_second_answer_sees_the_first(system: System, browser: Browser) -> None:
+    request = await system.ask(await system.submit())
+    await browser.send(f"/inbox/{request}", decision="select", option_id="u1")
+    reply = await browser.send(f"/inbox/{request}", decision="select", option_id="u2")
+    assert reply.status_code == 409
+    assert "admin has already answered the request." in words(reply)
+
+
+async def test_a_key_that_may_only_read_sees_and_changes_nothing(
+    system: System, stranger: Browser
+) -> None:
+    key = (await system.key("shop", Scope.READ))["Authorization"].partition(" ")[2]
+    request = await system.ask(await system.submit(tenant="shop"))
+    await stranger.sign_in(key)
+    assert "Which John?" in await stranger.see(f"/inbox/{request}")
+    reply = await stranger.send(f"/inbox/{request}", decision="select", option_id="u1")
+    assert reply.status_code == 403
+    assert (await stranger.send("/new", goal="Find John")).status_code == 403
+    elsewhere = await system.submit(tenant="other")
+    await stranger.see(f"/chains/{elsewhere}", 404)
+
+
+async def test_a_goal_is_typed_and_its_chain_follows(system: System, browser: Browser) -> None:
+    seen = await browser.http.get("/new")
+    (key,) = re.findall(r'name="key" value="([^"]+)"', seen.text)
+    fields = {"goal": "Find John", "mode": "advisory", "key": key}
+    reply = await browser.send("/new", **fields)
+    address = reply.headers["location"]
+    assert address.startswith("/chains/")
+    assert (await browser.send("/new", **fields)).headers["location"] == address
+    chain = (await system.http.get(f"/v1{address}")).json()
+    assert (chain["goal"], chain["mode"]) == ("Find John", "advisory")
+    assert "Find John" in await browser.see(address)
+    assert "Find John" in await browser.see("/chains")
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"goal": ""}, "goal"),
+        ({"goal": "x", "mode": "lax"}, "mode"),
+        ({"plan": "{"}, "plan"),
+        ({"plan": '{"steps": [{"id": "a", "actions": [{"tool": "nothing"}]}]}'}, "nothing"),
+    ],
+)
+async def test_a_task_that_cannot_be_taken_is_said_with_what_was_typed(
+    browser: Browser, fields: dict[str, str], fault: str
+) -> None:
+    reply = await browser.send("/new", **fields)
+    assert reply.status_code == 422
+    assert fault in words(reply)
+
+
+async def test_a_chain_is_stopped_from_its_page(system: System, browser: Browser) -> None:
+    chain = await system.submit()
+    reply = await browser.send(f"/chains/{chain}/cancel", reason="not today")
+    assert reply.headers["location"] == f"/chains/{chain}"
+    ended = await system.submit()
+    await system.end(ended)
+    reply = await browser.send(f"/chains/{ended}/cancel", reason="")
+    assert reply.status_code == 409
+    assert "has ended" in words(reply)
+
+
+async def test_what_others_wrote_is_shown_as_text(system: System, browser: Browser) -> None:
+    chain = await system.submit(goal=f"{NASTY} and p\u0430y \u202ebob")
+    request = await system.ask(chain, RequestKind.ESCALATION)
+    for path in ("/", "/chains", f"/chains/{chain}", "/inbox", f"/inbox/{request}"):
+        reply = await browser.http.get(path)
+        assert NASTY not in reply.text
+        assert NASTY in words(reply)
+        assert "U+0430" in reply.text
+        assert "U+202E" in reply.text
+
+
+async def test_pages_may_do_nothing_but_what_they_have_to(system: System, browser: Browser) -> None:
+    chain = await system.submit()
+    request = await system.ask(chain)
+    await system.end(await system.submit(), ChainStatus.FAILED)
+    system_pages = ("/tools", "/agents", "/queues", "/stats")
+    chains = ("/chains", f"/chains/{chain}", "/inbox", f"/inbox/{request}")
+    for path in ("/", "/new", *chains, *system_pages, "/no"):
+        reply = await browser.http.get(path)
+        assert "default-src 'none'" in reply.headers["content-security-policy"]
+        assert "'unsafe" not in reply.headers["content-security-policy"]
+        assert reply.headers["cache-control"] == "no-store"
+        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\bstyle=|\son[a-z]+=", reply.text)
+        for address in re.findall(r'(?:src|href)="(/static/[^"]+)"', reply.text):
+            asset = await browser.http.get(address)
+            assert asset.status_code == 200
+            assert "immutable" in asset.headers["cache-control"]
+
+
+async def test_the_deployment_has_pages(system: System, browser: Browser) -> None:
+    seen = await browser.see("/tools")
+    assert "lookup_contacts" in seen
+    assert "changes nothing" in seen
+    assert "There is no agents file" in await browser.see("/agents")
+    assert "Services that are alive" in await browser.see("/queues")
+    assert "Nothing yet." in await browser.see("/stats?days=1")
+    key = (await system.key("shop", Scope.READ))["Authorization"].partition(" ")[2]
+    await browser.sign_in(key)
+    await browser.see("/queues", 403)
+    await browser.see("/stats", 403)
+
+
+async def test_what_is_no_page_is_said_as_a_page_and_below_v1_as_a_document(
+    system: System, browser: Browser
+) -> None:
+    assert "This did not work" in await browser.see("/nothing", 404)
+    assert "No request has the id 'r9'" in await browser.see("/inbox/r9", 404)
+    reply = await system.http.get("/v1/nothing")
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert "kind" in await browser.see("/inbox?kind=strange", 422)
+
+
+async def test_an_open_page_is_told_to_look_again(
+    system: System, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "PAUSE", 0.0)
+    chain, other = await system.submit(), await system.submit()
+    watchers = system.gateway.watchers
+    told: dict[str, list[bytes]] = {"chain": [], "all": []}
+
+    async def look(name: str, of: str) -> None:
+        async for piece in live.changes(watchers, of):
+            told[name].append(piece)
+
+    looking = [
+        asyncio.create_task(look("chain", chain)),
+        asyncio.create_task(look("all", EVERYTHING)),
+    ]
+    await system.tell(chain, FactType.STEP_STARTED)
+    await wait_until(lambda: all(told.values()))  # both have begun
+    watchers.wake(other)
+    await wait_until(lambda: len(told["all"]) > 1)
+    watchers.wake(f"{chain}~a")
+    await wait_until(lambda: len(told["chain"]) > 1)
+    watchers.close()
+    await asyncio.gather(*looking)
+    assert told["chain"][1] == b"event: changed\ndata:\n\n"
+    await browser.see("/live?chain=nothing", 404)
+
+
+def test_templates_have_no_words_of_their_own() -> None:
+    """All words are in one file, so that they can be read, or said in another language, at once."""
+    folder = Path(live.__file__).with_name("templates")
+    for template in folder.glob("*.html"):
+        source = re.sub(r"\{% block live %\}.*?\{% endblock %\}", "", template.read_text())
+        text = re.sub(r"\{[{%#].*?[}%#]\}|<[^>]*>", " ", source, flags=re.DOTALL)
+        assert re.findall(r"[A-Za-z]{3,}", text) == [], template.name
