@@ -31,20 +31,18 @@ class Own(Contract):
 
     @property
     def calls(self) -> list[dict[str, Any]]:
-        """Its native calls, in order; none where it calls in words."""
-        return list(self.message.get("tool_calls") or ())
+        """Its native calls, in order."""
+        return list(self.message["tool_calls"])
 
 
 def kept(reply: Reply, proposal: Proposal, by: str, after: int) -> bytes:
     """The message of a reply as it is stored; nothing where it has no calls, or one that was not
     read, or is too long.
     """
-    message, calls = reply.message, reply.calls
-    if message is None or not calls or len(proposal.calls) < len(calls):
+    message = reply.message
+    if message is None or not reply.calls or len(proposal.calls) < len(reply.calls):
         return b""
-    written = message.get("tool_calls") or ()
-    is_read = [isinstance(arguments_of(call), dict) for call in written]
-    if len(written) != len(calls) or not all(is_read):
+    if not all(isinstance(arguments_of(call), dict) for call in message["tool_calls"]):
         return b""
     try:
         own = encode(Own(by, after, message))
@@ -60,7 +58,7 @@ def read_own(text: bytes) -> Own:
 
 def arguments_of(call: dict[str, Any]) -> object:
     """The arguments of a call of a message; None where they are no JSON."""
-    given = call.get("function", {}).get("arguments", "")
+    given = call["function"].get("arguments", "")
     if not isinstance(given, str):
         return given
     try:
@@ -84,7 +82,7 @@ def sent_back(own: Own, to: str, fresh: Iterator[str]) -> Message:
         return {**own.message, "tool_calls": list(_with_ids(own.calls, fresh))}
     content = own.message.get("content")
     words = content if isinstance(content, str) else ""
-    calls = [called(each["function"], next(fresh)) for each in own.calls]
+    calls = [called(call["function"], next(fresh)) for call in own.calls]
     return {"role": "assistant", "content": words, "tool_calls": calls}
 
 
@@ -97,9 +95,14 @@ def called(function: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _with_ids(calls: list[dict[str, Any]], fresh: Iterator[str]) -> Iterator[dict[str, Any]]:
-    """The calls, with ids where they are missing or repeat."""
-    seen: set[object] = {None, ""}
+    """The calls, with fresh ids where they are missing, repeat or are no texts, which no server
+    takes back.
+    """
+    seen = {""}
     for call in calls:
         name = call.get("id")
-        yield {**call, "id": next(fresh)} if name in seen else call
-        seen.add(name)
+        if isinstance(name, str) and name not in seen:
+            seen.add(name)
+            yield call
+        else:
+            yield {**call, "id": next(fresh)}

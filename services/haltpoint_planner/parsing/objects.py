@@ -3,11 +3,10 @@ said as what it is.
 """
 
 import json
-import math
 import re
 from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
 from haltpoint_planner.exchange import Reply
@@ -19,8 +18,6 @@ _MARKS: Final = r"---JSON_OUTPUT_START---|<tool_call>|```(?:json)?"
 _OPENING: Final = re.compile(rf'(?:(?:{_MARKS})\s*+){{1,4}}+(?=\{{)|\A\s*+(?=\{{)|(?=\{{\s*+")')
 _ANOTHER: Final = re.compile(r'\{\s*+"')
 _CLOSING: Final = re.compile(r"\A(?:\s*+(?:---JSON_OUTPUT_END---|</tool_call>|```))*+\s*+")
-
-
 _THINKING: Final = re.compile(r"\A\s*+<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
@@ -99,18 +96,21 @@ def _value_at(text: str, start: int) -> tuple[Any, int]:
     """The JSON value that begins at this place, and where it ends."""
     try:
         value, end = _DECODER.raw_decode(text, start)
-        json.dumps(value, ensure_ascii=False).encode()
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
         levels = _levels(value)
     except JSONDecodeError as error:
         place = error.pos - start + 1
         raise UnreadableError(f"its JSON is broken at character {place}: {error.msg}") from error
-    except UnicodeEncodeError as error:
-        raise UnreadableError("its JSON has half of a character") from error
+    except ValueError as error:  # half of a character, or a number that JSON has not
+        raise UnreadableError(f"its JSON has what JSON cannot hold: {error}") from error
     except RecursionError as error:
         raise UnreadableError(_TOO_DEEP) from error
     if levels > MAX_DEPTH:
         raise UnreadableError(_TOO_DEEP)
     return value, end
+
+
+_TOO_DEEP: Final = f"its JSON is nested more than {MAX_DEPTH} levels deep"
 
 
 def _levels(value: Any) -> int:
@@ -119,9 +119,6 @@ def _levels(value: Any) -> int:
         return 0
     inner = value.values() if isinstance(value, dict) else value
     return 1 + max(map(_levels, inner), default=0)
-
-
-_TOO_DEEP: Final = f"its JSON is nested more than {MAX_DEPTH} levels deep"
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -133,23 +130,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _no_number(word: str) -> NoReturn:
-    raise UnreadableError(f"{word[:20]} is no number of JSON")
-
-
 def _integer(digits: str) -> int:
-    return int(digits) if len(digits) <= _DIGITS else _no_number(digits)
+    if len(digits) > _DIGITS:
+        raise UnreadableError(f"its JSON has a number of {len(digits)} digits")
+    return int(digits)
 
 
-def _float(digits: str) -> float:
-    number = float(digits)
-    return number if math.isfinite(number) else _no_number(digits)
-
-
-_DECODER: Final = JSONDecoder(
-    object_pairs_hook=_object,
-    parse_constant=_no_number,
-    parse_int=_integer,
-    parse_float=_float,
-    strict=False,
-)
+_DECODER: Final = JSONDecoder(object_pairs_hook=_object, parse_int=_integer, strict=False)

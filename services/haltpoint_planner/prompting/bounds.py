@@ -2,10 +2,9 @@
 
 from typing import Any, Final
 
-from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.prompting.about import own_goals
 from haltpoint_planner.prompting.context import Context
-from haltpoint_planner.prompting.conversation import corrected
+from haltpoint_planner.prompting.question import Question
 from haltpoint_planner.prompting.tool_forms import in_line, one_of_names, strict, words
 
 LISTS: Final = """\
@@ -38,14 +37,14 @@ Answer again with one JSON object: {"required_tools": [], "optional_tools": [], 
 "forbidden": [], "conditions": []}"""
 
 
-def prompt(context: Context) -> Prompt:
+def question(context: Context) -> Question:
     """The goal, and tools by their names and descriptions: no data of any tool, and not what the
     task knows besides.
     """
-    task = context.task
-    told = [f"- {spec.name}: {in_line(spec.description)}" for spec in context.tools.values()]
-    text = "\n".join(["Tools:", *told, "", *own_goals(task), f"Goal: {task.own_goal}"])
-    return Prompt(corrected(_READER, context, text, _FORM), schema=schema(list(context.tools)))
+    task, tools = context.task, context.tools
+    menu = [f"- {spec.name}: {in_line(spec.description)}" for spec in tools.values()]
+    text = "\n".join(["Tools:", *menu, "", *own_goals(task), f"Goal: {task.own_goal}"])
+    return Question(_READER, text, _FORM, schema=schema(list(tools)), is_first=True)
 
 
 def schema(names: list[str]) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agent, ModelEndpoint
-from haltpoint.contracts.work.plans import Plan, Step
-from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.plans import Plan, Step, ValidationMode
+from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint_planner.own_messages import Own
 
 
@@ -67,8 +67,6 @@ class Context:
     """The model that is asked, as it is named with what it has said."""
     room: int = 32_000
     """Tokens that the prompt may have."""
-    for_results: int = 48_000
-    """Characters that all results together may have."""
 
     @cached_property
     def step(self) -> Step | None:
@@ -81,6 +79,12 @@ class Context:
         """The number of the step's last action; 0 before the first."""
         step = self.request.step_id
         return max((each.number for each in self.receipts if each.step_id == step), default=0)
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether a call that is due can be forced: in no other mode it is."""
+        own = None if self.step is None else self.step.tool_validation_mode
+        return self.task.mode is Mode.STRICT or own is ValidationMode.STRICT
 
     @property
     def open_ended(self) -> bool:

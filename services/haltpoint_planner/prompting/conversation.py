@@ -7,11 +7,10 @@ joined, as some templates demand.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import Final
-
-from msgspec.structs import replace
 
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.runtime.store.rows import local
@@ -19,7 +18,8 @@ from haltpoint_planner.exchange import Message
 from haltpoint_planner.own_messages import called, fresh_ids, sent_back
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.prompting.fitting import cut_text, pretty
-from haltpoint_planner.prompting.results import MARK, shown
+from haltpoint_planner.prompting.question import Question
+from haltpoint_planner.prompting.results import MARK
 from haltpoint_planner.prompting.turns import Turn, turns_of
 
 _QUOTED: Final = 600
@@ -28,64 +28,57 @@ _FOUND: Final = 12_000
 """Characters of what a step found out."""
 
 
-def messages(system: str, context: Context, task: str, last: str) -> tuple[Message, ...]:
-    """The whole conversation: `system`, `task`, the turns so far, and `last`."""
-    fresh = fresh_ids()
-    history = [*_history(context, fresh), *_corrections(context, fresh)]
-    begin, end = [_says("system", system), _says("user", task)], _says("user", last)
-    return _joined([*begin, *history, end])
+def messages(
+    question: Question, context: Context, receipts: Sequence[Receipt]
+) -> tuple[Message, ...]:
+    """The whole conversation; the receipts have their texts."""
+    fresh, is_asked = fresh_ids(), not question.is_first or context.request.corrections
+    spoken = [
+        _says("system", question.system),
+        _says("user", question.task),
+        *(() if question.is_first else _history(question, context, receipts, fresh)),
+        *_corrections(question, context, fresh),
+        *([_says("user", question.last)] if is_asked else ()),
+    ]
+    return tuple(_joined(spoken))
 
 
-def corrected(system: str, context: Context, task: str, form: str) -> tuple[Message, ...]:
-    """A question that no result is shown for, and what was wrong with the reply to it; `form` is
-    what it has to be.
-    """
-    history = list(_corrections(context, fresh_ids()))
-    end = [_says("user", form)] if context.request.corrections else []
-    return _joined([_says("system", system), _says("user", task), *history, *end])
-
-
-def _joined(spoken: list[Message]) -> tuple[Message, ...]:
+def _joined(spoken: list[Message]) -> Iterator[Message]:
     """The messages; those of the user in a row are one."""
-    joined = spoken[:1]
-    for message in spoken[1:]:
-        if message["role"] == "user" == joined[-1]["role"]:
-            before = joined.pop()["content"]
-            joined.append(_says("user", f"{before}\n\n{message['content']}"))
+    for role, group in groupby(spoken, key=lambda message: message["role"]):
+        if role == "user":
+            yield _says("user", "\n\n".join(message["content"] for message in group))
         else:
-            joined.append(message)
-    return tuple(joined)
+            yield from group
 
 
 def _says(role: str, content: str) -> Message:
     return {"role": role, "content": content}
 
 
-def _history(context: Context, fresh: Iterator[str]) -> Iterator[Message]:
+def _history(
+    question: Question, context: Context, receipts: Sequence[Receipt], fresh: Iterator[str]
+) -> Iterator[Message]:
     """Earlier calls and results as a conversation, each choice of a person said plainly where it
     was made (B4).
     """
     for step_id, words in context.findings:
         yield _says("user", f"Found out in step {step_id}:\n{cut_text(words, _FOUND)}")
-    texts = shown(context.receipts, context.for_results)
-    receipts = [
-        replace(receipt, text=text) for receipt, text in zip(context.receipts, texts, strict=True)
-    ]
     for turn in turns_of(receipts, context.owned):
-        if not context.tools:
-            yield from _as_text(turn)
-        elif turn.own is None:
-            yield from _as_call(turn.receipts[0], next(fresh))
+        ran = [turn] if isinstance(turn, Receipt) else list(filter(None, turn.results))
+        if not question.tools:
+            yield from map(_as_text, ran)
+        elif isinstance(turn, Receipt):
+            yield from _as_call(turn, next(fresh))
         else:
             yield from _as_it_came(turn, sent_back(turn.own, context.by, fresh))
-        for receipt in turn.receipts:
-            yield from _choice(receipt, context)
+        for receipt in ran:
+            yield from _choice(receipt, bool(question.tools))
 
 
-def _as_text(turn: Turn) -> Iterator[Message]:
-    for receipt in turn.receipts:
-        told = f"{receipt.tool} was called with {receipt.arguments or '{}'}."
-        yield _says("user", f"{told} Its result:\n{receipt.text}")
+def _as_text(receipt: Receipt) -> Message:
+    call = f"{receipt.tool} was called with {receipt.arguments or '{}'}."
+    return _says("user", f"{call} Its result:\n{receipt.text}")
 
 
 def _as_call(receipt: Receipt, name: str) -> Iterator[Message]:
@@ -97,12 +90,13 @@ def _as_call(receipt: Receipt, name: str) -> Iterator[Message]:
 def _as_it_came(turn: Turn, message: Message) -> Iterator[Message]:
     """The provider's own message, and what became of each of its calls."""
     yield message
-    receipts = turn.by_call()
-    ran = [place for place, receipt in enumerate(receipts) if receipt is not None]
-    for place, (call, receipt) in enumerate(zip(message["tool_calls"], receipts, strict=True)):
-        # One before a call that ran did not wait for its turn: it was refused.
-        why = "refused" if ran and place < ran[-1] else turn.not_started
-        yield _result(call, f"not started: {why}" if receipt is None else receipt.text)
+    for place, (call, receipt) in enumerate(zip(message["tool_calls"], turn.results, strict=True)):
+        if receipt is not None:
+            yield _result(call, receipt.text)
+        else:
+            # One before a call that ran did not wait for its turn: it was refused.
+            why = "refused" if any(turn.results[place:]) else turn.why_not
+            yield _result(call, f"not started: {why}")
 
 
 def _result(call: Message, text: str) -> Message:
@@ -110,13 +104,12 @@ def _result(call: Message, text: str) -> Message:
     return {"role": "tool", "tool_call_id": call["id"], "name": name, "content": text}
 
 
-def _choice(receipt: Receipt, context: Context) -> Iterator[Message]:
+def _choice(receipt: Receipt, may_look_up: bool) -> Iterator[Message]:
     chosen = _chosen(receipt.tool, receipt.data)
-    if not chosen:
-        return
-    known = " So this is known and is not looked up again: use this id exactly as it stands."
-    text = f"A person was asked which one is meant and chose {chosen}."
-    yield _says("user", f"{text}{known if context.tools else ''}")
+    if chosen:
+        known = " So this is known and is not looked up again: use this id exactly as it stands."
+        text = f"A person was asked which one is meant and chose {chosen}."
+        yield _says("user", f"{text}{known if may_look_up else ''}")
 
 
 @lru_cache(maxsize=512)
@@ -128,29 +121,26 @@ def _chosen(tool: str, data: str) -> str:
     if tool == ASK_HUMAN or '"selected"' not in data:
         return ""
     try:
-        selected = json.loads(data or "{}")["selected"]
+        selected = json.loads(data)["selected"]
         return pretty({"id": selected["id"], "title": selected["title"], "title_is": MARK})
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
 
 
-def _corrections(context: Context, fresh: Iterator[str]) -> Iterator[Message]:
+def _corrections(question: Question, context: Context, fresh: Iterator[str]) -> Iterator[Message]:
     """The rejected reply, what was wrong with it, and the exact form (C6, D1)."""
-    request = context.request
+    request, said = context.request, cut_text(context.previous, _QUOTED)
     if request.answered is not None:
-        yield _says("assistant", cut_text(context.previous, _QUOTED))
+        yield _says("assistant", said)
         yield _says("user", request.answered)
     if not request.corrections:
         return
-    yield from _rejected(context, fresh)
-    lines = [f"- {one.message} {one.form}".rstrip() for one in request.corrections]
+    own = context.owned.get(local(request.previous or ""))
+    if own is None or not question.tools:
+        yield _says("assistant", said or "(no reply)")
+    elif own.after == context.last_number:  # else it is in the history, with the calls that ran
+        yield from _as_it_came(
+            Turn(own, (None,) * len(own.calls)), sent_back(own, context.by, fresh)
+        )
+    lines = [f"- {each.message} {each.form}".rstrip() for each in request.corrections]
     yield _says("user", "\n".join(["Your reply was not accepted:", *lines]))
-
-
-def _rejected(context: Context, fresh: Iterator[str]) -> Iterator[Message]:
-    """The reply that the corrections are about. One of which calls ran is in the history."""
-    own = context.owned.get(local(context.request.previous or ""))
-    if own is None or not context.tools:
-        yield _says("assistant", cut_text(context.previous, _QUOTED) or "(no reply)")
-    elif all(turn.own is not own for turn in turns_of(context.receipts, context.owned)):
-        yield from _as_it_came(Turn(own, ()), sent_back(own, context.by, fresh))

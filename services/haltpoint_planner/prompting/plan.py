@@ -4,11 +4,10 @@ from typing import Any, Final
 
 from haltpoint.chain.checks.bounds import nameable
 from haltpoint.chain.checks.plans import with_effects
-from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.prompting import bounds
 from haltpoint_planner.prompting.about import known, own_goals, own_words
 from haltpoint_planner.prompting.context import Context
-from haltpoint_planner.prompting.conversation import corrected
+from haltpoint_planner.prompting.question import Question
 from haltpoint_planner.prompting.tool_forms import (
     MOST_ITEMS,
     TEXT,
@@ -74,7 +73,7 @@ _BOTH: Final = '{"bounds": {...}, "steps": [...]}'
 _STEPS: Final = '{"steps": [...]}'
 
 
-def prompt(context: Context) -> Prompt:
+def question(context: Context) -> Question:
     """The tools before the goal: what all plans have in common a server has read already."""
     task, tools = context.task, context.tools
     title = "Tools:" if tools else "There are no tools: plan reasoning steps only."
@@ -82,7 +81,7 @@ def prompt(context: Context) -> Prompt:
     lines += [*own_goals(task), *own_words(task), *known(task)]
     form = _STEPS if context.bounds_known else _BOTH
     again = f"Answer again with the whole plan as one JSON object: {form}"
-    return Prompt(corrected(_PLANNER, context, "\n".join(lines), again), schema=schema(context))
+    return Question(_PLANNER, "\n".join(lines), again, schema=schema(context), is_first=True)
 
 
 def _of_agents(context: Context) -> list[str]:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+import msgspec
+
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
@@ -12,8 +14,10 @@ from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.own_messages import Own
 from haltpoint_planner.prompting import answer, bounds, plan, reasoning, routing, tool_step
 from haltpoint_planner.prompting.context import Context
-from haltpoint_planner.prompting.results import taken
-from haltpoint_planner.prompting.tool_forms import weight_of
+from haltpoint_planner.prompting.conversation import messages
+from haltpoint_planner.prompting.question import Question
+from haltpoint_planner.prompting.results import filled, frame
+from haltpoint_planner.prompting.tool_forms import call_schema, native, weight_of
 from haltpoint_planner.prompting.turns import place_of
 
 _SIGNS: Final = 3
@@ -22,28 +26,27 @@ _SIGNS: Final = 3
 _PART: Final = 3
 """The provider's own messages may have this part of a prompt."""
 
-_KINDS: Final[dict[ThoughtKind, Callable[[Context], Prompt]]] = {
-    ThoughtKind.BOUNDS: bounds.prompt,
-    ThoughtKind.PLAN: plan.prompt,
-    ThoughtKind.ACT: tool_step.prompt,
-    ThoughtKind.REASON: reasoning.prompt,
-    ThoughtKind.ROUTE: routing.prompt,
-    ThoughtKind.ANSWER: answer.prompt,
+_KINDS: Final[dict[ThoughtKind, Callable[[Context], Question]]] = {
+    ThoughtKind.BOUNDS: bounds.question,
+    ThoughtKind.PLAN: plan.question,
+    ThoughtKind.ACT: tool_step.question,
+    ThoughtKind.REASON: reasoning.question,
+    ThoughtKind.ROUTE: routing.question,
+    ThoughtKind.ANSWER: answer.question,
 }
 
 
 def build(context: Context) -> Prompt:
-    """The prompt for a thought. Results are cut, and the oldest left out, until it has room.
+    """The prompt for a thought. Results have the room that all else leaves: they are cut, and the
+    oldest left out, until they fit.
 
-    Raises HaltpointError HP-312 when it has none without any result either.
+    Raises HaltpointError HP-312 when they have none.
     """
     most = context.room * _SIGNS
     context = replace(context, owned=_newest(context, most // _PART))
-    whole = _built(context, most)
-    left = most - _forms_of(whole, context) - _said(whole)
-    if left >= 0:
-        return whole
-    room = left + taken(context.receipts, most)
+    question = _question(context)
+    frames = list(map(frame, context.receipts))
+    room = most - _weight(question, context) - sum(map(len, frames))
     if room < 0:
         raise HaltpointError(
             DOES_NOT_FIT,
@@ -53,7 +56,28 @@ def build(context: Context) -> Prompt:
             "Use a model with a larger context (HALTPOINT_MODEL__CONTEXT), or give the task fewer "
             "tools",
         )
-    return _built(context, room)
+    texts = filled(context.receipts, frames, room)
+    receipts = [
+        msgspec.structs.replace(receipt, text=text)
+        for receipt, text in zip(context.receipts, texts, strict=True)
+    ]
+    said = messages(question, context, receipts)
+    force = question.is_due and context.is_strict and bool(question.tools)
+    form = call_schema(question.tools) if force else question.schema
+    return Prompt(said, tuple(map(native, question.tools)), force, form)
+
+
+def _question(context: Context) -> Question:
+    """The question of its kind, behind the own prompt of an agent. What the runtime wants to know
+    of the goal is no agent's business.
+    """
+    kind, agent = context.request.kind, context.agent
+    is_turn = kind in (ThoughtKind.ACT, ThoughtKind.REASON)
+    routes = is_turn and context.task.agent == SUPERVISOR
+    question = routing.question(context) if routes else _KINDS[kind](context)
+    if agent is None or not agent.prompt or kind is ThoughtKind.BOUNDS:
+        return question
+    return replace(question, system=f"{agent.prompt}\n\n{question.system}")
 
 
 def _newest(context: Context, room: int) -> dict[str, Own]:
@@ -70,31 +94,11 @@ def _newest(context: Context, room: int) -> dict[str, Own]:
     return newest
 
 
-def _built(context: Context, room: int) -> Prompt:
-    """The prompt, with results in so many characters, behind the own prompt of an agent. What the
-    runtime wants to know of the goal is no agent's business.
-    """
-    kind, agent = context.request.kind, context.agent
-    is_turn = kind in (ThoughtKind.ACT, ThoughtKind.REASON)
-    routes = is_turn and context.task.agent == SUPERVISOR
-    make = routing.prompt if routes else _KINDS[kind]
-    prompt = make(replace(context, for_results=room))
-    if agent is None or not agent.prompt or kind is ThoughtKind.BOUNDS:
-        return prompt
-    system, *rest = prompt.messages
-    content = f"{agent.prompt}\n\n{system['content']}"
-    own = {**system, "content": content}
-    return replace(prompt, messages=(own, *rest))
-
-
-def _forms_of(prompt: Prompt, context: Context) -> int:
-    if prompt.tools:
-        return weight_of(context.tools.values())
-    return len(json.dumps(prompt.schema, ensure_ascii=False))
-
-
-def _said(prompt: Prompt) -> int:
-    """Characters of the messages, with all that a provider keeps in its own."""
-    rest = [{**message, "content": ""} for message in prompt.messages]
-    contents = [str(message.get("content") or "") for message in prompt.messages]
-    return sum(map(len, contents)) + len(repr(rest))
+def _weight(question: Question, context: Context) -> int:
+    """Characters of all but the results, with what a provider keeps in its own messages."""
+    request = context.request
+    said = [question.system, question.task, question.last, question.schema, context.previous]
+    history = [context.findings, request.answered, request.corrections]
+    calls = [(receipt.tool, receipt.arguments) for receipt in context.receipts]
+    own = [each.message for each in context.owned.values()]
+    return weight_of(question.tools) + len(repr([said, history, calls, own]))

@@ -4,12 +4,10 @@
 
 from typing import Final
 
-from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.prompting.about import step_in, with_goal
 from haltpoint_planner.prompting.context import Context
-from haltpoint_planner.prompting.conversation import messages
 from haltpoint_planner.prompting.examples import RULES
-from haltpoint_planner.prompting.tool_forms import native
+from haltpoint_planner.prompting.question import Question
 from haltpoint_planner.prompting.tool_step import OPEN
 
 _THINKER: Final = f"""\
@@ -27,11 +25,11 @@ _GO_ON: Final = (
 _IN_WORDS: Final = "Answer in plain words: no tool can be called any more."
 
 
-def prompt(context: Context) -> Prompt:
+def question(context: Context) -> Question:
     """The step, for words or for a call."""
     last = _GO_ON if context.open_ended else _THINK
     if context.request.in_words:
         last = _IN_WORDS
     system = OPEN if context.open_ended else _THINKER
-    said = messages(system, context, step_in(context), with_goal(context, last))
-    return Prompt(said, tuple(map(native, context.tools.values())))
+    tools = list(context.tools.values())
+    return Question(system, step_in(context), with_goal(context, last), tools)

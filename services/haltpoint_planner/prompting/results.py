@@ -25,27 +25,12 @@ _LEAST: Final = 400
 
 
 def shown(receipts: Sequence[Receipt], room: int) -> list[str]:
-    """The results as the model reads them, in so many characters: the newest have most of them. A
-    result that is too long for its part is cut, and the oldest are left out.
-    """
-    return list(map(_result, receipts, _fitting(receipts, room)))
+    """The results as the model reads them, their data in so many characters."""
+    return filled(receipts, list(map(frame, receipts)), room)
 
 
-def taken(receipts: Sequence[Receipt], room: int) -> int:
-    """How many of these characters the results take."""
-    return sum(map(len, _fitting(receipts, room)))
-
-
-def _fitting(receipts: Sequence[Receipt], room: int) -> list[str]:
-    data: list[str] = []
-    for receipt in reversed(receipts):
-        data.append(_data(receipt.data, room // 2))
-        room -= len(data[-1])
-    return data[::-1]
-
-
-def _result(receipt: Receipt, data: str) -> str:
-    """One result; `data` is pretty JSON already, since the same data are shown in every turn."""
+def frame(receipt: Receipt) -> str:
+    """A result without its data."""
     outcome = receipt.outcome
     result = {
         "success": outcome.success,
@@ -59,7 +44,19 @@ def _result(receipt: Receipt, data: str) -> str:
         "warnings": outcome.warnings,
         "instruction_for_ai": outcome.instruction_for_ai,
     }
-    return pretty(msgspec.to_builtins(result)).replace('"data": null', f'"data": {data}', 1)
+    return pretty(msgspec.to_builtins(result))
+
+
+def filled(receipts: Sequence[Receipt], frames: Sequence[str], room: int) -> list[str]:
+    """The results with their data in so many characters: the newest have most of them. Data that
+    are too long for their part are cut, and the oldest are left out.
+    """
+    texts: list[str] = []
+    for receipt, text in zip(reversed(receipts), reversed(frames), strict=True):
+        data = _data(receipt.data, room // 2)
+        room -= len(data)
+        texts.append(text.replace('"data": null', f'"data": {data}', 1))
+    return texts[::-1]
 
 
 @lru_cache(maxsize=512)

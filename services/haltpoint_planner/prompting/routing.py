@@ -5,12 +5,9 @@ answer.
 from typing import Final
 
 from haltpoint.contracts.work.routing import ROUTE
-from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.prompting.about import goal_in, named, with_goal
 from haltpoint_planner.prompting.context import Context
-from haltpoint_planner.prompting.conversation import messages
-from haltpoint_planner.prompting.tool_forms import native
-from haltpoint_planner.prompting.tool_step import forced
+from haltpoint_planner.prompting.question import Question
 
 _ROUTER: Final = """\
 You decide who works on the user's goal. The agents of the tool route do the work; you do none of it yourself.
@@ -34,15 +31,12 @@ _ANSWER_OR_DECIDE: Final = (
 )
 
 
-def prompt(context: Context) -> Prompt:
+def question(context: Context) -> Question:
     """The goal, and whom to give it to."""
     request, tools = context.request, context.tools
-    specs = [tools[name] for name in tools if name == ROUTE or not request.forced]
+    offered = [tools[name] for name in tools if name == ROUTE or not request.forced]
     last = with_goal(context, _last(context))
-    said = messages(_ROUTER, context, goal_in(context), last)
-    if request.due:
-        return forced(context, said, specs)
-    return Prompt(said, tuple(map(native, specs)))
+    return Question(_ROUTER, goal_in(context), last, offered, is_due=bool(request.due))
 
 
 def _last(context: Context) -> str:

@@ -49,12 +49,11 @@ def call_schema(specs: Sequence[ToolSpec]) -> Schema:
     """The JSON Schema of one call in words. The schemas of the tools lie side by side in it, so
     that what refers to a part of one finds it there.
     """
-    forms = [_of(spec) for spec in specs]
+    forms = list(map(_of, specs))
     calls = [form.call for form in forms]
-    refer = [form.spec for form in forms if form.refers]
-    moved = {spec.name: _moved(_parameters(spec), spec) for spec in refer}
-    form = calls[0] if len(calls) == 1 else {"anyOf": calls}
-    return {**form, "$defs": moved} if moved else form
+    referring = {form.spec.name: form.moved for form in forms if form.moved is not None}
+    whole = calls[0] if len(calls) == 1 else {"anyOf": calls}
+    return {**whole, "$defs": referring} if referring else whole
 
 
 def described(spec: ToolSpec) -> str:
@@ -74,7 +73,8 @@ class _Form:
     spec: ToolSpec
     native: dict[str, Any]
     call: Schema
-    refers: bool
+    moved: Schema | None
+    """The schema of a tool that refers to itself, with references to its place in `call_schema`."""
     weight: int
     """Characters of both as JSON."""
 
@@ -87,13 +87,21 @@ def _of(spec: ToolSpec) -> _Form:
     if form is None:
         if len(_forms) >= _MOST:
             _forms.clear()
-        refers = '"$ref"' in repr(spec.parameters).replace("'", '"')
-        tool, name = _native(spec), {"type": "string", "enum": [spec.name]}
-        arguments = {"$ref": f"#/$defs/{spec.name}"} if refers else _parameters(spec)
-        call = strict({"name": name, "arguments": arguments})
-        weight = len(json.dumps([tool, call], ensure_ascii=False))
-        form = _forms[id(spec)] = _Form(spec, tool, call, refers, weight)
+        form = _forms[id(spec)] = _form(spec)
     return form
+
+
+def _form(spec: ToolSpec) -> _Form:
+    tool = _native(spec)
+    arguments = tool["function"]["parameters"]
+    text = json.dumps(arguments, ensure_ascii=False)
+    moved: Schema | None = None
+    if '"$ref": "#' in text:
+        place = f"#/$defs/{spec.name}"
+        moved = json.loads(text.replace('"$ref": "#', f'"$ref": "{place}'))
+        arguments = {"$ref": place}
+    call = strict({"name": {"type": "string", "enum": [spec.name]}, "arguments": arguments})
+    return _Form(spec, tool, call, moved, 2 * len(text) + len(json.dumps(tool)))
 
 
 def weight_of(specs: Iterable[ToolSpec]) -> int:
@@ -107,12 +115,10 @@ def native(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _native(spec: ToolSpec) -> dict[str, Any]:
-    told = [cut_text(in_line(spec.description), _DESCRIPTION), *_notes(spec)]
-    function = {
-        "name": spec.name,
-        "description": "; ".join(told),
-        "parameters": _parameters(spec),
-    }
+    about = [cut_text(in_line(spec.description), _DESCRIPTION), *_notes(spec)]
+    # Rules about all parameters are in the notes: some providers refuse a tool for them.
+    parameters = {name: value for name, value in spec.parameters.items() if name != "allOf"}
+    function = {"name": spec.name, "description": "; ".join(about), "parameters": parameters}
     return {"type": "function", "function": function}
 
 
@@ -129,21 +135,3 @@ def _notes(spec: ToolSpec) -> Iterator[str]:
         names = [name for choice in rule.get("anyOf", ()) for name in choice.get("required", ())]
         if names:
             yield f"needs {' or '.join(names)}"
-
-
-def _parameters(spec: ToolSpec) -> Schema:
-    """The parameters without rules about all of them, for which providers refuse a tool."""
-    return {name: value for name, value in spec.parameters.items() if name != "allOf"}
-
-
-def _moved(schema: Any, spec: ToolSpec) -> Any:
-    """A schema whose references begin at the place of the tool's own schema in the whole."""
-    if isinstance(schema, list):
-        return [_moved(item, spec) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    moved = {name: _moved(value, spec) for name, value in schema.items()}
-    reference = moved.get("$ref")
-    if isinstance(reference, str) and reference.startswith("#"):
-        moved["$ref"] = f"#/$defs/{spec.name}{reference[1:]}"
-    return moved

@@ -8,14 +8,10 @@ from typing import Final
 from haltpoint.chain.checks.knowledge import GOAL, origin_tools
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import ValidationMode
-from haltpoint.contracts.work.tasks import Mode
-from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.prompting.about import named, step_in, with_goal
 from haltpoint_planner.prompting.context import Context
-from haltpoint_planner.prompting.conversation import messages
 from haltpoint_planner.prompting.examples import RULES
-from haltpoint_planner.prompting.tool_forms import call_schema, native
+from haltpoint_planner.prompting.question import Question
 
 _ACTOR: Final = f"""\
 You carry out one step of a plan by calling tools. Only a call does something; describing or announcing it does nothing.
@@ -35,22 +31,11 @@ Where end_step is among the tools and what is still due cannot be done, or the r
 end_step with the outcome "impossible" or "not_needed" and the reason, for the user."""
 
 
-def prompt(context: Context) -> Prompt:
+def question(context: Context) -> Question:
     """The step, and what is due in it."""
-    due = " ".join(_due(context))
-    system = OPEN if context.open_ended else _ACTOR
-    said = messages(system, context, step_in(context), with_goal(context, due))
-    return forced(context, said, list(context.tools.values()))
-
-
-def forced(context: Context, said: tuple[dict[str, object], ...], specs: list[ToolSpec]) -> Prompt:
-    """The prompt in the strict form; in no other mode is a call forced."""
-    step = context.step
-    own = None if step is None else step.tool_validation_mode
-    is_strict = Mode.STRICT is context.task.mode or own is ValidationMode.STRICT
-    is_forced = is_strict and bool(specs)
-    form = call_schema(specs) if is_forced else None
-    return Prompt(said, tuple(map(native, specs)), is_forced, form)
+    due = with_goal(context, " ".join(_due(context)))
+    system, tools = OPEN if context.open_ended else _ACTOR, list(context.tools.values())
+    return Question(system, step_in(context), due, tools, is_due=True)
 
 
 def _due(context: Context) -> Iterator[str]:

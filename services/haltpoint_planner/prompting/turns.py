@@ -20,75 +20,77 @@ _ASKS: Final = frozenset({NextAction.CLARIFICATION_NEEDED, NextAction.CONFIRMATI
 class Turn:
     """One message of the model, and what became of its calls."""
 
-    own: Own | None
-    """The message as its provider has it; None: it is not kept, or a person gave the result."""
-    receipts: tuple[Receipt, ...]
-    """In the order of the actions."""
-
-    def by_call(self) -> list[Receipt | None]:
-        """The receipt of each call of the own message, if it ran. Equal calls have theirs in
-        order.
-        """
-        calls = [] if self.own is None else self.own.calls
-        places: dict[int, Receipt] = {}
-        for receipt in self.receipts:
-            fitting = [place for place in _of_tool(calls, receipt.tool) if place not in places]
-            given = json.loads(receipt.arguments or "{}")
-            equal = [place for place in fitting if arguments_of(calls[place]) == given]
-            for place in (equal or fitting)[:1]:
-                places[place] = receipt
-        return [places.get(place) for place in range(len(calls))]
+    own: Own
+    """The message as its provider has it."""
+    results: tuple[Receipt | None, ...]
+    """The receipt of each call, in the order of the calls; None: it did not run."""
 
     @property
-    def not_started(self) -> str:
-        """Why the calls without a receipt did not run."""
-        last = self.receipts[-1] if self.receipts else None
-        if last is None:
+    def why_not(self) -> str:
+        """Why the calls behind the last one that ran did not run."""
+        ran = [receipt for receipt in self.results if receipt is not None]
+        if not ran:
             return "refused, see below"
+        last = max(ran, key=lambda receipt: receipt.number)
         if last.outcome.error is not None:
             return "the call before it failed"
         asks = last.tool == ASK_HUMAN or last.outcome.next_action in _ASKS
         return "a person was asked" if asks else "one action per turn"
 
 
-def turns_of(receipts: Sequence[Receipt], owned: Mapping[str, Own]) -> Iterator[Turn]:
-    """The turns of all steps, in the order of the receipts. `owned` are the messages by the local
-    ids of their thoughts.
+def turns_of(receipts: Sequence[Receipt], owned: Mapping[str, Own]) -> Iterator[Turn | Receipt]:
+    """The turns of all steps, in the order of the receipts, and the receipts of which no message is
+    kept. `owned` are the messages by the local ids of their thoughts.
     """
     for step, group in groupby(receipts, key=lambda receipt: receipt.step_id):
         said = _said_in(step, owned)
-        for after, own in groupby(group, key=lambda receipt: _last(said, receipt.number)):
-            yield from _turn(said.get(after), tuple(own))
+        for own, run in groupby(group, key=lambda receipt: _before(receipt, said)):
+            ran = list(run)
+            yield from ran if own is None else _turn(own, ran)
 
 
-def _turn(own: Own | None, receipts: tuple[Receipt, ...]) -> Iterator[Turn]:
-    """The turn of a message, and a turn for each receipt that is of none of its calls."""
-    known = [] if own is None else Turn(own, receipts).by_call()
-    if any(known):
-        yield Turn(own, tuple(receipt for receipt in receipts if receipt in known))
+def _turn(own: Own, receipts: Sequence[Receipt]) -> Iterator[Turn | Receipt]:
+    """The turn of a message, and the receipts that are of none of its calls. Equal calls have
+    theirs in order.
+    """
+    free, strays = dict(enumerate(own.calls)), list[Receipt]()
+    results: dict[int, Receipt] = {}
     for receipt in receipts:
-        if receipt not in known:
-            yield Turn(None, (receipt,))
+        place = _place_among(free, receipt)
+        if place is None:
+            strays.append(receipt)
+        else:
+            results[place] = receipt
+            del free[place]
+    if results:
+        yield Turn(own, tuple(map(results.get, range(len(own.calls)))))
+    yield from strays
 
 
-def _said_in(step: str, owned: Mapping[str, Own]) -> dict[int, Own]:
-    """The messages of a step by the number of the action before: of those that follow the same one
-    the last was acted on.
+def _place_among(calls: Mapping[int, dict[str, Any]], receipt: Receipt) -> int | None:
+    """The call of which this is the receipt; its arguments may have been changed since."""
+    named = [place for place in calls if calls[place]["function"]["name"] == receipt.tool]
+    given = json.loads(receipt.arguments or "{}")
+    equal = [place for place in named if arguments_of(calls[place]) == given]
+    return next(iter(equal or named), None)
+
+
+def _said_in(step: str, owned: Mapping[str, Own]) -> list[Own]:
+    """The messages of a step in order; of those that follow the same action the last was acted
+    on.
     """
     names = [name for name in owned if name.rpartition(".t")[0] == step]
-    return {owned[name].after: owned[name] for name in sorted(names, key=place_of)}
+    ordered = [owned[name] for name in sorted(names, key=place_of)]
+    return list({own.after: own for own in ordered}.values())
+
+
+def _before(receipt: Receipt, said: Sequence[Own]) -> Own | None:
+    """The last message before an action."""
+    before = [own for own in said if own.after < receipt.number]
+    return before[-1] if before else None
 
 
 def place_of(thought: str) -> tuple[int, int]:
     """Turn and attempt in the local id of a thought."""
     turn, _, attempt = thought.rpartition(".t")[2].partition(".")
     return int(turn), int(attempt)
-
-
-def _last(said: Mapping[int, Own], number: int) -> int:
-    """The key of the last message before an action; -1 without any."""
-    return max((after for after in said if after < number), default=-1)
-
-
-def _of_tool(calls: Sequence[dict[str, Any]], tool: str) -> list[int]:
-    return [place for place, call in enumerate(calls) if call["function"]["name"] == tool]

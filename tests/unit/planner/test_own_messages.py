@@ -15,7 +15,7 @@ from haltpoint_planner.exchange import NativeCall, Reply
 from haltpoint_planner.own_messages import MOST, Own, fresh_ids, kept, read_own, sent_back
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, Receipt
-from haltpoint_planner.prompting.turns import turns_of
+from haltpoint_planner.prompting.turns import Turn, turns_of
 from tests.support.builders import OK, asks, failed, spec, specs
 
 SIGNATURE = {"google": {"thought_signature": "Q0FG"}}
@@ -85,10 +85,11 @@ def test_another_model_gets_arguments_as_text() -> None:
     assert json.loads(call["function"]["arguments"]) == {"name": "John"}
 
 
-def test_ids_that_are_missing_or_repeat_are_filled_in() -> None:
-    said = own(called("a", number="x"), called("b", number="x"), called("c", number=""))
+@pytest.mark.parametrize("number", ["x", "", None, 0, 7, ["x"]])
+def test_ids_that_are_missing_repeat_or_are_no_texts_are_filled_in(number: Any) -> None:
+    said = own(called("a", number="x"), called("b", number=number))
     ids = [call["id"] for call in sent_back(said, ":a", fresh_ids())["tool_calls"]]
-    assert ids == ["x", "call00001", "call00002"]
+    assert ids == ["x", "call00001"]
 
 
 # ---- which receipts are of which message
@@ -99,29 +100,24 @@ def test_each_message_has_the_receipts_of_its_calls() -> None:
     first, second = own(called("find"), called("find", number="c2")), own(called("send"), after=2)
     receipts = [receipt(1), receipt(2), receipt(3, "send")]
     turns = list(turns_of(receipts, {"s.t1.1": first, "s.t2.1": second, "other.t1.1": own()}))
-    assert [(turn.own, turn.receipts) for turn in turns] == [
-        (first, tuple(receipts[:2])),
-        (second, tuple(receipts[2:])),
-    ]
+    assert turns == [Turn(first, tuple(receipts[:2])), Turn(second, tuple(receipts[2:]))]
 
 
 def test_of_several_attempts_the_last_one_was_acted_on() -> None:
     refused, taken = own(called("send")), own(called("find"))
-    (turn,) = turns_of([receipt(1)], {"s.t1.2": taken, "s.t1.1": refused})
-    assert turn.own is taken
+    ran = receipt(1)
+    assert list(turns_of([ran], {"s.t1.2": taken, "s.t1.1": refused})) == [Turn(taken, (ran,))]
 
 
 def test_equal_arguments_go_together_whatever_the_order() -> None:
     said = own(called("find", '{"name": "Ann"}'), called("find", '{"name": "Bob"}', "c2"))
     bob = receipt(1, arguments='{"name":"Bob"}')
-    (turn,) = turns_of([bob], {"s.t1.1": said})
-    assert turn.by_call() == [None, bob]
+    assert list(turns_of([bob], {"s.t1.1": said})) == [Turn(said, (None, bob))]
 
 
 def test_what_no_call_of_the_message_did_stands_alone() -> None:
     given = receipt(1, "by_hand")
-    (turn,) = turns_of([given], {"s.t1.1": own(called("find"))})
-    assert (turn.own, turn.receipts) == (None, (given,))
+    assert list(turns_of([given], {"s.t1.1": own(called("find"))})) == [given]
 
 
 @pytest.mark.parametrize(
@@ -134,8 +130,7 @@ def test_what_no_call_of_the_message_did_stands_alone() -> None:
 )
 def test_a_call_that_did_not_run_says_why(outcome: Any, why: str) -> None:
     said = own(called("find"), called("send", number="c2"))
-    (turn,) = turns_of([receipt(1, outcome=outcome)], {"s.t1.1": said})
-    assert turn.not_started == why
+    assert Turn(said, (receipt(1, outcome=outcome), None)).why_not == why
 
 
 def test_long_thoughts_leave_the_prompt_from_the_oldest_on() -> None:
