@@ -37,10 +37,11 @@ async def run(settings: Settings) -> None:
         catalogue = ToolCatalogue(here.calls, here.topology, policy.blocked_tools)
         handler = PlannerHandler(
             ContextReader(here.calls, here.topology, catalogue, agents),
-            Models(settings.model, connections),
+            Models(settings.model, agents, connections),
             ReceiptStore(here.calls, here.topology, here.instance, retention=retention),
             DeadLetters(here.calls, here.topology),
             tracing,
+            agents=agents,
             slots=settings.slots,
             streams=settings.partitions,
             stopping=here.stopping,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from haltpoint.contracts.commands import ThoughtRequest
+from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
@@ -112,7 +113,7 @@ class Checking:
         self._name = settings.chosen(another=False)
         self._patience = settings.timeout
         settings = settings.model_copy(update={"max_tokens": _ENOUGH})
-        self._port = Models(settings, connections).port_to(None, None)
+        self._port = Models(settings, Agents(), connections).port_to(None)
 
     @property
     def refused(self) -> Sequence[str]:

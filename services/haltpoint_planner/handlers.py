@@ -22,6 +22,7 @@ from haltpoint.contracts.events import ThoughtFailed
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import Price
 from haltpoint.contracts.views.chains import ProgressView
+from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, telemetry
@@ -32,6 +33,7 @@ from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_planner import routing_function
 from haltpoint_planner.exchange import Prompt, Reply
+from haltpoint_planner.model import Port
 from haltpoint_planner.models import Models
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context
@@ -67,6 +69,7 @@ class PlannerHandler:
         dead_letters: DeadLetters,
         tracing: telemetry.Tracing,
         *,
+        agents: Agents,
         slots: int,
         streams: int,
         stopping: asyncio.Event,
@@ -78,6 +81,7 @@ class PlannerHandler:
         self._receipt_store = receipt_store
         self._dead_letters = dead_letters
         self._tracing = tracing
+        self._agents = agents
         self._prices = prices
         self._phrases = phrases or Phrases()
         self._asked: dict[EntryRef, ToPlanner] = {}
@@ -145,17 +149,21 @@ class PlannerHandler:
         context = await self._reader.read(request)
         if context is None:  # found out again in one step with the acknowledgement
             return Drafted(failed(message, _too_late()))
-        if context.function is not None and request.kind is ThoughtKind.ROUTE:
-            task, names = context.task, [agent.name for agent in context.choices]
-            decision = await routing_function.run(context.function, task.goal, task.context, names)
+        supervisor = self._agents.supervisor
+        if request.kind is ThoughtKind.ROUTE and supervisor is not None and supervisor.function:
+            task, names = context.task, [agent.name for agent in self._agents.choices]
+            decision = await routing_function.run(
+                supervisor.function, task.goal, task.context, names
+            )
             return Drafted(chosen(message, decision))
-        name = self._models.name_of(context.endpoint, another=request.other_model)
-        section = "" if context.agent is None else context.agent.model or ""
-        context = replace(context, by=f"{section}:{name}")
-        span = self._span(message, name, context)
+        section = None if context.agent is None else context.agent.model
+        port = self._models.port_to(section)
+        name = port.settings.chosen(another=request.other_model)
+        context = replace(context, by=f"{section or ''}:{name}")
+        span = self._span(message, port, context)
         trace = telemetry.context_of(span, message.traceparent)
         try:
-            reply = await self._reply(name, context)
+            reply = await self._reply(port, name, context)
         except (PassingError, HaltpointError) as error:
             telemetry.finish(span, error.code)
             raise
@@ -168,11 +176,9 @@ class PlannerHandler:
         message = msgspec.structs.replace(message, traceparent=trace)
         return drafted(message, reply, context, self._phrases)
 
-    async def _reply(self, name: str, context: Context) -> Reply:
+    async def _reply(self, port: Port, name: str, context: Context) -> Reply:
         """The reply, with what it costs."""
         agent, loop = context.agent, asyncio.get_running_loop()
-        section = None if agent is None else agent.model
-        port = self._models.port_to(section, context.endpoint)
         notice = loop.call_later(_LONG, self._tell, context.request, _NO_REPLY)
         try:
             reply = await port.ask(name, partial(_prompt, context), context.request)
@@ -181,8 +187,7 @@ class PlannerHandler:
         if agent is not None and agent.verbose:
             _log.info("reply", **_about(context), words=words_of(reply))
         if reply.cut:
-            own = f"max_tokens of [models.{section}]"
-            limit = own if section else "HALTPOINT_MODEL__MAX_TOKENS"
+            limit = port.server.setting("max_tokens")
             _log.warning(f"a reply reached its limit of tokens and is cut off; raise {limit}")
         return replace(reply, usage=priced(reply.usage, self._prices))
 
@@ -203,11 +208,12 @@ class PlannerHandler:
         """Say to those who watch the chain what a thought waits for."""
         self._receipt_store.show_progress(ProgressView(request.thought_id, 0.0, words))
 
-    def _span(self, message: ToPlanner, model: str, context: Context) -> Span | None:
+    def _span(self, message: ToPlanner, port: Port, context: Context) -> Span | None:
         request = message.data
+        model = port.settings.chosen(another=request.other_model)
         attributes: dict[str, telemetry.Value | None] = {
             telemetry.OPERATION: "chat",
-            telemetry.PROVIDER: self._models.provider_of(context.endpoint),
+            telemetry.PROVIDER: port.settings.provider or "openai",
             telemetry.MODEL: model,
             telemetry.CHAIN: chain_of(request.thought_id),
             telemetry.THOUGHT: request.kind.value,

@@ -55,18 +55,18 @@ class Port:
     """
 
     def __init__(self, settings: ModelSettings, server: Server, send: Send) -> None:
-        self._settings = settings
-        self._server = server
+        self.settings = settings
+        self.server = server
         self._send = send
         self._refused: dict[str, tuple[Part, ...]] = {}
         self._rooms: dict[str, int] = {}
 
     def room(self, name: str) -> int:
         """The tokens that a prompt for the model `name` may have."""
-        return self._rooms.get(name) or self._room_in(self._settings.context or _USUAL)
+        return self._rooms.get(name) or self._room_in(self.settings.context or _USUAL)
 
     def _room_in(self, context: int) -> int:
-        return max(context - self._settings.max_tokens, context // 2)
+        return max(context - self.settings.max_tokens, context // 2)
 
     def refused(self, name: str) -> list[str]:
         """What the server refuses of a question to the model `name`, as far as is known."""
@@ -104,14 +104,14 @@ class Port:
     async def _reply(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
         left = seconds_left(request)
         if left <= 0:
-            raise self._server.error("HP-307", "the deadline has passed", "Give the task more time")
+            raise self.server.error("HP-307", "the deadline has passed", "Give the task more time")
         body = self._body(name, prompt, request)
-        seconds = min(self._settings.timeout, left)
+        seconds = min(self.settings.timeout, left)
         try:
             async with asyncio.timeout(seconds):
                 reply = await self._accepted(name, body, request)
         except TimeoutError as error:
-            raise PassingError(self._server.too_slow(seconds, "timeout")) from error
+            raise PassingError(self.server.too_slow(seconds, "timeout")) from error
         return replace(reply, usage=_usage(name, body, reply))
 
     def _body(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Body:
@@ -120,7 +120,7 @@ class Port:
             "model": name,
             "messages": list(prompt.messages),
             "temperature": 0 if request.attempt == 1 else 0.4,
-            "max_tokens": self._settings.max_tokens,
+            "max_tokens": self.settings.max_tokens,
             "stream": True,
             "stream_options": {"include_usage": True},
         }

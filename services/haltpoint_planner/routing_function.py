@@ -7,20 +7,27 @@ checks.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, Struct
 
 from haltpoint.runtime.config import dotted_path
 from haltpoint.runtime.config.errors import HaltpointError, in_words
-from haltpoint_planner.parsing.objects import without_surrogates
 
 PATIENCE: Final = 30.0
 """Seconds that the function has."""
 
-_NAME, _REASONING = 128, 2000
-"""Characters of an agent's name and of a reason that are kept."""
-
 _CODE: Final = "HP-311"
 _FIX: Final = "Correct the function"
+
+
+class _Decision(Struct):
+    """What it decides, as the arguments of `route`."""
+
+    target_agent: Annotated[str, Meta(max_length=128)]
+    reasoning: Annotated[str, Meta(max_length=2000)] = ""
+    confidence: Annotated[float, Meta(ge=0, le=1)] = 0.0
 
 
 async def run(
@@ -38,23 +45,9 @@ async def run(
         raise HaltpointError(_CODE, f"{path} failed", in_words(error), _FIX) from error
 
 
-def _read(said: object) -> dict[str, Any]:
-    """What it returned: a name is a decision that it is sure of. Raises TypeError for anything
-    else.
-    """
-    given: Any = {"target_agent": said, "confidence": 1.0} if isinstance(said, str) else said
-    if not isinstance(given, dict) or not isinstance(given.get("target_agent"), str):
-        raise TypeError(
-            f"it returned {said!r:.200}, which is neither a name nor an object with a target_agent"
-        )
-    return {
-        "target_agent": without_surrogates(given["target_agent"][:_NAME]),
-        "reasoning": without_surrogates(str(given.get("reasoning") or "")[:_REASONING]),
-        "confidence": _confidence(given.get("confidence")),
-    }
-
-
-def _confidence(sure: Any) -> float:
-    """A confidence that is no number from 0 to 1 counts as 0."""
-    is_number = isinstance(sure, int | float) and not isinstance(sure, bool)
-    return abs(float(sure)) if is_number and 0 <= sure <= 1 else 0.0  # -0.0 is 0
+def _read(returned: object) -> dict[str, Any]:
+    """What it returned: of a name alone it is sure."""
+    given = {"target_agent": returned, "confidence": 1.0}
+    decision = msgspec.convert(given if isinstance(returned, str) else returned, _Decision)
+    msgspec.json.encode(decision)  # what cannot be sent fails here
+    return msgspec.structs.asdict(decision)

@@ -85,7 +85,7 @@ class Server:
         if self._key:
             why = why.replace(self._key, "***")
         why = " ".join(why.split())[:_SHOWN].rstrip(".")
-        settings = {field: self._setting(field) for field in ModelSettings.model_fields}
+        settings = {field: self.setting(field) for field in ModelSettings.model_fields}
         fix = (fix or helps).format(**settings)
         return HaltpointError(code, f"the model's {self._who} {does}", why, fix)
 
@@ -110,7 +110,8 @@ class Server:
             return PassingError(self.error("HP-305", why), after)
         return RefusedError(self.error("HP-304", why), _about_errors(body) or text)
 
-    def _setting(self, field: str) -> str:
+    def setting(self, field: str) -> str:
+        """The name of a setting of this model."""
         own = "api_key_env" if field == "api_key" else field
         if self._section is not None and own in ModelEndpoint.__struct_fields__:
             return f"{own} of [models.{self._section}]"

@@ -38,7 +38,6 @@ class Slots:
     ) -> None:
         self._work = work
         self._receipt_store = receipt_store
-        self._slots = asyncio.Semaphore(slots)
         # So many may run while each reader still waits for one more, and all together never are
         # more than the slots.
         self._spare = slots - streams
@@ -129,8 +128,7 @@ class Slots:
         try:
             if entry.deliveries == 1:
                 await self._begin.wait()
-            async with self._slots:
-                await self._work(ref, entry)
+            await self._work(ref, entry)
         except UNREACHABLE as error:
             words = "Redis is unreachable; the thought comes back after its lease"
             _log.warning(words, reason=str(error))

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from haltpoint.client import Client
 from haltpoint.contracts.commands import ThoughtRequest
-from haltpoint.contracts.work.agents import ModelEndpoint
+from haltpoint.contracts.work.agents import Agents, ModelEndpoint
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
@@ -56,10 +56,10 @@ def thought() -> ThoughtRequest:
 
 
 async def ask(base_url: str, section: str | None = None) -> str:
-    endpoint = ModelEndpoint(name="m", base_url=base_url) if section else None
+    agents = Agents(models={"own": ModelEndpoint(name="m", base_url=base_url)})
     async with Connections() as connections:
-        models = Models(ModelSettings(base_url=base_url, name="m"), connections)
-        reply = await models.port_to(section, endpoint).ask("m", lambda _: PROMPT, thought())
+        models = Models(ModelSettings(base_url=base_url, name="m"), agents, connections)
+        reply = await models.port_to(section).ask("m", lambda _: PROMPT, thought())
     return reply.content
 
 

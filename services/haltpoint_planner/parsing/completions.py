@@ -3,9 +3,9 @@ of one event: each event has a piece of the message, with all that the provider 
 calls.
 """
 
+import json
 import re
 from collections.abc import Sequence
-from json import JSONDecoder
 from typing import Any, Final
 
 from haltpoint.contracts.work.thoughts import Usage
@@ -19,10 +19,8 @@ DONE: Final = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
 
 _EVENTS: Final = re.compile(r"\s*(?:data|event|id|retry)?:")
 _DATA: Final = re.compile(r"^data:(.*)$", re.MULTILINE)
-_BLANK: Final = re.compile(r"\s*")
-_DECODER: Final = JSONDecoder()
-_REPEATED: Final = frozenset({"role", "type", "id", "index", "format", "model"})
-"""Fields of which each piece says all."""
+_LABELS: Final = frozenset({"role", "type", "id", "format", "model", "name"})
+"""Fields that some servers repeat in each piece."""
 _CUT: Final = re.compile(r"length|token|limit")
 _FILTERED: Final = re.compile(r"filter|safety|sensitive|prohibited|recitation")
 _MANY: Final = 2**53
@@ -34,26 +32,18 @@ def is_stream(text: str) -> bool:
 
 
 def objects_in(text: str) -> list[dict[str, Any]]:
-    """The JSON objects of a body: of its events, one behind the other, or in a list. They end
-    before what is no JSON.
+    """The JSON objects of a body: itself, those of its list or of its events. They end before what
+    is no JSON.
     """
-    if is_stream(text):
-        text = "\n".join(_DATA.findall(text.replace("\r", "\n")))
+    parts = _DATA.findall(text.replace("\r", "\n")) if is_stream(text) else [text]
     values: list[Any] = []
-    place = _end_of_blanks(text, 0)
-    while place < len(text):
+    for part in parts:
         try:
-            value, place = _DECODER.raw_decode(text, place)
+            value = json.loads(part)
         except (ValueError, RecursionError):
             break
         values += value if isinstance(value, list) else [value]
-        place = _end_of_blanks(text, place)
     return [value for value in values if isinstance(value, dict)]
-
-
-def _end_of_blanks(text: str, place: int) -> int:
-    blanks = _BLANK.match(text, place)
-    return place if blanks is None else blanks.end()
 
 
 def is_error(chunk: dict[str, Any]) -> bool:
@@ -136,9 +126,9 @@ def _joined(before: Any, piece: Any, field: str = "") -> Any:
     if isinstance(before, dict) and isinstance(piece, dict):
         names = dict.fromkeys((*before, *piece))
         return {name: _joined(before.get(name), piece.get(name), name) for name in names}
-    is_text = isinstance(before, str) and isinstance(piece, str) and field not in _REPEATED
-    is_again = field == "name" and before == piece
-    return before + piece if is_text and not is_again else piece
+    if not isinstance(before, str) or not isinstance(piece, str):
+        return piece
+    return piece if field in _LABELS and piece == before else before + piece
 
 
 def _blocks(value: Any) -> list[Any]:

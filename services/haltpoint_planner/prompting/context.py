@@ -7,9 +7,9 @@ from functools import cached_property
 from msgspec import Struct
 
 from haltpoint.contracts.commands import ThoughtRequest
-from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.results import ErrorType, Outcome
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.agents import Agent, ModelEndpoint
+from haltpoint.contracts.work.agents import Agent
 from haltpoint.contracts.work.plans import Plan, Step, ValidationMode
 from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint_planner.own_messages import Own
@@ -32,6 +32,17 @@ class Receipt(Struct, frozen=True):
     text: str = ""
     """The result as the prompt shows it."""
 
+    @property
+    def is_denied(self) -> bool:
+        """Whether a person has said no to it."""
+        error = self.outcome.error
+        return error is not None and error.error_type is ErrorType.DENIED
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has ended in an error of its tool."""
+        return self.outcome.error is not None and not self.is_denied
+
 
 @dataclass(frozen=True)
 class Context:
@@ -43,7 +54,7 @@ class Context:
     receipts: tuple[Receipt, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()
     """Step id and words of the steps that ended with words."""
-    done_before: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    done_before: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The deeds of the conversation's earlier chains."""
     previous: str = ""
     """The model's own words of the last time in this turn, when they were refused."""
@@ -55,12 +66,6 @@ class Context:
     """What the goal asks of tools was read (C12)."""
     agent: Agent | None = None
     """The one that works on the task, if it names one."""
-    endpoint: ModelEndpoint | None = None
-    """The agent's own model, if it has one."""
-    choices: Sequence[Agent] = ()
-    """The agents among which a supervisor's `function` may choose."""
-    function: str | None = None
-    """The path of that function."""
     owned: Mapping[str, Own] = field(default_factory=dict)
     """The provider's own messages, by the local ids of their thoughts."""
     by: str = ""

@@ -9,12 +9,12 @@ from typing import Final
 import msgspec
 
 from haltpoint.chain.checks.agents import with_agents
+from haltpoint.chain.checks.answer import deeds_of
 from haltpoint.chain.checks.bounds import nameable
 from haltpoint.chain.checks.plans import callable_tools, open_to_models
-from haltpoint.chain.model.statuses import ChainStatus, StepStatus
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
 from haltpoint.contracts.base import chain_of, thought_id
 from haltpoint.contracts.commands import ThoughtRequest
-from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import StepType
@@ -23,6 +23,7 @@ from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.chain_codec import as_worked_on, decode_steps, end_of, stored_plan
 from haltpoint.runtime.store.chain_reader import ChainReader
+from haltpoint.runtime.store.loading import decode_action
 from haltpoint.runtime.store.rows import (
     Data,
     Fields,
@@ -30,8 +31,6 @@ from haltpoint.runtime.store.rows import (
     Kind,
     Part,
     StoredAction,
-    action_of,
-    action_parts,
     local,
     thought_of,
 )
@@ -63,57 +62,47 @@ class ContextReader:
         unknown. Raises HaltpointError HP-216 when its agent is not in the agents file any more.
         """
         chain, own = chain_of(request.thought_id), local(request.thought_id)
+        names = (own, local(request.previous or own), Data.TASK, Data.PLAN)
         head, data, tools, receipts = await asyncio.gather(
             self._chains.head(chain),
-            self._chains.data(chain, own, Data.TASK, Data.PLAN, local(request.previous or own)),
+            self._chains.data(chain, *names),
             self._catalogue.read(self._partition(chain)),
-            self._receipts(chain, request.receipts),
+            self._receipts(request.receipts),
         )
         if own.encode() in data or not _is_alive(head, data):
             return None
         context = self._context(request, data, tools)
         if request.step_id is not None and context.step is None:
             return None
-        findings = await self._findings(chain, context, head)
-        done_before = await self._done_before(context.task)
-        owned = {} if request.step_id is None else await self._owned(chain)
-        tools = _offered(context)
+        findings, owned, done_before = await asyncio.gather(
+            self._findings(chain, context, head),
+            self._owned(chain, request),
+            self._done_before(context),
+        )
         return replace(
             context,
-            receipts=receipts,
+            receipts=tuple(receipts),
             findings=findings,
-            done_before=done_before,
             owned=owned,
-            tools=tools,
+            done_before=done_before,
+            tools=_offered(context),
         )
 
     def _context(
         self, request: ThoughtRequest, data: Fields, tools: dict[str, ToolSpec]
     ) -> Context:
-        agents, stored = self._agents, data.get(Data.PLAN.encode())
-        given = msgspec.json.decode(data[Data.TASK.encode()], type=Task)
-        task, plan = as_worked_on(stored, given)
-        known = with_agents(tools, agents, task)
-        agent = self._agent(task)
+        stored = data.get(Data.PLAN.encode())
+        submitted = msgspec.json.decode(data[Data.TASK.encode()], type=Task)
+        task, plan = as_worked_on(stored, submitted)
         before = data.get(local(request.previous or "").encode())
-        previous = thought_of(before).raw if before else ""
-        bounds = stored_plan(stored).bounds
-        section = None if agent is None else agent.model
-        endpoint = None if section is None else agents.models[section]
-        choices = agents.choices if request.kind is ThoughtKind.ROUTE else ()
-        function = None if agents.supervisor is None else agents.supervisor.function
         return Context(
             request,
             task,
             plan,
-            previous=previous,
-            tools=known,
-            known=known,
-            bounds_known=bounds is not None,
-            agent=agent,
-            endpoint=endpoint,
-            choices=choices,
-            function=function,
+            previous=thought_of(before).raw if before else "",
+            known=with_agents(tools, self._agents, task),
+            bounds_known=stored_plan(stored).bounds is not None,
+            agent=self._agent(task),
         )
 
     def _agent(self, task: Task) -> Agent | None:
@@ -128,49 +117,38 @@ class ContextReader:
             raise HaltpointError("HP-216", what, why, fix)
         return agent
 
-    async def _receipts(self, chain: str, names: Sequence[str]) -> tuple[Receipt, ...]:
-        """The receipts of these actions, as they count; of none while nothing is sure."""
-        if not names:
-            return ()
-        parts = [part for name in names for part in action_parts(local(name))]
-        head, data = await asyncio.gather(
-            self._chains.head(chain), self._chains.data(chain, *parts)
-        )
-        stored = [action_of(name, head, data) for name in names]
-        known = [action for action in stored if action is not None]
-        inside = await asyncio.gather(*(self._deeds_of(action.child) for action in known))
-        receipts = map(_receipt, known, inside)
-        return tuple(receipt for receipt in receipts if receipt is not None)
+    async def _receipts(self, names: Sequence[str]) -> list[Receipt]:
+        """The receipts of these actions, as they count."""
+        stored = await asyncio.gather(*map(self._chains.action, names))
+        return [receipt for receipt in map(_receipt, stored) if receipt is not None]
 
-    async def _deeds_of(self, chain: str) -> tuple[str, ...]:
-        """What a chain that has ended did, in the runtime's words."""
-        if not chain:
-            return ()
-        data = await self._chains.data(chain, Data.END)
-        end = end_of(data.get(Data.END.encode(), b"{}"))
-        return tuple(deed.says for deed in end.deeds)
-
-    async def _done_before(self, task: Task) -> dict[str, tuple[str, ...]]:
-        chains = [earlier.chain_id for earlier in task.handed.earlier]
-        deeds = await asyncio.gather(*map(self._deeds_of, chains))
-        return {chain: done[-_MOST_DEEDS:] for chain, done in zip(chains, deeds, strict=True)}
+    async def _done_before(self, context: Context) -> dict[str, list[str]]:
+        """The last deeds of the earlier chains of the conversation."""
+        chains = [earlier.chain_id for earlier in context.task.handed.earlier]
+        ends = await asyncio.gather(*(self._chains.data(chain, Data.END) for chain in chains))
+        done: dict[str, list[str]] = {}
+        for chain, data in zip(chains, ends, strict=True):
+            deeds = end_of(data.get(Data.END.encode(), b"{}")).deeds
+            done[chain] = [deed.says for deed in deeds[-_MOST_DEEDS:]]
+        return done
 
     async def _findings(
         self, chain: str, context: Context, head: Fields
     ) -> tuple[tuple[str, str], ...]:
         """What steps ended with, that ended with words of the model."""
         ended = list(_ended_in_words(chain, context, head))
-        names = [local(thought) for _, _, thought in ended]
-        said = await self._chains.data(chain, *names) if names else {}
-        findings: list[tuple[str, str]] = []
-        for step, how, thought in ended:
-            text = said.get(local(thought).encode())
-            if text is not None:
-                findings.append((step, how + _content(text)))
-        return tuple(findings)
+        thoughts = [local(thought) for _, _, thought in ended]
+        said = await self._chains.data(chain, *thoughts) if thoughts else {}
+        return tuple(
+            (step, how + _content(said[name.encode()]))
+            for (step, how, _), name in zip(ended, thoughts, strict=True)
+            if name.encode() in said
+        )
 
-    async def _owned(self, chain: str) -> dict[str, Own]:
+    async def _owned(self, chain: str, request: ThoughtRequest) -> dict[str, Own]:
         """The own messages of the thoughts of a chain, by the local ids of these."""
+        if request.step_id is None:
+            return {}
         end = f".{Part.OWN}"
         names = [name for name in await self._chains.names(chain) if name.endswith(end)]
         texts = await self._chains.data(chain, *names) if names else {}
@@ -189,7 +167,7 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     """The tools that the model may see: that it may call in a step (C3), name in a plan, or that a
     goal is read for.
     """
-    step, tools, request = context.step, context.tools, context.request
+    step, tools, request = context.step, context.known, context.request
     names: Sequence[str] = ()
     if step is not None and not request.in_words:
         ends = (END_STEP,) if request.may_end else ()
@@ -203,24 +181,22 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
     return {name: tools[name] for name in names}
 
 
-def _receipt(stored: StoredAction, inside: tuple[str, ...]) -> Receipt | None:
-    """An action as it counts."""
-    counts = stored.counts
-    if counts is None or counts.kind is Kind.IN_DOUBT:
+def _receipt(stored: StoredAction | None) -> Receipt | None:
+    """An action as it counts; None while nothing is sure."""
+    if stored is None or (stored.counts is not None and stored.counts.kind is Kind.IN_DOUBT):
         return None
-    _, step_id, number = stored.id.rsplit(".", 2)
-    outcome = msgspec.json.decode(counts.outcome, type=Outcome)
-    deed = outcome.metadata.deed
-    is_own = deed is not None and outcome.satisfies and not outcome.metadata.repeats
-    own = (deed.says,) if deed is not None and is_own else ()
+    action = decode_action(stored, 0, ActionStatus.DONE)
+    if action.outcome is None:
+        return None
+    _, step_id, _ = action.id.rsplit(".", 2)
     return Receipt(
         step_id,
-        stored.tool,
-        stored.arguments,
-        outcome,
-        counts.data,
-        (*inside, *own),
-        int(number),
+        action.tool,
+        action.arguments,
+        action.outcome,
+        action.data,
+        tuple(deed.says for deed in deeds_of(action)),
+        action.number,
     )
 
 

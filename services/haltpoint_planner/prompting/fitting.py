@@ -26,35 +26,29 @@ def pretty(value: object) -> str:
 
 def shortened(value: Any, room: int) -> Any:
     """The value in at most about so many characters as JSON; without marks when it fits."""
-    if len(pretty(value)) <= room:
-        return value
     if isinstance(value, str):
         return cut_text(value, room)
+    if not isinstance(value, list | dict) or len(pretty(value)) <= room:
+        return value
     if isinstance(value, list):
         items = _first(value, room)
         missing = len(value) - len(items)
         return [*items, f"[cut: {missing} more items]"] if missing else items
-    if isinstance(value, dict):
-        names = list(value)
-        values = _first(value.values(), room)
-        kept = dict(zip(names, values, strict=False))
-        missing_names = ", ".join(names[len(values) :])
-        mark = {"[cut]": cut_text(f"more fields: {missing_names}", _LEAST)}
-        return kept | mark if missing_names else kept
-    return value
+    fields = dict(zip(value, _first(value.values(), room), strict=False))
+    missing = len(value) - len(fields)
+    return {**fields, "[cut]": f"{missing} more fields"} if missing else fields
 
 
 def cut_text(text: str, room: int) -> str:
     """The beginning of a text, up to a blank where there is one, and how much more there was."""
     if len(text) <= max(room, _LEAST):
         return text
-    before = _CUT_BEFORE.search(text)
-    whole = text[: before.start()] if before else text
-    missing = int(before[1]) if before else 0
+    whole, *before = _CUT_BEFORE.split(text)[:2]
     room = max(room, _LEAST)
     blank = whole.rfind(" ", room // 2, room)
     kept = whole[: blank if blank > 0 else room]
-    return f"{kept} [cut: {len(whole) - len(kept) + missing} more characters]"
+    missing = len(whole) - len(kept) + sum(map(int, before))
+    return f"{kept} [cut: {missing} more characters]"
 
 
 def _first(values: Iterable[Any], room: int) -> list[Any]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import accumulate
 from typing import Final
 
 import msgspec
@@ -84,14 +85,10 @@ def _newest(context: Context, room: int) -> dict[str, Own]:
     """The newest of the own messages that have room, those of this step before others: they may
     have long thoughts. Of the older ones the calls remain.
     """
-    step, newest = f"{context.request.step_id}.", dict[str, Own]()
-    ordered = sorted(context.owned, key=lambda name: (name.startswith(step), place_of(name)))
-    for name in reversed(ordered):
-        room -= len(json.dumps(context.owned[name].message))
-        if room < 0:
-            break
-        newest[name] = context.owned[name]
-    return newest
+    step, owned = f"{context.request.step_id}.", context.owned
+    names = sorted(owned, key=lambda name: (name.startswith(step), place_of(name)), reverse=True)
+    sizes = accumulate(len(json.dumps(owned[name].message)) for name in names)
+    return {name: owned[name] for name, size in zip(names, sizes, strict=True) if size <= room}
 
 
 def _weight(question: Question, context: Context) -> int:

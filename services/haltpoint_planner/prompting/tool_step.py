@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from haltpoint.chain.checks.knowledge import GOAL, origin_tools
-from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.prompting.about import named, step_in, with_goal
 from haltpoint_planner.prompting.context import Context
@@ -40,33 +39,21 @@ def question(context: Context) -> Question:
 
 def _due(context: Context) -> Iterator[str]:
     """What the step still needs, with the other way out where there is one."""
-    denied = set(_denied(context))
-    due = tuple(promise for promise in context.request.due if denied.isdisjoint(promise))
+    request = context.request
+    denied = {receipt.tool for receipt in context.receipts if receipt.is_denied}
+    due = tuple(promise for promise in request.due if denied.isdisjoint(promise))
     if due:
         yield f"Still to be called: {named(due)}."
     if denied:
         yield f"A person has said no to {', '.join(sorted(denied))}: it is not called again."
-    if _has_just_failed(context):
+    last = context.receipts[-1:]
+    if any(receipt.step_id == request.step_id and receipt.has_failed for receipt in last):
         yield "The last call failed; the same call would fail again."
     for name in context.missing:
         if name in context.tools and name not in denied:
             yield from _origins(context, context.tools[name])
-    if context.request.may_end:
+    if request.may_end:
         yield "If it cannot or need not be done, call end_step."
-
-
-def _denied(context: Context) -> Iterator[str]:
-    for receipt in context.receipts:
-        error = receipt.outcome.error
-        if error is not None and error.error_type is ErrorType.DENIED:
-            yield receipt.tool
-
-
-def _has_just_failed(context: Context) -> bool:
-    last = context.receipts[-1] if context.receipts else None
-    if last is None or last.step_id != context.request.step_id or last.outcome.error is None:
-        return False
-    return last.outcome.error.error_type is not ErrorType.DENIED
 
 
 def _origins(context: Context, spec: ToolSpec) -> Iterator[str]:

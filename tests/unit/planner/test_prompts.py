@@ -286,7 +286,7 @@ def test_what_is_known_about_a_task_is_cut_between_its_values() -> None:
     line = next(line for line in told.splitlines() if line.startswith("Known about the task: "))
     shown_of_it = json.loads(line.removeprefix("Known about the task: "))
     assert len(line) < 9_500
-    assert shown_of_it.pop("[cut]").startswith("more fields: key")
+    assert shown_of_it.pop("[cut]").endswith(" more fields")
     assert set(shown_of_it.values()) == {"v" * 90}
 
 
@@ -303,7 +303,7 @@ def test_what_is_known_about_a_task_is_cut_between_its_values() -> None:
         ),
         ([1, 2, 3], 100, [1, 2, 3]),
         (["a" * 50] * 10, 200, ["a" * 50, "a" * 50, "a" * 50, "[cut: 7 more items]"]),
-        ({"a": "b" * 150, "c": 1, "d": 2}, 152, {"a": "b" * 150, "[cut]": "more fields: c, d"}),
+        ({"a": "b" * 150, "c": 1, "d": 2}, 152, {"a": "b" * 150, "[cut]": "2 more fields"}),
         (12345, 2, 12345),
     ],
 )

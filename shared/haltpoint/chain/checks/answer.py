@@ -80,7 +80,7 @@ def answer(
     deeds: list[Deed] = []
     missed: list[Missed] = []
     for action in actions:
-        deeds += _deeds(action)
+        deeds += deeds_of(action)
         missed += _missed(action, spec_of(action.tool), phrases)
     for call in dropped:
         reason = why_dropped(call.reason)
@@ -119,7 +119,7 @@ def ended_at(action: Action) -> int:
     return action.told.started_at + action.told.duration_ms
 
 
-def _deeds(action: Action) -> Iterator[Deed]:
+def deeds_of(action: Action) -> Iterator[Deed]:
     """What a call did. One that has the receipt of an earlier call did nothing."""
     told = action.told
     if told.repeats:
