@@ -120,8 +120,8 @@ def _size_of(chain: Chain, before: Chain, was: _Size) -> _Size:
 
 
 def _size_of_action(action: Action) -> int:
-    texts = getsizeof(action.arguments) + getsizeof(action.data)
-    return _ACTION + texts + _bytes_of(action.outcome and _of_receipt(action.outcome))
+    size = _ACTION + getsizeof(action.arguments) + getsizeof(action.data)
+    return size if action.outcome is None else size + _bytes_of(_of_receipt(action.outcome))
 
 
 def _bytes_of(held: object) -> int:

@@ -23,13 +23,14 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
     It follows from head, plan and steps alone.
     """
     needed: list[str] = []
+    needs_all = not is_submitters(chain)
     steps = () if chain.plan is None or chain.status.final else chain.plan.steps
     for index, step in enumerate(steps):
         numbers = range(1, chain.runs[index].actions + 1)
         needed += [
             action_id(chain.id, step.id, number)
             for number in numbers
-            if _is_needed(chain, index, number)
+            if needs_all or _is_needed(chain, index, number)
         ]
     return tuple(needed)
 
@@ -47,8 +48,9 @@ def kept_actions(chain: Chain) -> dict[str, Action]:
 
 
 def _is_needed(chain: Chain, index: int, number: int) -> bool:
+    """Whether an action of a submitter's plan is."""
     run = chain.runs[index]
-    if number in run.pending or not is_submitters(chain):
+    if number in run.pending:
         return True
     return number == run.last_ok and chain.failing is None and _is_read(chain, index)
 

@@ -132,8 +132,9 @@ def walk(value: Any, path: Path = ()) -> Iterator[tuple[Place, Any]]:
     while waiting:
         place, inner = waiting.pop()
         yield place, inner
-        members = [((*place, key), member) for key, member in _members(inner).items()]
-        waiting += [member for member in reversed(members) if covers(path, member[0])]
+        if isinstance(inner, dict | list):
+            members = [((*place, key), member) for key, member in _members(inner).items()]
+            waiting += [member for member in reversed(members) if covers(path, member[0])]
 
 
 def _members(value: Any) -> dict[Any, Any]:
@@ -225,8 +226,11 @@ def reference(value: dict[str, Any]) -> Reference:
 
 def references(value: Any) -> list[tuple[Place, Reference]]:
     """Every `$from` inside of arguments with its place in them."""
-    objects = [(place, inner) for place, inner in walk(value) if isinstance(inner, dict)]
-    return [(place, reference(inner)) for place, inner in objects if FROM in inner]
+    return [
+        (place, reference(inner))
+        for place, inner in walk(value)
+        if isinstance(inner, dict) and FROM in inner
+    ]
 
 
 def resolve(arguments: Any, receipt_of: Callable[[Reference], dict[str, Any] | None]) -> Any:

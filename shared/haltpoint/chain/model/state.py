@@ -13,7 +13,7 @@ from msgspec import Struct, field, structs
 from haltpoint.chain.model.references import Graph, read_json
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.answers import Deed, NotDone
-from haltpoint.contracts.base import Strict, action_of, value
+from haltpoint.contracts.base import Strict, levels_of, value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.reasons import Grant, Heard
@@ -358,7 +358,7 @@ def is_submitters(chain: Chain) -> bool:
     """Whether a submitter's own literal plan is carried out. It keeps of its actions what its next
     steps may still look at; a model needs all of them, and a child tells its caller what it did.
     """
-    return chain.origin is PlanOrigin.LITERAL and action_of(chain.id) is None
+    return chain.origin is PlanOrigin.LITERAL and not levels_of(chain.id)
 
 
 def goal_of(chain: Chain) -> str:

@@ -136,13 +136,14 @@ class Work(Chain, kw_only=True, gc=False):
 
     def tell(self, fact: FactType, index: int | None = None, **details: Any) -> None:
         """Add a line to the chain's log, about a step or about the chain."""
-        about = {} if index is None else {"step_id": self.steps[index].id}
-        self.facts.append(Fact(fact, {**about, **details}))
+        if index is not None:
+            details = {"step_id": self.steps[index].id, **details}
+        self.facts.append(Fact(fact, details))
 
     def tell_action(self, fact: FactType, action: Action, **details: Any) -> None:
         """Add a line about an action."""
-        about = {"action_id": action.id, "n": action.number, "tool": action.tool}
-        self.tell(fact, action.step, **about, **details)
+        name, number = action.id, action.number
+        self.tell(fact, action.step, action_id=name, n=number, tool=action.tool, **details)
 
     def edit(self, index: int) -> StepRun:
         """How far a step has come, to be changed: a copy of this decision's own."""
@@ -200,8 +201,8 @@ class Work(Chain, kw_only=True, gc=False):
         return run.taken < self.leading_reads(index)
 
     def begin(self, action: Action) -> None:
-        """Begin the step's next action: one more of its calls is under way. Calls side by side
-        count as one.
+        """Begin the step's next action, in the order of the plan: one more of its calls is under
+        way. Calls side by side count as one.
         """
         run = self.edit(action.step)
         is_literal = self.origin is PlanOrigin.LITERAL
@@ -211,6 +212,8 @@ class Work(Chain, kw_only=True, gc=False):
         run.taken += 1
         run.pending = (*run.pending, action.number)
         self.keep(action)
+        in_order = sorted(self.actions.values(), key=_place)
+        self.actions = {kept.id: kept for kept in in_order}
 
     def rests(self, name: str) -> bool:
         """Whether an action waits until it is sent again."""
@@ -218,9 +221,8 @@ class Work(Chain, kw_only=True, gc=False):
         return rest is not None and rest.until > 0
 
     def keep(self, action: Action) -> None:
-        """Put an action, or what became of it, in its place: they are in the order of the plan."""
-        actions = {**self.actions, action.id: action}.values()
-        self.actions = {kept.id: kept for kept in sorted(actions, key=_place)}
+        """Put an action, or what became of it, in its place."""
+        self.actions = {**self.actions, action.id: action}
         if action.status is ActionStatus.DONE:
             self.resting = without(self.resting, action.id)
             self.approvals = without(self.approvals, action.id)
