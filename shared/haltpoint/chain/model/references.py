@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from types import EllipsisType
 from typing import Any, Final, Self, TypeVar
 
@@ -124,17 +125,15 @@ def is_below(path: Path, place: Path) -> bool:
 # ---------------------------------------------------------------------------------------
 
 
-def walk(value: Any, path: Path = ()) -> Iterator[tuple[Place, Any]]:
-    """A value and all values in it on the way to a path and below it, in their order; an outer one
-    comes first.
-    """
+def walk(value: Any) -> Iterator[tuple[Place, Any]]:
+    """A value and all values in it, however deep, in their order; an outer one comes first."""
     waiting: list[tuple[Place, Any]] = [((), value)]
     while waiting:
         place, inner = waiting.pop()
         yield place, inner
         if isinstance(inner, dict | list):
             members = [((*place, key), member) for key, member in _members(inner).items()]
-            waiting += [member for member in reversed(members) if covers(path, member[0])]
+            waiting += reversed(members)
 
 
 def _members(value: Any) -> dict[Any, Any]:
@@ -161,13 +160,19 @@ def scalars_at(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
     Keys of objects below it count, too: their place ends in `{}` and the key.
     """
-    for place, inner in walk(value, path):
-        scalars: list[tuple[Path, Any]] = []
+    plain = tuple(takewhile(lambda part: part not in (ANY, KEYS), path))
+    rest = path[len(plain) :]
+    for whole in values_at(value, plain):
+        scalars = (scalar for scalar in _scalars(whole) if is_below(rest, scalar[0]))
+        yield from (((*plain, *place), scalar) for place, scalar in scalars)
+
+
+def _scalars(value: Any) -> Iterator[tuple[Path, Any]]:
+    for place, inner in walk(value):
         if isinstance(inner, dict):
-            scalars = [((*place, KEYS, key), key) for key in inner]
+            yield from (((*place, KEYS, key), key) for key in inner)
         elif type(inner) in _SCALARS:
-            scalars = [(place, inner)]
-        yield from (scalar for scalar in scalars if is_below(path, scalar[0]))
+            yield place, inner
 
 
 def values_at(value: Any, place: Path) -> list[Any]:
