@@ -14,7 +14,7 @@ from evals.history import History
 from evals.kinds import Player, is_routed
 from evals.playing import play
 from haltpoint.cli.gateway import KEY_FILE
-from haltpoint.cli.local.system import System
+from haltpoint.cli.local.system import local_system
 from haltpoint.client import Client
 from haltpoint.contracts.base import root_of
 from haltpoint.contracts.work.tasks import Mode
@@ -79,8 +79,8 @@ async def _system(folder: Path, agents: Path | None, model: Settings) -> AsyncGe
     }  # whatever is configured: no data of the user are touched
     environment = {history.PLACE: str(folder / "effects.jsonl")}
     log = folder / "services.log"
-    system = System(settings.model_copy(update=only), environment=environment, output=log)
-    async with system:
+    whole = settings.model_copy(update=only)
+    async with local_system(whole, environment=environment, output=log) as system:
         key = (folder / KEY_FILE).read_text().strip()
         async with Client(system.url, key) as client:
             yield client

@@ -18,10 +18,10 @@ from rich.console import Console
 from haltpoint.cli.commands.models import play_script
 from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.local.keeper import Child
-from haltpoint.cli.local.system import System, free_port
+from haltpoint.cli.local.system import free_port, local_system
 from haltpoint.cli.render.asking import ask
 from haltpoint.cli.render.following import follow
-from haltpoint.cli.render.picture import teller
+from haltpoint.cli.render.picture import Teller
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.views.chains import ChainView, RequestView
@@ -53,15 +53,15 @@ async def alone(example: str, **environment: str) -> AsyncGenerator[Client]:
             "redis_url": None,
             "agents_file": agents if agents.exists() else None,
         }  # whatever is configured
-        system = System(
+        system = local_system(
             settings.model_copy(update=only),
             environment=environment,
             output=Path(state) / "log",
             beside=() if own.base_url else (model,),
         )
         async with (
-            system,
-            Client(system.url, (Path(state) / KEY_FILE).read_text().strip()) as client,
+            system as here,
+            Client(here.url, (Path(state) / KEY_FILE).read_text().strip()) as client,
         ):
             yield client
 
@@ -74,7 +74,7 @@ async def told(
     option that `answers` has for it, and all else ends the chain.
     """
     CONSOLE.print()
-    picture = teller(CONSOLE)
+    picture = Teller(CONSOLE)
 
     async def answer(request: RequestView) -> bool:
         with picture.pause():

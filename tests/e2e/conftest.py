@@ -18,14 +18,14 @@ from pathlib import Path
 import pytest
 
 from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
-from haltpoint.cli.local.system import free_port, http_get
+from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
 from haltpoint.examples.contacts.outbox import Outbox
 from tests.e2e.agents import AGENTS, AGENTS_FILE
 from tests.e2e.obedient import OBEDIENT
 from tests.e2e.otlp import Receiver
 from tests.e2e.routers import ROUTERS
-from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
+from tests.e2e.running import CHECKOUT, HALTPOINT, Running, answers, script_for
 from tests.e2e.stubborn import STUBBORN
 from tests.support import PATIENCE
 
@@ -109,7 +109,9 @@ def run_system(folder: Path, receiver: Receiver) -> Iterator[Running]:
     try:
         address = state / ADDRESS_FILE
         deadline = time.monotonic() + PATIENCE
-        while not address.exists() or not asyncio.run(_answers(model_port)):
+        while not address.exists() or not asyncio.run(
+            answers(f"http://127.0.0.1:{model_port}/v1/models")
+        ):
             ended = [process.poll() for process in started]
             assert not any(code is not None for code in ended), (folder / "log").read_text()[-4000:]
             assert time.monotonic() < deadline, (folder / "log").read_text()[-4000:]
@@ -122,10 +124,6 @@ def run_system(folder: Path, receiver: Receiver) -> Iterator[Running]:
         codes = [process.wait(PATIENCE) for process in started]
         log.close()
     assert codes == [0, 0], (folder / "log").read_text()[-4000:]
-
-
-async def _answers(port: int) -> bool:
-    return (await http_get("127.0.0.1", port, "/v1/models"))[0] == 200
 
 
 @pytest.fixture

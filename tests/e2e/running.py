@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import httpx
 from redis.asyncio import Redis
 from typer.testing import CliRunner
 
@@ -28,6 +29,15 @@ from tests.support import PATIENCE, wait_until
 HALTPOINT = (sys.executable, "-m", "haltpoint")
 CHECKOUT = Path(__file__).parents[2]
 MODELS = {"well-behaved": "Tell", "careless": "Message"}
+
+
+async def answers(url: str) -> bool:
+    """Whether a GET of this is answered well."""
+    async with httpx.AsyncClient(trust_env=False) as http:
+        try:
+            return (await http.get(url)).is_success
+        except httpx.HTTPError:
+            return False
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
             time.sleep(0.02)  # between two looks, in a test without an event loop
     queues = {one["name"] for one in document(system.command("queue", "list", "--json"))["items"]}
     assert queues
-    assert all(f"{name}: " in system.command("queue", "list").stdout for name in queues)
+    assert all(f"{name}\t" in system.command("queue", "list").stdout for name in queues)
     letters = document(system.command("dlq", "list", "--reason", "bad_json", "--json"))["items"]
     letter = next(one for one in letters if one["message"] == "no JSON at all")
     (long,) = document(system.command("dlq", "list", "--reason", "long", "--json"))["items"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from haltpoint.cli.gateway import KEY_FILE
-from haltpoint.cli.local.system import System, free_port
+from haltpoint.cli.local.system import System, free_port, local_system
 from haltpoint.client import Client
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.examples.contacts.outbox import Outbox
@@ -133,7 +133,7 @@ async def test_a_worker_killed_while_it_sends_a_message_sends_exactly_one(
         ]
     }
     async with (
-        System(settings, environment=environment, output=tmp_path / "log") as system,
+        local_system(settings, environment=environment, output=tmp_path / "log") as system,
         _client(system) as client,
     ):
         run = await client.run(task={"goal": "Tell Jane hello", "plan": plan})

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
-from haltpoint.cli.local.system import free_port, http_get
+from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
 from haltpoint.runs import Result
 from haltpoint.runtime.service.embedded import EmbeddedServer, running
 from haltpoint.runtime.streams.connection import connect
 from haltpoint.runtime.streams.presence import alive
 from haltpoint.runtime.streams.topology import Topology
-from tests.e2e.running import CHECKOUT, HALTPOINT
+from tests.e2e.running import CHECKOUT, HALTPOINT, answers
 from tests.support import PATIENCE, wait_until
 
 
@@ -125,9 +125,7 @@ async def test_the_server_is_started_again_on_its_data_and_chains_go_on(tmp_path
                 async with connect(running(data) or "") as redis:
                     if (await redis.info("server"))["process_id"] == before:
                         return False
-                return (await http_get("127.0.0.1", int(url.rpartition(":")[2]), "/readyz"))[
-                    0
-                ] == 200
+                return await answers(f"{url}/readyz")
 
             await wait_until(is_ready_again)
             await client.answer(request.id, decision="approve")

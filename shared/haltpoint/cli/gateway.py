@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
-from haltpoint.cli.errors import CliError, Exit, usage
+from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.key_origin import recall
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _TIMEOUT = 3.0
 
 
 def address(shell: Shell) -> str:
-    """--url, else our own gateway's. Raises CliError for what is no address."""
+    """--url, else our own gateway's. Raises HaltpointError for what is no address."""
     if shell.url is None:
         return _own(shell)
     try:
@@ -44,12 +45,14 @@ def _own(shell: Shell) -> str:
 
 
 def _own_key(shell: Shell, where: str) -> str:
-    """The admin key of this machine, for the gateway that it was made for. Raises CliError."""
+    """The admin key of this machine, for the gateway that it was made for. Raises
+    HaltpointError.
+    """
     key = _admin_key(shell)
     home = _home(shell, key)
     if _origin(where) != _origin(home):
         why = f"none was given, and the admin key of this machine is for {home} only"
-        raise CliError(
+        raise HaltpointError(
             "HP-051", f"there is no key for the gateway at {where}", why, "Give one: --key KEY"
         )
     return key
@@ -61,7 +64,9 @@ def _admin_key(shell: Shell) -> str:
     key = configured.get_secret_value() if configured else _read(kept)
     if not key:
         why = f"none was given and there is no {kept}"
-        raise CliError("HP-051", "there is no key for the gateway", why, "Give one: --key KEY")
+        raise HaltpointError(
+            "HP-051", "there is no key for the gateway", why, "Give one: --key KEY"
+        )
     return key
 
 
@@ -77,7 +82,7 @@ def _home(shell: Shell, key: str) -> str:
 
 
 def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
-    """Run one conversation with the gateway. Raises CliError for everything that it may answer."""
+    """Run one conversation with the gateway. Raises HaltpointError for all that it may refuse."""
     import asyncio
 
     # httpx imports its own command line (click, pygments) if it can: a tenth of the time of a short
@@ -93,7 +98,7 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
         )
     if why := unreachable(where):
         what, fix = f"no gateway answers at {where}", "Start it: haltpoint up"
-        raise CliError("HP-050", what, why, fix, exit_code=Exit.UNREACHABLE)
+        raise HaltpointError("HP-050", what, why, fix)
     secret = shell.key or _own_key(shell, where)
 
     async def whole() -> T:

@@ -3,9 +3,10 @@
 import gc
 import io
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from haltpoint.cli.commands import (
     agent,
@@ -23,9 +24,32 @@ from haltpoint.cli.commands import (
     tool,
     up,
 )
+from haltpoint.cli.errors import usage
+from haltpoint.cli.shell import Shell, ended
+
+_UsageError: Any = typer.BadParameter.__base__
+
+
+class Root(TyperGroup):
+    """What was typed wrongly is told as every other error is."""
+
+    def main(self, *arguments: Any, **settings: Any) -> Any:
+        """Run the command that was typed, and exit."""
+        try:
+            code = super().main(*arguments, **{**settings, "standalone_mode": False})
+        except _UsageError as error:
+            path = error.ctx.command_path if error.ctx else "haltpoint"
+            why = error.format_message().rstrip(".")
+            if type(error).__name__ == "NoArgsIsHelpError":
+                print(why)
+                sys.exit(error.exit_code)
+            code = ended(Shell(), usage(f"{path} cannot run", why, f"{path} --help shows how"))
+        sys.exit(code)
+
 
 app = typer.Typer(
     name="haltpoint",
+    cls=Root,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

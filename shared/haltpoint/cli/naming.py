@@ -1,7 +1,7 @@
 """Ids that are typed in part: the beginning of an id is enough where it is the only one."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from haltpoint.cli.errors import usage
 
@@ -12,26 +12,25 @@ if TYPE_CHECKING:
 WHOLE: Final = 32
 """Characters of the id of a root chain."""
 _PAGE: Final = 200
-_NEWEST: Final = 1000
-"""Chains among which one is looked for."""
+_PAGES: Final = 5
+"""Pages of chains among which one is looked for, the newest first."""
 _MOST_NAMED: Final = 5
 
 
 async def open_requests(client: "Client") -> AsyncIterator["RequestView"]:
     """All open questions, urgent ones first, page by page."""
-    cursor: str | None = None
-    while True:
-        page = await client.requests(cursor=cursor, limit=_PAGE)
+    page = await client.requests(cursor=None, limit=_PAGE)
+    for request in page.items:
+        yield request
+    while page.next_cursor is not None:
+        page = await client.requests(cursor=page.next_cursor, limit=_PAGE)
         for request in page.items:
             yield request
-        if page.next_cursor is None:
-            return
-        cursor = page.next_cursor
 
 
 async def request_named(client: "Client", name: str) -> "RequestView":
     """The question with this id, or the open one that begins so: `01a2`, or `01a2.r2`. Raises
-    CliError where there are several or none, and GatewayError for a whole id that is none.
+    HaltpointError where there are several or none, and GatewayError for a whole id that is none.
     """
     chain, dot, number = name.partition(".r")
     if dot and len(chain) >= WHOLE:
@@ -45,20 +44,19 @@ async def request_named(client: "Client", name: str) -> "RequestView":
 
 
 async def chain_named(client: "Client", name: str) -> str:
-    """The id of a chain, or of the one among the newest thousand that begins so. Raises CliError
-    where several do; a name with which none begins stays as it is.
+    """The id of a chain, or of the one among the newest thousand that begins so. Raises
+    HaltpointError where several do; a name with which none begins stays as it is.
     """
     from haltpoint.contracts.base import root_of
 
-    ids: list[str] = []
-    cursor: str | None = None
-    for _ in range(_NEWEST // _PAGE if len(name) < WHOLE else 0):
-        page = await client.chains(cursor=cursor, limit=_PAGE)
-        ids += [root_of(chain.id) for chain in page.items if chain.id.startswith(name)]
-        cursor = page.next_cursor
-        if cursor is None:
+    ids: dict[str, None] = {}
+    page: Any = None
+    for _ in range(_PAGES if len(name) < WHOLE else 0):
+        page = await client.chains(cursor=page and page.next_cursor, limit=_PAGE)
+        ids |= {root_of(chain.id): None for chain in page.items if chain.id.startswith(name)}
+        if page.next_cursor is None:
             break
-    return _only(name, tuple(dict.fromkeys(ids))) if ids else name
+    return _only(name, tuple(ids)) if ids else name
 
 
 def _only(name: str, ids: Sequence[str]) -> str:

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
-from haltpoint.cli.errors import CliError, Exit
+from haltpoint.cli.errors import CliError, Exit, exit_of
+from haltpoint.cli.wording import visible
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 
 if TYPE_CHECKING:
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from haltpoint.runtime.config.settings import GatewaySettings, Settings
+
+_STYLES = {
+    **dict.fromkeys(("completed", "done", "yes", "✓"), "green"),
+    **dict.fromkeys(("failed", "cancelled", "no", "✗"), "red"),
+}
+"""Words of a state in a table."""
 
 P = ParamSpec("P")
 Verb = Callable[Concatenate["Shell", P], int | None]
@@ -83,27 +90,43 @@ class Shell:
     def note(self, text: str) -> None:
         """Say something that is not the result."""
         if not self.quiet:
-            self.err.print(text, markup=False, style="dim")
+            self.err.print(text, markup=False, style="dim", soft_wrap=True)
 
     def emit(self, document: Any) -> None:
         """One JSON document, or one line of a JSON lines output."""
-        print(json.dumps(document, ensure_ascii=False, separators=(",", ":")), flush=True)
+        from pydantic_core import to_json
+
+        from haltpoint.contracts.doors import in_full
+
+        print(to_json(document, fallback=in_full).decode(), flush=True)
+
+    def show(self, document: Any, lines: "Iterable[str | Text]" = (), note: str = "") -> None:
+        """A result as JSON, or in lines, with a note beside them."""
+        if self.json:
+            self.emit(document)
+            return
+        for line in lines:
+            print(line) if isinstance(line, str) else self.out.print(line, soft_wrap=True)
+        if note:
+            self.note(note)
 
     def table(
         self,
+        document: Any,
         names: Sequence[str],
-        rows: Iterable[Sequence["str | Text"]],
+        rows: Iterable[Sequence[object]],
         *,
+        empty: str = "",
         right: Container[str] = (),
     ) -> None:
-        """A table at a terminal, without lines where there are no rows; elsewhere cells between
-        tabs. `right` are the columns of numbers; the first one has ids, which are never broken.
+        """A result as JSON, or as a table at a terminal; elsewhere cells between tabs. `right` are
+        the columns of numbers; the first one has ids, which are never broken. `empty` is said where
+        there are no rows.
         """
-        from haltpoint.cli.wording import visible
-
-        if not self.out.is_terminal:
-            for row in rows:
-                print("\t".join(visible(str(cell)) for cell in row))
+        cells = [["" if cell is None else visible(str(cell)) for cell in row] for row in rows]
+        if self.json or not cells or not sys.stdout.isatty():
+            lines = map("\t".join, cells)
+            self.show(document, lines, "" if cells else empty)
             return
         from rich.table import Table
         from rich.text import Text
@@ -112,10 +135,9 @@ class Shell:
         for name in names:
             justify: JustifyMethod = "right" if name in right else "left"
             table.add_column(name, justify=justify, overflow="fold", no_wrap=name == names[0])
-        for row in rows:
-            table.add_row(*(Text(visible(cell)) if isinstance(cell, str) else cell for cell in row))
-        if table.row_count:
-            self.out.print(table)
+        for row in cells:
+            table.add_row(*(Text(cell, _STYLES.get(cell.partition(":")[0], "")) for cell in row))
+        self.out.print(table)
 
     def fail(self, error: HaltpointError) -> None:
         """Say what went wrong: for people on stderr, with --json as a document there too."""
@@ -191,31 +213,48 @@ def run(shell: Shell, body: Callable[[], int | None]) -> int:
         return Exit.OK
     except typer.Exit as leave:
         return leave.exit_code
-    except HaltpointError as error:
-        return _ended(shell, error)
     except Exception as error:  # noqa: BLE001 - the last line of defence: people see no traceback
-        return _ended(shell, _told(error))
+        return ended(shell, error if isinstance(error, HaltpointError) else _told(error))
+
+
+def ended(shell: Shell, error: HaltpointError) -> int:
+    """The exit code, when the error has been shown."""
+    with suppress(OSError):  # stderr may be full, too
+        shell.fail(error)
+    return exit_of(error)
 
 
 def _leave_stdout() -> None:
     """Nothing more is written there: what is left of it would fail once more at the exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    stdout = sys.stdout.fileno()
-    os.dup2(nowhere, stdout)
+    os.dup2(nowhere, sys.stdout.fileno())
 
 
-def _ended(shell: Shell, error: HaltpointError) -> int:
-    with suppress(OSError):  # stderr may be full, too
-        shell.fail(error)
-    return error.exit_code if isinstance(error, CliError) else _EXITS.get(error.code, Exit.FAILED)
+def _told(error: Exception) -> HaltpointError:
+    """Any other exception in the words of the catalogue. By name: its module may be slow to
+    import.
+    """
+    why, kind = str(error), type(error)
+    if kind.__name__ == "SettingsError":
+        fix = "See where each value comes from: haltpoint config show --origin"
+        return HaltpointError("HP-001", "the settings are not valid", why, fix)
+    if kind.__name__ == "EmbeddedServerError":
+        fix = "Or use your own server: --redis-url URL"
+        return HaltpointError("HP-042", "the embedded server cannot start", why, fix)
+    if kind.__name__ in _NO_SERVER and kind.__module__ in _FROM_SERVER:
+        from haltpoint.runtime.streams.connection import unusable
+
+        return unusable(error)
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        _leave_stdout()
+        what, fix = "the output cannot be written", "Make room, or name another file"
+        return CliError("HP-041", what, why, fix, exit_code=Exit.FAILED)
+    if isinstance(error, OSError) and error.filename:
+        what, fix = f"{error.filename} cannot be used", "Name another, or change its rights"
+        return HaltpointError("HP-041", what, error.strerror or why, fix)
+    return _bug(error)
 
 
-_EXITS = {
-    **dict.fromkeys(
-        ("HP-001", "HP-004", "HP-016", "HP-030", "HP-037", "HP-039", "HP-041"), Exit.USAGE
-    ),
-    **dict.fromkeys(("HP-010", "HP-021"), Exit.UNREACHABLE),
-}
 _FROM_SERVER = ("redis.exceptions", "haltpoint.runtime.streams.refused")
 _NO_SERVER = (
     *("ConnectionError", "TimeoutError", "RefusedForNow"),
@@ -223,45 +262,12 @@ _NO_SERVER = (
 )
 
 
-def _told(error: Exception) -> HaltpointError:
-    """Any other exception in the words of the catalogue. By name: its module may be slow to
-    import.
-    """
-    kind, why = type(error), str(error)
-    match kind.__name__:
-        case "SettingsError":
-            fix = "See where each value comes from: haltpoint config show --origin"
-            return CliError("HP-001", "the settings are not valid", why, fix, exit_code=Exit.USAGE)
-        case "EmbeddedServerError":
-            what = "the embedded server cannot start"
-            fix = "Or use your own server: --redis-url URL"
-            return CliError("HP-042", what, why, fix, exit_code=Exit.UNREACHABLE)
-        case name if name in _NO_SERVER and kind.__module__ in _FROM_SERVER:
-            from haltpoint.runtime.streams.connection import unusable
-
-            return unusable(error)
-        case _ if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            _leave_stdout()
-            what = "the output cannot be written"
-            fix = "Make room, or name another file"
-            return CliError("HP-041", what, why, fix)
-        case _ if isinstance(error, OSError) and error.filename:
-            what = f"{error.filename} cannot be used"
-            fix = "Correct the path, or its owner and rights"
-            return CliError("HP-041", what, error.strerror or why, fix, exit_code=Exit.USAGE)
-        case _:
-            return _bug(error)
-
-
-def _bug(error: Exception) -> CliError:
+def _bug(error: Exception) -> HaltpointError:
     """An unexpected exception; the traceback goes into a file."""
     with tempfile.NamedTemporaryFile(
         "w", prefix="haltpoint-fault-", suffix=".txt", delete=False
     ) as file:
         traceback.print_exception(error, file=file)
-    return CliError(
-        "HP-002",
-        "the command failed because of a bug in Haltpoint",
-        in_words(error),
-        f"Please report it and attach {file.name}",
-    )
+    what = "the command failed because of a bug in Haltpoint"
+    fix = f"Please report it and attach {file.name}"
+    return HaltpointError("HP-002", what, in_words(error), fix)

@@ -32,7 +32,7 @@ def at_prompt(asked: RequestView, *typed: str) -> Said | None:
             yield None
 
         async def answer(self, request_id: str, **said: Any) -> None:
-            self.sent = Said(**said)
+            self.sent = said
 
     lines = iter(typed)
 
@@ -51,51 +51,51 @@ def at_prompt(asked: RequestView, *typed: str) -> Said | None:
 @pytest.mark.parametrize(
     ("kind", "typed", "said"),
     [
-        ("clarification", "1", Said(option_id="user_abc123")),
-        ("clarification", " 3 ", Said(option_id="user_ghi789")),
-        ("clarification", "user_def456", Said(option_id="user_def456")),
-        ("clarification", "n John Brown", Said(decision=Choice.NONE, text="John Brown")),
-        ("clarification", "a", Said(decision=Choice.ABORT)),
+        ("clarification", "1", {"option_id": "user_abc123"}),
+        ("clarification", " 3 ", {"option_id": "user_ghi789"}),
+        ("clarification", "user_def456", {"option_id": "user_def456"}),
+        ("clarification", "n John Brown", {"decision": Choice.NONE, "text": "John Brown"}),
+        ("clarification", "a", {"decision": Choice.ABORT}),
         ("clarification", "4", None),
         ("clarification", "", None),
         ("clarification", "John", None),
-        ("confirmation", "yes", Said(decision=Choice.APPROVE)),
-        ("confirmation", "y for parameter", Said(decision=Choice.APPROVE, reach=Reach.PARAMETER)),
+        ("confirmation", "yes", {"decision": Choice.APPROVE}),
+        ("confirmation", "y for parameter", {"decision": Choice.APPROVE, "reach": Reach.PARAMETER}),
         ("confirmation", "y for ever", None),
         ("confirmation", "y item=bomb", None),
         ("clarification", "1 and 2", None),
         ("escalation", "t soon", None),
-        ("confirmation", "n not now", Said(decision=Choice.REJECT, text="not now")),
-        ("in_doubt", "h", Said(decision=Choice.HAPPENED)),
-        ("in_doubt", 'h {"id": 1}', Said(decision=Choice.HAPPENED, value={"id": 1})),
-        ("in_doubt", "n", Said(decision=Choice.NOT_HAPPENED)),
-        ("in_doubt", "f", Said(decision=Choice.FAILED)),
-        ("input", "blue, please", Said(decision=Choice.ANSWER, text="blue, please")),
-        ("input", "a", Said(decision=Choice.ANSWER, text="a")),
-        ("input", "/abort", Said(decision=Choice.ABORT)),
+        ("confirmation", "n not now", {"decision": Choice.REJECT, "text": "not now"}),
+        ("in_doubt", "h", {"decision": Choice.HAPPENED}),
+        ("in_doubt", 'h {"id": 1}', {"decision": Choice.HAPPENED, "value": {"id": 1}}),
+        ("in_doubt", "n", {"decision": Choice.NOT_HAPPENED}),
+        ("in_doubt", "f", {"decision": Choice.FAILED}),
+        ("input", "blue, please", {"decision": Choice.ANSWER, "text": "blue, please"}),
+        ("input", "a", {"decision": Choice.ANSWER, "text": "a"}),
+        ("input", "/abort", {"decision": Choice.ABORT}),
         ("input", " ", None),
         (
             "escalation",
             "r call send_message",
-            Said(decision=Choice.REPHRASE, text="call send_message"),
+            {"decision": Choice.REPHRASE, "text": "call send_message"},
         ),
         ("escalation", "r", None),
         (
             "escalation",
             'm {"message_id": "m1"}',
-            Said(decision=Choice.MANUAL, value={"message_id": "m1"}),
+            {"decision": Choice.MANUAL, "value": {"message_id": "m1"}},
         ),
         ("escalation", "m {", None),
-        ("escalation", "s none is due", Said(decision=Choice.SKIP, text="none is due")),
+        ("escalation", "s none is due", {"decision": Choice.SKIP, "text": "none is due"}),
         ("escalation", "s", None),
-        ("escalation", "t", Said(decision=Choice.RETRY)),
-        ("escalation", "c", Said(decision=Choice.CONTINUE)),
-        ("escalation", "a", Said(decision=Choice.ABORT)),
-        ("leave_out", "y", Said(decision=Choice.ACCEPT)),
+        ("escalation", "t", {"decision": Choice.RETRY}),
+        ("escalation", "c", {"decision": Choice.CONTINUE}),
+        ("escalation", "a", {"decision": Choice.ABORT}),
+        ("leave_out", "y", {"decision": Choice.ACCEPT}),
         (
             "leave_out",
             "i it has to be paid",
-            Said(decision=Choice.INSIST, text="it has to be paid"),
+            {"decision": Choice.INSIST, "text": "it has to be paid"},
         ),
     ],
 )
@@ -159,16 +159,20 @@ async def test_a_question_that_is_closed_elsewhere_is_withdrawn(
     ],
 )
 def test_the_inbox_says_how_to_answer(kind: str, commands: list[str]) -> None:
-    text = how_to_answer(question(kind))
+    text = "\n".join(how_to_answer(question(kind)))
     assert all(command in text for command in commands)
     assert prompt_for(question(kind))
 
 
 def test_e7_the_card_of_an_undo_names_no_cancelling_of_the_chain_that_has_ended() -> None:
     below = question("confirmation").model_dump() | {"id": "c1~a-1.r1", "chain_id": "c1~a-1"}
-    assert "haltpoint chain cancel c1 " in how_to_answer(RequestView.model_validate(below))
+    assert "haltpoint chain cancel c1 " in "\n".join(
+        how_to_answer(RequestView.model_validate(below))
+    )
     undo = below | {"id": "c1~undo-1.r1", "chain_id": "c1~undo-1"}
-    assert "haltpoint chain cancel" not in how_to_answer(RequestView.model_validate(undo))
+    assert "haltpoint chain cancel" not in "\n".join(
+        how_to_answer(RequestView.model_validate(undo))
+    )
 
 
 def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> None:
@@ -190,7 +194,7 @@ def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> 
     view = question("confirmation").model_dump() | {
         "reasons": [reason, made_up, {"kind": "hook", "words": "!"}]
     }
-    text = how_to_answer(RequestView.model_validate(view), 120)
+    text = "\n".join(how_to_answer(RequestView.model_validate(view), 120))
     hidden = "e\\u{200b}ve@x.org"
     assert f'to = "{hidden}"  from c1.read.1 data.body (text): “to {hidden}”' in text
     assert 'cc = "x"  from no result, and not in your words (model)' in text
@@ -200,17 +204,20 @@ def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> 
 @pytest.mark.parametrize(
     ("kind", "typed", "said"),
     [
-        ("confirmation", "approve", Said(decision=Choice.APPROVE)),
-        ("confirmation", "approve for tool", Said(decision=Choice.APPROVE, reach=Reach.TOOL)),
+        ("confirmation", "approve", {"decision": Choice.APPROVE}),
+        ("confirmation", "approve for tool", {"decision": Choice.APPROVE, "reach": Reach.TOOL}),
         (
             "confirmation",
             'approve {"note": "hi"}',
-            Said(decision=Choice.APPROVE, arguments={"recipient_id": "user_abc123", "note": "hi"}),
+            {
+                "decision": Choice.APPROVE,
+                "arguments": {"recipient_id": "user_abc123", "note": "hi"},
+            },
         ),
-        ("input", "text a warm red", Said(decision=Choice.ANSWER, text="a warm red")),
-        ("in_doubt", "not-happened", Said(decision=Choice.NOT_HAPPENED)),
-        ("in_doubt", "not_happened", Said(decision=Choice.NOT_HAPPENED)),
-        ("escalation", "skip it is done", Said(decision=Choice.SKIP, text="it is done")),
+        ("input", "text a warm red", {"decision": Choice.ANSWER, "text": "a warm red"}),
+        ("in_doubt", "not-happened", {"decision": Choice.NOT_HAPPENED}),
+        ("in_doubt", "not_happened", {"decision": Choice.NOT_HAPPENED}),
+        ("escalation", "skip it is done", {"decision": Choice.SKIP, "text": "it is done"}),
     ],
 )
 def test_a_command_names_what_is_decided(kind: str, typed: str, said: Said) -> None:
@@ -222,7 +229,7 @@ def test_a_command_names_what_is_decided(kind: str, typed: str, said: Said) -> N
     [
         ("clarification", "John", "'John' is no answer to this question; possible: the number or"),
         ("escalation", "manual sent", "manual takes a JSON object, and this is none"),
-        ("escalation", "manual [1]", "manual takes a JSON object, and this is not one: [1]"),
+        ("escalation", "manual [1]", "manual takes a JSON object, and this is none: [1]"),
         ("escalation", "rephrase", "rephrase takes words; write: rephrase WORDS"),
         ("input", "value 7", "'value' is no answer to this question; possible: text WORDS, abort"),
     ],
@@ -240,4 +247,4 @@ def test_a_number_that_is_also_the_id_of_another_option_chooses_neither() -> Non
     asked = RequestView.model_validate(request() | {"options": options})
     with pytest.raises(NotUnderstoodError, match="1 is the number of one option and the id"):
         understand(asked, "1")
-    assert understand(asked, "3") == Said(option_id="3")
+    assert understand(asked, "3") == {"option_id": "3"}

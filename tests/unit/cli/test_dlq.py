@@ -10,7 +10,7 @@ from haltpoint.cli.commands.dlq import _letter
 
 
 def shown(message: str) -> str:
-    return _letter("0/1-0", {b"__data__": message.encode()}).message
+    return str(_letter("0/1-0", {b"__data__": message.encode()})["message"])
 
 
 def test_c15_what_a_task_gave_to_its_tools_alone_is_not_shown() -> None:
@@ -23,7 +23,7 @@ async def test_c15_nor_in_a_task_that_a_user_of_faststream_has_published() -> No
     entry = await BinaryMessageFormatV1.encode(
         message=task, reply_to=None, headers=None, correlation_id="c"
     )
-    assert "s3cret" not in _letter("0/1-0", {b"__data__": entry}).message
+    assert "s3cret" not in _letter("0/1-0", {b"__data__": entry})["message"]
 
 
 @pytest.mark.parametrize(

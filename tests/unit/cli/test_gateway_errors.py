@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.cli.errors import Exit
+from haltpoint.cli.errors import Exit, exit_of
 from haltpoint.cli.problems import told
 from haltpoint.client import GatewayError
 from haltpoint.runtime.streams.connection import unusable
@@ -68,7 +68,7 @@ def test_a_server_that_refuses_is_no_gateway_that_cannot_be_reached() -> None:
         "HP-021 the gateway at http://here cannot do this now: Redis refuses writes for "
         "now: its memory is full. Raise"
     )
-    assert error.exit_code == Exit.UNREACHABLE
+    assert exit_of(error) is Exit.UNREACHABLE
 
 
 def test_a_refusal_of_the_server_itself_is_told_with_its_reason_and_what_to_do() -> None:

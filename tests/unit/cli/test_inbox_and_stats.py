@@ -10,12 +10,12 @@ import typer
 from typer.testing import CliRunner
 
 from haltpoint.cli.commands import inbox
-from haltpoint.cli.errors import CliError
 from haltpoint.cli.main import app
 from haltpoint.cli.naming import chain_named
 from haltpoint.cli.shell import Shell
 from haltpoint.client import GatewayError
 from haltpoint.contracts.views.chains import Page, RequestView
+from haltpoint.runtime.config.errors import HaltpointError
 from tests.unit.cli.chains import request
 
 
@@ -81,7 +81,7 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
     def talk(_: Shell, conversation: Callable[[Any], Coroutine[Any, Any, RequestView]]) -> Any:
         try:
             return asyncio.run(conversation(client))
-        except (GatewayError, CliError) as error:
+        except (GatewayError, HaltpointError) as error:
             faults.append(str(error))
             raise typer.Exit(2) from error
 
@@ -103,7 +103,9 @@ async def test_a_chain_is_found_by_the_beginning_of_its_id(name: str, whole: str
             return SimpleNamespace(items=items, next_cursor=None if cursor else "more")
 
     if whole is None:
-        with pytest.raises(CliError, match="more than one id begins with b: there are bcd, bde"):
+        with pytest.raises(
+            HaltpointError, match="more than one id begins with b: there are bcd, bde"
+        ):
             await chain_named(Chains(), name)  # type: ignore[arg-type]
     else:
         assert await chain_named(Chains(), name) == whole  # type: ignore[arg-type]

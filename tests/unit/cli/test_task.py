@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from haltpoint.cli.task import budget_of, context_of, deadline_of, task_of
+from haltpoint.cli.task import context_of, deadline_of, task_of
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.tasks import Task
 
@@ -13,27 +13,29 @@ NOON = datetime.fromisoformat("2030-01-31T12:00").astimezone()
 
 
 def test_only_what_was_given_is_sent() -> None:
-    nothing = {"context": None, "budget": None, "deadline": None, "mode": None, "max_turns": None}
-    assert task_of("Tell Jane hello", None, tools=[], **nothing) == {"goal": "Tell Jane hello"}
+    nothing = {"context": None, "budget": None, "tools": None, "mode": None, "plan": None}
+    assert task_of({"goal": "Tell Jane hello", **nothing}) == {"goal": "Tell Jane hello"}
 
 
 def test_every_option_is_a_field_of_the_task() -> None:
     body = task_of(
-        "Tell Jane hello",
-        None,
-        context='{"team": "a"}',
-        tools=["lookup_*,send_message", "askHuman"],
-        budget="turns=5",
-        deadline="2h",
-        mode="advisory",
-        style="react",
-        max_turns=3,
-        user="jane",
-        conversation_id="c1",
+        {
+            "goal": "Tell Jane hello",
+            "context": '{"team": "a"}',
+            "tools": ["lookup_*,send_message", "askHuman"],
+            "budget": "turns=5, cost=0.5",
+            "deadline": "2h",
+            "mode": "advisory",
+            "style": "react",
+            "max_turns": 3,
+            "user": "jane",
+            "conversation_id": "c1",
+        }
     )
     task = door(Task).validate_python(body)
     assert body["tools"] == ["lookup_*", "send_message", "askHuman"]
-    assert (task.context, task.budget.turns, task.user) == ({"team": "a"}, 5, "jane")
+    assert (task.context, task.user) == ({"team": "a"}, "jane")
+    assert (task.budget.turns, task.budget.cost) == (5, 0.5)
     assert task.deadline
     assert task.deadline > datetime.now(UTC)
 
@@ -42,16 +44,6 @@ def test_a_context_is_json_or_a_file(tmp_path: Path) -> None:
     (tmp_path / "context.json").write_text('{"team": "b"}')
     assert context_of('{"team": "a"}') == {"team": "a"}
     assert context_of(f"@{tmp_path / 'context.json'}") == {"team": "b"}
-
-
-def test_a_budget_names_its_limits() -> None:
-    assert budget_of("turns=20, actions=10,tokens=5000,cost=0.5,seconds=1.5") == {
-        "turns": 20,
-        "actions": 10,
-        "tokens": 5000,
-        "cost": 0.5,
-        "seconds": 1.5,
-    }
 
 
 @pytest.mark.parametrize(

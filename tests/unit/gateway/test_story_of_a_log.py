@@ -142,7 +142,7 @@ def test_i2_what_led_to_a_decision_is_above_it_and_each_decision_is_told() -> No
     """Decisions of people are below their answers, results above the next decision, and a violation
     in its place.
     """
-    told = [(line.mark, line.text) for line in tell(routed_twice()) if line.mark is not Mark.OPTION]
+    told = [(line.mark, f"{line.text} {line.struck}".rstrip()) for line in tell(routed_twice())]
     assert told[:-2] == [
         (Mark.RUNNING, "route"),
         (Mark.STOP, "STOP  Question 1?"),

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
+from haltpoint.runtime.config.errors import HaltpointError
 
 if TYPE_CHECKING:
     from haltpoint.contracts.base import JsonObject
-    from haltpoint.contracts.views.deployment import AgentView
     from haltpoint.contracts.work.routing import Supervisor
 
 _FILE = Annotated[Path, typer.Argument(metavar="FILE", help="The agents file (TOML).")]
+_NO_AGENTS = (
+    "There are no agents: HALTPOINT_AGENTS_FILE of the services names no file, or it has none"
+)
 
 
 app = typer.Typer(help="List and show agents; check the agents file.", no_args_is_help=True)
@@ -25,22 +27,12 @@ app = typer.Typer(help="List and show agents; check the agents file.", no_args_i
 def list_(shell: Shell) -> None:
     """List the agents of the file."""
     found = talk(shell, lambda client: client.agents())
-    if shell.json:
-        shell.emit(found.model_dump(mode="json"))
-        return
-    rows = [(one.name, _under_way(one), one.description) for one in found.items]
-    shell.table(("agent", "chains", "description"), rows)
-    if found.supervisor is not None:
-        how = (
-            f"are routed by the strategy {found.supervisor.strategy} (haltpoint "
-            "agent show supervisor)"
-        )
-        shell.note(f"Tasks that name no agent {how}")
-    if not found.items:
-        shell.note(
-            "There are no agents: HALTPOINT_AGENTS_FILE of the services names no "
-            "file, or it has none"
-        )
+    rows = [(agent.name, agent.under_way, agent.description) for agent in found.items]
+    shell.table(found, ("agent", "under way", "description"), rows, empty=_NO_AGENTS)
+    if found.supervisor is not None and not shell.json:
+        strategy = found.supervisor.strategy
+        more = "haltpoint agent show supervisor"
+        shell.note(f"Tasks that name no agent are routed by the strategy {strategy} ({more})")
 
 
 @verb(app, "show", gateway=True)
@@ -51,18 +43,15 @@ def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) ->
     from haltpoint.contracts.doors import in_full
     from haltpoint.contracts.work.routing import SUPERVISOR
 
-    said = talk(shell, lambda client: client.agents())
-    found = {one.name: one for one in said.items}
-    supervisor = said.supervisor if name == SUPERVISOR else None
-    if supervisor is None and name not in found:
-        why, fix = f"there are {', '.join(found) or 'none'}", "haltpoint agent list"
-        raise CliError("HP-053", f"there is no agent {name!r}", why, fix)
-    if shell.json:
-        shell.emit(in_full(found[name]) if supervisor is None else said.model_dump()["supervisor"])
+    found = talk(shell, lambda client: client.agents())
+    if found.supervisor is not None and name == SUPERVISOR:
+        shell.show(found.supervisor, _lines(_read_by(found.supervisor)))
         return
-    shown = in_full(found[name]) if supervisor is None else _read_by(supervisor)
-    for line in _lines(shown):
-        shell.out.print(line, markup=False, soft_wrap=True)
+    agents = {agent.name: agent for agent in found.items}
+    if name not in agents:
+        why = f"there are {', '.join(agents) or 'none'}"
+        raise HaltpointError("HP-053", f"there is no agent {name!r}", why, "haltpoint agent list")
+    shell.show(agents[name], _lines(in_full(agents[name])))
 
 
 @verb(app, "check")
@@ -71,25 +60,18 @@ def check(shell: Shell, file: _FILE) -> None:
     from haltpoint.runtime.config.agents_file import read
 
     found = read(file)
-    if shell.json:
-        shell.emit({"agents": [one.name for one in found.agents]})
-    else:
-        shell.note(f"{file} is valid; agents: {found.names}")
-
-
-def _under_way(agent: "AgentView") -> str:
-    return "" if agent.under_way is None else f"{agent.under_way} under way"
+    names = [agent.name for agent in found.agents]
+    shell.show({"agents": names}, note=f"{file} is valid; agents: {found.names}")
 
 
 def _lines(shown: "JsonObject", indent: str = "  ") -> Iterator[str]:
     """Each field that says something, under its name in the file."""
     for name, value in shown.items():
-        if value is None or value is False or value in ("", [], {}):
-            continue
-        if isinstance(value, dict):
+        is_empty = value is None or value is False or value in ("", [], {})
+        if isinstance(value, dict) and not is_empty:
             yield f"{indent}{name}:"
             yield from _lines(value, f"{indent}  ")
-        else:
+        elif not is_empty:
             yield f"{indent}{name}: {_plain(value)}"
 
 

@@ -1,10 +1,12 @@
 """`haltpoint init`, `doctor`, `queue list` and `config show`: what a deployment rests on."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from haltpoint.cli.errors import Exit
+from haltpoint.cli.server import opened
 from haltpoint.cli.shell import Shell, verb
 from haltpoint.runtime.config.errors import HaltpointError
 
@@ -28,10 +30,8 @@ def init(shell: Shell) -> None:
 
     asyncio.run(initialise(shell.settings))
     partitions = shell.settings.partitions
-    if shell.json:
-        shell.emit({"library": NAME, "partitions": partitions})
-    else:
-        shell.note(f"{NAME} is loaded, {partitions} partitions have their streams and groups")
+    note = f"{NAME} is loaded, {partitions} partitions have their streams and groups"
+    shell.show({"library": NAME, "partitions": partitions}, note=note)
 
 
 @verb(app, "doctor")
@@ -40,20 +40,11 @@ def doctor(shell: Shell) -> int:
     1: it found one.
     """
     import asyncio
-    from dataclasses import asdict
 
     checks = asyncio.run(_examine(shell))
-    if shell.json:
-        shell.emit(
-            {
-                "ok": all(check.ok for check in checks),
-                "checks": [asdict(check) for check in checks],
-            }
-        )
-    else:
-        for check in checks:
-            _print(shell, check)
-    return Exit.OK if all(check.ok for check in checks) else Exit.FAILED
+    ok = all(check.ok for check in checks)
+    shell.show({"ok": ok, "checks": checks}, (line for check in checks for line in _lines(check)))
+    return Exit.OK if ok else Exit.FAILED
 
 
 queue = typer.Typer(help="The queues that tool workers read.", no_args_is_help=True)
@@ -66,16 +57,16 @@ def list_(shell: Shell) -> None:
     they wait for.
     """
     import asyncio
-    from dataclasses import asdict
 
     found = asyncio.run(_queues(shell))
-    if shell.json:
-        shell.emit({"items": [asdict(one) for one in found], "next_cursor": None})
-        return
-    for one in found:
-        _print_queue(shell, one)
-    if not found:
-        shell.note("No worker has offered a tool within a day, so there are no queues.")
+    rows = [
+        (one.name, one.waiting, one.running, sum(row.calls for row in one.resting), held_up(one))
+        for one in found
+    ]
+    numbers = ("waiting", "running", "resting")
+    empty = "No worker has offered a tool within a day, so there are no queues."
+    document = {"items": found, "next_cursor": None}
+    shell.table(document, ("queue", *numbers, "held up by"), rows, empty=empty, right=numbers)
 
 
 config = typer.Typer(help="Show settings and where they come from.", no_args_is_help=True)
@@ -93,105 +84,61 @@ def show(
     from haltpoint.runtime.config.settings_sources import explain
 
     found, faults = explain(shell.config, redis_url=shell.redis_url)
-    if shell.json:
-        values = {
-            one.name: {"value": one.value, "variable": one.variable, "origin": one.origin}
-            for one in found
-        }
-        shell.emit(values)
-    else:
-        wide = max(len(one.name) for one in found)
-        for one in found:
-            where = f"  # {one.origin}, {one.variable}" if origin else ""
-            shell.out.print(
-                f"{one.name:<{wide}} = {one.value}{where}", markup=False, soft_wrap=True
-            )
+    settings = {
+        one.name: {"value": one.value, "variable": one.variable, "origin": one.origin}
+        for one in found
+    }
+    names = ("setting", "value", "from", "variable") if origin else ("setting", "value")
+    rows = [(one.name, one.value, one.origin, one.variable)[: len(names)] for one in found]
+    shell.table(settings, names, rows)
     if not faults:
         return Exit.OK
-    shell.fail(
-        HaltpointError(
-            "HP-001",
-            "the settings are not valid",
-            faults,
-            "haltpoint config show --origin says where each is set",
-        )
-    )
+    fix = "haltpoint config show --origin says where each is set"
+    shell.fail(HaltpointError("HP-001", "the settings are not valid", faults, fix))
     return Exit.USAGE
 
 
 async def _examine(shell: Shell) -> "list[Check]":
-    from haltpoint.cli.local.diagnosis import look_around
+    from haltpoint.cli.local.diagnosis import failed, look_around
     from haltpoint.runtime.service import preflight
     from haltpoint.runtime.service.address import redis_url
-    from haltpoint.runtime.streams.broker import UNREACHABLE
-    from haltpoint.runtime.streams.connection import AutoPipeline, connect, unusable
     from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-    from haltpoint.runtime.streams.topology import Topology
     from haltpoint.runtime.views.queues import unserved
 
-    url = redis_url(shell.settings)
-    topology = Topology(shell.settings.partitions)
-    try:
-        async with connect(url) as redis:
-            async with AutoPipeline(redis, patience=0) as calls:
-                tools = await ToolCatalogue(calls, topology).read()
-            waiting = [one.error for one in await unserved(redis, topology, tools.values())]
-            return [
-                *await preflight.examine(redis, shell.settings, topology, url),
-                await preflight.writes(redis, topology),
-                *await look_around(redis, shell.settings, topology, tools),
-                *(
-                    preflight.Check(
-                        "workers", one.code, ok=False, what=one.what, why=one.why, fix=one.fix
-                    )
-                    for one in waiting
-                ),
-            ]
-    except UNREACHABLE as error:
-        raise unusable(error, url) from error
+    async with opened(shell) as (redis, topology, calls):
+        tools = await ToolCatalogue(calls, topology).read()
+        url = redis_url(shell.settings)
+        checks = await preflight.examine(redis, shell.settings, topology, url)
+        checks.append(await preflight.writes(redis, topology))
+        checks += await look_around(redis, shell.settings, topology, tools)
+        for waiting in await unserved(redis, topology, tools.values()):
+            checks.append(failed("workers", waiting.error))
+        return checks
 
 
 async def _queues(shell: Shell) -> "list[QueueState]":
-    from haltpoint.runtime.service.address import redis_url
-    from haltpoint.runtime.streams.broker import UNREACHABLE
-    from haltpoint.runtime.streams.connection import AutoPipeline, connect, unusable
     from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-    from haltpoint.runtime.streams.topology import Topology
     from haltpoint.runtime.views.queues import read_queues
 
-    url = redis_url(shell.settings)
-    topology = Topology(shell.settings.partitions)
-    try:
-        async with connect(url) as redis, AutoPipeline(redis, patience=0) as calls:
-            await topology.check(redis)
-            tools = await ToolCatalogue(calls, topology).listed()
-            return await read_queues(redis, topology, (one.spec.queue for one in tools.values()))
-    except UNREACHABLE as error:
-        raise unusable(error, url) from error
+    async with opened(shell) as (redis, topology, calls):
+        await topology.check(redis)
+        tools = await ToolCatalogue(calls, topology).listed()
+        return await read_queues(redis, topology, (one.spec.queue for one in tools.values()))
 
 
-def _print_queue(shell: Shell, one: "QueueState") -> None:
-    from haltpoint.cli.wording import visible
-
-    state = (
-        f"{one.waiting} waiting, {one.running} running, "
-        f"{sum(row.calls for row in one.resting)} resting"
-    )
-    if one.left_over:
-        state += (
-            f"; {one.left_over} of its workers' slots are held by calls that do not end (HP-036)"
-        )
-    shell.out.print(f"{one.name}: {state}", markup=False, soft_wrap=True)
-    for row in one.resting:
-        shell.out.print(
-            f"  {row.calls} for {visible(row.why)}, the first for {row.seconds:.0f} s", markup=False
-        )
+def held_up(queue: "QueueState") -> str:
+    """What calls of this queue wait for, in words."""
+    reasons = [
+        f"{row.calls} for {row.why}, the first for {row.seconds:.0f} s" for row in queue.resting
+    ]
+    if queue.left_over:
+        held = f"{queue.left_over} of its workers' slots are held"
+        reasons.append(f"{held} by calls that do not end (HP-036)")
+    return "; ".join(reasons)
 
 
-def _print(shell: Shell, check: "Check") -> None:
-    from rich.text import Text
-
-    sign, style = ("✓", "green") if check.ok else ("✗", "red")
-    shell.out.print(Text.assemble((sign, style), f" {check.check}: {check.what}"))
+def _lines(check: "Check") -> Iterator[str]:
+    yield f"{'✓' if check.ok else '✗'} {check.check}: {check.what}"
     if not check.ok:
-        shell.out.print(Text(f"  {check.code}: {check.why}.\n  {check.fix}.", style="dim"))
+        yield f"  {check.code}: {check.why}."
+        yield f"  {check.fix}."

@@ -3,41 +3,33 @@
 """
 
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, cast
+import re
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from haltpoint.cli.errors import CliError, Exit, usage
+from haltpoint.cli.errors import Exit, usage
+from haltpoint.cli.server import opened
 from haltpoint.cli.shell import Shell, verb
+from haltpoint.runtime.config.errors import HaltpointError
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-    from haltpoint.runtime.store.dead_letters import RequeueStatus
     from haltpoint.runtime.streams.topology import Topology
+
+Letter = dict[str, Any]
+"""One dead letter, each field of it in words; `at` in ms."""
 
 _PAGE = 100  # dead letters that are read at a time: each may have megabytes
 _SHOWN = 1024  # characters of a message
-
-_Rows = list[tuple[bytes, dict[bytes, bytes]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """One dead letter. `at` in ms; `message` is its first kilobyte as text, with … behind it when
-    there is more.
-    """
-
-    id: str
-    stream: str
-    reason: str
-    detail: str
-    chain: str
-    at: int
-    message: str
+_TEXTS = ("stream", "reason", "chain", "detail")
+_WORDS = {
+    "requeued": "requeued",
+    "gone": "no dead letter has this id",
+    "done": "not requeued: its action has an outcome, its chain has ended, or a person decides",
+}
 
 
 app = typer.Typer(help="Dead letters: messages that could not be processed.", no_args_is_help=True)
@@ -52,13 +44,9 @@ def list_(
     import asyncio
 
     letters = asyncio.run(_letters(shell, reason))
-    if shell.json:
-        shell.emit({"items": [asdict(letter) for letter in letters], "next_cursor": None})
-        return
-    rows = [(one.id, one.stream, one.reason, one.chain, one.detail) for one in letters]
-    shell.table(("letter", "stream", "reason", "chain", "detail"), rows)
-    if not letters:
-        shell.note("No dead letters.")
+    rows = [[letter["id"], *(letter[name] for name in _TEXTS)] for letter in letters]
+    document = {"items": letters, "next_cursor": None}
+    shell.table(document, ("dead letter", *_TEXTS), rows, empty="No dead letters.")
 
 
 @verb(app, "requeue")
@@ -73,95 +61,61 @@ def requeue(
     import asyncio
 
     if bool(letters) == (reason is not None):
-        raise usage(
-            "name dead letters or a reason",
-            "Give ids or --reason, not both",
-            "haltpoint dlq list",
-        )
+        why = "Give ids or --reason, not both"
+        raise usage("name dead letters or a reason", why, "haltpoint dlq list")
     statuses = asyncio.run(_requeue(shell, letters or [], reason))
-    if shell.json:
-        shell.emit({letter: status.value for letter, status in statuses.items()})
-    else:
-        for letter, status in statuses.items():
-            shell.out.print(f"{letter}: {_WORDS[status.value]}", markup=False)
-    done = all(status.value == "requeued" for status in statuses.values())
-    return Exit.OK if done else Exit.FAILED
-
-
-_WORDS = {
-    "requeued": "requeued",
-    "gone": "no dead letter has this id",
-    "done": "not requeued: its action has an outcome, its chain has ended, or a person decides",
-}
-
-
-@asynccontextmanager
-async def _opened(shell: Shell) -> "AsyncGenerator[tuple[Redis, Topology]]":
-    from haltpoint.runtime.service.address import redis_url
-    from haltpoint.runtime.streams.connection import connect
-    from haltpoint.runtime.streams.topology import Topology
-
-    async with connect(redis_url(shell.settings)) as redis:
-        topology = Topology(shell.settings.partitions)
-        await topology.check(redis)
-        yield redis, topology
+    shell.show(statuses, (f"{letter}: {_WORDS[status]}" for letter, status in statuses.items()))
+    return Exit.OK if set(statuses.values()) <= {"requeued"} else Exit.FAILED
 
 
 async def _letters(shell: Shell, reason: str | None) -> list[Letter]:
-    async with _opened(shell) as (redis, topology):
-        found: list[Letter] = []
-        for partition in range(topology.partitions):
-            behind = "-"
-            while rows := cast(
-                "_Rows", await redis.xrange(topology.key(partition, "dead"), behind, count=_PAGE)
-            ):
-                letters = (
-                    _letter(f"{partition}/{entry.decode()}", fields) for entry, fields in rows
-                )
-                found += [letter for letter in letters if reason in (None, letter.reason)]
-                behind = f"({rows[-1][0].decode()}"
-        return sorted(found, key=lambda letter: (letter.at, letter.id))
+    async with opened(shell) as (redis, topology, _):
+        await topology.check(redis)
+        letters = [
+            letter
+            for partition in range(topology.partitions)
+            async for letter in _in_partition(redis, topology, partition)
+        ]
+    fitting = [letter for letter in letters if reason in (None, letter["reason"])]
+    return sorted(fitting, key=lambda letter: (letter["at"], letter["id"]))
 
 
-async def _requeue(
-    shell: Shell, letters: list[str], reason: str | None
-) -> "dict[str, RequeueStatus]":
+async def _in_partition(
+    redis: "Redis", topology: "Topology", partition: int
+) -> AsyncIterator[Letter]:
+    key, behind = topology.key(partition, "dead"), "-"
+    server: Any = redis
+    while rows := await server.xrange(key, behind, count=_PAGE):
+        for entry, fields in rows:
+            yield _letter(f"{partition}/{entry.decode()}", fields)
+        behind = f"({rows[-1][0].decode()}"
+
+
+async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> dict[str, str]:
     from haltpoint.runtime.store.dead_letters import DeadLetters
-    from haltpoint.runtime.streams.connection import AutoPipeline
 
-    wanted = letters or [letter.id for letter in await _letters(shell, reason)]
-    async with _opened(shell) as (redis, topology), AutoPipeline(redis, patience=5.0) as calls:
+    names = letters or [letter["id"] for letter in await _letters(shell, reason)]
+    async with opened(shell, patience=5.0) as (_, topology, calls):
         dead = DeadLetters(calls, topology)
-        statuses: dict[str, RequeueStatus] = {}
-        for name in wanted:
-            partition, slash, entry = name.partition("/")
-            if (
-                not slash
-                or not partition.isdigit()
-                or int(partition) >= topology.partitions
-                or "-" not in entry
-            ):
-                what, why = (
-                    f"{name!r} is not the id of a dead letter",
-                    "they are written PARTITION/ID",
-                )
-                raise CliError("HP-055", what, why, "haltpoint dlq list", exit_code=Exit.USAGE)
-            statuses[name] = await dead.requeue(int(partition), entry)
+        statuses: dict[str, str] = {}
+        for name in names:
+            written = re.fullmatch(r"(\d+)/(.*-.*)", name)
+            if written is None or int(written[1]) >= topology.partitions:
+                what, why = f"{name!r} is not the id of a dead letter", "it is PARTITION/ID"
+                raise HaltpointError("HP-055", what, why, "haltpoint dlq list")
+            statuses[name] = (await dead.requeue(int(written[1]), written[2])).value
         return statuses
 
 
 def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
-    text = {
-        key.decode(errors="replace"): value.decode(errors="replace")
-        for key, value in fields.items()
-    }
+    texts = {key.decode(errors="replace"): fields[key].decode(errors="replace") for key in fields}
     message = _shown_of(fields.get(b"__data__", b""))
-    return Letter(
-        id=name,
-        **{field: text.get(field, "") for field in ("stream", "reason", "detail", "chain")},
-        at=int(text.get("at") or 0),
-        message=message if len(message) <= _SHOWN else f"{message[:_SHOWN]}…",
-    )
+    return {
+        "id": name,
+        **{text: texts.get(text, "") for text in _TEXTS},
+        "at": int(texts.get("at") or 0),
+        "message": message if len(message) <= _SHOWN else f"{message[:_SHOWN]}…",
+    }
 
 
 def _shown_of(data: bytes) -> str:

@@ -1,6 +1,6 @@
 """`haltpoint inbox` and `haltpoint answer`: what people are asked, and what they say."""
 
-from dataclasses import asdict
+from collections.abc import Iterator
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,28 +29,35 @@ def inbox(
         bool,
         typer.Option("--watch", "-w", help="Keep running and show new questions as they arrive."),
     ] = False,
+    limit: Annotated[int, typer.Option(min=1, help="So many at a time; --json has all.")] = 20,
 ) -> None:
     """List the questions that wait for an answer, urgent ones first, and how to answer them."""
-    from haltpoint.contracts.people.phrases import count
-
-    async def look(client: "Client") -> None:
-        seen: set[str] = set()
-        while True:
-            began = monotonic()
-            async for request in open_requests(client):
-                if request.id not in seen:
-                    seen.add(request.id)
-                    _print(shell, request)
-            if not watch:
-                break
-            # A look at thousands takes a while: the gateway has as long without one.
-            await asyncio.sleep(max(_EVERY, monotonic() - began))
-        waiting = f"Open: {count(len(seen), 'question')}."
-        shell.note(waiting if seen else "Inbox empty: nothing is waiting for an answer.")
-
     import asyncio
 
-    talk(shell, look)
+    from haltpoint.contracts.people.phrases import count
+
+    seen: set[str] = set()
+
+    async def look(client: "Client") -> None:
+        async for request in open_requests(client):
+            is_new = request.id not in seen
+            seen.add(request.id)
+            if is_new and (watch or shell.json or len(seen) <= limit):
+                shell.show(request, how_to_answer(request, shell.out.width))
+
+    async def keep_looking(client: "Client") -> None:
+        await look(client)
+        while watch:
+            began = monotonic()
+            await look(client)
+            # A look at thousands takes a while: the gateway has as long without one.
+            await asyncio.sleep(max(_EVERY, monotonic() - began))
+
+    talk(shell, keep_looking)
+    open_ones = f"Open: {count(len(seen), 'question')}"
+    more = f"{open_ones}, of which {limit} are shown: --limit {len(seen)}"
+    some = more if len(seen) > limit else f"{open_ones}."
+    shell.note(some if seen else "Inbox empty: nothing is waiting for an answer.")
 
 
 @command(app, "answer", gateway=True)
@@ -84,16 +91,13 @@ def answer(
         except NotUnderstoodError as error:
             fix = f"haltpoint inbox shows the question {asked.id}"
             raise usage("the answer is not understood", str(error), fix) from error
-        return await client.answer(asked.id, comment=comment, **asdict(said))
+        return await client.answer(asked.id, comment=comment, **said)
 
     answered = talk(shell, say)
-    if shell.json:
-        shell.emit(answered.model_dump(mode="json"))
-    else:
-        shell.note(f"answered: haltpoint chain watch {answered.chain_id}")
+    shell.show(answered, note=f"answered: haltpoint chain watch {answered.chain_id}")
 
 
-def how_to_answer(request: "RequestView", width: int = 80) -> str:
+def how_to_answer(request: "RequestView", width: int = 80) -> Iterator[str]:
     """A question with all that belongs to it, and what may be answered, each with what it means; of
     one below a root also how the whole task is cancelled. Lines are wrapped to `width` columns,
     between words only: an id is never broken.
@@ -104,11 +108,11 @@ def how_to_answer(request: "RequestView", width: int = 80) -> str:
     from haltpoint.contracts.base import root_of
     from haltpoint.contracts.reasons import ReasonKind
 
-    urgent = f"  [{visible(request.priority)}]" if request.priority not in (None, "normal") else ""
-    lines = wrapped(f"■ {visible(request.question)}{urgent}", width, "  ")
+    urgent = f"  [{request.priority}]" if request.priority not in (None, "normal") else ""
+    yield from wrapped(visible(f"■ {request.question}{urgent}"), width, "  ")
     for text in details(request):
-        lines += wrapped(f"    {text}", width, "      ")
-    lines.append(f"  haltpoint answer {request.id} ...")
+        yield from wrapped(f"    {text}", width, "      ")
+    yield f"  haltpoint answer {request.id} ..."
     rows = [(numbers_of(request), "choose that option")] if request.options else []
     rows += [(way.usage, way.meaning) for way in ways(request)]
     if any(reason.kind is ReasonKind.TARGET for reason in request.reasons):
@@ -116,15 +120,7 @@ def how_to_answer(request: "RequestView", width: int = 80) -> str:
         rows.insert(1, ("approve for parameter", meaning))
     wide = max(len(row) for row, _ in rows)
     for row, meaning in rows:
-        lines += wrapped(f"    {row:<{wide}}  {meaning}", width, "      ")
+        yield from wrapped(f"    {row:<{wide}}  {meaning}", width, "      ")
     root = root_of(request.chain_id)
     if request.chain_id != root and "~undo-" not in request.chain_id:  # what is undone has ended
-        lines.append(f"  haltpoint chain cancel {root}  cancels the whole task")
-    return "\n".join(lines)
-
-
-def _print(shell: Shell, request: "RequestView") -> None:
-    if shell.json:
-        shell.emit(request.model_dump(mode="json"))
-    else:
-        shell.out.print(how_to_answer(request, shell.out.width), markup=False, soft_wrap=True)
+        yield f"  haltpoint chain cancel {root}  cancels the whole task"

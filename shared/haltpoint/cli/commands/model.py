@@ -1,7 +1,6 @@
 """`haltpoint model check`: whether a real model can do what the planner asks of one."""
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,18 +37,14 @@ def check(
     """
     import asyncio
 
-    settings = _settings(shell, base_url=url, name=name, provider=provider)
-    return asyncio.run(_check(shell, settings))
-
-
-def _settings(shell: Shell, **given: str | None) -> "ModelSettings":
     from haltpoint.runtime.config.settings import ModelSettings
 
     configured = shell.settings.model
-    flags: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
-    if flags.get("base_url", configured.base_url) != configured.base_url:
-        flags["api_key"] = None
-    return ModelSettings.model_validate({**dict(configured), **flags})
+    given = {"base_url": url, "name": name, "provider": provider}
+    flags = {field: value for field, value in given.items() if value is not None}
+    key = configured.api_key if url in (None, configured.base_url) else None
+    settings = ModelSettings.model_validate({**dict(configured), **flags, "api_key": key})
+    return asyncio.run(_check(shell, settings))
 
 
 async def _check(shell: Shell, settings: "ModelSettings") -> int:
@@ -62,42 +57,27 @@ async def _check(shell: Shell, settings: "ModelSettings") -> int:
         async for finding in checking.findings():
             found.append(finding)
             if not shell.json:
-                _show(shell, finding)
+                shell.show(finding, [_line(finding)])
     refused = checking.refused
-    works = _works(found)
+    outcomes = [finding.outcome for finding in found]
+    works = outcomes[:2] == ["yes", "yes"]  # it answers, and calls a tool
     advice = _advice(settings, found) if works else {}
-    if shell.json:
-        findings = list(map(asdict, found))
-        shell.emit({"findings": findings, "refused": refused, "settings": advice})
-    else:
-        for part in refused:
-            shell.out.print(f"refuses {part}: the planner learns that and leaves it out")
-        for setting, value in advice.items():
-            shell.out.print(f"{setting}={value}", markup=False)
+    lines = [f"refuses {part}: the planner learns that and leaves it out" for part in refused]
+    lines += [f"{setting}={value}" for setting, value in advice.items()]
+    shell.show({"findings": found, "refused": refused, "settings": advice}, lines)
     return Exit.OK if works else Exit.FAILED
 
 
-def _show(shell: Shell, finding: "Finding") -> None:
+def _line(finding: "Finding") -> str:
     from haltpoint.cli.wording import visible
 
-    outcome = f"{finding.outcome:<7}"
     seconds = f"{finding.seconds:6.1f} s"
-    what = f"{finding.what:<46}"
-    note = visible(finding.note)
-    line = "  ".join((outcome, seconds, what, note))
-    shell.out.print(line, markup=False, soft_wrap=True)
-
-
-def _works(found: "list[Finding]") -> bool:
-    """Whether it answers, and calls a tool."""
-    outcomes = [finding.outcome for finding in found]
-    return outcomes[:2] == ["yes", "yes"]
+    return f"{finding.outcome:<7}  {seconds}  {finding.what:<46}  {visible(finding.note)}"
 
 
 def _advice(settings: "ModelSettings", found: "list[Finding]") -> dict[str, str]:
     """The settings under which this was tried, and a longer silence where it is slow."""
-    seconds = [finding.seconds for finding in found]
-    silence = round(_SLOW * max(seconds))
+    silence = round(_SLOW * max(finding.seconds for finding in found))
     fields = {"BASE_URL": settings.base_url, "NAME": settings.name, "PROVIDER": settings.provider}
     if silence > settings.silence:
         fields["SILENCE"] = str(silence)

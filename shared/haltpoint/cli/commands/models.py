@@ -25,7 +25,7 @@ class OwnModel:
 
 
 def own_model(url: str | None, name: str | None) -> OwnModel | None:
-    """What --model-url and --model name. Raises CliError when one is given without the other."""
+    """What --model-url and --model name; both or none. Raises HaltpointError."""
     if (url is None) != (name is None):
         raise usage(
             "--model-url and --model go together",

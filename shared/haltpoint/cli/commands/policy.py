@@ -19,10 +19,7 @@ def show(shell: Shell) -> None:
     from haltpoint.runtime.config.policy_file import SHIPPED
 
     text = SHIPPED.read_text(encoding="utf-8")
-    if shell.json:
-        shell.emit({"policy": text})
-    else:
-        typer.echo(text, nl=False)
+    shell.show({"policy": text}, [text.rstrip("\n")])
 
 
 @verb(app, "check")
@@ -30,9 +27,6 @@ def check(shell: Shell, file: _FILE) -> None:
     """Check the policy file, and show everything that is wrong with it."""
     from haltpoint.runtime.config.policy_file import read
 
-    policy = read(file)
-    patterns = [pattern.id for pattern in policy.patterns if pattern.on]
-    if shell.json:
-        shell.emit({"patterns": patterns})
-    else:
-        shell.note(f"{file} is valid; patterns that are on: {', '.join(patterns) or 'none'}")
+    patterns = [pattern.id for pattern in read(file).patterns if pattern.on]
+    note = f"{file} is valid; patterns that are on: {', '.join(patterns) or 'none'}"
+    shell.show({"patterns": patterns}, note=note)

@@ -11,7 +11,6 @@ from haltpoint.cli.shell import Shell, verb
 from haltpoint.cli.task import Mode, task_of
 
 if TYPE_CHECKING:
-    from haltpoint.cli.render.following import Show
     from haltpoint.client import Client
     from haltpoint.contracts.views.chains import ChainView, RequestView
 
@@ -26,17 +25,13 @@ _Goal = Annotated[str, typer.Argument(help="What to do, in words.")]
 _Plan = Annotated[Path | None, typer.Option(help="A literal plan (JSON): no model is called.")]
 _Agent = Annotated[str | None, typer.Option(help="The agent that works on it, of the agents file.")]
 _Conversation = Annotated[str | None, typer.Option(help="The conversation it belongs to.")]
-_Mode = Annotated[
-    Mode | None,
-    typer.Option(help="How strictly the contract is enforced."),
-]
+_Mode = Annotated[Mode | None, typer.Option(help="How strictly the contract is enforced.")]
 _Style = Annotated[
     Literal["plan", "react"] | None,
     typer.Option(help="A drafted plan, or one open-ended step."),
 ]
 _Context = Annotated[
-    str | None,
-    typer.Option(metavar="JSON|@FILE", help="More data for the model and the tools."),
+    str | None, typer.Option(metavar="JSON|@FILE", help="More data for the model and the tools.")
 ]
 _Tools = Annotated[
     list[str] | None,
@@ -47,13 +42,11 @@ _Budget = Annotated[
     typer.Option(metavar="NAME=N,...", help="Limits: turns, actions, tokens, cost, seconds."),
 ]
 _Deadline = Annotated[
-    str | None,
-    typer.Option(metavar="2h|TIME", help="When the chain fails unless it has ended."),
+    str | None, typer.Option(metavar="2h|TIME", help="When the chain fails unless it has ended.")
 ]
 _MaxTurns = Annotated[int | None, typer.Option(min=1, max=100, help="Model turns per step.")]
 _Parallel = Annotated[
-    int | None,
-    typer.Option(min=1, max=16, help="How many calls and thoughts may run at once."),
+    int | None, typer.Option(min=1, max=16, help="How many calls and thoughts may run at once.")
 ]
 _User = Annotated[str | None, typer.Option(help="The user this task is for.")]
 _IdempotencyKey = Annotated[str | None, typer.Option(help="The same key returns the same chain.")]
@@ -93,25 +86,27 @@ def run(
         why = "one waits for the end, the other exits at once"
         raise usage("--watch and --detach cannot be combined", why, "Choose one")
     task = task_of(
-        goal,
-        plan,
-        context=context,
-        tools=tools or [],
-        budget=budget,
-        deadline=deadline,
-        agent=agent,
-        conversation_id=conversation,
-        mode=mode,
-        style=style,
-        max_turns=max_turns,
-        parallel=parallel,
-        user=user,
+        {
+            "goal": goal,
+            "plan": plan,
+            "agent": agent,
+            "conversation_id": conversation,
+            "mode": mode,
+            "style": style,
+            "context": context,
+            "tools": tools,
+            "budget": budget,
+            "deadline": deadline,
+            "max_turns": max_turns,
+            "parallel": parallel,
+            "user": user,
+        }
     )
 
     async def converse(client: "Client") -> int:
         started = await client.run(task=task, idempotency_key=idempotency_key)
         if detach:
-            shell.emit({"chain_id": started.id}) if shell.json else print(started.id)
+            shell.show({"chain_id": started.id}, [started.id])
             return Exit.OK
         return await watch_to_end(shell, client, started.id, live=watch)
 
@@ -125,92 +120,63 @@ async def watch_to_end(
     are asked.
     """
     from haltpoint.cli.render.following import exit_code, follow
+    from haltpoint.cli.render.picture import Teller
 
     live = live and not shell.quiet
-    if shell.json or not live:
-        chain = await follow(client, chain_id, _lines() if live else None, None if stay else _leave)
-        if shell.json:
-            shell.emit(chain.model_dump(mode="json"))
-        else:
-            _conclude(shell, chain)
-        return exit_code(chain)
+    teller = Teller(shell.out)
+    is_drawn = live and not shell.json
 
+    async def asked(request: "RequestView") -> bool:
+        if not is_drawn or not shell.interactive:
+            return stay
+        with teller.pause():
+            return await _ask(client, request, chain_id)
+
+    try:
+        if is_drawn:
+            chain = await follow(client, chain_id, teller.show, asked, teller.progress)
+        else:
+            chain = await follow(client, chain_id, shell.emit if live else None, asked)
+    finally:
+        teller.close()
+    code = exit_code(chain)
+    if shell.json:
+        shell.emit(chain)
+    elif code is Exit.WAITING:
+        _hint(shell, chain)
+    elif not live:
+        _conclude(shell, chain)
+    return code
+
+
+async def _ask(client: "Client", request: "RequestView", chain_id: str) -> bool:
+    """Ask the person at the terminal; false where it is left for later."""
     from haltpoint.cli.render.asking import ask
-    from haltpoint.cli.render.picture import teller
     from haltpoint.cli.wording import visible
     from haltpoint.client import GatewayError
 
-    shown = teller(shell.out)
-
-    async def asked(request: "RequestView") -> bool:
-        if not shell.interactive:
-            return stay
-        with shown.pause():
-            if request.chain_id != chain_id:  # of several chains below, each with its question
-                print(f"    {visible(request.question)}")
-            try:
-                await ask(client, request)
-            except EOFError:  # Ctrl-D: not now
-                print()
-                return False
-            except GatewayError as error:
-                if error.code not in _SETTLED:
-                    raise
-                print(f"    {error.detail}")
-        return True
-
+    if request.chain_id != chain_id:  # of several chains below, each with its question
+        print(f"    {visible(request.question)}")
     try:
-        chain = await follow(client, chain_id, shown.show, asked, shown.progress)
-    finally:
-        shown.close()
-    if exit_code(chain) is Exit.WAITING:
-        _hint(shell, chain)
-    return exit_code(chain)
-
-
-def _lines() -> "Show":
-    """With --watch --json: each state in which something changed, as a line."""
-    from haltpoint.cli.render.following import ENDS
-
-    last = ""
-
-    def show(chain: "ChainView") -> None:
-        nonlocal last
-        text = chain.model_dump_json()
-        if chain.status not in ENDS and last != text:
-            last = text
-            print(text, flush=True)
-
-    return show
-
-
-async def _leave(_: "RequestView") -> bool:
-    """Do not wait for the answer."""
-    return False
+        await ask(client, request)
+    except EOFError:  # Ctrl-D: not now
+        print()
+        return False
+    except GatewayError as error:
+        if error.code not in _SETTLED:
+            raise
+        print(f"    {error.detail}")
+    return True
 
 
 def _conclude(shell: Shell, chain: "ChainView") -> None:
     """The answer on stdout, words and deeds apart; everything about it on stderr."""
-    from rich.text import Text
-
-    from haltpoint.cli.render.following import exit_code
-    from haltpoint.cli.render.picture import row
+    from haltpoint.cli.render.picture import plain
     from haltpoint.cli.render.story import answer_lines
     from haltpoint.cli.wording import visible
 
-    if exit_code(chain) is Exit.WAITING:
-        _hint(shell, chain)
-        return
     error = chain.error.message if chain.error else ""
-    for line in answer_lines(chain, (error,)):
-        if shell.out.is_terminal:
-            shell.out.print(row(line))
-        else:
-            # Each line with its sign: no words of a model can look like a deed.
-            note = f"  ({line.note})" if line.note else ""
-            shell.out.print(
-                Text(f"{line.mark.value[0]} {line.text}{note}".rstrip()), soft_wrap=True
-            )
+    shell.show(chain, map(plain, answer_lines(chain, (error,))))
     if chain.error:
         shell.err.print(f"{chain.error.code} {visible(error)}", markup=False)
     shell.note(f"{chain.status}: haltpoint chain show {chain.id}")
@@ -223,4 +189,5 @@ def _hint(shell: Shell, chain: "ChainView") -> None:
 
     for request in chain.requests:
         if request.status is RequestStatus.OPEN:
-            shell.err.print(how_to_answer(request, shell.err.width), markup=False, soft_wrap=True)
+            for line in how_to_answer(request, shell.err.width):
+                shell.err.print(line, markup=False, soft_wrap=True)

@@ -10,11 +10,10 @@ from haltpoint.cli.shell import Shell, verb
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from haltpoint.contracts.views.deployment import StatsRow
+    from haltpoint.contracts.views.deployment import StatsRow, StatsView
 
 _COLUMNS = ("calls", "failures", "violations", "strikes", "escalations")
 _QUESTIONS = ("asked", "answered", "none", "direct", "corrections")
-_FAULTS = frozenset({"failures", "violations", "strikes", "escalations", "none", "corrections"})
 
 
 app = typer.Typer()
@@ -30,35 +29,25 @@ def stats(
     """
     found = talk(shell, lambda client: client.stats(days))
     if shell.json:
-        shell.emit(found.model_dump(mode="json"))
+        shell.emit(found)
         return
-    _print(shell, "tool", found.tools)
-    _print(shell, "model", found.models)
-    questions = [
-        one.model_copy(update={"name": "no tool"}) if one.name == "?" else one
-        for one in found.tools
-    ]
-    _print(shell, "questions about", questions, _QUESTIONS)
+    _print(shell, found, "tool", found.tools, _COLUMNS)
+    _print(shell, found, "model", found.models, _COLUMNS)
+    _print(shell, found, "questions about", found.tools, _QUESTIONS)
     if not found.tools and not found.models:
         shell.note(f"No calls since {found.since}.")
 
 
 def _print(
-    shell: Shell, what: str, rows: "Sequence[StatsRow]", columns: "Sequence[str]" = _COLUMNS
+    shell: Shell,
+    found: "StatsView",
+    what: str,
+    counted: "Sequence[StatsRow]",
+    columns: "Sequence[str]",
 ) -> None:
-    """A table at a terminal, tabs below their names elsewhere; nothing when nothing was counted."""
-    from rich.text import Text
-
-    counted = [(row.name, [getattr(row, column) for column in columns]) for row in rows]
-    counted = [(name, numbers) for name, numbers in counted if any(numbers)]
-    if not counted:
-        return
-    lines: list[list[str | Text]] = []
-    if not shell.out.is_terminal:
-        lines.append([what, *columns])
-    for name, numbers in counted:
-        faults = zip(columns, numbers, strict=True)
-        styles = ["yellow" if one and column in _FAULTS else "" for column, one in faults]
-        cells = [Text(str(one), style) for one, style in zip(numbers, styles, strict=True)]
-        lines.append([name, *cells])
-    shell.table([what, *columns], lines, right=columns)
+    """A table below its names; nothing where nothing was counted."""
+    rows = [(row.name, *(getattr(row, column) for column in columns)) for row in counted]
+    rows = [row for row in rows if any(row[1:])]
+    if rows and not shell.out.is_terminal:
+        print(what, *columns, sep="\t")
+    shell.table(found, (what, *columns), rows, right=columns)

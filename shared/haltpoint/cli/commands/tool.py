@@ -5,17 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from haltpoint.cli.arguments import texts_of, values_of
 from haltpoint.cli.commands.run import watch_to_end
-from haltpoint.cli.errors import CliError
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
+from haltpoint.cli.task import texts_of
+from haltpoint.runtime.config.errors import HaltpointError
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
     from haltpoint.contracts.tools import ToolSpec
 
 _NAME = Annotated[str, typer.Argument(metavar="TOOL")]
+_NO_WORKER = "No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE"
+_FLAGS = ("read_only", "idempotent", "destructive", "repeats", "internal")
 
 
 app = typer.Typer(help="List, show and call tools.", no_args_is_help=True)
@@ -25,31 +27,21 @@ app = typer.Typer(help="List, show and call tools.", no_args_is_help=True)
 def list_(shell: Shell) -> None:
     """List the tools that workers serve. A tool disappears a minute after its last worker."""
     found = talk(shell, lambda client: client.tools())
-    if shell.json:
-        from haltpoint.contracts.doors import in_full
-
-        shell.emit({"items": [in_full(tool) for tool in found], "next_cursor": None})
-        return
     rows = [
-        (one.name, one.queue or "-", effects(one), one.description.strip().partition("\n")[0])
-        for one in found
+        (tool.name, tool.queue or "-", effects(tool), tool.description.strip().partition("\n")[0])
+        for tool in found
     ]
-    shell.table(("tool", "queue", "effects", "description"), rows)
-    if not any(one.queue for one in found):
-        shell.note("No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE")
+    document = {"items": found, "next_cursor": None}
+    shell.table(document, ("tool", "queue", "effects", "description"), rows)
+    if not any(tool.queue for tool in found):
+        shell.note(_NO_WORKER)
 
 
 @verb(app, "show", gateway=True)
 def show(shell: Shell, name: _NAME) -> None:
     """Show the declaration of one tool."""
     found = talk(shell, lambda client: _find(client, name))
-    if shell.json:
-        from haltpoint.contracts.doors import in_full
-
-        shell.emit(in_full(found))
-        return
-    for line in _declaration(found):
-        shell.out.print(line, markup=False)
+    shell.show(found, _declaration(found))
 
 
 @verb(app, "call", gateway=True)
@@ -65,14 +57,14 @@ def call(
     ] = None,
 ) -> int:
     """Call one tool, in a chain of its own."""
-    texts = texts_of(arguments or [])
+    texts = texts_of(arguments or [], "an argument", "haltpoint tool show TOOL")
 
     async def converse(client: "Client") -> int:
-        called = {
-            "tool": name,
-            "arguments": values_of(texts, (await _find(client, name)).parameters),
-        }
-        plan = {"steps": [{"id": "call", "required_tools": [name], "actions": [called]}]}
+        from haltpoint.chain.model.schemas import read_arguments
+
+        tool = await _find(client, name)
+        action = {"tool": name, "arguments": read_arguments(tool, {**texts})}
+        plan = {"steps": [{"id": "call", "required_tools": [name], "actions": [action]}]}
         started = await client.run(task={"goal": f"Call {name}", "plan": plan})
         return await watch_to_end(shell, client, started.id, live=not shell.json)
 
@@ -85,7 +77,8 @@ def _declaration(tool: "ToolSpec") -> Iterator[str]:
     """
     from haltpoint.chain.checks.knowledge import origins_in_words
 
-    yield f"{tool.name}  ({effects(tool)}; {served(tool)}; {tool.timeout:g} s)"
+    served = f"queue {tool.queue}" if tool.queue else "built in"
+    yield f"{tool.name}  ({effects(tool)}; {served}; {tool.timeout:g} s)"
     yield f"\n{tool.description}\n"
     for step in tool.plan.steps if tool.plan else ():
         called = ", ".join(action.tool for action in step.actions)
@@ -94,37 +87,30 @@ def _declaration(tool: "ToolSpec") -> Iterator[str]:
     for name, schema in tool.parameters.get("properties", {}).items():
         kind = f"{schema.get('type', 'any')}{'' if name in required else ', optional'}"
         yield f"  {name}: {kind}  {schema.get('description', '')}".rstrip()
-    if tool.targets:
-        yield (
-            "\ntargets, about which a person is asked unless they are known: "
-            f"{', '.join(tool.targets)}"
-        )
-    if tool.provenance:
-        yield "\norigins:"
-    for place, origins in tool.provenance.items():
-        yield f"  {place}: from {origins_in_words(origins)}"
-    if tool.foreign:
-        yield f"\nwritten by strangers: {', '.join(tool.foreign)}"
-    if tool.hooks:
-        yield f"\nhooks, in order: {', '.join(tool.hooks)}"
+    asked = "targets, about which a person is asked unless they are known"
+    origins = [f"{place} from {origins_in_words(said)}" for place, said in tool.provenance.items()]
+    more = {
+        "says": tool.says,
+        asked: ", ".join(tool.targets),
+        "origins": "; ".join(origins),
+        "written by strangers": ", ".join(tool.foreign),
+        "hooks, in order": ", ".join(tool.hooks),
+        "one effect for": tool.recovery.effect_key,
+        "in doubt": "the tool is asked whether it happened" if tool.recovery.reconciles else "",
+    }
+    yield from (f"\n{what}: {words}" for what, words in more.items() if words)
 
 
 def effects(tool: "ToolSpec") -> str:
     """What a call may do, in words, and whether it is a skill's."""
-    flags = ("read_only", "idempotent", "destructive", "repeats", "internal")
-    said = ", ".join(name.replace("_", "-") for name in flags if getattr(tool, name))
-    words = said or "effects, started at most once"
+    words = ", ".join(name.replace("_", "-") for name in _FLAGS if getattr(tool, name))
+    words = words or "effects, started at most once"
     return f"skill, {words}" if tool.kind == "skill" else words
-
-
-def served(tool: "ToolSpec") -> str:
-    """Who carries it out."""
-    return f"queue {tool.queue}" if tool.queue else "built in"
 
 
 async def _find(client: "Client", name: str) -> "ToolSpec":
     tools = {tool.name: tool for tool in await client.tools()}
     if name not in tools:
         why = f"workers serve {', '.join(tools) or 'none'}"
-        raise CliError("HP-053", f"there is no tool {name!r}", why, "haltpoint tool list")
+        raise HaltpointError("HP-053", f"there is no tool {name!r}", why, "haltpoint tool list")
     return tools[name]

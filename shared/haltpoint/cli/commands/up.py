@@ -1,5 +1,6 @@
 """`haltpoint up`: one service in the foreground, or all of them under a supervisor."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -49,82 +50,66 @@ def up(
     ] = None,
     reload: Annotated[
         bool,
-        typer.Option(
-            "--reload",
-            help="Start the tool workers again when their files change.",
-        ),
+        typer.Option("--reload", help="Start the tool workers again when their files change."),
     ] = False,
 ) -> int:
     """Start all services and an embedded server, or only the services you name."""
-    if queue and services and Service.TOOL_WORKER not in services:
-        raise usage(
-            "--queue is for tool workers",
-            "none is started",
-            "haltpoint up tool-worker --queue Q",
-        )
-    if reload and services and Service.TOOL_WORKER not in services:
-        raise usage(
-            "--reload is for tool workers",
-            "none is started",
-            "haltpoint up tool-worker --reload",
-        )
+    names, queues = tuple(services or Service), tuple(queue or ())
+    for option, given in (("--queue", queue), ("--reload", reload)):
+        if given and Service.TOOL_WORKER not in names:
+            fix = f"haltpoint up tool-worker {option}"
+            raise usage(f"{option} is for tool workers", "none is started", fix)
     settings = shell.load(
         tools=",".join(tools or ()) or None, skills=",".join(skills or ()) or None
     )
-    if services and len(services) == 1 and workers == 1 and not reload:
+    if len(names) == 1 and workers == 1 and not reload:
         from haltpoint.cli.local.system import serve
 
-        return serve(services[0], settings, tuple(queue or ()))
-    if not services or Service.TOOL_WORKER in services:
+        return serve(names[0], settings, queues)
+    if Service.TOOL_WORKER in names:
         from haltpoint_tool_worker.registry import registry_of
 
-        registry_of(settings, tuple(queue or ()))  # a mistake in it is said alone, and at once
-    return _supervised(
-        shell, settings, tuple(services or ()), workers, tuple(queue or ()), reload=reload
-    )
+        registry_of(settings, queues)  # a mistake in it is said alone, and at once
+    import asyncio
+
+    with suppress(asyncio.CancelledError):
+        asyncio.run(_keep_up(shell, settings, names, workers, queues, reload=reload))
+    return 0
 
 
-def _supervised(
+async def _keep_up(
     shell: Shell,
     settings: "Settings",
-    services: tuple[str, ...],
+    services: Sequence[str],
     workers: int,
     queues: tuple[str, ...],
     *,
     reload: bool,
-) -> int:
+) -> None:
     """This process keeps the services alive until Ctrl-C or SIGTERM."""
     import asyncio
     import signal
 
     from haltpoint.cli.gateway import KEY_FILE
     from haltpoint.cli.local.reloading import reload_tools
-    from haltpoint.cli.local.system import SERVICES, System
+    from haltpoint.cli.local.system import local_system
 
-    async def main() -> None:
-        loop, whole = asyncio.get_running_loop(), asyncio.current_task()
+    if (whole := asyncio.current_task()) is not None:
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, whole.cancel if whole else lambda: None)
-        shell.note(f"starting {', '.join(services or SERVICES)} ...")
-        if settings.redis_url:  # else the embedded server makes it, for its data
-            settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        system = System(
-            settings, services=services or SERVICES, workers=workers, queues=queues, say=shell.note
-        )
-        async with system:
-            shell.note(
-                f"ready: {system.url}"
-                + ("" if settings.redis_url else f", data in {settings.state_dir}")
-            )
-            if settings.gateway.admin_key is None and not services:
-                shell.note(f"the admin key is in {settings.state_dir / KEY_FILE}; Ctrl-C stops")
-            try:
-                if reload:
-                    await reload_tools(system, shell.note)
-                await asyncio.Event().wait()
-            finally:
-                shell.note("stopping ...")
-
-    with suppress(asyncio.CancelledError):
-        asyncio.run(main())
-    return 0
+            asyncio.get_running_loop().add_signal_handler(number, whole.cancel)
+    place = settings.state_dir
+    shell.note(f"starting {', '.join(services)} with the state directory {place} ...")
+    if settings.redis_url:  # else the embedded server makes it, for its data
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    async with local_system(
+        settings, services=services, workers=workers, queues=queues, say=shell.note
+    ) as system:
+        shell.note(f"ready: {system.url}")
+        if settings.gateway.admin_key is None and Service.GATEWAY in services:
+            shell.note(f"the admin key is in {place / KEY_FILE}; Ctrl-C stops")
+        try:
+            if reload:
+                await reload_tools(system, shell.note)
+            await asyncio.Event().wait()
+        finally:
+            shell.note("stopping ...")

@@ -14,9 +14,11 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -42,8 +44,7 @@ class Child:
     """One process of ours, which calls `body`, a function that can be imported, with `arguments`;
     what it returns is the exit code. `number` tells several of the same service apart.
 
-    `pid` is that of the live one; `restarts` counts how often it was started again; `code` is how
-    it ended last.
+    `pid` is that of the live one; `code` is how it ended last.
     """
 
     service: str
@@ -51,7 +52,6 @@ class Child:
     arguments: tuple[Any, ...] = ()
     number: int = 1
     pid: int | None = None
-    restarts: int = field(default=0, init=False)
     code: int | None = field(default=None, init=False)
     replaced: bool = field(default=False, init=False)
 
@@ -60,39 +60,39 @@ class Child:
         """How we speak of it."""
         return self.service if self.number == 1 else f"{self.service} {self.number}"
 
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal, if it lives."""
+        if self.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
-class Backoff:
-    """How long to wait before something is started again: longer after each life that was too
-    short.
+
+async def keep(
+    name: str, live: Callable[[], Awaitable[int | None]], say: Say, stopping: asyncio.Event
+) -> None:
+    """One life after the other until we stop; what lives too short waits longer each time. A life
+    gives the code with which it ended, or None where the next one is to begin at once.
     """
-
-    def __init__(self) -> None:
-        self._next = _FIRST_DELAY
-        self._born = asyncio.get_running_loop().time()
-
-    def born(self) -> None:
-        """It was started just now."""
-        self._born = asyncio.get_running_loop().time()
-
-    def died(self) -> float:
-        """It has ended; the seconds to wait."""
-        lived = asyncio.get_running_loop().time() - self._born
-        delay = _FIRST_DELAY if lived > _LIVED_WELL else self._next
-        self._next = min(2 * delay, _LONGEST_DELAY)
-        return delay
+    delay = _FIRST_DELAY
+    while not stopping.is_set():
+        born = time.monotonic()
+        code = await live()
+        if stopping.is_set() or code is None:
+            continue
+        if time.monotonic() - born > _LIVED_WELL:
+            delay = _FIRST_DELAY
+        if code != HOPELESS:  # such a one has said why, and at the first start it is the end
+            say(f"{name} ended ({how(code)}), starts again in {delay:g} s")
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stopping.wait(), delay)
+        delay = min(2 * delay, _LONGEST_DELAY)
 
 
 class Keeper:
-    """Children with one environment and one place for their output (None: ours). `modules` are what
-    they import.
-    """
+    """Children with one environment and one place for their output (None: ours)."""
 
     def __init__(
-        self,
-        environment: Mapping[str, str],
-        say: Say,
-        output: Path | None = None,
-        modules: Sequence[str] = (),
+        self, environment: Mapping[str, str], say: Say, output: Path | None = None
     ) -> None:
         self.children: list[Child] = []
         self._say = say
@@ -100,22 +100,18 @@ class Keeper:
         self._output = output
         self._tasks: dict[Child, asyncio.Task[None]] = {}
         self._stopping = asyncio.Event()
-        self._modules = tuple(modules)
-
-    def prepare(self) -> None:
-        """Import meanwhile what the children need."""
-        preload(self._modules)
 
     def start(self, children: Sequence[Child]) -> None:
         """Start them, side by side."""
         self.children = list(children)
         for child in self.children:
-            self._tasks[child] = asyncio.create_task(self._keep(child), name=f"keep {child.name}")
+            keeping = keep(child.name, partial(self._life, child), self._say, self._stopping)
+            self._tasks[child] = asyncio.create_task(keeping, name=f"keep {child.name}")
 
     async def replace(self, child: Child) -> None:
         """End a child and start it again; return when the new one lives."""
         old, child.replaced = child.pid, True
-        _signal(child, signal.SIGTERM)
+        child.signal(signal.SIGTERM)
         while child.pid in (old, None):  # noqa: ASYNC110 - it happens to another process
             await asyncio.sleep(_LOOK)
 
@@ -124,57 +120,39 @@ class Keeper:
         long.
         """
         self._stopping.set()
+        kinds = {child.service for child in self.children}
         try:
-            for kind in (*STOP_ORDER, *{child.service for child in self.children} - {*STOP_ORDER}):
+            for kind in (*STOP_ORDER, *kinds.difference(STOP_ORDER)):
                 await self._end([child for child in self.children if child.service == kind])
         finally:
             for child in self.children:
-                _signal(child, signal.SIGKILL)
+                child.signal(signal.SIGKILL)
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def _end(self, group: list[Child]) -> None:
         for child in group:
-            _signal(child, signal.SIGTERM)
+            child.signal(signal.SIGTERM)
         if group:
             await asyncio.wait([self._tasks[child] for child in group], timeout=GRACE)
         for child in group:
             if child.pid is not None:
                 self._say(f"{child.name} did not stop within {GRACE:g} s and is killed")
-                _signal(child, signal.SIGKILL)
+                child.signal(signal.SIGKILL)
 
-    async def _keep(self, child: Child) -> None:
-        """Start a child again and again until we stop; a child that lives too short waits longer
-        each time.
-        """
-        backoff = Backoff()
-        while not self._stopping.is_set():
-            backoff.born()
-            child.code = await self._life(child)
-            if self._stopping.is_set():
-                return
-            if child.replaced:
-                child.replaced = False
-                continue
-            delay = backoff.died()
-            if (
-                child.code != HOPELESS
-            ):  # such a one has said why, and is not started again if it was the first start
-                self._say(f"{child.name} ended ({how(child.code)}), starts again in {delay:g} s")
-            child.restarts += 1
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), delay)
-
-    async def _life(self, child: Child) -> int:
-        """One life of a child; returns how it ended."""
+    async def _life(self, child: Child) -> int | None:
         try:
             process = born(child, self._environment, self._output)
         except (EOFError, OSError):  # the fork server has said why
             return 1
         child.pid = process.pid
         try:
-            return await ended(process)
+            child.code = await ended(process)
         finally:
             child.pid = None
+        if child.replaced:
+            child.replaced = False
+            return None
+        return child.code
 
 
 def preload(modules: Sequence[str]) -> None:
@@ -241,12 +219,6 @@ def _die_with_keeper() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(5)
     os._exit(1)
-
-
-def _signal(child: Child, number: signal.Signals) -> None:
-    if child.pid is not None:
-        with suppress(ProcessLookupError):
-            os.kill(child.pid, number)
 
 
 def how(code: int) -> str:

@@ -4,10 +4,10 @@ data.
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Final
 
-from haltpoint.cli.local.keeper import Backoff, Say, how
+from haltpoint.cli.local.keeper import Say, keep
 from haltpoint.runtime.service.embedded import EmbeddedServer, EmbeddedServerError
 
 _LOOK: Final = 0.05  # seconds between two looks whether it lives
@@ -21,33 +21,22 @@ async def kept(server: EmbeddedServer, say: Say) -> AsyncGenerator[None]:
     start fails.
     """
     await asyncio.to_thread(server.start)
-    over = asyncio.Event()
-    keeping = asyncio.create_task(_keep(server, say, over), name="keep the embedded server")
-    try:
-        yield
-    finally:
-        over.set()
-        await keeping
-        await asyncio.to_thread(server.stop)
+    stopping = asyncio.Event()
 
-
-async def _keep(server: EmbeddedServer, say: Say, over: asyncio.Event) -> None:
-    backoff = Backoff()
-    while not await _over_within(_LOOK, over):
-        if server.pid is not None:
-            continue
-        delay = backoff.died()
-        say(f"the embedded server ended ({how(server.code or 0)}), starts again in {delay:g} s")
-        if await _over_within(delay, over):
-            return
-        backoff.born()
+    async def live() -> int:
         try:
             await asyncio.to_thread(server.start)
         except EmbeddedServerError as error:
             say(str(error))
+            return 1
+        while server.pid is not None and not stopping.is_set():  # noqa: ASYNC110 - another process
+            await asyncio.sleep(_LOOK)
+        return server.code or 0
 
-
-async def _over_within(seconds: float, over: asyncio.Event) -> bool:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(over.wait(), seconds)
-    return over.is_set()
+    keeping = asyncio.create_task(keep("the embedded server", live, say, stopping))
+    try:
+        yield
+    finally:
+        stopping.set()
+        await keeping
+        await asyncio.to_thread(server.stop)

@@ -24,38 +24,36 @@ async def reload_tools(system: System, say: Say) -> None:
     before = state_of(system.settings)
     while True:
         await asyncio.sleep(_LOOK)
-        if (now := state_of(system.settings)) == before:
-            continue
-        changed = sorted({path for path, _ in now ^ before})
-        before = now
-        say(
-            f"{changed[0].name}{f' and {len(changed) - 1} more' if changed[1:] else ''} "
-            "changed: reloading the tools"
+        now = state_of(system.settings)
+        changed = sorted(
+            path.name for path in now.keys() | before.keys() if now.get(path) != before.get(path)
         )
+        if not changed:
+            continue
+        before = now
+        more = f" and {len(changed) - 1} more" if changed[1:] else ""
+        say(f"{changed[0]}{more} changed: reloading the tools")
         for child in system.keeper.children:
             if child.service == "tool-worker":
                 await system.keeper.replace(child)
 
 
-def state_of(settings: Settings) -> frozenset[tuple[Path, int]]:
+def state_of(settings: Settings) -> dict[Path, int]:
     """The files that these settings make a worker read, each with the time of its last change."""
-    found: set[tuple[Path, int]] = set()
+    found: dict[Path, int] = {}
     for path in _files(settings):
         with suppress(OSError):  # it is gone since
-            found.add((path, path.stat().st_mtime_ns))
-    return frozenset(found)
+            found[path] = path.stat().st_mtime_ns
+    return found
 
 
 def _files(settings: Settings) -> Iterator[Path]:
     for skills in settings.skills:
-        yield from (path for path in Path(skills).rglob("*") if path.is_file())
+        yield from filter(Path.is_file, Path(skills).rglob("*"))
     for name in (*settings.tools, *settings.hooks):
-        spec = PathFinder.find_spec(
-            name.partition(":")[0].partition(".")[0], [str(Path.cwd()), *sys.path]
-        )
-        if spec is None:
-            continue
-        for folder in spec.submodule_search_locations or ():
+        top = name.partition(":")[0].partition(".")[0]
+        spec = PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
+        for folder in (spec and spec.submodule_search_locations) or ():
             yield from Path(folder).rglob("*.py")
-        if spec.origin is not None and not spec.submodule_search_locations:
+        if spec and spec.origin and not spec.submodule_search_locations:
             yield from Path(spec.origin).parent.glob("*.py")  # and what it imports from beside it

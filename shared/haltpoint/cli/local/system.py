@@ -5,19 +5,20 @@ for tests.
 import asyncio
 import os
 import socket
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final
 
-from haltpoint.cli.errors import CliError
+from redis.asyncio import Redis
+
 from haltpoint.cli.gateway import ADDRESS_FILE, url_of
-from haltpoint.cli.local.keeper import Child, Keeper, Say
+from haltpoint.cli.local.keeper import Child, Keeper, Say, preload
 from haltpoint.cli.local.kept_server import kept
 from haltpoint.contracts.catalogue import Party
-from haltpoint.contracts.people.phrases import count
 from haltpoint.runtime.config import agents_file
 from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
 from haltpoint.runtime.config.settings import Settings
@@ -33,144 +34,116 @@ READY_WITHIN: Final = 60.0
 _LOOK: Final = 0.05  # seconds between two looks at who is ready
 
 
+@dataclass(frozen=True, slots=True)
 class System:
-    """Server and services between `async with` and its end. Without `settings.redis_url` the
-    embedded server is ours.
+    """One that is ready. `settings` are those of its services."""
+
+    url: str
+    settings: Settings
+    keeper: Keeper
+
+    def pid(self, service: str) -> int | None:
+        """The live process of a service."""
+        return next((child.pid for child in self.keeper.children if child.service == service), None)
+
+
+@asynccontextmanager
+async def local_system(
+    given: Settings,
+    *,
+    services: Sequence[str] = SERVICES,
+    workers: int = 1,
+    queues: tuple[str, ...] = (),
+    environment: Mapping[str, str] | None = None,
+    output: Path | None = None,
+    beside: Sequence[Child] = (),
+    say: Say = lambda _: None,
+) -> AsyncGenerator[System]:
+    """Server and services from the moment in which all of it is ready to the end of `async with`.
+    Without `redis_url` in the settings the embedded server is ours. Raises EmbeddedServerError,
+    HaltpointError.
 
     `environment` is added to that of the services, `output` takes what they write (None: our own
     stdout and stderr), `beside` are more processes to keep alive; the start does not wait for them.
     """
-
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        services: tuple[str, ...] = SERVICES,
-        workers: int = 1,
-        queues: tuple[str, ...] = (),
-        environment: Mapping[str, str] | None = None,
-        output: Path | None = None,
-        beside: tuple[Child, ...] = (),
-        say: Say = lambda _: None,
-    ) -> None:
-        host = settings.gateway.host
-        port = settings.gateway.port or free_port(host)
-        embedded = not settings.redis_url and set(services) == set(SERVICES)
-        self._embedded = EmbeddedServer(settings.state_dir / "data") if embedded else None
-        url = self._embedded.url if self._embedded else redis_url(settings)
-        self.settings = settings.model_copy(
-            update={"redis_url": url, "gateway": settings.gateway.model_copy(update={"port": port})}
-        )
-        self.url = url_of(host, port)
-        self._say = say
-        apps = (f"haltpoint_{service.replace('-', '_')}.app" for service in services)
-        self.keeper = Keeper(
-            {**os.environ, **(environment or {})},
-            say,
-            output,
-            ("haltpoint.cli.main", "haltpoint.runtime.service.process", *apps),
-        )
-        numbers = {"tool-worker": workers}
-        places = [
-            (service, number)
-            for service in services
-            for number in range(1, numbers.get(service, 1) + 1)
-        ]
-        others = tuple(service for service, _ in places if service != "gateway")
-        self._children = [
-            Child(service, serve, (service, self.settings, queues, others), number)
-            for service, number in places
-        ]
-        self._has_gateway = "gateway" in services
-        self._beside = beside
-        self._stack = AsyncExitStack()
-
-    async def __aenter__(self) -> Self:
-        """Start everything; return when all of it is ready. Raises EmbeddedServerError,
-        HaltpointError, CliError.
-        """
-        self._look_at_ports()
-        agents = agents_file.read(self.settings.agents_file)
-        if agents.agents:
-            self._say(f"agents: {agents.names}")
-        self.keeper.prepare()
+    host = given.gateway.host
+    port = given.gateway.port or free_port(host)
+    own = None
+    if not given.redis_url and set(services) == set(SERVICES):
+        own = EmbeddedServer(given.state_dir / "data")
+    gateway = given.gateway.model_copy(update={"port": port})
+    url = own.url if own else redis_url(given)
+    settings = given.model_copy(update={"redis_url": url, "gateway": gateway})
+    if "gateway" in services:  # one that cannot listen would be started again and again
+        listen(host, port).close()
+    agents = agents_file.read(settings.agents_file)
+    if agents.agents:
+        say(f"agents: {agents.names}")
+    apps = (f"haltpoint_{service.replace('-', '_')}.app" for service in services)
+    preload(("haltpoint.cli.main", "haltpoint.runtime.service.process", *apps))
+    keeper = Keeper({**os.environ, **(environment or {})}, say, output)
+    children = list(_children(settings, services, workers, queues))
+    async with kept(own, say) if own else nullcontext():
+        if own:
+            await initialise(settings)
         try:
-            if self._embedded:
-                await self._stack.enter_async_context(kept(self._embedded, self._say))
-                await initialise(self.settings)
-            self._stack.push_async_callback(self.keeper.stop)
-            self.keeper.start([*self._children, *self._beside])
-            await self._until_ready()
-            if self._has_gateway:
-                told = self.settings.state_dir / ADDRESS_FILE
-                (new := told.with_suffix(".new")).write_text(f"{self.url}\n")
-                new.replace(told)  # in one step: a reader never finds it empty
-                self._stack.callback(told.unlink, missing_ok=True)
-        except BaseException:
-            await self._stack.aclose()
-            raise
-        return self
+            keeper.start([*children, *beside])
+            await _until_ready(settings, children)
+            address = url_of(host, port)
+            with _told(settings, address) if "gateway" in services else nullcontext():
+                yield System(address, settings, keeper)
+        finally:
+            await keeper.stop()
 
-    async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
 
-    def pid(self, service: str, number: int = 1) -> int | None:
-        """The live process of a service."""
-        return next(
-            (c.pid for c in self._children if (c.service, c.number) == (service, number)), None
-        )
+def _children(
+    settings: Settings, services: Sequence[str], workers: int, queues: tuple[str, ...]
+) -> Generator[Child]:
+    places = [
+        (service, number)
+        for service in services
+        for number in range(1, workers + 1 if service == "tool-worker" else 2)
+    ]
+    others = tuple(service for service, _ in places if service != "gateway")
+    for service, number in places:
+        yield Child(service, serve, (service, settings, queues, others), number)
 
-    def _look_at_ports(self) -> None:
-        """A service that cannot listen would be started again and again."""
-        settings = self.settings
-        if self._has_gateway:
-            listen(settings.gateway.host, settings.gateway.port).close()
-        others = [child for child in self._children if child.service != "gateway"]
-        if not settings.health_port or not others:
-            return
-        if len(others) > 1:
-            raise HaltpointError(
-                "HP-003",
-                f"{len(others)} services cannot share port {settings.health_port} for /readyz",
-                "HALTPOINT_HEALTH_PORT works only for a service that you start alone",
-                "Unset it: /readyz of the gateway covers all services that start together",
-            )
-        listen(settings.health_host, settings.health_port).close()
 
-    async def _until_ready(self) -> None:
-        """Every child that lives is ready, and the gateway says that it is."""
-        deadline = asyncio.get_running_loop().time() + READY_WITHIN
-        async with connect(str(self.settings.redis_url)) as redis:
-            while missing := await self._missing(redis):
-                if hopeless := [child.name for child in self._children if child.code == HOPELESS]:
+@contextmanager
+def _told(settings: Settings, url: str) -> Generator[None]:
+    """Where the gateway is stands in a file for other commands."""
+    file = settings.state_dir / ADDRESS_FILE
+    draft = file.with_suffix(".new")
+    draft.write_text(f"{url}\n")
+    draft.replace(file)  # in one step: a reader never finds it empty
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+async def _until_ready(settings: Settings, children: Sequence[Child]) -> None:
+    """Every child that lives is ready."""
+    topology = Topology(settings.partitions)
+    fix, missing = "Fix it and start again", list[str]()
+    try:
+        async with connect(str(settings.redis_url)) as redis, asyncio.timeout(READY_WITHIN):
+            while missing := await _missing(redis, topology, children):
+                hopeless = [child.name for child in children if child.code == HOPELESS]
+                if hopeless:
                     what = f"{', '.join(hopeless)} failed to start and will not be retried"
-                    raise CliError("HP-043", what, "the error is above", "Fix it and start again")
-                if asyncio.get_running_loop().time() > deadline:
-                    what, why = (
-                        f"the services are not ready after {READY_WITHIN:g} s",
-                        ", ".join(missing),
-                    )
-                    raise CliError(
-                        "HP-043",
-                        what,
-                        f"Haltpoint waits for {why}",
-                        "The lines above say what each waits for",
-                    )
+                    raise HaltpointError("HP-043", what, "the error is above", fix)
                 await asyncio.sleep(_LOOK)
+    except TimeoutError as error:
+        what = f"the services are not ready after {READY_WITHIN:g} s"
+        why = f"Haltpoint waits for {', '.join(missing)}"
+        fix = "The lines above say what each waits for"
+        raise HaltpointError("HP-043", what, why, fix) from error
 
-    async def _missing(self, redis: Any) -> list[str]:
-        ready = {told["pid"] for told in await alive(redis, Topology(self.settings.partitions))}
-        waited_for = (child for child in self._children if child.pid not in ready)
-        missing = [
-            f"{one.name} (ended {count(one.restarts, 'time')})" if one.restarts else one.name
-            for one in waited_for
-        ]
-        if missing or not self._has_gateway:
-            return missing
-        status, body = await http_get(
-            self.settings.gateway.host, self.settings.gateway.port, "/readyz"
-        )
-        return [] if status == 200 else [f"gateway: {body.strip() or 'does not answer'}"]
+
+async def _missing(redis: Redis, topology: Topology, children: Sequence[Child]) -> list[str]:
+    ready = {service["pid"] for service in await alive(redis, topology)}
+    return [child.name for child in children if child.pid not in ready]
 
 
 async def initialise(settings: Settings) -> None:
@@ -191,11 +164,8 @@ def serve(
     from haltpoint.runtime.service.process import main  # the keeper needs none of it
 
     run = import_module(f"haltpoint_{service.replace('-', '_')}.app").run
-    if service == "tool-worker":
-        run = partial(run, queues=queues)
-    if service == "gateway":
-        run = partial(run, beside=beside)
-    return main(Party(service), run, settings)
+    more = {"tool-worker": {"queues": queues}, "gateway": {"beside": beside}}
+    return main(Party(service), partial(run, **more.get(service, {})), settings)
 
 
 def free_port(host: str = "127.0.0.1") -> int:
@@ -204,19 +174,3 @@ def free_port(host: str = "127.0.0.1") -> int:
     with socket.socket(family) as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
-
-
-async def http_get(host: str, port: int, path: str) -> tuple[int, str]:
-    """Status and body of a plain GET; status 0 without an answer."""
-    try:
-        reader, writer = await asyncio.open_connection(host, port)
-    except OSError:
-        return 0, ""
-    try:
-        writer.write(f"GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
-        head, _, body = (await asyncio.wait_for(reader.read(), 10)).partition(b"\r\n\r\n")
-        return int(head.split(b" ", 2)[1]), body.decode(errors="replace")
-    except (OSError, IndexError, ValueError, TimeoutError):
-        return 0, ""
-    finally:
-        writer.close()

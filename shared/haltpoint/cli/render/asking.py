@@ -3,18 +3,26 @@ means.
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from haltpoint.cli.answering import LEAVE, NotUnderstoodError, Said, numbers_of, understand, ways
+from haltpoint.chain.model.schemas import read_arguments
+from haltpoint.cli.answering import (
+    LEAVE,
+    NotUnderstoodError,
+    Said,
+    numbers_of,
+    option_named,
+    understand,
+    ways,
+)
 from haltpoint.cli.render.case import CLOSED, answer_words, fields
 from haltpoint.cli.render.following import read_line
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.tools import ToolSpec
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
@@ -30,12 +38,11 @@ ReadLine = Callable[[str], Awaitable[str]]
 def prompt_for(request: "RequestView") -> str:
     """What may be typed, in one line."""
     numbers = [numbers_of(request)] if request.options else []
-    if request.kind is not RequestKind.INPUT:
-        keys = [f"{way.key} {way.usage.partition(' [')[0]}" for way in ways(request)]
-        return f"    Your choice ({', '.join([*numbers, *keys])}): "
-    wanted = "words" if request.form is None else "JSON, or Enter for each field"
-    *_, abort = ways(request)
-    return f"    Your answer ({' or '.join([*numbers, wanted])}; {LEAVE}: {abort.meaning}): "
+    if request.kind is RequestKind.INPUT:
+        form = "words" if request.form is None else "JSON, or Enter for each field"
+        return f"    Your answer ({' or '.join([*numbers, form])}; {LEAVE} cancels): "
+    keys = [f"{way.key} {way.usage.partition(' [')[0]}" for way in ways(request)]
+    return f"    Your choice ({', '.join([*numbers, *keys])}): "
 
 
 class _ClosedElsewhereError(Exception):
@@ -51,14 +58,12 @@ async def ask(client: "Client", request: "RequestView", read: ReadLine = read_li
 
     async def typed(prompt: str) -> str:
         line = asyncio.ensure_future(read(prompt))
-        try:
-            await asyncio.wait((line, closed), return_when=asyncio.FIRST_COMPLETED)
-            if not line.done():
-                raise _ClosedElsewhereError
+        await asyncio.wait((line, closed), return_when=asyncio.FIRST_COMPLETED)
+        if line.done():
             return line.result()
-        finally:
-            line.cancel()
-            await asyncio.gather(line, return_exceptions=True)
+        line.cancel()
+        await asyncio.gather(line, return_exceptions=True)
+        raise _ClosedElsewhereError
 
     try:
         await _converse(client, request, typed)
@@ -96,7 +101,7 @@ async def _converse(client: "Client", request: "RequestView", read: ReadLine) ->
         typed = (await read(prompt_for(request))).strip()
         try:
             said = await _read(request, typed, read)
-            await client.answer(request.id, **asdict(said))
+            await client.answer(request.id, **said)
         except NotUnderstoodError as error:
             print(f"    {visible(str(error))}")
         except GatewayError as error:
@@ -111,14 +116,13 @@ async def _read(request: "RequestView", typed: str, read: ReadLine) -> Said:
     """What was typed at the prompt. Asked for input every word may be the answer, and of a form
     that is not typed as a whole each field is asked for.
     """
-    if request.kind is RequestKind.INPUT and typed == LEAVE:
-        return Said(decision=Choice.ABORT)
+    is_input = request.kind is RequestKind.INPUT
+    if is_input and typed == LEAVE:
+        return {"decision": Choice.ABORT}
     if request.form is not None and typed in ("", "m", "manual"):
-        decision = Choice.ANSWER if request.kind is RequestKind.INPUT else Choice.MANUAL
-        return Said(decision=decision, value=await _fill_in(request.form, read))
-    names = [option.id for option in request.options]
-    numbers = [str(number) for number, _ in enumerate(names, 1)]
-    if request.kind is RequestKind.INPUT and typed not in (*names, *numbers):
+        decision = Choice.ANSWER if is_input else Choice.MANUAL
+        return {"decision": decision, "value": await _fill_in(request.form, read)}
+    if is_input and option_named(request, typed) is None:
         typed = f"{ways(request)[0].verb} {typed}"
     return understand(request, typed)
 
@@ -126,25 +130,12 @@ async def _read(request: "RequestView", typed: str, read: ReadLine) -> Said:
 async def _fill_in(form: dict[str, Any], read: ReadLine) -> dict[str, Any]:
     """Ask for each field of a form; an empty line leaves an optional one out."""
     value: dict[str, Any] = {}
-    required = form.get("required", ())
-    for name, wanted, schema in fields(form):
+    for name, words in fields(form):
         typed = ""
         while not typed:
-            typed = (await read(f"      {name} ({wanted}): ")).strip()
-            if not typed and name not in required:
+            typed = (await read(f"      {name} ({words}): ")).strip()
+            if name not in form.get("required", ()):
                 break
         if typed:
-            value[name] = _typed(typed, schema)
-    return value
-
-
-def _typed(text: str, schema: Any) -> Any:
-    """What a person types into a field: words where words are wanted, else JSON where it reads as
-    such.
-    """
-    if isinstance(schema, dict) and schema.get("type") == "string":
-        return text
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+            value[name] = typed
+    return read_arguments(ToolSpec(name="form", parameters=form), value)

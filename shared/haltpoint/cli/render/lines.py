@@ -1,21 +1,24 @@
 """How each thing that happens in a chain is written: a step, a call, a question, a violation, in a
-line or a few.
+line.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import Enum
+from typing import Final
 
 from haltpoint.cli.render.case import CLOSED, answer_words, details, model_words, quoted
 from haltpoint.cli.wording import call, value_text, visible
-from haltpoint.contracts.base import JsonObject, root_of
-from haltpoint.contracts.people.phrases import count, why_dropped
-from haltpoint.contracts.results import HookVerdict, Metadata, NextAction, ToolResult
+from haltpoint.contracts.base import root_of
+from haltpoint.contracts.people.phrases import why_dropped
+from haltpoint.contracts.results import HookVerdict, Metadata, ToolResult
 from haltpoint.contracts.views.chains import DroppedCall, RequestView, RoutedView
 from haltpoint.contracts.views.steps import ActionView, StepView, ViolationView
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import broken
+
+_ONE_DECISION: Final = timedelta(milliseconds=1)
 
 
 class Mark(Enum):
@@ -26,7 +29,6 @@ class Mark(Enum):
     DONE = ("✓", "green")
     FAILED = ("✗", "red")
     STOP = ("■", "bold yellow")
-    OPTION = (" ", "")
     CHOICE = ("→", "bold green")
     NEVER = ("⊘", "magenta")
     CORRECTED = ("↺", "yellow")
@@ -39,24 +41,24 @@ class Mark(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. `passing`: true for the moment only, so that a pipe leaves it out. `struck` is the
-    end of the text, which is drawn struck through. `at`: None is as the line before.
+    """One line. `struck` follows the text, struck through, `note` in brackets, `more` below it.
+    Without `at` it is true for the moment.
     """
 
     depth: int
     mark: Mark
     text: str
     note: str = ""
-    passing: bool = False
     struck: str = ""
-    at: datetime | None = field(default=None, compare=False)
+    more: tuple[str, ...] = ()
+    at: datetime | None = None
 
 
 def decision(routed: RoutedView) -> Line:
     """Who works on the task, and how that was decided."""
     name = routed.target_agent or "the agent without a name"
     by = f"by {routed.by}" if routed.by else routed.strategy.value
-    text = f"{visible(name)} ({visible(by)})"
+    text = visible(f"{name} ({by})")
     return Line(0, Mark.CHOICE, text, visible(routed.reasoning), at=routed.timestamp)
 
 
@@ -65,16 +67,14 @@ def title(step: StepView) -> Line:
     that never began.
     """
     text = visible(step.label or step.description or step.id)
-    if step.started_at is None and step.status == "skipped":
-        return Line(0, Mark.NEVER, text, _left_out(step))
-    tools = [*step.required_tools, " or ".join(step.one_of)]
-    named = visible(", ".join(filter(None, tools)))
-    needs = [f"needs {named}"] if named else []
-    if step.tool_validation_mode is not Mode.STRICT:
-        needs.append(step.tool_validation_mode.value)
     begun = step.started_at is not None
-    mark = Mark.RUNNING if begun else Mark.PENDING
-    return Line(0, mark, text, " · ".join(needs), passing=not begun, at=step.started_at)
+    if not begun and step.status == "skipped":
+        return Line(0, Mark.NEVER, text, _left_out(step))
+    tools = filter(None, [*step.required_tools, " or ".join(step.one_of)])
+    names = visible(", ".join(tools))
+    mode = "" if step.tool_validation_mode is Mode.STRICT else step.tool_validation_mode.value
+    needs = joined(names and f"needs {names}", mode)
+    return Line(0, Mark.RUNNING if begun else Mark.PENDING, text, needs, at=step.started_at)
 
 
 def closing(step: StepView) -> Line:
@@ -85,12 +85,11 @@ def closing(step: StepView) -> Line:
     if step.status == "skipped":
         return Line(0, Mark.NEVER, f"{step.id} {_left_out(step)}", at=at)
     if step.validation_status == "failed":
-        missing = [one.tool for one in step.promises if one.kept_by is None]
+        missing = [promise.tool for promise in step.promises if promise.kept_by is None]
         note = f"no receipt of {visible(', '.join(missing))}" if missing else "let pass"
         return Line(0, Mark.BROKEN, f"{step.id} continued without its required tools", note, at=at)
-    kept = "its required tools succeeded" if step.validation_status == "passed" else "done"
-    if step.tool_validation_mode is Mode.OFF and step.promises:
-        kept = "done; not checked"
+    passed = step.validation_status == "passed"
+    kept = "its required tools succeeded" if passed else "done"
     return Line(0, Mark.DONE, f"{step.id} completed", kept, at=at)
 
 
@@ -98,118 +97,122 @@ def _left_out(step: StepView) -> str:
     return f"left out: {visible(step.reason or 'not needed')}"
 
 
-def violation(one: ViolationView, *, routing: bool = False) -> Iterator[Line]:
+def violation(broke: ViolationView, *, routing: bool = False) -> Iterator[Line]:
     """Where the model broke its word, and what it was told. `routing`: as a supervisor."""
-    where = f"{one.place}: " if one.place in ("plan", "answer") else ""
-    text = f"{where}{broken(one.violation, routing=routing)}"
-    words = model_words(one.said)
-    note = f"strike {one.strikes}" if one.strikes else ""
-    struck = words if words and words != quoted(one.said) else ""
-    text = f"{text}: {words}" if words else text
-    yield Line(1, Mark.BROKEN, text, note, struck=struck, at=one.at)
-    if one.correction:
-        yield Line(1, Mark.CORRECTED, visible(f"corrected: {one.correction}"))
+    where = f"{broke.place}: " if broke.place in ("plan", "answer") else ""
+    text = where + broken(broke.violation, routing=routing)
+    words = model_words(broke.said)
+    note = f"strike {broke.strikes}" if broke.strikes else ""
+    if words == quoted(broke.said):
+        line = Line(1, Mark.BROKEN, f"{text}: {words}" if words else text, note, at=broke.at)
+    else:
+        line = Line(1, Mark.BROKEN, f"{text}:", note, struck=words, at=broke.at)
+    yield line
+    if broke.correction:
+        yield Line(1, Mark.CORRECTED, f"corrected: {visible(broke.correction)}", at=broke.at)
 
 
 def called(action: ActionView, asked: Sequence[RequestView]) -> Iterator[Line]:
     """A call as it was asked for, where it runs when that is no worker, and as what it ran; nothing
     when a person gave the result (D3). `asked` are the questions about it.
     """
-    told = action.receipt.metadata if action.receipt else Metadata()
-    if not (told.by and not action.arguments):
-        below = f"chain {action.child}" if action.child else ""
-        if told.repeats:
-            below = f"the receipt of {told.repeats}"
-        edited = [request.arguments for request in asked if edits(request)]
-        arguments = edited[0] if edited else action.arguments
-        yield Line(1, Mark.RUNNING, call(action.tool, arguments), below, at=action.started_at)
+    facts = action.receipt.metadata if action.receipt else Metadata()
+    if facts.by and not action.arguments:
+        return
+    below = f"chain {action.child}" if action.child else ""
+    if facts.repeats:
+        below = f"the receipt of {facts.repeats}"
+    edited = next((request for request in asked if edits(request)), None)
+    arguments = edited.arguments if edited else action.arguments
+    begun = action.started_at
+    yield Line(1, Mark.RUNNING, call(action.tool, arguments), below, at=begun)
     if action.ran is not None:
-        yield Line(2, Mark.OPTION, f"ran as {call(action.tool, action.ran)}")
+        yield Line(1, Mark.CORRECTED, f"ran as {call(action.tool, action.ran)}", at=begun)
 
 
 def edits(request: RequestView) -> list[str]:
     """What a person changed in a call when approving it."""
-    after = None if request.answer is None else request.answer.answer.arguments
+    after = request.answer.answer.arguments if request.answer else None
     if after is None:
         return []
-    before = request.arguments
-    names = dict.fromkeys((*before, *after))
+    before = {name: value_text(value, 48) for name, value in request.arguments.items()}
+    now = {name: value_text(value, 48) for name, value in after.items()}
     return [
-        f"{visible(name)} {_shown(before, name)} -> {_shown(after, name)}"
-        for name in names
-        if before.get(name, ...) != after.get(name, ...)
+        f"{visible(name)} {before.get(name, 'nothing')} -> {now.get(name, 'nothing')}"
+        for name in {**before, **now}
+        if request.arguments.get(name, ...) != after.get(name, ...)
     ]
 
 
-def _shown(arguments: JsonObject, name: str) -> str:
-    return value_text(arguments[name], 48) if name in arguments else "nothing"
-
-
-def result(action: ActionView, receipt: ToolResult) -> Line:
+def result(action: ActionView, receipt: ToolResult, at: datetime) -> Line:
     """What a call brought, how long it took, or who gave the result."""
-    told = receipt.metadata
-    took = (
-        f"{told.duration_ms / 1000:.1f} s" if told.duration_ms >= 1000 else f"{told.duration_ms} ms"
-    )
-    notes = [f"by {told.by}" if told.by else took if told.duration_ms else ""]
-    if changed := [hook.name for hook in told.hooks if hook.verdict is HookVerdict.MODIFY]:
-        notes.append(f"changed by {', '.join(changed)}")
+    facts = receipt.metadata
+    took = duration(facts.duration_ms) if facts.duration_ms else ""
+    who = f"by {facts.by}" if facts.by else took
+    hooks = ", ".join(hook.name for hook in facts.hooks if hook.verdict is HookVerdict.MODIFY)
+    note = joined(who, hooks and f"changed by {hooks}")
     mark = Mark.DONE if receipt.success else Mark.FAILED
-    text = f"{visible(action.tool)}: {brief(receipt)}"
-    return Line(1, mark, text, visible(", ".join(filter(None, notes))), at=action.ended_at)
+    return Line(1, mark, f"{visible(action.tool)}: {brief(receipt)}", visible(note), at=at)
 
 
-def question(request: RequestView) -> Iterator[Line]:
+def duration(ms: int) -> str:
+    """A length of time for people."""
+    return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms} ms"
+
+
+def question(request: RequestView) -> Line:
     """A question with all that a person has to know beside it."""
     kind = request.kind.value.replace("_", " ")
-    yield Line(1, Mark.STOP, f"STOP  {visible(request.question)}", kind, at=request.asked_at)
-    yield from (Line(2, Mark.OPTION, text) for text in details(request))
+    text = f"STOP  {visible(request.question)}"
+    more = tuple(details(request))
+    return Line(1, Mark.STOP, text, kind, more=more, at=request.asked_at)
 
 
-def outcome(request: RequestView) -> list[Line]:
+def outcome(request: RequestView) -> Iterator[Line]:
     """What became of a question; nothing while it is open. Of one below a root also who asked
     it.
     """
     below = request.chain_id != root_of(request.chain_id)
     asker = visible((f"chain {request.chain_id}", *request.path)[-1]) if below else ""
-    if (given := request.answer) is not None:
+    given = request.answer
+    if given is not None:
         by = visible(given.by)
-        notes = (asker and f"to {asker}", by and f"by {by}")
-        note = ", ".join(filter(None, notes))
-        words = answer_words(request, given.answer)
-        lines = [Line(1, Mark.CHOICE, words, note, at=given.at)]
-        if changed := edits(request):
-            text = f"edited by {by or 'a person'}: {', '.join(changed)}"
-            lines.append(Line(1, Mark.CORRECTED, text, at=given.at))
-        return lines
-    if (ended := CLOSED.get(request.status)) is not None:
+        note = joined(asker and f"to {asker}", by and f"by {by}")
+        yield Line(1, Mark.CHOICE, answer_words(request, given.answer), note, at=given.at)
+        if changes := ", ".join(edits(request)):
+            yield Line(1, Mark.CORRECTED, f"edited by {by or 'a person'}: {changes}", at=given.at)
+    elif request.status in CLOSED:
         of = asker and f" of {asker}"
-        return [Line(1, Mark.FAILED, f"the question{of} {ended}", at=request.closed_at)]
-    return []
+        text = f"the question{of} {CLOSED[request.status]}"
+        yield Line(1, Mark.FAILED, text, at=request.closed_at or request.asked_at)
 
 
 def dropped(item: DroppedCall, depth: int) -> Line:
-    """A call that never ran, and why."""
-    written, reason = wished(item)
-    text = f"never executed: {written}"
-    return Line(depth, Mark.NEVER, text, reason, struck=written, at=item.get("at"))
-
-
-def wished(item: DroppedCall) -> tuple[str, str]:
-    """A call that never ran, as one would write it, and why it did not."""
-    tool, arguments = str(item.get("tool", "?")), item.get("arguments")
+    """A call that never ran, and why: below the question of the same decision, as the proof that
+    its step stopped.
+    """
+    arguments = item.get("arguments")
+    tool = str(item.get("tool", "?"))
     # Arguments of which the log keeps only the beginning are text.
     written = call(tool, arguments) if isinstance(arguments, dict) else f"{visible(tool)}(…)"
-    return written, visible(why_dropped(item.get("reason", "")))
+    why = visible(why_dropped(item.get("reason", "")))
+    at = item.get("at")
+    below = at and at + _ONE_DECISION
+    return Line(depth, Mark.NEVER, "never executed:", why, struck=written, at=below)
 
 
 def brief(receipt: ToolResult) -> str:
     """A receipt in a few words."""
     if receipt.error:
         return visible(f"{receipt.error.error_type.value}: {receipt.error.message}")
-    if receipt.next_action is NextAction.CLARIFICATION_NEEDED and receipt.clarification:
-        return f"asks: {count(len(receipt.clarification.options), 'option')}"
-    shown = [(name, value) for name, value in receipt.data.items() if name != "selected"]
-    return (
-        "  ".join(f"{visible(name)}={value_text(value, 32)}" for name, value in shown[:4]) or "ok"
-    )
+    shown = [
+        f"{visible(name)}={value_text(value, 32)}"
+        for name, value in receipt.data.items()
+        if name != "selected"
+    ]
+    return "  ".join(shown[:4]) or "ok"
+
+
+def joined(*words: str | None) -> str:
+    """The words that there are, with commas."""
+    return ", ".join(filter(None, words))
