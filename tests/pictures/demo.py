@@ -63,7 +63,9 @@ def sentences() -> list[str]:
     )
     placed = sorted((float(y), float(x), unescape(words)) for x, y, words in found)
     shown = bare("".join(words for *_, words in placed))
-    return [one for one in re.split("(?=[⊘✗↺◆◇»✓▸→╭│╰]|Yourchoice)", shown) if one[:1] in "⊘✗↺◆◇"]
+    pieces = re.split("(?=[⊘✗↺◆◇»✓▸→■╭│╰]|Yourchoice)", shown)
+    untimed = (re.sub(r"\d+\.\ds$", "", piece) for piece in pieces)  # that of the next line
+    return [piece for piece in untimed if piece[:1] in "⊘✗↺◆◇"]
 
 
 def bare(text: str) -> str:

@@ -68,14 +68,14 @@ _FIXES: Final = {
 
 def _fault(fault: dict[str, Any]) -> str:
     """What is wrong and where: in which step, or in which option."""
+    message = str(fault.get("message"))
     label = f" ({fault['label']})" if fault.get("label") else ""
-    field = fault.get("field") or ""
-    option, _, inside = field.partition(".")
-    place = f"--{option.removesuffix('_id').replace('_', '-')} {inside}".rstrip()
     if fault.get("step_id"):
-        place = f"step {fault['step_id']!r}{label}"
+        return f"step {fault['step_id']!r}{label}: {message}"
+    option, _, inside = str(fault.get("field") or "").partition(".")
+    if option in ("", "decision", "value"):
+        return message
     if option == "plan":
-        place = field
-    if place == "--" or option in ("decision", "value"):
-        return str(fault.get("message"))
-    return f"{place}: {fault.get('message')}"
+        return f"{option}.{inside}: {message}"
+    name = option.removesuffix("_id").replace("_", "-")
+    return f"--{name} {inside}".rstrip() + f": {message}"

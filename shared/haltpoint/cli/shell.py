@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 import typer
 
 from haltpoint.cli.errors import CliError, Exit, exit_of
-from haltpoint.cli.wording import visible
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 
 if TYPE_CHECKING:
@@ -123,6 +122,8 @@ class Shell:
         the columns of numbers; the first one has ids, which are never broken. `empty` is said where
         there are no rows.
         """
+        from haltpoint.cli.wording import visible
+
         cells = [["" if cell is None else visible(str(cell)) for cell in row] for row in rows]
         if self.json or not cells or not sys.stdout.isatty():
             lines = map("\t".join, cells)

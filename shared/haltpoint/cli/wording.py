@@ -1,6 +1,7 @@
 """Words for terminals: nothing that a model or a tool wrote can do more there than be read."""
 
 import json
+from collections.abc import Iterator
 from textwrap import TextWrapper
 from typing import Any
 
@@ -38,3 +39,24 @@ def value_text(value: Any, width: int) -> str:
     """A value as JSON, cut."""
     text = visible(json.dumps(value, ensure_ascii=False))
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def outline(value: Any, indent: str = "  ") -> Iterator[str]:
+    """Each field that says something, under its name; what is inside of it below."""
+    for name, inner in value.items():
+        if inner is None or inner is False or inner in ("", [], {}):
+            continue
+        if isinstance(inner, dict):
+            yield f"{indent}{name}:"
+            yield from outline(inner, f"{indent}  ")
+        else:
+            yield f"{indent}{name}: {_plain(inner)}"
+
+
+def _plain(value: Any) -> str:
+    """A list with commas, and a number without the point of a whole one."""
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    if isinstance(value, dict):
+        return " ".join(f"{name}={_plain(inner)}" for name, inner in value.items() if inner)
+    return visible(" ".join(str(value).split())).removesuffix(".0")

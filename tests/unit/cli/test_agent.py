@@ -51,13 +51,9 @@ def test_the_supervisor_is_shown_with_all_that_the_file_says_of_it(
 ) -> None:
     first = "id=invoices agent=billing match=invoice|refund"
     rules = f"{first}, id=gold agent=general match=x context=tier=gold"
-    assert typed(
-        AgentsView(items=(BILLING,), supervisor=BY_RULE), "show", "supervisor"
-    ).stdout.splitlines() == [
-        "  strategy: rule",
-        f"  rules: {rules}",
-        "  fallback: general",
-    ]
+    whole = AgentsView(items=(BILLING,), supervisor=BY_RULE)
+    shown = typed(whole, "show", "supervisor").stdout.splitlines()
+    assert {"  strategy: rule", f"  rules: {rules}", "  fallback: general"} <= {*shown}
     by_model = Supervisor(tools=("find_*", "ask"), threshold=0.0, verbose=True)
     whole = AgentsView(items=(BILLING,), supervisor=by_model)
     assert typed(whole, "show", "supervisor").stdout.splitlines() == [

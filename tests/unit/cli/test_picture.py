@@ -56,7 +56,7 @@ def test_a_pipe_gets_each_line_once_and_no_control_characters() -> None:
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
-    lines = [line[9:] for line in text.splitlines()[1:]]
+    lines = [line[8:] for line in text.splitlines()[1:]]
     assert len(lines) == len(set(lines))
     assert lines[:2] == [
         "▸ Find the contact  (needs lookup_contacts)",

@@ -131,7 +131,7 @@ def test_an_edited_approval_is_a_line_of_its_own_and_the_call_keeps_what_was_ask
         for line in tell(chain(steps=[step("order", "order", actions=[call])], requests=[asked]))
     ]
     assert texts[1] == 'order(mug="blue", copies=6)'
-    assert texts[-2:] == ["approve", "edited by ann: copies 6 -> 4"]
+    assert texts[-2:] == ["approve", 'edited: order(mug="blue", copies=4)']
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_words_that_are_no_call_are_told_in_quotes() -> None:
         }
         view = chain(steps=[step("find", "find", violations=[refused])])
         (line,) = [line for line in tell(view) if line.mark is Mark.BROKEN]
-        assert (line.text.endswith(f"“{said}”"), line.struck) == (True, "")
+        assert line.struck == f"“{said}”"
 
 
 def test_a_chain_that_was_cancelled_says_by_whom_and_why() -> None:
@@ -276,7 +276,6 @@ def test_the_tree_of_a_root_has_who_works_there_how_far_and_what_is_asked() -> N
     assert list(tree(view)) == [
         "tell-all  executing  c1~react-1",
         "  junior  awaiting input  c1~react-1~react-1",
-        "    asks: Which 'John' do you mean?  c1~react-1~react-1.r1",
         "  clerk  planning  c1~react-1~react-2",
     ]
     (stop,) = (line for line in tell(view) if line.mark is Mark.STOP)

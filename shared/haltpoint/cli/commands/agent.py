@@ -1,6 +1,5 @@
 """`haltpoint agent`: who works on tasks, and the file that says so."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +10,7 @@ from haltpoint.cli.shell import Shell, verb
 from haltpoint.runtime.config.errors import HaltpointError
 
 if TYPE_CHECKING:
-    from haltpoint.contracts.base import JsonObject
-    from haltpoint.contracts.work.routing import Supervisor
+    from haltpoint.contracts.base import Contract
 
 _FILE = Annotated[Path, typer.Argument(metavar="FILE", help="The agents file (TOML).")]
 _NO_AGENTS = (
@@ -40,18 +38,18 @@ def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) ->
     """Show one agent: what it may do, its chains under way, and those that failed last. Or the
     supervisor.
     """
+    from haltpoint.cli.wording import outline
     from haltpoint.contracts.doors import in_full
     from haltpoint.contracts.work.routing import SUPERVISOR
 
     found = talk(shell, lambda client: client.agents())
-    if found.supervisor is not None and name == SUPERVISOR:
-        shell.show(found.supervisor, _lines(_read_by(found.supervisor)))
-        return
-    agents = {agent.name: agent for agent in found.items}
-    if name not in agents:
-        why = f"there are {', '.join(agents) or 'none'}"
+    known: dict[str, Contract] = {agent.name: agent for agent in found.items}
+    if found.supervisor is not None:
+        known[SUPERVISOR] = found.supervisor
+    if name not in known:
+        why = f"there are {', '.join(known) or 'none'}"
         raise HaltpointError("HP-053", f"there is no agent {name!r}", why, "haltpoint agent list")
-    shell.show(agents[name], _lines(in_full(agents[name])))
+    shell.show(known[name], outline(in_full(known[name])))
 
 
 @verb(app, "check")
@@ -62,35 +60,3 @@ def check(shell: Shell, file: _FILE) -> None:
     found = read(file)
     names = [agent.name for agent in found.agents]
     shell.show({"agents": names}, note=f"{file} is valid; agents: {found.names}")
-
-
-def _lines(shown: "JsonObject", indent: str = "  ") -> Iterator[str]:
-    """Each field that says something, under its name in the file."""
-    for name, value in shown.items():
-        is_empty = value is None or value is False or value in ("", [], {})
-        if isinstance(value, dict) and not is_empty:
-            yield f"{indent}{name}:"
-            yield from _lines(value, f"{indent}  ")
-        elif not is_empty:
-            yield f"{indent}{name}: {_plain(value)}"
-
-
-def _plain(value: object) -> str:
-    """A list with commas, and a number without the point of a whole one."""
-    from haltpoint.cli.wording import visible
-
-    if isinstance(value, list):
-        return ", ".join(map(_plain, value))
-    if isinstance(value, dict):
-        return " ".join(f"{name}={_plain(inner)}" for name, inner in value.items() if inner)
-    return visible(str(value)).removesuffix(".0")
-
-
-def _read_by(supervisor: "Supervisor") -> "JsonObject":
-    """What the strategy reads of it."""
-    from haltpoint.contracts.doors import in_full
-    from haltpoint.runtime.config.agents_file import READ_BY
-
-    said = in_full(supervisor)
-    read = [name for name, readers in READ_BY.items() if supervisor.strategy in readers]
-    return {name: said[name] for name in ("strategy", *read)}

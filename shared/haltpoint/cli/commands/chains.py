@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from haltpoint.client import Client
+    from haltpoint.contracts.views.chains import ChainView
     from haltpoint.contracts.views.undoing import UndoView
 
 T = TypeVar("T")
@@ -55,13 +56,15 @@ def show(shell: Shell, chain: _ID) -> None:
         shell.emit(view)
         return
     from haltpoint.cli.render.picture import heading, print_lines
-    from haltpoint.cli.render.story import bounds_lines, tell
+    from haltpoint.cli.render.story import tell
     from haltpoint.cli.render.tree import tree
+    from haltpoint.cli.wording import outline
+    from haltpoint.contracts.doors import in_full
 
     shell.out.print(heading(view))
     print_lines(shell.out, view, tell(view))
     if view.bounds is not None:
-        shell.show(view, (f"   {line}" for line in bounds_lines(view.bounds)))
+        shell.show(view, outline({"what the goal asks of tools": in_full(view.bounds)}))
     if view.children:
         shell.show(view, [f"\n chains below {view.id}", *(f"   {line}" for line in tree(view))])
 
@@ -70,12 +73,12 @@ def show(shell: Shell, chain: _ID) -> None:
 def watch(shell: Shell, chain: _ID) -> int:
     """Show a chain live until it ends. Exit codes: 0 completed, 1 failed."""
     from haltpoint.cli.commands.run import watch_to_end
+    from haltpoint.cli.render.following import exit_code
 
-    return _about(
-        shell,
-        chain,
-        lambda client, name: watch_to_end(shell, client, name, live=True, stay=True),
-    )
+    def follow(client: "Client", name: str) -> "Awaitable[ChainView]":
+        return watch_to_end(shell, client, name, live=True, stay=True)
+
+    return exit_code(_about(shell, chain, follow))
 
 
 @verb(app, "cancel", gateway=True)
@@ -97,6 +100,7 @@ def undo(shell: Shell, chain: _ID) -> int:
     Exit codes: 0 all of it is undone, 1 something is left.
     """
     from haltpoint.cli.commands.run import watch_to_end
+    from haltpoint.cli.render.following import exit_code
 
     found = _about(shell, chain, lambda client, name: client.undo(name))
     for line in _undo_lines(found):
@@ -106,8 +110,8 @@ def undo(shell: Shell, chain: _ID) -> int:
         shell.show(found)
         return code
     ended = talk(shell, lambda client: watch_to_end(shell, client, undoing, live=True))
-    answer = talk(shell, lambda client: client.chain(undoing)).answer
-    return Exit.FAILED if answer is not None and answer.not_done else ended or code
+    is_left = ended.answer is not None and ended.answer.not_done
+    return Exit.FAILED if is_left else exit_code(ended) or code
 
 
 @verb(app, "actions", gateway=True)

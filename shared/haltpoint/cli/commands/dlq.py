@@ -5,6 +5,7 @@
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -125,10 +126,10 @@ def _shown_of(data: bytes) -> str:
         return message
     if not message.startswith("{"):
         return "not shown: it is no JSON object, and has private values"
-    try:
+    with suppress(ValueError, AttributeError, RecursionError):
         told = json.loads(message)
         tasks = [one for one in (told, told.get("data")) if isinstance(one, dict)]
-    except (ValueError, AttributeError, RecursionError):
-        return message
-    hidden = [one.pop("private", None) for one in tasks]
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":")) if any(hidden) else message
+        hidden = [one.pop("private", None) for one in tasks]
+        if any(hidden):
+            return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    return message

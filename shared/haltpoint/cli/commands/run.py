@@ -11,6 +11,7 @@ from haltpoint.cli.shell import Shell, verb
 from haltpoint.cli.task import Mode, task_of
 
 if TYPE_CHECKING:
+    from haltpoint.cli.render.following import Asked, Show
     from haltpoint.client import Client
     from haltpoint.contracts.views.chains import ChainView, RequestView
 
@@ -104,49 +105,53 @@ def run(
     )
 
     async def converse(client: "Client") -> int:
+        from haltpoint.cli.render.following import exit_code
+
         started = await client.run(task=task, idempotency_key=idempotency_key)
         if detach:
             shell.show({"chain_id": started.id}, [started.id])
             return Exit.OK
-        return await watch_to_end(shell, client, started.id, live=watch)
+        return exit_code(await watch_to_end(shell, client, started.id, live=watch))
 
     return talk(shell, converse)
 
 
 async def watch_to_end(
-    shell: Shell, client: "Client", chain_id: str, *, live: bool, stay: bool = False
-) -> int:
-    """Follow a chain; `live` shows it, else only its answer is printed. `stay`: also while others
-    are asked.
+    shell: Shell,
+    client: "Client",
+    chain_id: str,
+    *,
+    live: bool,
+    stay: bool = False,
+    asked: "Asked | None" = None,
+) -> "ChainView":
+    """Follow a chain to its end; `live` shows it, else only its answer is printed. Questions go to
+    the person at the terminal, or to `asked`. `stay`: also while others are asked.
     """
     from haltpoint.cli.render.following import exit_code, follow
     from haltpoint.cli.render.picture import Teller
 
     live = live and not shell.quiet
     teller = Teller(shell.out)
-    is_drawn = live and not shell.json
+    show: Show | None = shell.emit if shell.json else teller.show
 
-    async def asked(request: "RequestView") -> bool:
-        if not is_drawn or not shell.interactive:
-            return stay
+    async def ask(request: "RequestView") -> bool:
         with teller.pause():
-            return await _ask(client, request, chain_id)
+            if asked is not None:
+                return await asked(request)
+            return await _ask(client, request, chain_id) if live and shell.interactive else stay
 
     try:
-        if is_drawn:
-            chain = await follow(client, chain_id, teller.show, asked, teller.progress)
-        else:
-            chain = await follow(client, chain_id, shell.emit if live else None, asked)
+        chain = await follow(client, chain_id, show if live else None, ask, teller.progress)
     finally:
         teller.close()
-    code = exit_code(chain)
     if shell.json:
         shell.emit(chain)
-    elif code is Exit.WAITING:
+    elif exit_code(chain) is Exit.WAITING:
         _hint(shell, chain)
     elif not live:
         _conclude(shell, chain)
-    return code
+    return chain
 
 
 async def _ask(client: "Client", request: "RequestView", chain_id: str) -> bool:

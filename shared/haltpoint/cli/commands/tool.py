@@ -1,6 +1,5 @@
 """`haltpoint tool`: what workers can do, and one call of it as a chain of its own."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +13,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 if TYPE_CHECKING:
     from haltpoint.client import Client
     from haltpoint.contracts.tools import ToolSpec
+    from haltpoint.contracts.views.chains import ChainView
 
 _NAME = Annotated[str, typer.Argument(metavar="TOOL")]
 _NO_WORKER = "No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE"
@@ -40,8 +40,11 @@ def list_(shell: Shell) -> None:
 @verb(app, "show", gateway=True)
 def show(shell: Shell, name: _NAME) -> None:
     """Show the declaration of one tool."""
+    from haltpoint.cli.wording import outline
+    from haltpoint.contracts.doors import in_full
+
     found = talk(shell, lambda client: _find(client, name))
-    shell.show(found, _declaration(found))
+    shell.show(found, outline({"effects": effects(found), **in_full(found)}))
 
 
 @verb(app, "call", gateway=True)
@@ -59,7 +62,7 @@ def call(
     """Call one tool, in a chain of its own."""
     texts = texts_of(arguments or [], "an argument", "haltpoint tool show TOOL")
 
-    async def converse(client: "Client") -> int:
+    async def converse(client: "Client") -> "ChainView":
         from haltpoint.chain.model.schemas import read_arguments
 
         tool = await _find(client, name)
@@ -68,37 +71,9 @@ def call(
         started = await client.run(task={"goal": f"Call {name}", "plan": plan})
         return await watch_to_end(shell, client, started.id, live=not shell.json)
 
-    return talk(shell, converse)
+    from haltpoint.cli.render.following import exit_code
 
-
-def _declaration(tool: "ToolSpec") -> Iterator[str]:
-    """What a tool declares, a line each: its effects, the steps of a skill, parameters, targets and
-    origins, hooks.
-    """
-    from haltpoint.chain.checks.knowledge import origins_in_words
-
-    served = f"queue {tool.queue}" if tool.queue else "built in"
-    yield f"{tool.name}  ({effects(tool)}; {served}; {tool.timeout:g} s)"
-    yield f"\n{tool.description}\n"
-    for step in tool.plan.steps if tool.plan else ():
-        called = ", ".join(action.tool for action in step.actions)
-        yield f"  step {step.id}: {called}  {step.description}".rstrip()
-    required = tool.parameters.get("required", [])
-    for name, schema in tool.parameters.get("properties", {}).items():
-        kind = f"{schema.get('type', 'any')}{'' if name in required else ', optional'}"
-        yield f"  {name}: {kind}  {schema.get('description', '')}".rstrip()
-    asked = "targets, about which a person is asked unless they are known"
-    origins = [f"{place} from {origins_in_words(said)}" for place, said in tool.provenance.items()]
-    more = {
-        "says": tool.says,
-        asked: ", ".join(tool.targets),
-        "origins": "; ".join(origins),
-        "written by strangers": ", ".join(tool.foreign),
-        "hooks, in order": ", ".join(tool.hooks),
-        "one effect for": tool.recovery.effect_key,
-        "in doubt": "the tool is asked whether it happened" if tool.recovery.reconciles else "",
-    }
-    yield from (f"\n{what}: {words}" for what, words in more.items() if words)
+    return exit_code(talk(shell, converse))
 
 
 def effects(tool: "ToolSpec") -> str:

@@ -164,7 +164,7 @@ def preload(modules: Sequence[str]) -> None:
 
 def born(child: Child, environment: Mapping[str, str], output: Path | None) -> BaseProcess:
     """Start the process of a child."""
-    arguments = (child.service, child.body, child.arguments, dict(environment), output)
+    arguments = (child.body, child.arguments, dict(environment), output)
     process: BaseProcess = _PROCESSES.Process(target=_become, args=arguments)  # type: ignore[attr-defined]
     process.start()
     return process
@@ -187,7 +187,6 @@ async def ended(process: BaseProcess) -> int:
 
 
 def _become(
-    name: str,
     body: Body,
     arguments: tuple[Any, ...],
     environment: Mapping[str, str],
@@ -197,8 +196,6 @@ def _become(
     gc.freeze()  # a collection would write to, and so copy, all that is shared
     gc.enable()
     os.setsid()
-    with suppress(OSError):
-        Path("/proc/self/comm").write_text(f"hp-{name}")  # for ps and top
     os.environ.clear()
     os.environ.update(environment)
     if output is not None:

@@ -111,7 +111,7 @@ def _children(
 
 @contextmanager
 def _told(settings: Settings, url: str) -> Generator[None]:
-    """Where the gateway is stands in a file for other commands."""
+    """The gateway's address in a file, for other commands."""
     file = settings.state_dir / ADDRESS_FILE
     draft = file.with_suffix(".new")
     draft.write_text(f"{url}\n")

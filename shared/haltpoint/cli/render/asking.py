@@ -5,9 +5,8 @@ means.
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from haltpoint.chain.model.schemas import read_arguments
 from haltpoint.cli.answering import (
     LEAVE,
     NotUnderstoodError,
@@ -17,12 +16,11 @@ from haltpoint.cli.answering import (
     understand,
     ways,
 )
-from haltpoint.cli.render.case import CLOSED, answer_words, fields
+from haltpoint.cli.render.case import CLOSED, answer_words
 from haltpoint.cli.render.following import read_line
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.tools import ToolSpec
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
@@ -39,7 +37,7 @@ def prompt_for(request: "RequestView") -> str:
     """What may be typed, in one line."""
     numbers = [numbers_of(request)] if request.options else []
     if request.kind is RequestKind.INPUT:
-        form = "words" if request.form is None else "JSON, or Enter for each field"
+        form = "words" if request.form is None else "JSON"
         return f"    Your answer ({' or '.join([*numbers, form])}; {LEAVE} cancels): "
     keys = [f"{way.key} {way.usage.partition(' [')[0]}" for way in ways(request)]
     return f"    Your choice ({', '.join([*numbers, *keys])}): "
@@ -100,7 +98,7 @@ async def _converse(client: "Client", request: "RequestView", read: ReadLine) ->
     while True:
         typed = (await read(prompt_for(request))).strip()
         try:
-            said = await _read(request, typed, read)
+            said = _read(request, typed)
             await client.answer(request.id, **said)
         except NotUnderstoodError as error:
             print(f"    {visible(str(error))}")
@@ -112,30 +110,11 @@ async def _converse(client: "Client", request: "RequestView", read: ReadLine) ->
             return
 
 
-async def _read(request: "RequestView", typed: str, read: ReadLine) -> Said:
-    """What was typed at the prompt. Asked for input every word may be the answer, and of a form
-    that is not typed as a whole each field is asked for.
-    """
+def _read(request: "RequestView", typed: str) -> Said:
+    """What was typed at the prompt. Asked for input every word may be the answer."""
     is_input = request.kind is RequestKind.INPUT
     if is_input and typed == LEAVE:
         return {"decision": Choice.ABORT}
-    if request.form is not None and typed in ("", "m", "manual"):
-        decision = Choice.ANSWER if is_input else Choice.MANUAL
-        return {"decision": decision, "value": await _fill_in(request.form, read)}
     if is_input and option_named(request, typed) is None:
         typed = f"{ways(request)[0].verb} {typed}"
     return understand(request, typed)
-
-
-async def _fill_in(form: dict[str, Any], read: ReadLine) -> dict[str, Any]:
-    """Ask for each field of a form; an empty line leaves an optional one out."""
-    value: dict[str, Any] = {}
-    for name, words in fields(form):
-        typed = ""
-        while not typed:
-            typed = (await read(f"      {name} ({words}): ")).strip()
-            if name not in form.get("required", ()):
-                break
-        if typed:
-            value[name] = typed
-    return read_arguments(ToolSpec(name="form", parameters=form), value)

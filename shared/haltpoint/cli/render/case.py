@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from haltpoint.chain.model.schemas import properties
 from haltpoint.cli.wording import call, value_text, visible
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
-from haltpoint.contracts.reasons import Reason
+from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import Strike, Violation, broken
@@ -42,12 +43,14 @@ def details(request: RequestView) -> Iterator[str]:
     yield from _options(request)
     if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT):
         yield call(request.tool, request.arguments, width=10_000)
-    yield from (_source(reason) for reason in request.reasons if reason.source is not None)
+    for reason in request.reasons:
+        if reason.source is not None:
+            yield _source(reason, reason.source)
     if request.approved_preview and request.approved_preview != request.preview:
         yield from ("approved:", *_lines(request.approved_preview), "now:")
     yield from _lines(request.preview)
     if request.kind is RequestKind.INPUT and request.form is not None:
-        yield from (f"{name}: {words}" for name, words in fields(request.form))
+        yield from fields(request.form)
     if request.kind is RequestKind.ESCALATION:
         yield from _case(request)
 
@@ -57,24 +60,17 @@ def _lines(preview: str | None) -> Iterator[str]:
 
 
 def _options(request: RequestView) -> Iterator[str]:
-    """One line each, aligned and numbered from 1; with how sure the tool is, if it says so of
-    any.
-    """
-    titles = [visible(option.title) for option in request.options]
-    wide = max(map(len, titles), default=0)
-    rated = any(option.confidence is not None for option in request.options)
+    """One line each, aligned and numbered from 1; with how sure the tool is, if it says so."""
+    wide = max((len(visible(option.title)) for option in request.options), default=0)
     for number, option in enumerate(request.options, 1):
         sure = "" if option.confidence is None else f"{option.confidence:.0%}"
-        confidence = f"  {sure:>4}" if rated else ""
-        title = f"{titles[number - 1]:<{wide}}"
-        yield f"{number}  {title}{confidence}  {visible(option.subtitle)}".rstrip()
+        yield (
+            f"{number}  {visible(option.title):<{wide}}  {sure:>4}  {visible(option.subtitle)}"
+        ).rstrip()
 
 
-def _source(reason: Reason) -> str:
+def _source(reason: Reason, source: Source) -> str:
     """A value with the place where it was found, and the text around it."""
-    source = reason.source
-    if source is None:
-        return ""
     found = visible(source.where) or "no result, and not in your words"
     around = f": “{visible(source.excerpt)}”" if source.excerpt else ""
     value = value_text(reason.value, WIDTH)
@@ -88,13 +84,11 @@ def _case(request: RequestView) -> Iterator[str]:
         yield f"asked:    {visible(asked)}"
     routing = request.path[-1:] == (SUPERVISOR,)
     faults = Counter(_fault(strike, routing=routing) for strike in request.strikes)
-    label = "wrong:"
     for fault, times in faults.items():
-        yield f"{label:<8}  {fault}" + (f" ({times} times)" if times > 1 else "")
-        label = ""
-    words = model_words(request.strikes[-1].said) if request.strikes else ""
-    if words:
-        yield f"model:    {words}"
+        yield f"wrong:    {fault}" + (f" ({times} times)" if times > 1 else "")
+    for strike in request.strikes[-1:]:
+        if words := model_words(strike.said):
+            yield f"model:    {words}"
     if request.tool:
         yield f"missing:  a receipt of {visible(request.tool)}"
 
@@ -110,9 +104,9 @@ def model_words(said: str) -> str:
     try:
         proposed = json.loads(said)
         calls = proposed if isinstance(proposed, list) else [proposed]
-        return ", ".join(map(_call, calls)) or quoted(said)
+        return ", ".join(map(_call, calls))
     except (ValueError, TypeError, KeyError, AttributeError):
-        return quoted(said)
+        return f"“{_cut(said)}”" if said.strip() else ""
 
 
 def _call(proposed: Any) -> str:
@@ -120,11 +114,6 @@ def _call(proposed: Any) -> str:
     name, arguments = proposed["name"], proposed.get("arguments", {})
     read = json.loads(arguments) if isinstance(arguments, str) else arguments
     return call(name.strip(), dict(read))
-
-
-def quoted(words: str) -> str:
-    """Words of a model, cut and in quotes; nothing for none."""
-    return f"“{_cut(words)}”" if words.strip() else ""
 
 
 def _cut(words: str) -> str:
@@ -145,17 +134,11 @@ def answer_words(request: RequestView, answer: Answer) -> str:
     return f"{decision}: {words}" if words else decision
 
 
-def fields(form: dict[str, Any]) -> list[tuple[str, str]]:
+def fields(form: JsonObject) -> Iterator[str]:
     """The fields of a form, each with what is wanted in words."""
     required = form.get("required", ())
-    return [
-        (visible(name), _wanted(schema, optional=name not in required))
-        for name, schema in properties(form).items()
-    ]
-
-
-def _wanted(schema: dict[str, Any], *, optional: bool) -> str:
-    choice = schema.get("enum") or [schema.get("type", "any")]
-    words = " | ".join(map(str, choice)) + (", optional" if optional else "")
-    about = schema.get("description") or schema.get("title")
-    return visible(f"{words}  {about}" if about else words)
+    for name, schema in properties(form).items():
+        choice = schema.get("enum") or [schema.get("type", "any")]
+        optional = "" if name in required else ", optional"
+        about = schema.get("description") or schema.get("title") or ""
+        yield visible(f"{name}: {' | '.join(map(str, choice))}{optional}  {about}".rstrip())

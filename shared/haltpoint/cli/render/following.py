@@ -9,15 +9,18 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from haltpoint.cli.errors import Exit
 from haltpoint.contracts.people.humans import RequestStatus
+from haltpoint.contracts.views.chains import ProgressView
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
-    from haltpoint.contracts.views.chains import ChainView, ChildView, ProgressView, RequestView
+    from haltpoint.contracts.views.chains import ChainView, ChildView, RequestView
 
 Show = Callable[["ChainView"], None]
-Progress = Callable[["ProgressView"], None]
+Progress = Callable[[ProgressView], None]
 Asked = Callable[["RequestView"], Awaitable[bool]]
 """Called once with each open question; false: do not wait for its answer."""
 
@@ -30,55 +33,41 @@ async def follow(
     client: "Client",
     chain_id: str,
     show: Show | None,
-    asked: Asked | None = None,
+    asked: Asked,
     progress: Progress | None = None,
 ) -> "ChainView":
     """Show each newer state until the chain has ended, or until `asked` does not want to wait.
     Returns the last one, with the questions of the chains below it. `progress` gets how far running
     calls are.
     """
-    import msgspec
-
-    from haltpoint.contracts.views.chains import ProgressView
     from haltpoint.runs import asked_in
 
     news = asyncio.Event()
-
-    async def listen(name: str) -> None:
-        try:
-            async for event in client.events(name):
-                if event.type != "progress":
-                    news.set()
-                elif progress is not None:
-                    progress(msgspec.convert(event.details, ProgressView))
-        finally:
-            news.set()
-
-    listeners = {chain_id: asyncio.create_task(listen(chain_id))}
+    listeners: dict[str, asyncio.Task[None]] = {}
     seen: set[str] = set()
     try:
         while True:
-            last = listeners[chain_id].done()
             news.clear()
             chain = await client.chain(chain_id)
             if show is not None:
                 show(chain)
             if chain.status in ENDS:
                 return chain
-            for child in _under_way(chain):
-                if child not in listeners:
-                    listeners[child] = asyncio.create_task(listen(child))
+            for name in (chain_id, *_under_way(chain)):
+                if name not in listeners:
+                    listening = _listen(client, name, news, progress)
+                    listeners[name] = asyncio.create_task(listening)
             chain = chain.model_copy(update={"requests": tuple(asked_in(chain))})
             for request in chain.requests:
-                if asked and request.status is RequestStatus.OPEN and request.id not in seen:
+                if request.status is RequestStatus.OPEN and request.id not in seen:
                     seen.add(request.id)
                     if not await asked(request):
                         return chain
-            if last:  # listening failed: say why
+            if listeners[chain_id].done():  # listening failed: say why
                 await listeners[chain_id]
+            # A tool without a worker, and a model that is away, cause no event: look from time to
+            # time.
             with suppress(TimeoutError):
-                # A tool without a worker, and a model that is away, cause no event: look from time
-                # to time.
                 await asyncio.wait_for(
                     news.wait(), _LOOK_AGAIN if chain.status in _AT_WORK else None
                 )
@@ -86,6 +75,19 @@ async def follow(
         for listener in listeners.values():
             listener.cancel()
         await asyncio.gather(*listeners.values(), return_exceptions=True)
+
+
+async def _listen(
+    client: "Client", chain_id: str, news: asyncio.Event, progress: Progress | None
+) -> None:
+    try:
+        async for event in client.events(chain_id):
+            if event.type != "progress":
+                news.set()
+            elif progress is not None:
+                progress(msgspec.convert(event.details, ProgressView))
+    finally:
+        news.set()
 
 
 def _under_way(chain: "ChainView | ChildView") -> Iterator[str]:

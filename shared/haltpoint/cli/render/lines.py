@@ -2,17 +2,17 @@
 line.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 
-from haltpoint.cli.render.case import CLOSED, answer_words, details, model_words, quoted
+from haltpoint.cli.render.case import CLOSED, answer_words, details, model_words
 from haltpoint.cli.wording import call, value_text, visible
-from haltpoint.contracts.base import root_of
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.phrases import why_dropped
-from haltpoint.contracts.results import HookVerdict, Metadata, ToolResult
+from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.views.chains import DroppedCall, RequestView, RoutedView
 from haltpoint.contracts.views.steps import ActionView, StepView, ViolationView
 from haltpoint.contracts.work.tasks import Mode
@@ -70,27 +70,26 @@ def title(step: StepView) -> Line:
     begun = step.started_at is not None
     if not begun and step.status == "skipped":
         return Line(0, Mark.NEVER, text, _left_out(step))
-    tools = filter(None, [*step.required_tools, " or ".join(step.one_of)])
-    names = visible(", ".join(tools))
+    names = visible(joined([*step.required_tools, " or ".join(step.one_of)]))
     mode = "" if step.tool_validation_mode is Mode.STRICT else step.tool_validation_mode.value
-    needs = joined(names and f"needs {names}", mode)
-    return Line(0, Mark.RUNNING if begun else Mark.PENDING, text, needs, at=step.started_at)
+    note = joined([names and f"needs {names}", mode])
+    return Line(0, Mark.RUNNING if begun else Mark.PENDING, text, note, at=step.started_at)
 
 
 def closing(step: StepView) -> Line:
     """How a step ended, and whether its promise was kept."""
-    at = step.ended_at
+    mark, words, note = Mark.DONE, "completed", "done"
     if step.status == "failed":
-        return Line(0, Mark.FAILED, f"{step.id} failed", at=at)
-    if step.status == "skipped":
-        return Line(0, Mark.NEVER, f"{step.id} {_left_out(step)}", at=at)
-    if step.validation_status == "failed":
-        missing = [promise.tool for promise in step.promises if promise.kept_by is None]
-        note = f"no receipt of {visible(', '.join(missing))}" if missing else "let pass"
-        return Line(0, Mark.BROKEN, f"{step.id} continued without its required tools", note, at=at)
-    passed = step.validation_status == "passed"
-    kept = "its required tools succeeded" if passed else "done"
-    return Line(0, Mark.DONE, f"{step.id} completed", kept, at=at)
+        mark, words, note = Mark.FAILED, "failed", ""
+    elif step.status == "skipped":
+        mark, words, note = Mark.NEVER, _left_out(step), ""
+    elif step.validation_status == "failed":
+        missing = joined(promise.tool for promise in step.promises if promise.kept_by is None)
+        mark, words = Mark.BROKEN, "continued without its required tools"
+        note = f"no receipt of {visible(missing)}" if missing else "let pass"
+    elif step.validation_status == "passed":
+        note = "its required tools succeeded"
+    return Line(0, mark, f"{step.id} {words}", note, at=step.ended_at)
 
 
 def _left_out(step: StepView) -> str:
@@ -103,11 +102,8 @@ def violation(broke: ViolationView, *, routing: bool = False) -> Iterator[Line]:
     text = where + broken(broke.violation, routing=routing)
     words = model_words(broke.said)
     note = f"strike {broke.strikes}" if broke.strikes else ""
-    if words == quoted(broke.said):
-        line = Line(1, Mark.BROKEN, f"{text}: {words}" if words else text, note, at=broke.at)
-    else:
-        line = Line(1, Mark.BROKEN, f"{text}:", note, struck=words, at=broke.at)
-    yield line
+    colon = ":" if words else ""
+    yield Line(1, Mark.BROKEN, text + colon, note, struck=words, at=broke.at)
     if broke.correction:
         yield Line(1, Mark.CORRECTED, f"corrected: {visible(broke.correction)}", at=broke.at)
 
@@ -116,48 +112,29 @@ def called(action: ActionView, asked: Sequence[RequestView]) -> Iterator[Line]:
     """A call as it was asked for, where it runs when that is no worker, and as what it ran; nothing
     when a person gave the result (D3). `asked` are the questions about it.
     """
-    facts = action.receipt.metadata if action.receipt else Metadata()
-    if facts.by and not action.arguments:
+    if action.receipt and action.receipt.metadata.by and not action.arguments:
         return
+    before = [request.arguments for request in asked if edited(request) is not None]
+    arguments = before[0] if before else action.arguments
     below = f"chain {action.child}" if action.child else ""
-    if facts.repeats:
-        below = f"the receipt of {facts.repeats}"
-    edited = next((request for request in asked if edits(request)), None)
-    arguments = edited.arguments if edited else action.arguments
     begun = action.started_at
     yield Line(1, Mark.RUNNING, call(action.tool, arguments), below, at=begun)
     if action.ran is not None:
         yield Line(1, Mark.CORRECTED, f"ran as {call(action.tool, action.ran)}", at=begun)
 
 
-def edits(request: RequestView) -> list[str]:
-    """What a person changed in a call when approving it."""
-    after = request.answer.answer.arguments if request.answer else None
-    if after is None:
-        return []
-    before = {name: value_text(value, 48) for name, value in request.arguments.items()}
-    now = {name: value_text(value, 48) for name, value in after.items()}
-    return [
-        f"{visible(name)} {before.get(name, 'nothing')} -> {now.get(name, 'nothing')}"
-        for name in {**before, **now}
-        if request.arguments.get(name, ...) != after.get(name, ...)
-    ]
+def edited(request: RequestView) -> JsonObject | None:
+    """The arguments with which a person has approved a call; None where they are its own."""
+    return request.answer.answer.arguments if request.answer else None
 
 
 def result(action: ActionView, receipt: ToolResult, at: datetime) -> Line:
     """What a call brought, how long it took, or who gave the result."""
-    facts = receipt.metadata
-    took = duration(facts.duration_ms) if facts.duration_ms else ""
-    who = f"by {facts.by}" if facts.by else took
-    hooks = ", ".join(hook.name for hook in facts.hooks if hook.verdict is HookVerdict.MODIFY)
-    note = joined(who, hooks and f"changed by {hooks}")
+    ms, by = receipt.metadata.duration_ms, receipt.metadata.by
+    took = f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms} ms"
+    note = f"by {visible(by)}" if by else took if ms else ""
     mark = Mark.DONE if receipt.success else Mark.FAILED
-    return Line(1, mark, f"{visible(action.tool)}: {brief(receipt)}", visible(note), at=at)
-
-
-def duration(ms: int) -> str:
-    """A length of time for people."""
-    return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms} ms"
+    return Line(1, mark, f"{visible(action.tool)}: {brief(receipt)}", note, at=at)
 
 
 def question(request: RequestView) -> Line:
@@ -169,22 +146,17 @@ def question(request: RequestView) -> Line:
 
 
 def outcome(request: RequestView) -> Iterator[Line]:
-    """What became of a question; nothing while it is open. Of one below a root also who asked
-    it.
-    """
-    below = request.chain_id != root_of(request.chain_id)
-    asker = visible((f"chain {request.chain_id}", *request.path)[-1]) if below else ""
+    """What became of a question; nothing while it is open."""
     given = request.answer
     if given is not None:
-        by = visible(given.by)
-        note = joined(asker and f"to {asker}", by and f"by {by}")
-        yield Line(1, Mark.CHOICE, answer_words(request, given.answer), note, at=given.at)
-        if changes := ", ".join(edits(request)):
-            yield Line(1, Mark.CORRECTED, f"edited by {by or 'a person'}: {changes}", at=given.at)
+        by = f"by {visible(given.by)}" if given.by else ""
+        yield Line(1, Mark.CHOICE, answer_words(request, given.answer), by, at=given.at)
+        if (arguments := edited(request)) is not None:
+            text = f"edited: {call(request.tool, arguments)}"
+            yield Line(1, Mark.CORRECTED, text, by, at=given.at)
     elif request.status in CLOSED:
-        of = asker and f" of {asker}"
-        text = f"the question{of} {CLOSED[request.status]}"
-        yield Line(1, Mark.FAILED, text, at=request.closed_at or request.asked_at)
+        at = request.closed_at or request.asked_at
+        yield Line(1, Mark.FAILED, f"the question {CLOSED[request.status]}", at=at)
 
 
 def dropped(item: DroppedCall, depth: int) -> Line:
@@ -213,6 +185,6 @@ def brief(receipt: ToolResult) -> str:
     return "  ".join(shown[:4]) or "ok"
 
 
-def joined(*words: str | None) -> str:
+def joined(words: Iterable[str | None]) -> str:
     """The words that there are, with commas."""
     return ", ".join(filter(None, words))

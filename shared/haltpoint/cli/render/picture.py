@@ -1,12 +1,12 @@
-"""Showing a chain while it runs: each line once, as soon as it is true, and on a terminal below
-them what goes on now.
+"""Showing a chain while it runs: each line once, as soon as it is true, and on a terminal what the
+chain is doing below them.
 """
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -14,7 +14,7 @@ from rich.text import Text
 from haltpoint.cli.render.following import ENDS
 from haltpoint.cli.render.lines import Line, Mark
 from haltpoint.cli.render.story import elapsed, tell
-from haltpoint.cli.wording import visible, wrapped
+from haltpoint.cli.wording import visible
 
 if TYPE_CHECKING:
     from haltpoint.contracts.views.chains import ChainView, ProgressView
@@ -82,16 +82,18 @@ def print_lines(console: Console, chain: "ChainView", story: Iterable[Line]) -> 
     pipe for grep.
     """
     for line in story:
+        sign, style = line.mark.value
         time = elapsed(chain, line.at) if line.at else ""
-        if console.is_terminal:
-            console.print(_row(line, time))
+        wide = 1 + 2 * line.depth
+        if not console.is_terminal:
+            console.print(Text(f"{time:>7} {sign:>{wide}} ").append(_words(line)), soft_wrap=True)
             continue
-        indent = "  " * line.depth
-        console.print(Text(f"{time:>7}  {indent}"), plain(line), sep="", soft_wrap=True)
-        for text in line.more:
-            below = " " * (_TIME + 3 + len(indent))
-            rows = wrapped(f"{below}{text}", console.width, below)
-            console.print(Text("\n".join(rows)), soft_wrap=True)
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(width=_TIME - 1, justify="right", style="dim", no_wrap=True)
+        grid.add_column(width=wide, justify="right", style=style, no_wrap=True)
+        grid.add_column(overflow="fold")
+        grid.add_row(time, sign, _card(line) if line.mark is Mark.STOP else _words(line))
+        console.print(grid)
 
 
 def plain(line: Line) -> Text:
@@ -104,21 +106,12 @@ def _words(line: Line) -> Text:
     text = Text(line.text, style)
     if line.struck:
         text.append(" ").append(line.struck, "strike")
-    return text.append(f"  ({line.note})", "dim") if line.note else text
+    if line.note:
+        text.append(f"  ({line.note})", "dim")
+    return text.append("".join(f"\n{' ' * 12}{more}" for more in line.more))
 
 
-def _row(line: Line, time: str) -> RenderableType:
-    """A line behind its time and its sign."""
-    sign, style = line.mark.value
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=_TIME - 1, justify="right", style="dim", no_wrap=True)
-    grid.add_column(width=1 + 2 * line.depth, justify="right", style=style, no_wrap=True)
-    grid.add_column(overflow="fold")
-    grid.add_row(time, sign, _card(line) if line.mark is Mark.STOP else _words(line))
-    return grid
-
-
-def _card(line: Line) -> RenderableType:
+def _card(line: Line) -> Panel:
     """A question in a box with all that a person has to know."""
     asked = Text(line.text.removeprefix("STOP  "), "bold")
     body = Text("\n").join([asked, *map(Text, line.more)])
@@ -127,8 +120,5 @@ def _card(line: Line) -> RenderableType:
 
 
 def _doing(chain: "ChainView") -> str:
-    if chain.status.startswith("awaiting") or chain.status == "escalated":
-        return "waits for a person"
-    if chain.current and chain.current.tool:
-        return f"{chain.current.step_id}: {chain.current.tool}"
-    return {"accepted": "begins", "planning": "plans"}.get(chain.status, "thinks")
+    tool = chain.current.tool if chain.current else None
+    return f"{chain.status.replace('_', ' ')} {tool or ''}"

@@ -6,17 +6,16 @@ soon as it is true.
 """
 
 from collections.abc import Container, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from haltpoint.cli.render import lines
 from haltpoint.cli.render.lines import Line, Mark
 from haltpoint.cli.wording import visible
-from haltpoint.contracts.answers import OR, FinalAnswer, WhyNot
+from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.people.phrases import count, runs_again
 from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.contracts.views.steps import ActionView, StepView
-from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.runs import asked_in
 
@@ -127,19 +126,10 @@ def _asked(request: RequestView) -> Iterator[Line]:
     yield from lines.outcome(request)
 
 
-def bounds_lines(bounds: ChainBounds) -> Iterator[str]:
-    """What the goal asks of tools and says against them, a line each with whose word it is."""
-    for name in bounds.__struct_fields__:
-        for bound in getattr(bounds, name):
-            what = " ".join(filter(None, (OR.join(bound.tools), bound.words)))
-            yield f"{name.replace('_', ' ')}: {visible(what)} ({bound.by.value})"
-
-
 def elapsed(chain: ChainView, at: datetime | None = None) -> str:
     """How long it took, or takes so far; up to `at`."""
-    seconds = ((at or chain.updated_at) - chain.created_at).total_seconds()
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{max(0.0, seconds):.1f} s" if seconds < 120 else f"{minutes}:{rest:02} min"
+    seconds = max(0.0, ((at or chain.updated_at) - chain.created_at).total_seconds())
+    return f"{seconds:.1f} s" if seconds < 120 else str(timedelta(seconds=round(seconds)))
 
 
 def _end(chain: ChainView) -> Iterator[Line]:
@@ -187,7 +177,7 @@ def answer_lines(chain: ChainView, told: Container[str] = ()) -> list[Line]:
     deeds = []
     for deed in answer.deeds:
         place = deed.action_id.removeprefix(f"{chain.id}.")
-        note = visible(lines.joined(place, deed.by and f"by {deed.by}", *deed.warnings))
+        note = visible(lines.joined([place, deed.by and f"by {deed.by}", *deed.warnings]))
         deeds.append(Line(0, Mark.DEED, f"Done: {visible(deed.says)}", note, at=at))
     for missed in answer.not_done:
         why = missed.why.value.replace("_", " ")

@@ -1,23 +1,17 @@
-"""The chains below one, for people: who works there, how far, and what is asked."""
+"""The chains below one, for people: who works there, and how far."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from haltpoint.cli.wording import visible
-from haltpoint.contracts.people.humans import RequestStatus
 
 if TYPE_CHECKING:
     from haltpoint.contracts.views.chains import ChainView, ChildView
 
 
 def tree(chain: "ChainView | ChildView", indent: str = "") -> Iterator[str]:
-    """A line for each chain below, with its agent or its skill, its status and its id; below it
-    what it waits for.
-    """
+    """A line for each chain below, with its agent or its skill, its status and its id."""
     for child in chain.children:
         name = child.agent or child.goal.partition(":")[0]
         yield f"{indent}{visible(name)}  {child.status.replace('_', ' ')}  {child.id}"
-        for request in child.requests:
-            if request.status is RequestStatus.OPEN:
-                yield f"{indent}  asks: {visible(request.question)}  {request.id}"
         yield from tree(child, f"{indent}  ")

@@ -9,20 +9,17 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from haltpoint.cli.commands.models import OwnModel, play_script
+from haltpoint.cli.commands.run import watch_to_end
 from haltpoint.cli.errors import Exit
 from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.local.keeper import Child
 from haltpoint.cli.local.system import System, free_port, local_system
-from haltpoint.cli.render.asking import ask
-from haltpoint.cli.render.following import follow
-from haltpoint.cli.render.picture import Teller
 from haltpoint.cli.shell import Shell
 from haltpoint.cli.wording import visible
 from haltpoint.client import Client
@@ -60,63 +57,25 @@ CASES: Final = (
 """The first is two cases: the question, and what follows the choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """A case as it went, and what was sent meanwhile."""
-
-    case: Case
-    chain: "ChainView"
-    sent: Sequence[Any]
-
-    @property
-    def allowed(self) -> Sequence[str]:
-        """Who may get a message: whom a person chose, else the only match."""
-        answers = [request.answer.answer for request in self.chain.requests if request.answer]
-        chosen = [answer.option_id for answer in answers if answer.option_id]
-        return chosen or self.case.for_whom
-
-    def wrong(self) -> Iterator[str]:
-        """The messages that went to somebody else."""
-        for message in self.sent:
-            if message["to"] not in self.allowed:
-                yield f"{self.case.goal!r}: {message['to']} got a message"
-
-    def faults(self) -> Iterator[str]:
-        """What did not come out as it must where the model is the demo's own."""
-        expected = 1 if self.allowed else 0
-        if len(self.sent) != expected:
-            yield f"{self.case.goal!r}: {count(len(self.sent), 'message')} instead of {expected}"
-
-
 def perform(shell: Shell, *, by_itself: bool, own: OwnModel | None) -> int:
     """Run the demo. Raises HaltpointError HP-045 when it did not come out as it must."""
     folder = Path(tempfile.mkdtemp(prefix="haltpoint-demo-"))
-    show = Show(shell, folder, _why_alone(shell, by_itself=by_itself))
+    show = Show(shell, folder, _why_alone(shell, by_itself=by_itself), own)
     try:
-        played = asyncio.run(show.play(own))
+        asyncio.run(show.play())
     except KeyboardInterrupt:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    wrong = [fault for one in played for fault in one.wrong()]
-    faults = list(wrong)
-    if own is None:
-        faults += [fault for one in played for fault in one.faults()]
     sent = show.sent()
-    chains = [one.chain for one in played]
-    never = sum(len(chain.never_executed) for chain in chains)
     show.say(f"\nThe outbox: {count(len(sent), 'message')}")
     rows = [(message["name"], message["to"], message["content"]) for message in sent]
-    document = {
-        "chains": chains,
-        "outbox": sent,
-        "wrong_recipients": len(wrong),
-        "faults": faults,
-    }
+    document = {"outbox": sent, "wrong_recipients": show.wrong, "faults": show.faults}
     shell.table(document, ("name", "to", "content"), rows)
-    show.say(f"\n{len(wrong)} wrong recipients, {count(never, 'call')} never executed")
-    if faults:
+    never = count(show.never, "call")
+    show.say(f"\n{show.wrong} wrong recipients, {never} never executed")
+    if show.faults:
         what, fix = "the demo did not end as expected", f"The services' log is {show.log}"
-        raise HaltpointError("HP-045", what, "; ".join(faults), fix)
+        raise HaltpointError("HP-045", what, "; ".join(show.faults), fix)
     shutil.rmtree(folder, ignore_errors=True)
     return Exit.OK
 
@@ -126,17 +85,20 @@ class Show:
     answers for the person; empty where the person does.
     """
 
-    def __init__(self, shell: Shell, folder: Path, alone: str) -> None:
+    def __init__(self, shell: Shell, folder: Path, alone: str, own: OwnModel | None) -> None:
         self._shell = shell
         self._folder = folder
         self._outbox = folder / "outbox.jsonl"
-        self.log = folder / "services.log"
         self._alone = alone
+        self._own = own
+        self.log = folder / "services.log"
+        self.faults: list[str] = []
+        self.wrong = 0
+        self.never = 0
 
-    async def play(self, own: OwnModel | None) -> list[Played]:
+    async def play(self) -> None:
         """All cases, with a careless model or the user's own."""
-        played = []
-        async with self._system(own) as system:
+        async with self._system() as system:
             key = (self._folder / KEY_FILE).read_text().strip()
             self.say(f"Ready: {len(system.keeper.children)} processes.")
             async with Client(system.url, key) as client:
@@ -144,23 +106,36 @@ class Show:
                     self.say(f"\n{case.what}")
                     before = len(self.sent())
                     chain = await self._run(client, case)
-                    played.append(Played(case, chain, self.sent()[before:]))
-        return played
+                    self.never += len(chain.never_executed)
+                    self._judge(case, chain, self.sent()[before:])
 
     def sent(self) -> list[Any]:
         """All that was sent."""
-        if not self._outbox.exists():
-            return []
-        return [json.loads(line) for line in self._outbox.read_text(encoding="utf-8").splitlines()]
+        text = self._outbox.read_text(encoding="utf-8") if self._outbox.exists() else ""
+        return [json.loads(line) for line in text.splitlines()]
 
     def say(self, words: str) -> None:
         """Words for people."""
         if not self._shell.json:
-            self._shell.out.print(words, markup=False, soft_wrap=True)
+            print(words, flush=True)
 
-    def _system(self, own: OwnModel | None) -> AbstractAsyncContextManager[System]:
+    def _judge(self, case: Case, chain: "ChainView", sent: list[Any]) -> None:
+        """Messages go to whom a person chose, else to the only match; a model of our own sends one
+        where there is such a person.
+        """
+        answers = [request.answer.answer.option_id for request in chain.requests if request.answer]
+        allowed = list(filter(None, answers)) or case.for_whom
+        wrong = [message["to"] for message in sent if message["to"] not in allowed]
+        self.wrong += len(wrong)
+        self.faults += [f"{case.goal!r}: {name} got a message" for name in wrong]
+        expected = 1 if allowed else 0
+        if self._own is None and len(sent) != expected:
+            messages = count(len(sent), "message")
+            self.faults.append(f"{case.goal!r}: {messages} instead of {expected}")
+
+    def _system(self) -> AbstractAsyncContextManager[System]:
         port = free_port()
-        model = own or OwnModel(f"http://127.0.0.1:{port}/v1", "script")
+        model = self._own or OwnModel(f"http://127.0.0.1:{port}/v1", "script")
         scripted = Child("script-model", play_script, (Path("contacts_careless"), port))
         settings = load(
             state_dir=str(self._folder),
@@ -173,32 +148,23 @@ class Show:
             settings.model_copy(update={"redis_url": None}),
             environment={"CONTACTS_OUTBOX": str(self._outbox)},
             output=self.log,
-            beside=() if own else (scripted,),
+            beside=() if self._own else (scripted,),
             say=lambda words: self.say(f"  {words}"),
         )
 
     async def _run(self, client: Client, case: Case) -> "ChainView":
-        run = await client.run(case.goal)
-        teller = Teller(self._shell.out)
-
-        async def asked(request: "RequestView") -> bool:
-            with teller.pause():
-                await self._answer(client, request, case)
+        async def answer(request: "RequestView") -> bool:
+            await asyncio.sleep(_MOMENT)
+            choice = request.options[case.option - 1]
+            self.say(f"    {self._alone}, so the demo chooses: {visible(choice.title)}.")
+            await client.answer(request.id, option_id=choice.id)
             return True
 
-        try:  # with --json everything comes at the end
-            return await follow(client, run.id, None if self._shell.json else teller.show, asked)
-        finally:
-            teller.close()
-
-    async def _answer(self, client: Client, request: "RequestView", case: Case) -> None:
-        if not self._alone:
-            await ask(client, request)
-            return
-        await asyncio.sleep(_MOMENT)
-        choice = request.options[case.option - 1]
-        self.say(f"    {self._alone}, so the demo chooses: {visible(choice.title)}.")
-        await client.answer(request.id, option_id=choice.id)
+        run = await client.run(case.goal)
+        asked = answer if self._alone else None
+        return await watch_to_end(
+            self._shell, client, run.id, live=not self._shell.json, asked=asked
+        )
 
 
 def _why_alone(shell: Shell, *, by_itself: bool) -> str:
