@@ -1,7 +1,6 @@
 """The tool worker as a process: the only place where its real parts are chosen."""
 
 import time
-from collections.abc import Collection
 from functools import partial
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
@@ -132,37 +131,10 @@ async def _list_tools(here: Service, registry: Registry, slots: Slots) -> None:
         await catalogue.announce(registry.specs)
 
     await announce()
-    _remark(registry, await catalogue.read())
+    for what, tools, fix in registry.remarks(await catalogue.read()):
+        if tools:
+            _log.info(what, tools=", ".join(tools), fix=fix)
     here.every(min(ANNOUNCE_EVERY, max(1.0, here.settings.heartbeat)), announce, "catalogue")
-
-
-def _remark(registry: Registry, served: Collection[str]) -> None:
-    """Say what is missing from declarations; `served` are the tools of all workers."""
-    remarks = (
-        (
-            registry.undeclared,
-            "tools that declare no effects count as tools with effects",
-            "declare tools that change nothing with read_only=True",
-        ),
-        (
-            registry.silent,
-            "tools with effects that do not say in words what a call did",
-            'declare it: says="sent a message to {to}"',
-        ),
-        (
-            registry.undescribed,
-            "tools without a docstring: a model does not know what they do",
-            "write one, or give description=...",
-        ),
-        (
-            registry.unreachable(served),
-            "values of tools that no worker serves: a model cannot call these",
-            "correct FromResult(...), or serve the tool that it names",
-        ),
-    )
-    for names, what, fix in remarks:
-        if names:
-            _log.info(what, tools=", ".join(names), fix=fix)
 
 
 async def _subscribe(here: Service, registry: Registry, slots: Slots, handlers: Handlers) -> None:

@@ -209,7 +209,7 @@ class Handlers:
             _log.info("a result was not needed", status=status.value)
         else:
             if job.effect is not None:
-                self._pipeline.recorded(job, finished)
+                self._pipeline.settle(job, finished)
             if self._tell is not None:
                 self._tell(job, finished)
         if job.span is not None:

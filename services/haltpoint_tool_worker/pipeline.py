@@ -14,7 +14,7 @@ When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. The
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -25,22 +25,23 @@ from redis.exceptions import RedisError
 
 from haltpoint.chain.model.references import read_json
 from haltpoint.contracts.advice import A_BUG
-from haltpoint.contracts.results import ErrorInfo, ErrorType, HookRecord, Metadata, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Outcome
 from haltpoint.contracts.secrets import lines_in, secret_values, typed_in
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint_tool_worker.admission.admit import Admission
 from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound, refusal
-from haltpoint_tool_worker.admission.calls import Refusal, ToolCall
+from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys
-from haltpoint_tool_worker.admission.limits import Limits, held_back
+from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.admission.reconciling import unknown
-from haltpoint_tool_worker.hooks.run import withheld
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.failures import Cause, Effects, judge
 from haltpoint_tool_worker.results.outcomes import (
+    BLOCKS,
     Reading,
+    RefusedError,
     blocked,
     read_ended,
     read_failure,
@@ -49,7 +50,7 @@ from haltpoint_tool_worker.results.outcomes import (
     with_deed,
 )
 from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import UNBLOCK, Ended, Returned, Runner
+from haltpoint_tool_worker.running.runner import Ended, Returned, Runner
 
 _LONG_WAIT: Final = 500
 """Ms in its queue after which a repeatable call is claimed, too."""
@@ -81,11 +82,7 @@ class Pipeline:
         self._lease = lease
         self._limits = limits
         self.leave = limits.leave
-
-    def recorded(self, job: Job, finished: Finished) -> None:
-        """The receipt of a call that had reserved its effect is on record."""
-        if (tool := self._registry.find(job.request.tool)) is not None:
-            self._effects.settle(job, finished, tool.spec)
+        self.settle = effects.settle
 
     def hidden(self, job: Job) -> Iterator[str]:
         """Texts that are in no words about a call: its secrets, and what its task gave to its tools
@@ -107,16 +104,12 @@ class Pipeline:
         job.began_ms = time.time_ns() // 1_000_000
         if job.request.reconcile:
             return await self._reconcile(job)
-        job.if_blocked = partial(self._uncalled, job)
-        call = await self._admission.admit(job, job.began_ms)
-        if job.lost:
-            return None
-        if isinstance(call, Refusal):
-            return self._finished(job, call.reading, call.call, records=call.records)
-        if call.effect is not None or call.tool.spec.recovery.limits:
-            held = await self._hold(job, call)
-            if held is not None:
-                return self._finished(job, held, call)
+        job.if_blocked = partial(self._blocked, job)
+        try:
+            call = await self._admission.admit(job)
+            await self._hold(job, call)
+        except RefusedError as refusal:
+            return None if job.lost else self._finished(job, refusal.reading)
         is_late = (
             time.time_ns() // 1_000_000 - int(job.ref.entry.partition("-")[0]) > _LONG_WAIT
             and not job.epoch
@@ -124,11 +117,8 @@ class Pipeline:
         if call.approved or call.effect is not None or not job.repeatable or is_late:
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
-                return self._unclaimed(job, status, call)
-        is_ours = not job.lost
-        if time.monotonic() - job.leased_at >= self._lease:
-            is_ours = await self._has_lease(job)
-        if not is_ours:
+                return self._unclaimed(job, status)
+        if not await self._has_lease(job):
             _log.warning("the lease was lost before the call began; another worker has it")
             return None
         return await self._run(job, call)
@@ -137,26 +127,26 @@ class Pipeline:
         """Ask the tool whether its call happened (E5); one that blocks the event loop leaves it in
         doubt.
         """
-        job.if_blocked = lambda: self._finished(job, unknown(job.request.tool, _blocks(job)))
+        doubt = partial(unknown, job.request.tool)
+        job.if_blocked = lambda: self._finished(job, doubt(f"{job.doing} {BLOCKS}"))
         reading = await self._admission.reconcile(job)
         return None if job.lost else self._finished(job, reading)
 
-    async def _hold(self, job: Job, call: ToolCall) -> Reading | None:
-        """The result of a call that rests for a limit, or for another call of its effect (E6)."""
+    async def _hold(self, job: Job, call: ToolCall) -> None:
+        """Raises RefusedError for a call that rests for a limit, or for another call of its effect
+        (E6).
+        """
         spec = call.tool.spec
         if spec.recovery.limits:
-            reserved = await self._limits.enter(job, spec)
-            if reserved is not None:
-                return held_back(job, reserved)
-        if call.effect is None:
-            return None
-        return await self._effects.reserve(job, spec, call.effect, call.seconds)
+            await self._limits.enter(job, spec)
+        if call.effect is not None:
+            await self._effects.reserve(job, spec, call.effect, call.seconds)
 
     async def _run(self, job: Job, call: ToolCall) -> Finished | None:
         """The effect, and its result."""
         if job.trace is not None:
             job.span = self._span(job)
-        job.if_blocked = partial(self._blocked, job, call)
+        job.called = True
         ended = await self._runner.run(call.tool, call.parsed, call.seconds, job.running)
         return await self._finish(job, call, ended)
 
@@ -174,7 +164,6 @@ class Pipeline:
             reading = _judged(job, call, reading)
         has_effect = not tool.spec.read_only and reading.outcome.satisfies
         if call.hooks.post and not reading.in_doubt:
-            job.if_blocked = partial(self._unreviewed, job, call, has_effect=has_effect)
             # What was cut away has not been reviewed, so it is not kept.
             reading = await self._admission.review(job, call, replace(reading, whole=""))
         asked = reading.outcome.confirmation
@@ -183,7 +172,7 @@ class Pipeline:
         if has_effect:
             reading = with_deed(tool, call.text, reading)
         whole = await self._keep(job, reading.whole) if reading.whole else 0
-        return self._finished(job, reading, call, ran=call.ran, whole=whole)
+        return self._finished(job, reading, whole=whole)
 
     async def _claim(self, job: Job, *, start: bool, approval: str = "") -> ClaimStatus:
         request = job.request
@@ -201,15 +190,13 @@ class Pipeline:
                 return ClaimStatus.IN_DOUBT
         return claimed.status
 
-    def _unclaimed(
-        self, job: Job, status: ClaimStatus, call: ToolCall | None = None
-    ) -> Finished | None:
+    def _unclaimed(self, job: Job, status: ClaimStatus) -> Finished | None:
         """What is to be recorded of a call that may not run: a doubt when a worker had started it,
         or that no approval of it counts, or that its chain is being cancelled.
         """
         job.began_ms = time.time_ns() // 1_000_000
         if status in NOT_STARTED:
-            return self._finished(job, refusal(job.request.tool, status), call)
+            return self._finished(job, refusal(job.request.tool, status))
         if status is ClaimStatus.IN_DOUBT:
             why = "a worker started it and did not report back; it may have taken effect"
             doubt = refused(ErrorType.IN_DOUBT, f"{job.request.tool}: {why}", cause=Cause.BROKEN)
@@ -222,59 +209,33 @@ class Pipeline:
         """Whether no other worker can have taken the action. What our clock cannot say, the server
         is asked.
         """
-        while not job.lost:
+        if time.monotonic() - job.leased_at >= self._lease:
             now = time.monotonic()
-            if now - job.leased_at < self._lease:
-                return True
             (is_kept,) = await self._receipt_store.heartbeat([job.lease])
             if not is_kept:
                 return False
             job.leased_at = now
-        return False
+        return not job.lost
 
-    def _blocked(self, job: Job, call: ToolCall) -> Finished:
-        """What the heartbeat's thread records when the tool blocks the event loop for good. It does
-        not run again.
+    def _blocked(self, job: Job) -> Finished:
+        """What the heartbeat's thread records of a call that blocks the event loop for good: it
+        does not run again. Before its tool was called it is a hook, the preview or a check of the
+        arguments that blocks.
         """
-        reading = _judged(job, call, blocked(call.tool, call.seconds))
-        return self._finished(job, reading, call, ran=call.ran)
-
-    def _uncalled(self, job: Job) -> Finished:
-        """The same, when it is a hook, the preview or a check of the arguments: the tool was not
-        called.
-        """
-        words = f"{job.request.tool} was not called: {_blocks(job)}"
+        call = job.call
+        if job.called and call is not None:
+            reading = blocked(call.tool, call.seconds, job.doing)
+            return self._finished(job, _judged(job, call, reading))
+        words = f"{job.request.tool} was not called: {job.doing} {BLOCKS}"
         reading = refused(
             ErrorType.TIMEOUT, words, suggestion=A_BUG, recoverable=False, no_effect=True
         )
         return self._finished(job, reading)
 
-    def _unreviewed(self, job: Job, call: ToolCall, *, has_effect: bool) -> Finished:
-        """The same, when it is a post-hook: its tool has run, and the result is withheld (H2)."""
-        reading = withheld(call.tool, _blocks(job))
-        if has_effect:
-            reading = with_deed(call.tool, call.text, reading)
-        return self._finished(job, reading, call, ran=call.ran)
-
-    def _finished(
-        self,
-        job: Job,
-        reading: Reading,
-        call: ToolCall | None = None,
-        *,
-        records: Sequence[HookRecord] = (),
-        ran: str | None = None,
-        whole: int = 0,
-    ) -> Finished:
-        """The receipt with all that is known of the call. `ran` are the arguments with which it
-        ran, as JSON text, when hooks have changed those of the order; `whole` the bytes kept.
-        """
-        request, failure = job.request, reading.failure
+    def _finished(self, job: Job, reading: Reading, *, whole: int = 0) -> Finished:
+        """The receipt with all that is known of the call; `whole` are the bytes kept."""
+        request, failure, call = job.request, reading.failure, job.call
         approval = request.approval and msgspec.structs.replace(request.approval, preview=None)
-        sources = request.sources or {}
-        if call is not None:
-            records = call.records
-            sources = call.sources if call.changed else sources
         metadata = Metadata(
             tool=request.tool,
             action_id=request.action_id,
@@ -286,11 +247,11 @@ class Pipeline:
             started_at=job.began_ms,
             duration_ms=max(0, time.time_ns() // 1_000_000 - job.began_ms),
             whole=whole if reading.truncated else None,
-            hooks=tuple(records),
-            arguments=ran,
+            hooks=tuple(job.records),
+            arguments=call.ran if call is not None and job.called else None,
             approval=approval,
             deed=reading.deed,
-            sources=sources,
+            sources=call.sources if call is not None and call.changed else request.sources or {},
         )
         trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
         outcome = reading.outcome
@@ -343,10 +304,6 @@ class Pipeline:
                 telemetry.ATTEMPT: request.attempt,
             },
         )
-
-
-def _blocks(job: Job) -> str:
-    return f"{job.doing} blocked the event loop of its worker. Its author: {UNBLOCK}"
 
 
 def _judged(job: Job, call: ToolCall, reading: Reading) -> Reading:

@@ -3,7 +3,7 @@ while it lives.
 """
 
 import sys
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence, Set
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -59,10 +59,6 @@ class Registry:
         self._deps: dict[str, Any] = {}
         self.hooks: dict[str, HookChain] = {}
         """The hooks of a tool, without those that every tool has."""
-        self.repeatable: set[str] = set()
-        """The tools of which an interrupted call may simply run again."""
-        self.asking: set[str] = set()
-        """The tools of which each call is judged by hooks, or by what is on record."""
         self.find: Callable[[str], Tool | None] = self._tools.get
         """The tool of that name, if it is offered here."""
 
@@ -77,11 +73,6 @@ class Registry:
                 f"one is declared at {other.place}, the other at {tool.place}",
                 "Give one of them another name: @tool(name=...), or a skill's folder and its name",
             )
-        spec = tool.spec
-        if spec.repeatable:
-            self.repeatable.add(name)
-        if spec.undoes or spec.recovery.effect_key is not None:
-            self.asking.add(name)
         if lifespan is not None:
             self._lifespans[name] = lifespan
         if tool.undo is not None and not tool.spec.undoes:
@@ -101,8 +92,6 @@ class Registry:
                 # tools in them.
                 around = HookChain(around.pre)
             self.hooks[name] = around
-            if around.pre:
-                self.asking.add(name)
             names = tuple(by.name for by in (*around.pre, *around.post))
             spec = msgspec.structs.replace(tool.spec, hooks=names)
             self._tools[name] = replace(tool, spec=spec)
@@ -116,31 +105,49 @@ class Registry:
         """What is offered, as it goes into the catalogue."""
         return tuple(tool.spec for tool in self._tools.values())
 
-    @property
-    def undeclared(self) -> tuple[str, ...]:
-        """The tools that declare no effects at all: they count as tools with effects."""
-        return tuple(spec.name for spec in self.specs if _declares_nothing(spec))
+    def remarks(self, served: Collection[str]) -> list[tuple[str, list[str], str]]:
+        """What is missing from declarations, of which tools, and what to do; `served` are the tools
+        of all workers.
+        """
+        declared = [spec for spec in self.specs if not spec.undoes and spec.plan is None]
+        undeclared = [
+            spec.name
+            for spec in declared
+            if not (spec.read_only or spec.idempotent or spec.destructive)
+        ]
+        silent = [spec.name for spec in declared if not (spec.read_only or spec.says)]
+        nameless = [spec.name for spec in declared if not (spec.internal or spec.description)]
+        return [
+            (
+                "values of tools that no worker serves: a model cannot call these",
+                self._unreachable({*served, "goal"}),
+                "correct FromResult(...), or serve the tool that it names",
+            ),
+            (
+                "tools that declare no effects count as tools with effects",
+                undeclared,
+                "declare tools that change nothing with read_only=True",
+            ),
+            (
+                "tools with effects that do not say in words what a call did",
+                silent,
+                'declare it: says="sent a message to {to}"',
+            ),
+            (
+                "tools without a docstring: a model does not know what they do",
+                nameless,
+                "write one, or give description=...",
+            ),
+        ]
 
-    @property
-    def silent(self) -> tuple[str, ...]:
-        """The tools with effects that do not say their deeds in words of their own (F1)."""
-        return tuple(spec.name for spec in self.specs if _is_silent(spec))
-
-    @property
-    def undescribed(self) -> tuple[str, ...]:
-        """The tools that no model can know: nothing says what they do."""
-        shown = (spec for spec in self.specs if not (spec.internal or spec.undoes))
-        return tuple(spec.name for spec in shown if not spec.description)
-
-    def unreachable(self, served: Collection[str]) -> tuple[str, ...]:
-        """Parameters with origins of tools that are not `served`: no model can fill them in."""
-        found: list[str] = []
+    def _unreachable(self, known: Set[str]) -> list[str]:
+        """The parameters with origins that nothing known gives."""
+        places = []
         for spec in self.specs:
             for place, origins in spec.provenance.items():
-                tools = {origin.partition(".")[0] for origin in origins}
-                if not tools & {*served, "goal"}:
-                    found.append(f"{spec.name}.{place} ({', '.join(origins)})")
-        return tuple(found)
+                if known.isdisjoint(origin.partition(".")[0] for origin in origins):
+                    places.append(f"{spec.name}.{place} ({', '.join(origins)})")
+        return places
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -239,16 +246,6 @@ def _nothing(sources: list[str], queues: Sequence[str]) -> HaltpointError:
         why = f"no tool of {names} belongs to the queue {' or '.join(queues)}"
         fix = "Name another queue, or none to serve all: --queue"
     return HaltpointError("HP-030", "there is no tool to serve", why, fix)
-
-
-def _declares_nothing(spec: ToolSpec) -> bool:
-    if spec.undoes or spec.plan is not None:
-        return False
-    return not (spec.read_only or spec.idempotent or spec.destructive)
-
-
-def _is_silent(spec: ToolSpec) -> bool:
-    return not (spec.read_only or spec.says or spec.undoes or spec.plan is not None)
 
 
 def _undoing(tool: Tool) -> Tool:

@@ -6,10 +6,10 @@ at every depth of the schema; `Target` adds, and `NotTarget` removes. A tool tha
 those that its author declares.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -21,19 +21,17 @@ from haltpoint.chain.model.references import (
     is_below,
     path_of,
     path_text,
-    values_at,
 )
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.tools import Tool
+from haltpoint.tools.parts import Node, parts_of
 
 FORMATS: Final = frozenset({"email", "idn-email", "uri", "url", "iri", "uuid"})
-_BRANCHES: Final = ("anyOf", "oneOf", "allOf")
-_NO_LEAF: Final = frozenset(("$ref", *_BRANCHES, "enum", "const"))
-
-Node = dict[str, Any]
-"""A schema, or a part of one."""
+_NO_LEAF: Final = frozenset(
+    ("$ref", "anyOf", "oneOf", "allOf", "enum", "const", "items", "prefixItems")
+)
 
 
 def marked(tool: Tool, names: Targets, rules: Sequence[ApprovalRule] = ()) -> Tool:
@@ -75,87 +73,28 @@ def _fits(words: str, globs: Iterable[str]) -> bool:
 
 
 def _marks(parameters: Node, names: Targets) -> list[Path]:
-    """The places in a schema that say to whom or where."""
-    walk = _Walk(parameters, names)
-    walk.visit(parameters, (), (), named=False)
-    return walk.marks
-
-
-@dataclass(slots=True)
-class _Walk:
-    """One walk through a schema, which collects the marked places."""
-
-    root: Node
-    names: Targets
-    marks: list[Path] = field(default_factory=list)
-    loops: list[Path] = field(default_factory=list)
-    """The places where an object holds itself."""
-
-    def visit(self, schema: Any, at: Path, above: tuple[int, ...], *, named: bool) -> None:
-        """Mark what is in a schema; `above` are the objects around it, `named`: its parameter is in
-        the table.
-        """
-        for node in _nodes_of(schema, self.root):
-            if "properties" in node:
-                self._visit_object(node, at, above, named=named)
-            elif "items" in node or "prefixItems" in node:
-                for inner in (node.get("items"), *node.get("prefixItems", ())):
-                    self.visit(inner, (*at, ANY), above, named=named)
-            elif _is_map(node) and not named:
-                self.visit(node["additionalProperties"], (*at, KEYS), above, named=False)
-            elif _is_leaf(node) and (named or _is_formed(node)):
-                self.marks.append(_bare(at))
-
-    def _visit_object(self, node: Node, at: Path, above: tuple[int, ...], *, named: bool) -> None:
-        """A record with a mark in it says by that to whom, a named one without by all that it has.
-        Where a record with marks holds itself all is marked: it has no last place.
-        """
-        if id(node) in above:
-            self.loops.append(at)
-            return
-        before = len(self.marks)
-        for name, schema in node["properties"].items():
-            is_target = is_named(name, self.names)
-            self.visit(schema, (*at, name), (*above, id(node)), named=is_target)
-        if len(self.marks) > before:
-            self.marks += [_bare(loop) for loop in self.loops if loop[: len(at)] == at]
-        elif named:
-            self.marks.append(_bare(at))
-
-
-def _nodes_of(schema: Any, root: Node) -> Iterator[Node]:
-    """The schema, those that it refers to and the branches of its unions, each reference followed
-    once.
+    """The places in a schema that say to whom or where. A record with a mark in it says by that to
+    whom, a named one without by all that it has.
     """
-    followed: set[str] = set()
-    waiting = [schema]
-    while waiting:
-        node = waiting.pop(0)
-        if not isinstance(node, dict):
-            continue
-        yield node
-        for branch in _BRANCHES:
-            waiting += node.get(branch, ())
-        target = str(node.get("$ref", ""))
-        if target.startswith("#/") and target not in followed:
-            followed.add(target)
-            waiting += values_at(root, tuple(target.split("/")[1:]))
-
-
-def _is_map(node: Node) -> bool:
-    return isinstance(node.get("additionalProperties"), dict)
+    leaves: list[Path] = []
+    records: list[Path] = []
+    for part in parts_of(parameters):
+        path, is_target = _bare(part.path), is_named(part.name, names)
+        if "properties" in part.node:
+            records += [path] * is_target
+        elif _is_leaf(part.node) and (is_target or part.node.get("format") in FORMATS):
+            leaves.append(path)
+    empty = [path for path in records if not any(is_below(path, leaf) for leaf in leaves)]
+    return [*leaves, *empty]
 
 
 def _is_leaf(node: Node) -> bool:
-    """Whether a value fits that is none of a list which the tool gives itself."""
+    """Whether a value fits that is no list or record, and none of those which the tool names
+    itself.
+    """
     says_nothing = node.get("type") in ("null", "boolean")
-    return not says_nothing and _NO_LEAF.isdisjoint(node)
-
-
-def _is_formed(node: Node) -> bool:
-    """Whether values, or the keys of a map, have the format of an address."""
-    keys = node.get("propertyNames", {})
-    return node.get("format") in FORMATS or keys.get("format") in FORMATS
+    is_map = isinstance(node.get("additionalProperties"), dict)
+    return not says_nothing and not is_map and _NO_LEAF.isdisjoint(node)
 
 
 def _place(text: str) -> Path:

@@ -406,8 +406,8 @@ async def test_e2_a_call_that_blocks_ends_its_worker_and_is_recorded_before(
         ("picky", "TIMEOUT", "picky was not called: picky blocked the event loop", 0),
         (
             "send_and_review",
-            "BLOCKED",
-            "send_and_review was called, but its result is withheld: ",
+            "IN_DOUBT",
+            "send_and_review started and may have taken effect: send_and_review did not answer",
             1,
         ),
     ],

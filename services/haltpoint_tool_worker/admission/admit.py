@@ -2,8 +2,8 @@
 
 An order is no proof of anything but that somebody could write to the stream; whether it is the
 action's current one the claim finds out, for tools with effects. So the worker asks once more what
-the chain has asked: internal tools are refused, a destructive one needs a person's yes, and
-arguments are parsed. Values that a hook writes need an origin (H3).
+the chain has asked: internal tools are refused, a destructive one needs a person's yes, arguments
+are parsed, and values of models need an origin (H3).
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.hooks import Call as HookCall
 from haltpoint.tools.undo import undo_key
-from haltpoint_tool_worker.admission.calls import Refusal, ToolCall
+from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
 from haltpoint_tool_worker.admission.judges import Judges
 from haltpoint_tool_worker.admission.reconciling import reconciled, unknown
@@ -32,7 +32,7 @@ from haltpoint_tool_worker.hooks.run import PostHooks
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.classify import misfit
 from haltpoint_tool_worker.results.failures import Effects, judge
-from haltpoint_tool_worker.results.outcomes import Reading, read_failure, refused
+from haltpoint_tool_worker.results.outcomes import Reading, RefusedError, read_failure, refused
 from haltpoint_tool_worker.results.progress import report
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Runner
@@ -51,19 +51,12 @@ class Admission:
         self._receipt_store = receipt_store
         self._runner = runner
 
-    async def admit(self, job: Job, now_ms: int) -> ToolCall | Refusal:
-        """The call as its hooks leave it, or why it is refused. Raises redis-py's errors."""
-        call = self._look(job, now_ms)
-        if isinstance(call, Refusal):
-            return call
-        request = job.request
-        if request.tool in self._registry.asking or call.asks:
-            refusal = await self._judges.judge(call)
-            if refusal is not None:
-                return refusal
-            call.seconds = min(request.timeout, job.time_left)
-            if call.seconds <= 0:
-                return call.refused(refused(ErrorType.TIMEOUT, _LATE))
+    async def admit(self, job: Job) -> ToolCall:
+        """The call as its hooks leave it. Raises RefusedError, and redis-py's errors."""
+        call = job.call = self._look(job)
+        if call.is_judged:
+            await self._judges.judge(call)
+            call.seconds = _seconds(job)
         self._add_context(job, call)
         return call
 
@@ -82,7 +75,7 @@ class Admission:
 
     async def review(self, job: Job, call: ToolCall, reading: Reading) -> Reading:
         """The result as the post-hooks leave it."""
-        review = PostHooks(self._runner, call.tool, job, reading, records=call.records)
+        review = PostHooks(self._runner, call.tool, job, reading)
         spec = call.tool.spec
         for hook in call.hooks.post:
             seen = HookCall(spec.name, from_json(call.text), spec)
@@ -91,31 +84,26 @@ class Admission:
                 break
         return review.reading
 
-    def _look(self, job: Job, now_ms: int) -> ToolCall | Refusal:
-        """The call, or why it is refused, as far as that can be told at once."""
-        request = job.request
-        name = request.tool
+    def _look(self, job: Job) -> ToolCall:
+        """The call, as far as it can be admitted at once. Raises RefusedError."""
+        name, text = job.request.tool, job.arguments or "{}"
         tool = self._registry.find(name)
         if tool is None:
             words = f"this worker has no tool called {name!r}"
-            return Refusal(refused(ErrorType.NOT_FOUND, words, recoverable=False))
-        job.repeatable = request.repeatable and name in self._registry.repeatable
+            raise RefusedError(refused(ErrorType.NOT_FOUND, words, recoverable=False))
+        job.repeatable = job.request.repeatable and tool.spec.repeatable
         if tool.spec.internal and not tool.spec.undoes:
             words = f"{name} is internal: no plan and no model may call it"
-            return _refused_by(builtin.INTERNAL, refused(ErrorType.BLOCKED, words))
-        seconds = min(request.timeout, (request.deadline - now_ms) / 1000)
-        if seconds <= 0:
-            return Refusal(refused(ErrorType.TIMEOUT, _LATE))
-        text = job.arguments or "{}"
+            raise _refused_by(job, builtin.INTERNAL, refused(ErrorType.BLOCKED, words))
+        seconds = _seconds(job)
         if len(text) > MAX_ARGUMENTS:
             words = f"the arguments have more than {MAX_ARGUMENTS} bytes"
-            return _refused_by(builtin.ARGUMENTS, refused(ErrorType.VALIDATION, words))
+            raise _refused_by(job, builtin.ARGUMENTS, refused(ErrorType.VALIDATION, words))
         try:
             arguments = tool.parse(text)
         except BaseException as error:  # noqa: BLE001 - also what a validator of the tool's author raises
             failure = judge(misfit(error), Effects.NOT_STARTED, name)
-            return _refused_by(builtin.ARGUMENTS, read_failure(failure))
-        hooks = self._registry.hooks.get(name, NO_HOOKS)
+            raise _refused_by(job, builtin.ARGUMENTS, read_failure(failure)) from None
         return ToolCall(
             self._runner,
             tool,
@@ -123,7 +111,7 @@ class Admission:
             text,
             arguments,
             seconds=seconds,
-            hooks=hooks,
+            hooks=self._registry.hooks.get(name, NO_HOOKS),
             context=partial(self._context, job, tool),
             reasons=_reasons(job, tool),
         )
@@ -172,5 +160,14 @@ def _reasons(job: Job, tool: Tool) -> tuple[Reason, ...]:
     return (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *reasons)
 
 
-def _refused_by(hook: str, reading: Reading) -> Refusal:
-    return Refusal(reading, records=(builtin.refused_by(hook),))
+def _seconds(job: Job) -> float:
+    """What it may take. Raises RefusedError when there is no time left."""
+    seconds = min(job.request.timeout, job.time_left)
+    if seconds <= 0:
+        raise RefusedError(refused(ErrorType.TIMEOUT, _LATE))
+    return seconds
+
+
+def _refused_by(job: Job, hook: str, reading: Reading) -> RefusedError:
+    job.records.append(builtin.refused_by(hook))
+    return RefusedError(reading)

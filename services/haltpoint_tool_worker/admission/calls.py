@@ -4,15 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from haltpoint.contracts.base import value
 from haltpoint.contracts.reasons import Reason
-from haltpoint.contracts.results import HookRecord
 from haltpoint.tools import Ctx
 from haltpoint_tool_worker.admission.effects import Effect
 from haltpoint_tool_worker.admission.preview import Shown
 from haltpoint_tool_worker.hooks.loading import HookChain
 from haltpoint_tool_worker.hooks.run import PreHooks
-from haltpoint_tool_worker.results.outcomes import Reading
 
 
 @dataclass(slots=True)
@@ -41,21 +38,13 @@ class ToolCall(PreHooks):
         return bool(self.questions or self.reasons or self.job.request.approval is not None)
 
     @property
+    def is_judged(self) -> bool:
+        """Whether hooks, origins, a person or what is on record have a say in it."""
+        spec = self.tool.spec
+        is_bound = self.job.request.origins is not None or spec.recovery.effect_key is not None
+        return is_bound or self.asks or bool(self.hooks.pre or spec.undoes)
+
+    @property
     def ran(self) -> str | None:
         """The arguments as JSON text, when hooks have changed those of the order."""
         return self.text if self.changed else None
-
-    def refused(self, reading: Reading) -> "Refusal":
-        """The refusal of this call."""
-        return Refusal(reading, self)
-
-
-@value
-class Refusal:
-    """A call that does not run."""
-
-    reading: Reading
-    call: ToolCall | None = None
-    """As its hooks have left it."""
-    records: tuple[HookRecord, ...] = ()
-    """The hook that refused it before there was a call."""

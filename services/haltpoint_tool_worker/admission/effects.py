@@ -34,7 +34,7 @@ from haltpoint.runtime.store.limits.reserving import LimitStore, Reserved, Turn
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint_tool_worker.admission.limits import held_back, ignored
 from haltpoint_tool_worker.admission.preview import Shown
-from haltpoint_tool_worker.results.outcomes import Reading, refused
+from haltpoint_tool_worker.results.outcomes import RefusedError, refused
 from haltpoint_tool_worker.running.job import Job
 
 _FIRST_REST, _LONGEST_REST = 0.3, 5.0
@@ -102,10 +102,8 @@ class EffectKeys:
         self._store = store
         self._limits = limits
 
-    async def look(
-        self, job: Job, spec: ToolSpec, arguments: str, *, asked: bool
-    ) -> Effect | Reading:
-        """The call's effect, with an earlier call of it; or the result of this one, which rests or
+    async def look(self, job: Job, spec: ToolSpec, arguments: str, *, asked: bool) -> Effect:
+        """The call's effect, with an earlier call of it. Raises RefusedError for one that rests or
         is denied.
 
         `asked`: a person is asked about the call anyway.
@@ -115,26 +113,21 @@ class EffectKeys:
         if first is None or first.standing is Standing.FREE:
             return replace(effect, first=first)
         if first.standing in _RESTS:
-            return self._rests(job, spec, f"{first.reservation.owner} {_RESTS[first.standing]}")
+            raise self._rests(job, spec, f"{first.reservation.owner} {_RESTS[first.standing]}")
         if first.standing is Standing.DONE and not asked:
-            return _denied(spec, effect, first)
+            raise _denied(spec, effect, first)
         return replace(effect, first=first, again=first)
 
-    async def reserve(
-        self, job: Job, spec: ToolSpec, effect: Effect, seconds: float
-    ) -> Reading | None:
-        """Reserve the effect for the call; or the result of a call that came too late, and
-        rests.
-        """
+    async def reserve(self, job: Job, spec: ToolSpec, effect: Effect, seconds: float) -> None:
+        """Reserve the effect for the call. Raises RefusedError when it came too late, and rests."""
         over = None if effect.first is None else effect.first.reservation
         job.effect = await self._store.reserve(
             effect.digest, job.request.action_id, seconds, over, keep=effect.again is not None
         )
-        if job.effect is not None:
-            return None
-        return self._rests(job, spec, "another call of it began first")
+        if job.effect is None:
+            raise self._rests(job, spec, "another call of it began first")
 
-    def settle(self, job: Job, finished: Finished, spec: ToolSpec) -> None:
+    def settle(self, job: Job, finished: Finished) -> None:
         """The receipt is on record, so the effect is done, or free again. A doubt stays that of the
         chain.
         """
@@ -148,19 +141,20 @@ class EffectKeys:
         settled = self._store.settle(own, request.action_id, standing, says)
         settled.add_done_callback(ignored)
 
-    def _rests(self, job: Job, spec: ToolSpec, why: str) -> Reading:
+    def _rests(self, job: Job, spec: ToolSpec, why: str) -> RefusedError:
         seconds = min(_LONGEST_REST, _FIRST_REST * 2 ** min(job.request.limited, 10))
         words = f"the effect_key {spec.recovery.effect_key} of {spec.name}"
         resting = self._limits.rest(spec.queue, job.request.action_id, seconds, words)
         resting.add_done_callback(ignored)
-        return held_back(job, Reserved(Turn.REST, seconds, words), f": {why}")
+        reserved = Reserved(Turn.REST, seconds, words)
+        return RefusedError(held_back(job, reserved, f": {why}"))
 
 
-def _denied(spec: ToolSpec, effect: Effect, first: Prior) -> Reading:
+def _denied(spec: ToolSpec, effect: Effect, first: Prior) -> RefusedError:
     words = f"{spec.name} was not called: {_told(effect.words, first)}"
     denied = refused(ErrorType.DENIED, words, suggestion=_ADVICE, no_effect=True)
     data = {"first": {"action_id": first.reservation.owner, "says": first.says}}
-    return replace(denied, data=json.encode(data).decode())
+    return RefusedError(replace(denied, data=json.encode(data).decode()))
 
 
 def _told(words: str, first: Prior) -> str:

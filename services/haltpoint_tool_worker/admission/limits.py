@@ -24,7 +24,7 @@ from haltpoint.runtime.store.limits.reserving import (
     name_of,
 )
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint_tool_worker.results.outcomes import Reading, refused
+from haltpoint_tool_worker.results.outcomes import Reading, RefusedError, refused
 from haltpoint_tool_worker.running.job import Job
 
 _log = logs.get(__name__)
@@ -39,11 +39,9 @@ class Limits:
         self._serial = count()
         self._places: dict[str, Place] = {}
 
-    async def enter(self, job: Job, spec: ToolSpec) -> Reserved | None:
-        """Wait for the call's moment when it is near; None: it begins. Else when it shall come
-        back.
-
-        Raises redis-py's errors. What it takes is the job's until `leave`.
+    async def enter(self, job: Job, spec: ToolSpec) -> None:
+        """Wait for the call's moment when it is near. Raises RefusedError for one that comes back
+        later, and redis-py's errors. What it takes is the job's until `leave`.
         """
         request, patience = job.request, PATIENCE
         caller = f"{request.action_id} {self._consumer} {next(self._serial)}"
@@ -53,7 +51,7 @@ class Limits:
         reserved = await ask()
         while reserved.turn is Turn.REST:
             if reserved.seconds > patience:
-                return reserved
+                raise RefusedError(held_back(job, reserved))
             patience -= reserved.seconds
             await asyncio.sleep(reserved.seconds)
             reserved = await ask()
@@ -64,7 +62,6 @@ class Limits:
             self.leave(job)
             raise
         job.placed_at = time.monotonic()
-        return None
 
     def _take_place(self, job: Job, spec: ToolSpec, caller: str) -> None:
         limits = [limit for limit in spec.recovery.limits if limit.kind is LimitKind.AT_ONCE]

@@ -12,7 +12,7 @@ from haltpoint.tools import Ctx, MalformedResultError, Tool
 from haltpoint.tools.callback import CONTEXT
 from haltpoint_tool_worker.results.failures import Effects, Failure, judge, malformed
 from haltpoint_tool_worker.results.json_safe import json_of, name_of
-from haltpoint_tool_worker.results.outcomes import Reading, read_failure, refused
+from haltpoint_tool_worker.results.outcomes import RefusedError, read_failure, refused
 from haltpoint_tool_worker.results.raised import read_exception
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.job import Job
@@ -36,10 +36,9 @@ class Shown:
 
 async def take_preview(
     runner: Runner, job: Job, tool: Tool, arguments: str, context: Ctx[Any]
-) -> Shown | Reading:
+) -> Shown:
     """Call the tool's preview with the arguments as they would run, JSON text: it gets values of
-    its own, which are not the tool's. Never raises what it raises, nor what its result's own code
-    does.
+    its own, which are not the tool's. Raises RefusedError for whatever is wrong with it.
     """
     if tool.preview is None:
         return Shown()
@@ -48,32 +47,32 @@ async def take_preview(
         given = {**tool.parse(arguments), CONTEXT: context}
         taken = {name: given[name] for name in tool.preview.takes}
     except BaseException as failed:  # noqa: BLE001 - a validator of the tool's author failed
-        return _failed(tool, read_exception(tool, failed, tool.no_effect))
+        raise _failed(tool, read_exception(tool, failed, tool.no_effect)) from None
     match await runner.run(tool.preview, taken, limit, job.running):
         case Returned(result):
             return _read(tool, result)
         case Raised(error):
-            return _failed(tool, read_exception(tool, error, tool.no_effect))
+            raise _failed(tool, read_exception(tool, error, tool.no_effect))
         case _:
             words = f"{tool.name} was not called: its preview did not return within {limit:g} s"
-            return refused(ErrorType.TIMEOUT, words, again=True, no_effect=True)
+            raise RefusedError(refused(ErrorType.TIMEOUT, words, again=True, no_effect=True))
 
 
-def _read(tool: Tool, result: object) -> Shown | Reading:
+def _read(tool: Tool, result: object) -> Shown:
     try:
         if isinstance(result, ToolResult):
             raise MalformedResultError("a ToolResult: a preview is a text, or data")
         text = str.__str__(result) if isinstance(result, str) else _indented(result)
         return Shown(clean(text, _SHOWN), digest_of_preview(text))
     except MalformedResultError as error:
-        return _failed(tool, malformed(f"the preview of {tool.name} returned {error}"))
+        words = f"the preview of {tool.name} returned {error}"
     except BaseException as error:  # noqa: BLE001 - the value's own code failed
         words = f"the preview of {tool.name} cannot be read: {name_of(type(error))}"
-        return _failed(tool, malformed(words))
+    raise _failed(tool, malformed(words))
 
 
-def _failed(tool: Tool, failure: Failure) -> Reading:
-    return read_failure(judge(failure, Effects.NOT_STARTED, tool.name))
+def _failed(tool: Tool, failure: Failure) -> RefusedError:
+    return RefusedError(read_failure(judge(failure, Effects.NOT_STARTED, tool.name)))
 
 
 def _indented(result: object) -> str:

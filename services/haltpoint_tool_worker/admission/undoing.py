@@ -9,14 +9,14 @@ from haltpoint.contracts.base import root_of
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Tool
-from haltpoint_tool_worker.results.outcomes import Reading, refused
+from haltpoint_tool_worker.results.outcomes import RefusedError, refused
 from haltpoint_tool_worker.running.job import Job
 
 
 async def call_to_undo(
     receipt_store: ReceiptStore, job: Job, tool: Tool, parsed: dict[str, Any]
-) -> dict[str, Any] | Reading:
-    """Those of `arguments` and `result` that the function takes; an error when no such call has
+) -> dict[str, Any]:
+    """Those of `arguments` and `result` that the function takes; RefusedError when no such call has
     succeeded. One of another root is never undone: any submitter can write its id. Raises
     redis-py's errors.
     """
@@ -27,7 +27,7 @@ async def call_to_undo(
         deed = receipts.get(action_id)
     if deed is None or not deed.satisfies or deed.tool != undone:
         words = f"no successful call of {undone} has the id {action_id}: there is nothing to undo"
-        return refused(ErrorType.NOT_FOUND, words, no_effect=True)
+        raise RefusedError(refused(ErrorType.NOT_FOUND, words, no_effect=True))
     given = {"arguments": read_json(deed.ran), "result": read_json(deed.data)}
     takes = tool.undo.takes if tool.undo is not None else ()
     return {name: given[name] for name in takes if name in given}

@@ -26,7 +26,7 @@ INTERNAL: Final = "builtin:internal"
 ARGUMENTS: Final = "builtin:arguments"
 """Refuses arguments that do not fit the tool's parameters (`admit.py`)."""
 PROVENANCE: Final = "builtin:provenance"
-"""Refuses values of hooks that need an origin and have none (`judges.py`)."""
+"""Refuses values without an origin, checked again by the receipts of now (`judges.py`)."""
 APPROVALS: Final = "builtin:approvals"
 """Does what the first rule of the policy file that fits says."""
 

@@ -8,7 +8,6 @@ asked about what would really run. Post-hooks see what the tool gave or how it f
 and what they return is validated as if the tool had given it (B1).
 """
 
-import json
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
@@ -27,6 +26,7 @@ from haltpoint.tools import Tool, hook
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.results.classify import classify, misfit
 from haltpoint_tool_worker.results.failures import Cause
+from haltpoint_tool_worker.results.json_safe import json_of
 from haltpoint_tool_worker.results.outcomes import (
     Reading,
     not_called,
@@ -50,12 +50,11 @@ class BadAnswerError(Exception):
 
 @dataclass(slots=True)
 class Hearing(ABC):
-    """The hooks on one side of a call; `records` has a line for each that was asked."""
+    """The hooks on one side of a call; its job has a record of each that was asked."""
 
     runner: Runner
     tool: Tool
     job: Job
-    records: list[HookRecord] = field(default_factory=list, kw_only=True)
 
     async def ask(self, by: Hook, *arguments: object) -> None:
         """Ask one hook, and do what it says. Never raises what it raises."""
@@ -73,7 +72,7 @@ class Hearing(ABC):
             verdict = self._failed(by, str(fault))
         except BaseException:  # noqa: BLE001 - the answer's own code failed
             verdict = self._failed(by, "returned a value that cannot be read")
-        self.records.append(HookRecord(name=by.name, verdict=verdict, duration_ms=took))
+        self.job.records.append(HookRecord(name=by.name, verdict=verdict, duration_ms=took))
 
     def _failed(self, by: Hook, fault: str) -> HookVerdict:
         """What a failure means: an end for a tool with effects, and where the hook is one of
@@ -212,18 +211,14 @@ def blocked_by(by: Hook, answer: hook.Block) -> Reading:
 
 
 def as_text(arguments: object) -> str:
-    """Arguments that code has written. Raises ValueError or TypeError for what is no JSON object
-    within the limits.
+    """Arguments that code has written. Raises ValueError for what is no JSON object within the
+    limits.
     """
-    if not isinstance(arguments, dict):
-        raise TypeError("they are not a dict")
-    text = json.dumps(arguments, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    data = text.encode()
-    if len(data) > MAX_ARGUMENTS:
-        raise ValueError(f"they have more than {MAX_ARGUMENTS} bytes")
-    if too_deep(data):
-        raise ValueError(f"they are nested deeper than {MAX_DEPTH}")
-    return text
+    text = json_of(arguments)
+    if not text.startswith(b"{") or len(text) > MAX_ARGUMENTS or too_deep(text):
+        words = f"at most {MAX_ARGUMENTS} bytes and {MAX_DEPTH} levels"
+        raise ValueError(f"they are no object of JSON of {words}")
+    return text.decode()
 
 
 def _answer(by: Hook, ended: Ended, limit: float) -> object:

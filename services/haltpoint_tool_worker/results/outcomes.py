@@ -44,6 +44,7 @@ MAX_OUTCOME: Final = 64 * 1024
 of a tool.
 """
 
+BLOCKS: Final = f"blocked the event loop of its worker. Its author: {UNBLOCK}"
 _CUT: Final = "the result was too large or nested too deep and is cut"
 _CONTINUE: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
 _COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
@@ -69,6 +70,14 @@ class Reading:
     def in_doubt(self) -> bool:
         """Whether its outcome is unknown."""
         return self.failure is not None and self.failure.fault.error_type is ErrorType.IN_DOUBT
+
+
+class RefusedError(Exception):
+    """A call does not run: what is recorded of it."""
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__()
+        self.reading = reading
 
 
 def read_ended(ended: Raised | Stopped, tool: Tool, seconds: float) -> Reading | None:
@@ -104,14 +113,11 @@ def read_result(tool: Tool, raw: object) -> Reading:
         return read_failure(malformed(words))
 
 
-def blocked(tool: Tool, seconds: float) -> Reading:
-    """Why a call that kept the event loop from turning has no result; it does not run again
-    (E2).
+def blocked(tool: Tool, seconds: float, culprit: str = "it") -> Reading:
+    """Why a call has no result whose tool, or a hook of it, kept the event loop from turning; it
+    does not run again (E2).
     """
-    words = (
-        f"{tool.spec.name} did not answer within {seconds:g} s: it blocked the event loop of its "
-        f"worker. Its author: {UNBLOCK}"
-    )
+    words = f"{tool.name} did not answer within {seconds:g} s: {culprit} {BLOCKS}"
     cause = Cause.BLOCKED
     return refused(ErrorType.TIMEOUT, words, cause=cause, suggestion=A_BUG, recoverable=False)
 

@@ -3,19 +3,23 @@
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from opentelemetry.trace import Span
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.commands import ToolRequested
+from haltpoint.contracts.results import HookRecord
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.limits.reserving import Place
 from haltpoint.runtime.store.receipts import Finished, Lease
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint_tool_worker.running.runner import Run, Stopped
+
+if TYPE_CHECKING:
+    from haltpoint_tool_worker.admission.calls import ToolCall
 
 
 class Job(Struct, eq=False):
@@ -42,6 +46,12 @@ class Job(Struct, eq=False):
     """Its chain is cancelled."""
     runs: list[Run] = field(default_factory=list)
     """Its tool and the hooks around it, as far as they were begun."""
+    records: list[HookRecord] = field(default_factory=list)
+    """What the hooks around it said."""
+    call: "ToolCall | None" = None
+    """As its hooks have left it."""
+    called: bool = False
+    """Its tool was called."""
     if_blocked: Callable[[], Finished] | None = None
     """Makes what is recorded when it blocks the event loop for good; None before it has begun and
     when it has ended.

@@ -98,6 +98,8 @@ class ToolRequested(Message, kw_only=True, tag="tool.requested.v1"):
         """Attempts that a limit held back: they did not run (E6)."""
         reconcile: bool = False
         """Ask the tool whether it happened, do not run it (E5)."""
+        origins: Strings | None = None
+        """Actions whose receipts values may come from (C6); None: they need no origin."""
         reasons: tuple[Reason, ...] | None = None
         """Why a person has to approve it first (G5)."""
         sources: dict[str, Source] | None = None

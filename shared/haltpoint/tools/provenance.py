@@ -8,14 +8,14 @@ writes it. A mark for which there is no such place would protect nothing: it is 
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
 from pydantic import GetJsonSchemaHandler
 
 from haltpoint.contracts.doors import TARGET_MARK
 from haltpoint.tools.errors import DeclarationError
+from haltpoint.tools.parts import Node, parts_of
 
 GOAL: Final = "goal"
 _PATH: Final = re.compile(r"goal|[A-Za-z0-9_-]{1,64}(\[\])?(\.[A-Za-z0-9_-]+(\[\]|\{\})*)+")
@@ -29,10 +29,6 @@ _MARKS: Final = {
     NOT_TARGET: "NotTarget",
     FOREIGN: "Foreign",
 }
-_SAME_PLACE: Final = ("anyOf", "oneOf", "allOf")
-
-Node = Mapping[str, Any]
-"""A JSON Schema, or a part of one."""
 
 
 class FromResult:
@@ -135,69 +131,23 @@ def without_marks(value: Any) -> Any:
     return {name: without_marks(inner) for name, inner in value.items() if name not in _MARKS}
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of a schema: a value at this place fits it. `named`: the place can be written."""
-
-    node: Any
-    place: str
-    named: bool = True
-    within: frozenset[str] = frozenset()
-    """The definitions around it."""
-
-
 def _marked(mark: str, schema: Node) -> Iterator[tuple[str, Any]]:
     """The places with a mark, and what it says. Raises DeclarationError for a place without a
     name.
     """
-    waiting = [_Part(schema, "")]
-    while waiting:
-        part = waiting.pop(0)
-        if isinstance(part.node, dict | list):
-            waiting[:0] = _parts_of(part, schema.get("$defs", {}))
-        if not isinstance(part.node, dict) or mark not in part.node:
+    for part in parts_of(schema):
+        if mark not in part.node:
             continue
-        if not part.named:
+        place = "".join("[]" if name is None else f".{name}" for name in part.path)
+        place = place.removeprefix(".")
+        is_written = all(name is None or _NAME.fullmatch(name) for name in part.path)
+        if part.loose or not is_written:
             raise DeclarationError(
-                f"{part.place}: {_MARKS[mark]} protects nothing here, since its value has no place "
+                f"{place}: {_MARKS[mark]} protects nothing here, since its value has no place "
                 "that can be named; use fields of an object or a list of them, no dict, no type "
                 "that holds itself, and names without dots and brackets"
             )
-        yield part.place, part.node[mark]
-
-
-def _parts_of(part: _Part, definitions: Node) -> Iterator[_Part]:
-    """What is directly inside of a part, in its order."""
-    node = part.node
-    for key, inner in node.items() if isinstance(node, dict) else enumerate(node):
-        if key in _SAME_PLACE:
-            yield from (replace(part, node=branch) for branch in inner)
-        elif key == "properties":
-            yield from (_field(part, name, field) for name, field in inner.items())
-        elif key == "items":
-            yield replace(part, node=inner, place=f"{part.place}[]")
-        elif key == "$ref":
-            yield from _referred(part, inner, definitions)
-        elif key != "$defs" and isinstance(inner, dict | list):
-            yield replace(part, node=inner, named=False)
-
-
-def _field(part: _Part, name: str, schema: Any) -> _Part:
-    place = f"{part.place}.{name}".removeprefix(".")
-    inside = replace(part, node=schema, place=place)
-    return inside if _NAME.fullmatch(name) else replace(inside, named=False)
-
-
-def _referred(part: _Part, reference: str, definitions: Node) -> Iterator[_Part]:
-    """A definition; inside of itself it has places without an end, and is entered once more."""
-    name = reference.rpartition("/")[2]
-    is_inside = name in part.within
-    if is_inside and not part.named:
-        return
-    within = part.within | {name}
-    defined = definitions[name]
-    inside = replace(part, node=defined, within=within)
-    yield replace(inside, named=False) if is_inside else inside
+        yield place, part.node[mark]
 
 
 def _inside(core: Any) -> Iterator[Any]:

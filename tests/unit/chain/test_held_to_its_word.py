@@ -297,6 +297,18 @@ def test_c6_what_a_tool_calls_said_was_not_typed_by_a_person() -> None:
     assert told.tools_called == ["save"]
 
 
+def test_h3_an_order_names_the_receipts_that_values_may_come_from() -> None:
+    told = planned(owing("both", "save", "lookup", "send"))
+    told.calls("save")
+    told.result(
+        msgspec.structs.replace(OK, metadata=Metadata(action_id="c.both.1"))
+    )  # as every worker marks it
+    told.calls("lookup")
+    told.returns('{"id": "u1"}')
+    told.calls("send", to="u1")
+    assert [order.origins for order in told.dispatches] == [None, None, ("c.both.2",)]
+
+
 # ---- values that nobody can check or say
 
 

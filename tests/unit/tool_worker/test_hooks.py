@@ -13,6 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from haltpoint import Ctx, FromResult, ToolError, ToolResult, hook, tool
+from haltpoint.chain.model.state import Action
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import Approval, digest_of
@@ -605,21 +606,38 @@ async def test_h3_what_no_worker_can_run_is_refused() -> None:
     assert SENT == []
 
 
-TO_U1 = '{"contact": "u1"}'
+def found(contact: str, **more: Any) -> Action:
+    outcome = Outcome(success=True, next_action=OK)
+    given: dict[str, Any] = {
+        "tool": "look",
+        "data": f'{{"contact_id":"{contact}"}}',
+        "outcome": outcome,
+    } | more
+    return Action("c.s.1", 0, 1, arguments="{}", **given)
 
 
-async def test_h3_a_hook_cannot_bring_a_value_without_an_origin() -> None:
-    """What the order names its chain has looked at; the context is an origin of each value."""
+@pytest.mark.parametrize(
+    ("receipt", "allowed"),
+    [(found("u1"), True), (found("u2"), False), (found("u1", tool="x"), False)],
+)
+@pytest.mark.parametrize("changes", [(), (pre(lambda _: hook.modify({"contact": "u1"})),)])
+async def test_c6_a_value_without_an_origin_is_blocked_whoever_wrote_it(
+    receipt: Action, changes: tuple[Any, ...], *, allowed: bool
+) -> None:
+    sent = "u9" if changes else "u1"
     told = await run_call(
-        "write_to", TO_U1, pre(lambda _: hook.modify({"contact": "u9"})), context={"mine": "u8"}
+        "write_to",
+        json.dumps({"contact": sent}),
+        *changes,
+        origins=("c.s.1",),
+        receipt_store=Paper({"c.s.1": receipt}),
     )
-    assert told.error.startswith("BLOCKED: write_to was not called: its contact must come from ")
-    assert told.error.endswith("check changed it")
-    assert (SENT, told.claims) == ([], 0)
-    assert told.hooks == [("check", "modify"), ("provenance", "block")]
-    mine = pre(lambda _: hook.modify({"contact": "u8"}))
-    assert (await run_call("write_to", TO_U1, mine, context={"mine": "u8"})).outcome.success
-    assert SENT == [("u8", False)]
+    assert told.outcome.success is allowed
+    assert [("u1", False)] * allowed == SENT
+    if not allowed:
+        words = "BLOCKED: write_to was not called: its contact must come from "
+        assert (told.error.startswith(words), told.claims) == (True, 0)
+        assert told.hooks[-1] == ("provenance", "block")
 
 
 @pytest.mark.parametrize(

@@ -267,13 +267,12 @@ def test_wrong_arguments_are_said_in_plain_words() -> None:
     assert argument_faults(made.spec, {}) == ("arguments: 'x' is missing",)
 
 
-def test_what_a_declaration_lacks_is_known_at_the_start(folder: Path) -> None:
+def test_a_value_that_no_tool_gives_is_said_at_the_start(folder: Path) -> None:
     (folder / "made.py").write_text(
         f"{HEAD}@tool\ndef act(x: Annotated[str, FromResult('nosuch.id')]): ...\n"
         "@tool(read_only=True)\ndef look(x: Annotated[str, FromResult('nosuch.id', 'goal')]):\n"
         "    'Look.'\n"
     )
     registry = load(["made"])
-    assert registry.undeclared == registry.silent == registry.undescribed == ("act",)
-    assert registry.unreachable(["act", "look"]) == ("act.x (nosuch.id)",)
-    assert registry.unreachable(["act", "look", "nosuch"]) == ()
+    assert registry.remarks(["act", "look"])[0][1] == ["act.x (nosuch.id)"]
+    assert registry.remarks(["act", "look", "nosuch"])[0][1] == []

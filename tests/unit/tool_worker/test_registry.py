@@ -134,5 +134,9 @@ async def wipe() -> str:
     return ""
 """
     registry = load((plain, write(modules, "made_more", "post", more=declared)))
-    assert set(registry.undeclared) == {"send", "post"}
-    assert set(registry.silent) == {"send", "post", "wipe"}
+    remarks = [set(tools) for _, tools, _ in registry.remarks([])]
+    unreachable, undeclared, silent, undescribed = remarks
+    assert unreachable == set()
+    assert undeclared == {"send", "post"}
+    assert silent == {"send", "post", "wipe"}
+    assert undescribed == {"send", "post", "look", "put", "wipe"}

@@ -50,7 +50,7 @@ PLAIN_TREE = {
         (typed(whom={"anyOf": [EMAIL, {"type": "null"}]}), ["whom"]),
         (typed(letters={"type": "array", "items": typed(to=TEXT, text=TEXT)}), ["letters[].to"]),
         (typed(a={"$ref": "#/$defs/A"}) | {"$defs": {"A": typed(b=EMAIL)}}, ["a.b"]),
-        (typed(by={"type": "object", "additionalProperties": typed(to=TEXT)}), ["by{}.to"]),
+        (typed(by={"type": "object", "additionalProperties": typed(to=TEXT)}), ["by"]),
         (typed(grant={"type": "object", "propertyNames": EMAIL}), ["grant"]),
         (typed(members={"type": "object", "additionalProperties": TEXT}), ["members"]),
         # a record that says itself to whom is looked at there; any other with the name of a target

@@ -13,7 +13,7 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint_tool_worker.admission.undoing import call_to_undo
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.results.outcomes import Reading
+from haltpoint_tool_worker.results.outcomes import RefusedError
 from haltpoint_tool_worker.running.job import Job
 from tests.support.builders import failed
 
@@ -51,7 +51,7 @@ def planted(tool: str = "plant", outcome: Outcome | None = None) -> Action:
     )
 
 
-async def given(action: Action | None, root: str = "c") -> dict[str, Any] | Reading:
+async def given(action: Action | None, root: str = "c") -> dict[str, Any]:
     registry = Registry()
     registry.add(register(plant, undo=lambda arguments, result: None))
     tool = registry.find("plant~undo")
@@ -68,17 +68,19 @@ async def test_e7_an_undo_gets_the_arguments_that_ran_and_the_result() -> None:
 
 
 @pytest.mark.parametrize(
-    "action", [None, planted("other"), planted(outcome=failed(ErrorType.SERVER))]
+    ("action", "root"),
+    [
+        (None, "c"),
+        (planted("other"), "c"),
+        (planted(outcome=failed(ErrorType.SERVER)), "c"),
+        (planted(), "d"),
+    ],
 )
-async def test_e7_what_did_not_succeed_is_not_undone(action: Action | None) -> None:
-    reading = await given(action)
-    assert isinstance(reading, Reading)
-    assert reading.outcome.error is not None
-    assert (reading.outcome.error.error_type, reading.outcome.error.no_effect) == (
-        ErrorType.NOT_FOUND,
-        True,
-    )
-
-
-async def test_e7_a_call_of_another_root_is_not_undone() -> None:
-    assert isinstance(await given(planted(), root="d"), Reading)
+async def test_e7_only_a_success_of_the_same_root_is_undone(
+    action: Action | None, root: str
+) -> None:
+    with pytest.raises(RefusedError) as refusal:
+        await given(action, root)
+    fault = refusal.value.reading.outcome.error
+    assert fault is not None
+    assert (fault.error_type, fault.no_effect) == (ErrorType.NOT_FOUND, True)

@@ -39,6 +39,8 @@ class Dispatch(Struct, frozen=True, gc=False):
     """How many attempts a limit held back."""
     again: bool = False
     """It is not the first dispatch of this id: the started mark is cleared."""
+    origins: tuple[str, ...] | None = None
+    """The actions in whose receipts a worker looks for origins again; None: none is needed."""
     reasons: tuple[Reason, ...] = ()
     """Why the worker asks a person before it runs the call."""
     sources: dict[str, Source] = {}

@@ -6,6 +6,7 @@ A plain tool gets an order in its queue, a skill with steps and an agent a chain
 arguments back as they leave them: then its chain begins.
 """
 
+from itertools import chain
 from typing import Any
 
 from msgspec import json, structs
@@ -13,6 +14,7 @@ from msgspec import json, structs
 from haltpoint.chain.checks.built_in import call_faults
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge
+from haltpoint.chain.checks.knowledge import origin_tools
 from haltpoint.chain.checks.templates import chain_faults
 from haltpoint.chain.checks.values import rewritten, sources
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
@@ -37,6 +39,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN, ToolKind, ToolSpec
+from haltpoint.contracts.work.tasks import Mode
 
 # ---- calls of a literal plan
 # -----------------------------------------------------------------------------------------
@@ -177,4 +180,15 @@ def _sources_again(work: Work, action: Action, spec: ToolSpec) -> dict[str, Sour
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, **about: Any) -> Dispatch:
-    return Dispatch(action, spec, work.deadline, work.spent.actions, **about)
+    """The order to a worker. It names the receipts in which the worker looks for origins (H3)."""
+    approval = work.approvals.get(action.id)
+    is_edited = approval is not None and approval.proposed is not None
+    is_models = work.origin is not PlanOrigin.LITERAL and not is_edited
+    origins = None
+    if spec.provenance and is_models and work.mode(action.step) is Mode.STRICT:
+        tools = origin_tools(chain.from_iterable(spec.provenance.values()))
+        receipts = work.receipts.values()
+        origins = tuple(
+            [action.id for action in receipts if action.by_a_person or action.tool in tools]
+        )
+    return Dispatch(action, spec, work.deadline, work.spent.actions, origins=origins, **about)

@@ -79,6 +79,7 @@ class Envelope:
             approval=output.approval,
             reconcile=output.reconcile,
             limited=output.limited,
+            origins=output.origins,
             reasons=output.reasons or None,
             sources=output.sources or None,
             position=output.position,
