@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 from opentelemetry.trace import Span
@@ -17,9 +17,6 @@ from haltpoint.runtime.store.limits.reserving import Place
 from haltpoint.runtime.store.receipts import Finished, Lease
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint_tool_worker.running.runner import Run, Stopped
-
-if TYPE_CHECKING:
-    from haltpoint_tool_worker.admission.calls import ToolCall
 
 
 class Job(Struct, eq=False):
@@ -48,8 +45,8 @@ class Job(Struct, eq=False):
     """Its tool and the hooks around it, as far as they were begun."""
     records: list[HookRecord] = field(default_factory=list)
     """What the hooks around it said."""
-    call: "ToolCall | None" = None
-    """As its hooks have left it."""
+    call: Any = None
+    """The ToolCall of admission, as its hooks have left it; None before it is one."""
     called: bool = False
     """Its tool was called."""
     if_blocked: Callable[[], Finished] | None = None
