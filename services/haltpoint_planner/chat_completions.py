@@ -62,7 +62,8 @@ class ChatCompletions:
             raise self._server.error("HP-303", str(error)) from error
         except (httpx.UnsupportedProtocol, httpx.InvalidURL, ValueError) as error:
             raise self._server.error("HP-302", str(error)) from error
-        except (httpx.TransportError, httpx.DecodingError) as error:
+        except (httpx.TransportError, httpx.DecodingError, AttributeError) as error:
+            # AttributeError is anyio's, of a connection that was closed while it was opened
             why = str(error) or type(error).__name__
             raise PassingError(self._server.error("HP-302", why)) from error
         reply = read_reply(text) if response.status_code == _OK else None

@@ -441,6 +441,15 @@ async def test_the_server_says_how_long_to_wait(header: tuple[bytes, bytes]) -> 
     assert caught.value.after == 7.0
 
 
+async def test_a_connection_that_is_closed_while_it_is_opened_may_be_better_later() -> None:
+    def closed(_: httpx.Request) -> httpx.Response:
+        raise AttributeError("'NoneType' object has no attribute 'getpeername'")
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(closed)) as http:
+        with pytest.raises(PassingError):
+            await port("http://127.0.0.1:1/v1", http).ask("m", lambda _: PROMPT, thought())
+
+
 async def test_a_server_that_is_not_there_may_come() -> None:
     async with httpx.AsyncClient() as http:
         with pytest.raises(PassingError) as caught:
