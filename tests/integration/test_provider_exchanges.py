@@ -12,10 +12,12 @@ that is one as well gives results. An exchange has
     tools     name: {parameters (JSON Schema), read_only, provenance ...}; without any,
               `find(name)`, which reads, and `send(to, text?)`
     replies   in order: {message, finish_reason, usage} of a chat completion; or {body}, as it is;
-              {events} as a stream of chunks; {status, body} for a refusal; `say` for words.
+              {events} as a stream of chunks; {status, body} for a refusal; `say` for words;
+              `call` for one call, as {tool: arguments}.
               Behind the last one the model says "That is all."
     results   by tool: a list of results in order, {data} or {error}; without any, {"done": true}
     settings  of the model
+    path      of its address; without it, /v1
     env       variables of the planner's shell
     then      what must come out:
       calls       [tool: arguments] that ran, in order
@@ -23,6 +25,7 @@ that is one as well gives results. An exchange has
       corrected   pieces that the corrections have
       answer      a piece of the final answer
       status      of the chain
+      error       pieces of why it failed
       asked       how many questions people got
       sent        by the number of a request: {message: a message that is in it, whole},
                   {has: pieces of its JSON}, {lacks: pieces}, {keys: keys of the body},
@@ -108,7 +111,12 @@ def answer_of(reply: Exchange) -> tuple[int, str]:
         events = [*map(json.dumps, reply["events"]), "[DONE]"]
         return 200, "".join(f"data: {event}\n\n" for event in events)
     if "say" in reply:
-        return answer_of({"message": {"role": "assistant", "content": reply["say"]}})
+        return answer_of(reply_with(reply, content=reply["say"]))
+    if "call" in reply:
+        ((name, arguments),) = reply["call"].items()
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        calls = [{"id": "call_1", "type": "function", "function": function}]
+        return answer_of(reply_with(reply, content=None, tool_calls=calls))
     body = reply.get("body")
     if body is None:
         choice = {"index": 0, "finish_reason": "stop"} | {
@@ -117,6 +125,11 @@ def answer_of(reply: Exchange) -> tuple[int, str]:
         usage = reply.get("usage", {"prompt_tokens": 10, "completion_tokens": 5})
         body = {"id": "c1", "object": "chat.completion", "choices": [choice], "usage": usage}
     return reply.get("status", 200), body if isinstance(body, str) else json.dumps(body)
+
+
+def reply_with(reply: Exchange, **message: Any) -> Exchange:
+    rest = {name: value for name, value in reply.items() if name not in ("say", "call")}
+    return {**rest, "message": {"role": "assistant", **message}}
 
 
 @dataclass
@@ -171,7 +184,7 @@ async def play(desk: Desk, url: str, exchange: Exchange) -> Played:
         return chain.status.final or bool(chain.requests)
 
     try:
-        model = f"http://127.0.0.1:{http.port}/v1"
+        model = f"http://127.0.0.1:{http.port}{exchange.get('path', '/v1')}"
         async with planner(url, model, **exchange.get("settings", {})):
             await wait_until(settled, 20)
     finally:
@@ -230,6 +243,8 @@ async def test_c9_exchanges_with_providers(
         assert piece in words
     if "answer" in then:
         assert then["answer"] in (played.chain.end.answer or ""), played.chain.end
+    for piece in then.get("error", ()):
+        assert piece in str(played.chain.end.error)
     assert played.chain.status is ChainStatus(then.get("status", "completed"))
     assert played.chain.asked == then.get("asked", 0)
     for number, wanted in then.get("sent", {}).items():
@@ -261,4 +276,8 @@ def look_at(body: dict[str, Any], wanted: Exchange) -> None:
 
 def test_the_exchanges_are_many_and_each_has_a_name_of_its_own() -> None:
     names = [exchange["name"] for exchanges in FILES.values() for exchange in exchanges]
-    assert len(set(names)) == len(names)
+    assert len(set(names)) == len(names) >= 80
+    kinds = [exchange["kind"] for exchanges in FILES.values() for exchange in exchanges]
+    assert {f"M{number}" for number in range(1, 20)} <= set(kinds)
+    providers = {exchange["provider"] for exchanges in FILES.values() for exchange in exchanges}
+    assert len(providers) >= 10
