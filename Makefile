@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test smoke check lint type cov bench eval chaos chaos-long wheel lock schemas budget environment clean
+.PHONY: help demo test smoke check lint type cov bench eval chaos chaos-long wheel ui lock schemas budget environment clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,9 @@ chaos: $(SYNCED) ## kill processes and servers, break connections, judge the his
 
 chaos-long: $(SYNCED) ## 500 chains, whose model is away for up to five minutes: an hour
 	@MODEL_CHAINS=500 MODEL_AWAY=300 MODEL_SECONDS=3600 $(BIN)/pytest tests/chaos/test_model.py
+
+ui: $(SYNCED) ## the pages in a real browser: needs Debian's chromium, or one that CHROMIUM names
+	@$(BIN)/pytest -n 0 tests/ui
 
 wheel: $(SYNCED) ## build the wheel, install it into an empty environment, and run the demo from there
 	@$(BIN)/pytest -n 0 tests/installed

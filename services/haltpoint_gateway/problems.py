@@ -52,7 +52,7 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
         super().__init__(detail)
         self.status = status
         self.headers = dict(headers or {})
-        self.document = {
+        self.document: dict[str, Any] = {
             "type": f"urn:haltpoint:problem:{code}",
             "title": HTTPStatus(status).phrase,
             "status": status,

@@ -136,6 +136,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(spelt=spelt, written=written, moment=moment, lasting=lasting, short=short)
-    made.tests.update(at=is_at)
-    made.globals.update(w=WORDS, asset=address_of)
+    tests: dict[str, Any] = made.tests
+    tests["at"] = is_at
+    everywhere: dict[str, Any] = made.globals
+    everywhere.update(w=WORDS, asset=address_of)
     return made
