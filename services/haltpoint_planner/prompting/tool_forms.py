@@ -101,7 +101,8 @@ def _form(spec: ToolSpec) -> _Form:
         moved = json.loads(text.replace('"$ref": "#', f'"$ref": "{place}'))
         arguments = {"$ref": place}
     call = strict({"name": {"type": "string", "enum": [spec.name]}, "arguments": arguments})
-    return _Form(spec, tool, call, moved, 2 * len(text) + len(json.dumps(tool)))
+    weight = len(json.dumps([tool, call, moved], ensure_ascii=False))
+    return _Form(spec, tool, call, moved, weight)
 
 
 def weight_of(specs: Iterable[ToolSpec]) -> int:

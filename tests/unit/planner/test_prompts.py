@@ -338,6 +338,12 @@ def test_schemas_that_refer_to_parts_of_themselves_do_so_inside_of_another_one()
     assert not form.is_valid({"name": "book", "arguments": {"slot": "morning", "tree": 7}})
 
 
+def test_tools_weigh_as_much_as_is_sent_of_them() -> None:
+    specs = [LOOKUP, SEND]
+    sent = [*map(tool_forms.native, specs), tool_forms.call_schema(specs)]
+    assert tool_forms.weight_of(specs) == pytest.approx(len(json.dumps(sent)), rel=0.05)
+
+
 def test_m7_what_a_person_has_denied_is_not_asked_for_again() -> None:
     fault = ErrorInfo(ErrorType.DENIED, "no", recoverable=False)
     no = Outcome(success=False, next_action=NextAction.ERROR, error=fault)
