@@ -40,6 +40,7 @@ from haltpoint.runtime.store.dead_letters import DeadLetters, loss_of, loss_of_m
 from haltpoint.runtime.store.loading import arrived
 from haltpoint.runtime.store.store import CommitStatus, Store
 from haltpoint.runtime.streams.delivery import Entry
+from haltpoint.runtime.streams.foreign_formats import read_foreign
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_executor.cache import ChainCache
@@ -267,6 +268,8 @@ def _decode(entries: list[Entry], undeliverable: list[Undeliverable]) -> dict[st
     heard: dict[str, ChainEvents] = {}
     for entry in entries:
         decoded = decode(Stream.EVENTS, entry.fields)
+        if isinstance(decoded, Rejected):
+            decoded = read_foreign(entry.stream, entry.id, entry.fields, decoded)
         if isinstance(decoded, Rejected):
             loss = loss_of(entry.fields, decoded)
             undeliverable.append(Undeliverable(entry, decoded.reason, decoded.detail, loss))

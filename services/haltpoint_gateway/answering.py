@@ -1,8 +1,11 @@
 """Whether an answer fits its question, and what would: for people's answers and for a handler's
 alike (B4, D3, I4).
+
+And words of a task that are nothing but an answer (G5): yes, no, a number, or the id or the title
+of an option.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from haltpoint.chain.model.schemas import argument_faults, form_value_faults, result_faults
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
@@ -12,6 +15,14 @@ from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.store.inbox import Approves
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode, too_deep
+
+WORDS: Final = {
+    **dict.fromkeys(("yes", "yes please", "y", "yep", "yeah"), Choice.APPROVE),
+    **dict.fromkeys(("ja", "ja bitte", "j", "jawohl"), Choice.APPROVE),
+    **dict.fromkeys(("no", "no thanks", "no thank you", "n", "nope"), Choice.REJECT),
+    **dict.fromkeys(("nein", "nein danke", "nee"), Choice.REJECT),
+}
+"""English and German."""
 
 
 async def faults_of(
@@ -91,3 +102,33 @@ def allowed(request: RequestView) -> dict[str, Any]:
         "option_ids": [option.id for option in request.options],
     }
     return found if request.form is None else {**found, "schema": request.form}
+
+
+def short_answer(words: str, request: RequestView) -> Answer | None:
+    """The answer to the question that the words are; None when they are something else, or leave a
+    doubt.
+    """
+    said = _folded(words)
+    kind = request.kind
+    decision = WORDS.get(said.replace(",", ""))
+    if kind is RequestKind.CONFIRMATION:
+        return Answer(kind=kind, decision=decision) if decision else None
+    if kind not in (RequestKind.CLARIFICATION, RequestKind.INPUT):
+        return None
+    meant = {
+        option.id
+        for number, option in enumerate(request.options, 1)
+        if said in (_folded(option.id), _folded(option.title), str(number))
+    }
+    if meant:
+        return Answer(kind=kind, option_id=meant.pop()) if len(meant) == 1 else None
+    if kind is RequestKind.CLARIFICATION:
+        is_no = decision is Choice.REJECT
+        return Answer(kind=kind, decision=Choice.NONE) if is_no else None
+    is_short = decision is not None or said.removeprefix("-").isdecimal()
+    is_asked_for = request.form is None and is_short
+    return Answer(kind=kind, text=words.strip()) if is_asked_for else None
+
+
+def _folded(words: str) -> str:
+    return " ".join(words.casefold().split()).rstrip(".!")

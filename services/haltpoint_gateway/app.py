@@ -32,14 +32,13 @@ from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.queues import QueueState, read_queues
 from haltpoint.runtime.views.views import Views
-from haltpoint_gateway import feed, unattended
+from haltpoint_gateway import feed
 from haltpoint_gateway.auth import Keyring, admin_key
 from haltpoint_gateway.escalations import EscalationHandler
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.handlers import RequestsHandler
 from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.shared_logs import SharedLogs
-from haltpoint_gateway.unattended import Unattended
 
 _PATIENCE: Final = 3.0
 """Seconds for which a call waits for a server that is away, before the caller hears 503."""
@@ -61,11 +60,6 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
         ):
             gateway = assemble(settings, here.redis, calls, here.topology, tracing, key, beside)
             await _listen(here, gateway)
-            here.every(
-                unattended.EVERY,
-                Unattended(here.redis, here.topology, gateway.catalogue).look,
-                "unattended",
-            )
             where = settings.gateway
             http = HttpServer(
                 make_api(gateway), where.host, where.port, trusted_proxy=where.trusted_proxy

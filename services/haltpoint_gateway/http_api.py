@@ -1,7 +1,7 @@
 """The ASGI application: all routes, behind the door, with problems as the only form of error."""
 
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -11,12 +11,15 @@ from haltpoint_gateway.api import agents, chains, health, requests, stats, tasks
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.guard import Guard
 from haltpoint_gateway.pages.site import make_pages
-from haltpoint_gateway.problems import ProblemDocument, install
+from haltpoint_gateway.problems import ProblemDocument, documented, install
 
 _DESCRIPTION = """Haltpoint's gateway: submit tasks, watch chains, answer their questions.
 
 Every error is a problem document (RFC 9457) with a `hint`. Lists are `{items, next_cursor}`.
 """
+
+_PROBLEMS: Final = (400, 401, 403, 404, 409, 410, 412, 413, 415, 422, 429, 503)
+"""The statuses of the errors that a caller may meet."""
 
 
 def make_api(gateway: Gateway) -> FastAPI:
@@ -32,8 +35,9 @@ def make_api(gateway: Gateway) -> FastAPI:
         separate_input_output_schemas=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we write our own spans
     )
-    for resource in (tasks, chains, requests, tools, agents, stats, health):
-        app.include_router(resource.router)
+    app.include_router(health.router)
+    for resource in (tasks, chains, requests, tools, agents, stats):
+        app.include_router(resource.router, responses=documented(*_PROBLEMS))
     app.state.gateway = gateway
     install(app)
     app.add_middleware(Guard, keyring=gateway.keyring)

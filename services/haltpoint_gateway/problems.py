@@ -112,18 +112,12 @@ class ProblemDocument(BaseModel):
     hint: str
 
 
-def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The OpenAPI entries of the errors that a route under /v1 can give: those that all have, and
-    these.
-    """
-    return problem_responses(401, 403, 422, 503, *statuses)
-
-
-def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The OpenAPI entries of these errors and no others."""
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The OpenAPI entries of these errors."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
     return {
-        one: {"description": HTTPStatus(one).phrase, "content": content} for one in sorted(statuses)
+        status: {"description": HTTPStatus(status).phrase, "content": content}
+        for status in statuses
     }
 
 

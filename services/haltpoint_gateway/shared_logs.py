@@ -41,6 +41,10 @@ between.
 """
 
 
+_SENDS: Final = 8
+"""Blocks that are sent in one turn of the event loop: a thousand watchers leave time for others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """Lines of a log that follow each other, written out."""
@@ -107,6 +111,7 @@ class SharedLogs:
         self._kept: OrderedDict[_Key, Block] = OrderedDict()
         self._reads: dict[_Key, asyncio.Task[Block]] = {}
         self._room = asyncio.Semaphore(_READS)
+        self._turns = asyncio.Semaphore(_SENDS)
 
     async def follow(
         self, watchers: Watchers, chain_id: str, after: str | None
@@ -121,6 +126,8 @@ class SharedLogs:
                 watch.woken.clear()
                 since = max(watch.chain.changed, monotonic() - HEARTBEAT)
                 block = await self.block(watch.chain, number, since)
+                async with self._turns:
+                    await asyncio.sleep(0)
                 for piece in block.behind(place):
                     yield piece
                 place = max(place, block.last)

@@ -10,7 +10,7 @@ import msgspec
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
-from haltpoint.contracts.secrets import may_have_secrets, starred
+from haltpoint.contracts.secrets import opened, starred
 
 
 class Starred(APIRoute):
@@ -33,6 +33,7 @@ class Starred(APIRoute):
 
 def without_secrets_in(text: bytes, typed: frozenset[str] = frozenset()) -> bytes:
     """JSON text with stars; as it is when there is nothing to hide."""
-    if not typed and not may_have_secrets(text.decode()):
-        return text
-    return msgspec.json.encode(starred(msgspec.json.decode(text), typed=typed))
+    value = opened(text, typed)
+    return (
+        text if isinstance(value, msgspec.Raw) else msgspec.json.encode(starred(value, typed=typed))
+    )

@@ -29,7 +29,6 @@ async def run(settings: Settings) -> None:
             f"Set HALTPOINT_SLOTS={settings.partitions} or more",
         )
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells about every request
-    retention = settings.limits.retention
     policy = policy_file.read(settings.policy_file)
     agents = agents_file.read(settings.agents_file)
     tracing = telemetry.start_tracing(Party.PLANNER.value)
@@ -38,7 +37,7 @@ async def run(settings: Settings) -> None:
         handler = PlannerHandler(
             ContextReader(here.calls, here.topology, catalogue, agents),
             Models(settings.model, agents, connections),
-            ReceiptStore(here.calls, here.topology, here.instance, retention=retention),
+            ReceiptStore(here.calls, here.topology, here.instance),
             DeadLetters(here.calls, here.topology),
             tracing,
             agents=agents,

@@ -55,8 +55,7 @@ def _slots(settings: Settings, registry: Registry) -> Slots:
 
 async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     settings, calls, topology = here.settings, here.calls, here.topology
-    retention = settings.limits.retention
-    receipt_store = ReceiptStore(calls, topology, here.instance, retention=retention)
+    receipt_store = ReceiptStore(calls, topology, here.instance)
     runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
     limit_store = LimitStore(calls, topology, settings.lease)
     limits = Limits(limit_store, here.instance)

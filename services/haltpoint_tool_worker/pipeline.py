@@ -29,7 +29,6 @@ from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Outcome
 from haltpoint.contracts.secrets import lines_in, secret_values, typed_in
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
-from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint_tool_worker.admission.admit import Admission
 from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound, refusal
 from haltpoint_tool_worker.admission.calls import ToolCall
@@ -285,7 +284,7 @@ class Pipeline:
             await self._receipt_store.keep_whole(
                 job.ref.partition, request.action_id, whole, request.deadline
             )
-        except (*UNREACHABLE, RedisError) as error:
+        except (OSError, RedisError) as error:
             _log.warning("an uncut result could not be kept", reason=str(error))
             return 0
         return len(whole.encode())

@@ -22,9 +22,8 @@ from urllib.parse import quote
 import msgspec
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from haltpoint.contracts.doors import door
 from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page, RequestView
@@ -33,7 +32,6 @@ from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.views.undoing import UndoView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Run
-from haltpoint.runtime.config.faults import in_words_of_json
 
 if TYPE_CHECKING:
     import httpx
@@ -125,19 +123,10 @@ class Client:
         """
         given = msgspec.to_builtins(task) if isinstance(task, Task) else task
         body = {**(given or {}), **({"goal": goal} if goal else {}), **fields}
-        if idempotency_key is None:
-            idempotency_key = uuid.uuid4().hex
-        elif fault := key_fault(idempotency_key):
-            hint = "Use any name of this task, such as order-17."
-            raise GatewayError(
-                422,
-                {
-                    "code": "bad_idempotency_key",
-                    "detail": f"Idempotency-Key: {fault}",
-                    "hint": hint,
-                },
-            )
-        headers = {"Idempotency-Key": idempotency_key}
+        key = idempotency_key or uuid.uuid4().hex
+        if fault := key_fault(key):
+            raise _refusal(422, "bad_idempotency_key", fault, "Use any name, such as order-17.")
+        headers = {"Idempotency-Key": key}
         reply = await self._send("POST", "/v1/tasks", json=body, headers=headers, repeatable=True)
         return Run(self, _read(_Accepted, reply.content).chain_id)
 
@@ -247,17 +236,17 @@ class Client:
         Raises GatewayError: answered_already, request_expired, request_stale, no_such_request,
         invalid_answer.
         """
-        kind = (await self.request(request_id)).kind
-        said = {
+        given = {
+            "kind": (await self.request(request_id)).kind,
             "option_id": option_id,
             "decision": decision,
             "text": text,
             "value": value,
             "comment": comment,
+            "for": reach,
+            "arguments": arguments,
         }
-        said |= {"for": reach, "arguments": arguments}
-        given = {name: what for name, what in said.items() if what is not None}
-        body = msgspec.to_builtins(_checked({"kind": kind, **given}))
+        body = {name: what for name, what in given.items() if what not in (None, "")}
         headers = {"Idempotency-Key": uuid.uuid4().hex}
         path = _path("requests", request_id, "answer")
         reply = await self._send("POST", path, json=body, headers=headers, repeatable=True)
@@ -333,9 +322,7 @@ def _path(kind: str, name: str, *more: str) -> str:
     """
     if "/" in name or not name.strip("."):
         hint = "An id is what `chain list`, `inbox` and the API give as `id`."
-        raise GatewayError(
-            404, {"code": "not_found", "detail": f"{name!r} is no id.", "hint": hint}
-        )
+        raise _refusal(404, "not_found", f"{name!r} is no id.", hint)
     return "/".join(("/v1", kind, quote(name, safe=""), *more))
 
 
@@ -348,26 +335,7 @@ def _read(kind: type[_Model], content: bytes) -> _Model:
     except ValidationError as error:
         hint = "Is this the address of a gateway, and of this version of Haltpoint?"
         detail = "The reply is not a reply of Haltpoint."
-        raise GatewayError(0, {"code": "not_understood", "detail": detail, "hint": hint}) from error
-
-
-def _checked(answer: Mapping[str, Any]) -> Answer:
-    """Raises GatewayError `invalid_answer` for what no question takes, before it is sent."""
-    try:
-        return door(Answer).validate_python(answer)
-    except ValidationError as error:
-        faults = [
-            {"field": ".".join(map(str, one["loc"])), "message": in_words_of_json(one)}
-            for one in error.errors()
-        ]
-        detail = "; ".join(f"{one['field']}: {one['message']}" for one in faults)
-        problem = {
-            "code": "invalid_answer",
-            "detail": detail,
-            "hint": "Send it in another form.",
-            "errors": faults,
-        }
-        raise GatewayError(422, problem) from None
+        raise _refusal(0, "not_understood", detail, hint) from error
 
 
 def _problem(status: int, content: bytes) -> GatewayError:
@@ -381,7 +349,9 @@ def _problem(status: int, content: bytes) -> GatewayError:
 
 def _no_answer(error: Exception) -> GatewayError:
     detail = f"The gateway does not answer: {str(error) or type(error).__name__}."
-    return GatewayError(
-        0,
-        {"code": "unreachable", "detail": detail, "hint": "Is it running? haltpoint up starts it."},
-    )
+    return _refusal(0, "unreachable", detail, "Is it running? haltpoint up starts it.")
+
+
+def _refusal(status: int, code: str, detail: str, hint: str) -> GatewayError:
+    """What no gateway has said."""
+    return GatewayError(status, {"code": code, "detail": detail, "hint": hint})

@@ -22,7 +22,6 @@ from faststream import AckPolicy, FastStream
 from faststream.asgi import AsgiFastStream
 from faststream.message import StreamMessage
 from faststream.redis import RedisBroker, StreamSub
-from faststream.redis.parser import MessageFormat
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
 from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import ResponseError
@@ -51,7 +50,6 @@ __all__ = [
     "ChainCompleted",
     "ChainFailed",
     "OfferedOption",
-    "PlainJson",
     "PublicFact",
     "RequestAnswered",
     "RequestExpired",
@@ -61,6 +59,7 @@ __all__ = [
     "TaskPublisher",
     "TaskSubmitted",
     "facts",
+    "stream_of",
 ]
 
 FactName = Literal[
@@ -79,24 +78,6 @@ _AGAIN: Final = 60_000
 """Ms after which a fact whose handler failed, or whose process died, is handled again."""
 
 _groups: WeakKeyDictionary[RedisBroker, set[str]] = WeakKeyDictionary()
-
-
-class PlainJson(MessageFormat):
-    """The form of Haltpoint's messages, which has no headers:
-    `broker.publisher(stream=..., message_format=PlainJson)`.
-    """
-
-    __slots__ = ()
-
-    @classmethod
-    async def encode(cls, **message: Any) -> bytes:
-        """The JSON of the message alone."""
-        return (await cls.build(**message)).data
-
-    @classmethod
-    def parse(cls, data: bytes) -> tuple[bytes, dict[str, Any]]:
-        """The body, and no headers."""
-        return data, {}
 
 
 class TaskSubmitted(BaseModel):
@@ -131,20 +112,23 @@ class TaskSubmitted(BaseModel):
         return derived_chain_id(Ingress.STREAM, self.data.tenant, self.source, self.id)
 
 
-class TaskPublisher:
-    """Publishes tasks through a broker: made before the broker starts, as any publisher of
-    FastStream. Each partition takes every task; to say how many there are spreads them.
+def stream_of(task: TaskSubmitted, partitions: int = 1) -> str:
+    """A stream that takes the task. Each partition does, and passes it on; to say how many there
+    are spreads tasks.
     """
+    topology = Topology(partitions)
+    return topology.stream(topology.partition(task.chain_id), Stream.EVENTS)
+
+
+class TaskPublisher:
+    """Publishes tasks through a broker that is started or connected."""
 
     def __init__(
         self, broker: RedisBroker, *, source: str = "faststream", partitions: int = 1
     ) -> None:
+        self._broker = broker
         self._source = source
-        self._topology = Topology(partitions)
-        streams = [self._topology.stream(number, Stream.EVENTS) for number in range(partitions)]
-        self._publishers = [
-            broker.publisher(stream=stream, message_format=PlainJson) for stream in streams
-        ]
+        self._partitions = partitions
 
     async def publish(self, goal: str = "", *, id: str | None = None, **fields: Any) -> str:
         """Publish a goal, with more `fields` of the task, and return its chain's id. The same `id`
@@ -156,7 +140,7 @@ class TaskPublisher:
         key = {} if id is None else {"id": id}
         data = {"goal": goal, **fields}
         task = TaskSubmitted.model_validate({"source": self._source, "data": data, **key})
-        await self._publishers[self._topology.partition(task.chain_id)].publish(task)
+        await self._broker.publish(task, stream=stream_of(task, self._partitions))
         return task.chain_id
 
 

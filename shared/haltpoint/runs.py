@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
@@ -13,14 +13,6 @@ from haltpoint.contracts.views.steps import ActionView
 if TYPE_CHECKING:
     from haltpoint.client import Client
 
-_ANSWERS: Final = {
-    RequestKind.CLARIFICATION: "option_id={option!r}",
-    RequestKind.CONFIRMATION: "decision='approve'",
-    RequestKind.INPUT: "text='...'",
-    RequestKind.ESCALATION: "decision='retry'",
-    RequestKind.IN_DOUBT: "decision='happened'",
-}
-
 
 class NotEndedError(TimeoutError):
     """The chain has not ended: the time is over, or it waits for a person. `requests` are its open
@@ -29,22 +21,12 @@ class NotEndedError(TimeoutError):
 
     def __init__(self, chain_id: str, requests: Sequence[RequestView]) -> None:
         self.requests = tuple(requests)
-        words = [
-            f"chain {chain_id} waits for a person"
-            if requests
-            else f"chain {chain_id} has not ended yet"
-        ]
-        for one in requests:
-            how = _ANSWERS[one.kind].format(option=next((option.id for option in one.options), ""))
-            if one.kind is RequestKind.INPUT and one.form is not None:
-                how = "value={...}"
-            words += [
-                one.question,
-                (
-                    f"Answer it with client.answer({one.id!r}, {how}), or with: haltpoint "
-                    f"answer {one.id}"
-                ),
-            ]
+        state = "waits for a person" if requests else "has not ended yet"
+        words = [f"chain {chain_id} {state}"]
+        for request in requests:
+            name = request.id
+            words.append(request.question)
+            words.append(f"Answer it: client.answer({name!r}, ...), or haltpoint answer {name}")
         super().__init__("\n".join(words))
 
 

@@ -4,78 +4,78 @@ result.
     with SyncClient("http://127.0.0.1:8700", key=...) as client:
         print(client.run("Tell John I'm running late").result().answer.text)
 
-It runs its own event loop in a thread.
+Its event loop is in a thread, behind a portal of anyio.
 """
 
-import asyncio
-import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from functools import update_wrapper
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from functools import partial, update_wrapper
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from haltpoint.client import Client
-from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.views.chains import EventView, RequestView
+from haltpoint.contracts.views.chains import EventView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Result, Run
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_Held = TypeVar("_Held")
 
 
-class SyncRun:
-    """One chain as its submitter holds it; see `Run`."""
+class _Sync(Generic[_Held]):
+    """Something of an event loop, and the portal that leads there."""
 
-    def __init__(self, client: "SyncClient", run: Run) -> None:
-        self._client = client
-        self._run = run
-        self.id = run.id
-
-    def events(self, after: str | None = None) -> Iterator[EventView]:
-        """See `Run.events`."""
-        return self._client.iterate(self._run.events(after))
-
-    def result(self, timeout: float | None = None) -> Result:
-        """See `Run.result`. Without a timeout it raises NotEndedError as soon as the chain waits
-        for a person.
-        """
-        return self._client.wait(
-            self._run.result_unless_asked() if timeout is None else self._run.result(timeout)
-        )
-
-    def expects_request(self, kind: RequestKind | str | None = None) -> RequestView:
-        """See `Run.expects_request`."""
-        return self._client.wait(self._run.expects_request(kind))
-
-    def cancel(self, reason: str = "") -> None:
-        """See `Run.cancel`."""
-        self._client.wait(self._run.cancel(reason))
+    def __init__(self, portal: BlockingPortal, held: _Held) -> None:
+        self._portal = portal
+        self._held = held
 
 
 def _waits(
-    call: Callable[Concatenate[Client, _P], Coroutine[Any, Any, _T]],
-) -> Callable[Concatenate["SyncClient", _P], _T]:
-    """A call of `Client`, with its arguments and its text, as one that waits for the result."""
+    call: Callable[Concatenate[_Held, _P], Coroutine[Any, Any, _T]],
+) -> Callable[Concatenate[_Sync[_Held], _P], _T]:
+    """A call, with its arguments and its text, as one that waits for the result."""
 
-    def waiting(self: "SyncClient", /, *args: _P.args, **options: _P.kwargs) -> _T:
-        return self.wait(call(self.client, *args, **options))
+    def waiting(self: _Sync[_Held], /, *args: _P.args, **options: _P.kwargs) -> _T:
+        result: _T = self._portal.call(partial(call, self._held, *args, **options))
+        return result
 
     update_wrapper(waiting, call)
     return waiting
 
 
-class SyncClient:
-    """A `Client` on an event loop in a thread of its own, from `with` to its end. For one thread at
-    a time.
-    """
+class SyncRun(_Sync[Run]):
+    """One chain as its submitter holds it; see `Run`."""
+
+    @property
+    def id(self) -> str:
+        """The chain's id."""
+        return self._held.id
+
+    def events(self, after: str | None = None) -> Iterator[EventView]:
+        """See `Run.events`."""
+        events = self._held.events(after)
+        while (event := self._portal.call(anext, events, None)) is not None:
+            yield event
+
+    def result(self, timeout: float | None = None) -> Result:
+        """See `Run.result`. Without a timeout it raises NotEndedError as soon as the chain waits
+        for a person.
+        """
+        if timeout is None:
+            return self._portal.call(self._held.result_unless_asked)
+        return self._portal.call(self._held.result, timeout)
+
+    expects_request = _waits(Run.expects_request)
+    cancel = _waits(Run.cancel)
+
+
+class SyncClient(_Sync[Client]):
+    """A `Client` on an event loop in a thread of its own, from `with` to its end."""
 
     def __init__(self, url: str, key: str, *, timeout: float = 30.0) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name="haltpoint-client", daemon=True
-        )
-        self._thread.start()
-        self.client = Client(url, key, timeout=timeout)
+        self._thread = start_blocking_portal(name="haltpoint-client")
+        super().__init__(self._thread.__enter__(), Client(url, key, timeout=timeout))
 
     def __enter__(self) -> Self:
         return self
@@ -85,11 +85,8 @@ class SyncClient:
 
     def close(self) -> None:
         """Close all connections and end the thread."""
-        self.wait(self.client.aclose())
-        self.wait(self._loop.shutdown_asyncgens())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._portal.call(self._held.aclose)
+        self._thread.__exit__(None, None, None)
 
     def run(
         self,
@@ -100,14 +97,12 @@ class SyncClient:
         **fields: Any,
     ) -> SyncRun:
         """See `Client.run`."""
-        return SyncRun(
-            self,
-            self.wait(self.client.run(goal, task=task, idempotency_key=idempotency_key, **fields)),
-        )
+        run = partial(self._held.run, goal, task=task, idempotency_key=idempotency_key, **fields)
+        return SyncRun(self._portal, self._portal.call(run))
 
     def attach(self, chain_id: str) -> SyncRun:
         """See `Client.attach`."""
-        return SyncRun(self, self.client.attach(chain_id))
+        return SyncRun(self._portal, self._held.attach(chain_id))
 
     chain = _waits(Client.chain)
     chains = _waits(Client.chains)
@@ -121,16 +116,3 @@ class SyncClient:
     tools = _waits(Client.tools)
     agents = _waits(Client.agents)
     stats = _waits(Client.stats)
-
-    def wait(self, call: Coroutine[Any, Any, _T]) -> _T:
-        """Run something on the client's loop and wait for it."""
-        return asyncio.run_coroutine_threadsafe(call, self._loop).result()
-
-    def iterate(self, events: AsyncIterator[EventView]) -> Iterator[EventView]:
-        """Take the events of a stream one by one."""
-
-        async def step() -> EventView | None:
-            return await anext(events, None)
-
-        while (event := self.wait(step())) is not None:
-            yield event

@@ -2,6 +2,7 @@
 this process.
 """
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,11 +16,12 @@ from redis.asyncio import Redis
 from haltpoint.faststream import (
     ChainCompleted,
     ChainFailed,
-    PlainJson,
     PublicFact,
     RequestOpened,
     TaskPublisher,
+    TaskSubmitted,
     facts,
+    stream_of,
 )
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
@@ -46,43 +48,56 @@ async def serving(app: FastStream) -> AsyncIterator[None]:
         await app.stop()
 
 
-async def test_a_task_that_is_published_again_starts_one_chain(bed: Bed) -> None:
-    broker = RedisBroker(bed.url)
-    once, spread = TaskPublisher(broker), TaskPublisher(broker, partitions=PARTITIONS)
-    async with broker, executing(bed), recording_worker(bed.url, bed.topology, spec()):
-        chains = {await tasks.publish(id="order-17", plan=PLAN) for tasks in (once, spread)}
+async def test_a_task_starts_one_chain_in_whatever_format_it_comes(bed: Bed) -> None:
+    task = TaskSubmitted.model_validate(
+        {"id": "order-17", "source": "shop", "data": {"plan": PLAN}}
+    )
+    plain = task.model_dump_json()
+    async with (
+        RedisBroker(bed.url) as broker,
+        executing(bed),
+        recording_worker(bed.url, bed.topology, spec()),
+    ):
+        await broker.publish(task, stream=stream_of(task))
+        await broker.publish(task, stream=stream_of(task, PARTITIONS))
+        await bed.redis.xadd(stream_of(task), {"__data__": plain})
 
         async def done() -> bool:
-            return await bed.backlog() == 0 and await bed.ended(*chains)
+            return await bed.backlog() == 0 and await bed.ended(task.chain_id)
 
         await wait_until(done)
-    stored = [key async for key in bed.redis.scan_iter("hp:*:chain:*")]
-    (chain,) = chains
-    assert (stored, await bed.dead()) == ([bed.topology.key_of("chain", chain).encode()], [])
+    chains = [key async for key in bed.redis.scan_iter("hp:*:chain:*")]
+    assert (chains, await bed.dead()) == (
+        [bed.topology.key_of("chain", task.chain_id).encode()],
+        [],
+    )
 
 
-@pytest.mark.parametrize(
-    ("form", "message", "reason", "detail"),
-    [
-        (PlainJson, {"goal": "Tell John"}, b"bad_fields", b"no `type`"),
-        (None, {"goal": "Tell John"}, b"bad_encoding", b"message_format=PlainJson"),
-    ],
-)
-async def test_what_is_no_message_is_a_dead_letter_that_says_why(
-    bed: Bed, form: type[PlainJson] | None, message: Any, reason: bytes, detail: bytes
+@pytest.mark.parametrize("is_binary", [True, False])
+async def test_a_bare_body_is_a_task_and_what_is_none_is_a_dead_letter_that_says_why(
+    bed: Bed, is_binary: bool
 ) -> None:
-    broker = RedisBroker(bed.url)
-    events = broker.publisher(stream="hp:{0}:events", message_format=form)
-    async with broker, executing(bed):
-        await events.publish(message)
+    async with (
+        RedisBroker(bed.url) as broker,
+        executing(bed),
+        recording_worker(bed.url, bed.topology, spec()),
+    ):
+        bodies: list[dict[str, Any]] = [{"plan": PLAN}, {"gaol": "Tell John"}]
+        for body in bodies:
+            if is_binary:
+                await broker.publish(body, stream="hp:{0}:events")
+            else:
+                await bed.redis.xadd("hp:{0}:events", {"__data__": json.dumps(body)})
 
-        async def dead() -> bool:
-            return bool(await bed.dead())
+        async def done() -> bool:
+            keys = [key async for key in bed.redis.scan_iter("hp:*:chain:*")]
+            names = [key.decode().rpartition(":")[2] for key in keys]
+            return bool(await bed.dead()) and bool(names) and await bed.ended(*names)
 
-        await wait_until(dead)
+        await wait_until(done)
     (letter,) = await bed.dead()
-    assert letter[b"reason"] == reason
-    assert detail in letter[b"detail"]
+    assert letter[b"reason"] == b"bad_fields"
+    assert b"data.gaol: no such field" in letter[b"detail"]
 
 
 async def test_facts_from_before_the_group_and_after_it_reach_one_handler(bed: Bed) -> None:

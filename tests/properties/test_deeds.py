@@ -25,10 +25,10 @@ from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runs import Result
+from haltpoint.runtime.store.log_lines import LogLine
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import actions_of, view_of
-from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.record import ChainRecord
 from tests.support.builders import OK, asks, failed, spec, writing
 from tests.support.stored import chain_record, stored_action
@@ -74,7 +74,7 @@ class Drawn:
             plan=plan,
             runs=tuple(StepRun(StepStatus.COMPLETED, actions=size) for size in sizes),
             end=end,
-            log=(LogLine(0, 1767225600000, "x", None, (dropped,) if draw(st.booleans()) else ()),),
+            log=(LogLine(1767225600000, "x", [dropped] if draw(st.booleans()) else []),),
             actions=self.actions,
             children=self.children,
         )

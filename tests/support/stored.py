@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import asdict
 from msgspec.structs import replace as replace_fields
 
 from haltpoint.chain.model.references import Graph
@@ -84,7 +85,7 @@ class Stored:
 
     async def log(self, chain: str) -> list[dict[str, Any]]:
         lines = await self._redis.lrange(self._topology.key_of(Key.LOG, chain), 0, -1)
-        return [decode_line(chain, line) for line in lines]
+        return [asdict(decode_line(chain, line)) for line in lines]
 
     async def change(self, name: str, **changed: Any) -> None:
         """Another row for an action, as if it had been written so."""

@@ -22,6 +22,6 @@ def test_the_facts_are_read_as_they_were_written() -> None:
     received = Received(ToolCompleted(id="x", source="w", subject=CHAIN, data=data))
     text = encode_line(CHAIN, received, decision, now=1)
     line = decode_line(CHAIN, text.encode())
-    assert (line["type"], line["ref"]) == ("tool.completed", f"{CHAIN}.s1.2")
-    assert line["facts"] == [(fact.type.value, fact.details) for fact in FACTS]
+    assert (line.type, line.ref) == ("tool.completed", f"{CHAIN}.s1.2")
+    assert line.facts == [(fact.type.value, fact.details) for fact in FACTS]
     assert text.count(CHAIN) == 0, "also where a text only begins with an id"

@@ -1,55 +1,42 @@
 """Agents: those of the agents file."""
 
-from fnmatch import fnmatchcase
-from typing import Final
+import fnmatch
+from collections.abc import Sequence
 
 from fastapi import APIRouter
 from msgspec import structs
 
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.views.deployment import AgentsView, AgentView
-from haltpoint.contracts.work.agents import Agent
 from haltpoint_gateway.gateway import Here, Reader
-from haltpoint_gateway.problems import responses
-
-_LOOKED_AT: Final = 100  # chains that failed last
-_SHOWN: Final = 3  # of them for each agent
-
 
 router = APIRouter(prefix="/v1/agents", tags=["agents"])
 
 
-@router.get("", responses=responses())
+@router.get("")
 async def list_agents(gateway: Here, who: Reader) -> AgentsView:
-    """Every agent of the file, with its chains under way and those that failed last; and the
-    supervisor.
-    """
-    agents = gateway.agents
-    if not agents.agents:
+    """Every agent of the file, with its chains under way; and the supervisor."""
+    agents, supervisor = gateway.agents.agents, gateway.agents.supervisor
+    if not agents:
         return AgentsView(items=())
-    under_way = await gateway.store.agents.open_chains() if who.admin else {}
-    failed = await gateway.views.chains(ChainStatus.FAILED, None, _LOOKED_AT, who.can_see)
+    under_way = await gateway.store.agents.open_chains() if who.admin else None
     served = [spec.name for spec in (await gateway.catalogue.read()).values() if not spec.gone]
-
-    def unserved(tools: tuple[str, ...] | None) -> tuple[str, ...]:
-        return tuple(
-            glob for glob in tools or () if not any(fnmatchcase(name, glob) for name in served)
-        )
-
-    def view(agent: Agent) -> AgentView:
-        own = [one for one in failed.items if one.agent == agent.name]
-        return AgentView(
+    items = [
+        AgentView(
             **structs.asdict(structs.replace(agent, prompt="")),
-            unserved=unserved(agent.tools),
+            unserved=_unserved(agent.tools, served),
             is_tool=agent.name in served,
-            under_way=under_way.get(agent.name, 0) if who.admin else None,
-            failures=tuple(own[:_SHOWN]),
+            under_way=None if under_way is None else under_way[agent.name],
         )
+        for agent in agents
+    ]
+    view = AgentsView(items=tuple(items))
+    if supervisor is None:
+        return view
+    shown = structs.replace(supervisor, prompt="")
+    unserved = _unserved(supervisor.tools, served)
+    return view.model_copy(update={"supervisor": shown, "unserved": unserved})
 
-    items = tuple(map(view, agents.agents))
-    said = agents.supervisor
-    if said is None:
-        return AgentsView(items=items)
-    return AgentsView(
-        items=items, supervisor=structs.replace(said, prompt=""), unserved=unserved(said.tools)
-    )
+
+def _unserved(globs: Sequence[str] | None, served: Sequence[str]) -> tuple[str, ...]:
+    """The globs that no served tool fits."""
+    return tuple(glob for glob in globs or () if not fnmatch.filter(served, glob))

@@ -18,7 +18,7 @@ from haltpoint.runtime.views.log_view import place_of
 from haltpoint.runtime.views.views import ChainHeader
 from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
-from haltpoint_gateway.problems import Problem, responses
+from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.queries import EVENT_ID, Cancel, ChainQuery, EventQuery, Feedback
 from haltpoint_gateway.stars import Starred
 
@@ -60,7 +60,7 @@ def backlog_full(gateway: Gateway) -> Problem:
 router = APIRouter(prefix="/v1/chains", tags=["chains"], route_class=Starred)
 
 
-@router.get("", responses=responses())
+@router.get("")
 async def list_chains(
     gateway: Here, who: Reader, query: Annotated[ChainQuery, Query()]
 ) -> Page[ChainSummary]:
@@ -68,7 +68,7 @@ async def list_chains(
     return await gateway.views.chains(query.status, query.cursor, query.limit, who.can_see)
 
 
-@router.get("/{chain_id}", responses=responses(404, 409))
+@router.get("/{chain_id}")
 async def get_chain(gateway: Here, chain_id: str, who: Reader) -> ChainView:
     """One chain, whole."""
     chain = await gateway.views.chain(chain_id, who.can_see)
@@ -83,7 +83,6 @@ async def get_chain(gateway: Here, chain_id: str, who: Reader) -> ChainView:
     responses={
         200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
         204: {"description": "The stream is complete (event streams only)."},
-        **responses(404),
     },
 )
 async def events(
@@ -125,7 +124,7 @@ async def events(
     )
 
 
-@router.get("/{chain_id}/actions", responses=responses(404, 409))
+@router.get("/{chain_id}/actions")
 async def get_actions(gateway: Here, chain_id: str, who: Reader) -> Page[ActionRecord]:
     """The action log: one record for each action, in the order in which they began."""
     return Page[ActionRecord](items=await _actions(gateway, chain_id, who))
@@ -134,7 +133,7 @@ async def get_actions(gateway: Here, chain_id: str, who: Reader) -> Page[ActionR
 @router.get(
     "/{chain_id}/results/{action_id}",
     response_class=Response,
-    responses={200: {"content": {"application/json": {}}}, **responses(404)},
+    responses={200: {"content": {"application/json": {}}}},
 )
 async def get_result(gateway: Here, chain_id: str, action_id: str, who: Reader) -> Response:
     """The whole data of a result that was cut: its receipt says how large they are in
@@ -149,7 +148,7 @@ async def get_result(gateway: Here, chain_id: str, action_id: str, who: Reader) 
     return Response(data, media_type="application/json")
 
 
-@router.post("/{chain_id}/feedback", status_code=204, responses=responses(400, 404, 409, 413, 415))
+@router.post("/{chain_id}/feedback", status_code=204)
 async def give_feedback(gateway: Here, chain_id: str, who: Submitter, body: Feedback) -> None:
     """Say that a chain, or one of its actions, was wrong or right. It is in the log; wrongs are
     counted by tool.
@@ -177,7 +176,7 @@ async def give_feedback(gateway: Here, chain_id: str, who: Submitter, body: Feed
             pass
 
 
-@router.post("/{chain_id}/cancel", status_code=202, responses=responses(400, 404, 409, 413, 415))
+@router.post("/{chain_id}/cancel", status_code=202)
 async def cancel(
     gateway: Here, chain_id: str, who: Submitter, body: Cancel | None = None
 ) -> Accepted:
@@ -202,7 +201,7 @@ async def cancel(
             raise no_chain(chain_id)
 
 
-@router.post("/{chain_id}/undo", status_code=202, responses=responses(404, 409, 429))
+@router.post("/{chain_id}/undo", status_code=202)
 async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
     """Undo what a chain that has ended did, the last deed first, in a chain of its own. A
     repeat undoes what is still open.

@@ -9,7 +9,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, gen
 
 from haltpoint.runtime.views.queues import QueueState
 from haltpoint_gateway.gateway import Here
-from haltpoint_gateway.problems import Problem, problem_responses
+from haltpoint_gateway.problems import Problem, documented
 
 _TENANT: Final = re.compile(r"(?<= per tenant) \(.*\)(?= of )", re.DOTALL)
 
@@ -27,7 +27,7 @@ async def livez() -> PlainTextResponse:
     return PlainTextResponse("alive\n")
 
 
-@router.get("/readyz", response_class=PlainTextResponse, responses=problem_responses(503))
+@router.get("/readyz", response_class=PlainTextResponse, responses=documented(503))
 async def readyz(gateway: Here) -> PlainTextResponse:
     """200 when the gateway can do all that it is for, else 503 that says what is missing."""
     if faults := await gateway.faults():

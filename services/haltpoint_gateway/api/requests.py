@@ -17,7 +17,7 @@ from haltpoint.runtime.views.log_view import moment
 from haltpoint_gateway.answering import allowed, approves, faults_of
 from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Answerer, Gateway, Here, Reader
-from haltpoint_gateway.problems import Problem, responses
+from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.queries import IdempotencyKey, RequestQuery
 from haltpoint_gateway.stars import Starred
 
@@ -33,7 +33,7 @@ def no_request(request_id: str) -> Problem:
 router = APIRouter(prefix="/v1/requests", tags=["requests"], route_class=Starred)
 
 
-@router.get("", responses=responses())
+@router.get("")
 async def list_requests(
     gateway: Here, who: Reader, query: Annotated[RequestQuery, Query()]
 ) -> Page[RequestView]:
@@ -45,13 +45,13 @@ async def list_requests(
     )
 
 
-@router.get("/{request_id}", responses=responses(404, 409))
+@router.get("/{request_id}")
 async def get_request(gateway: Here, request_id: str, who: Reader) -> RequestView:
     """One question."""
     return await seen(gateway, request_id, who)
 
 
-@router.post("/{request_id}/answer", responses=responses(400, 404, 409, 410, 412, 413, 415))
+@router.post("/{request_id}/answer")
 async def answer(
     gateway: Here,
     request_id: str,
@@ -63,6 +63,17 @@ async def answer(
     needed 412.
     """
     request = await seen(gateway, request_id, who)
+    return await take_answer(gateway, request, body, who, idempotency_key)
+
+
+async def take_answer(
+    gateway: Gateway,
+    request: RequestView,
+    body: Answer,
+    who: Principal,
+    idempotency_key: str | None,
+) -> RequestView:
+    """Give the answer; the request as it is then. Raises Problem."""
     if body.arguments is not None:
         body = structs.replace(body, arguments=await _edited(gateway, request, body.arguments))
     is_open = request.status is RequestStatus.OPEN

@@ -6,13 +6,12 @@ from fastapi import APIRouter, Query
 
 from haltpoint.contracts.views.deployment import StatsView
 from haltpoint_gateway.gateway import Admin, Here
-from haltpoint_gateway.problems import responses
 from haltpoint_gateway.queries import StatsQuery
 
 router = APIRouter(prefix="/v1/stats", tags=["stats"])
 
 
-@router.get("", responses=responses())
+@router.get("")
 async def stats(gateway: Here, _: Admin, query: Annotated[StatsQuery, Query()]) -> StatsView:
     """Calls, failures, questions, corrections, violations and strikes by tool and model, of all
     tenants.

@@ -4,44 +4,60 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Body, Request
+from fastapi.responses import JSONResponse
 
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.plans import literal_faults, task_fault
-from haltpoint.contracts.base import Ingress, derived_chain_id
+from haltpoint.contracts.base import Ingress, derived_chain_id, root_of
+from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability.telemetry import finish
 from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
 from haltpoint.runtime.views.reading import OtherReleaseError
+from haltpoint_gateway.answering import short_answer
 from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full
-from haltpoint_gateway.auth import Principal
+from haltpoint_gateway.api.requests import seen, take_answer
+from haltpoint_gateway.auth import Principal, Scope
 from haltpoint_gateway.gateway import Gateway, Here, Submitter
-from haltpoint_gateway.problems import Problem, other_release, responses
+from haltpoint_gateway.problems import Problem, other_release
 from haltpoint_gateway.queries import IdempotencyKey
 
 router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
 
 
-@router.post("", status_code=202, responses=responses(400, 409, 413, 415, 429))
+_ANSWERED = "The words answered the conversation's open question; `chain_id` is the root's chain."
+
+
+@router.post(
+    "",
+    status_code=202,
+    response_model=Accepted,
+    responses={200: {"model": RequestView, "description": _ANSWERED}},
+)
 async def submit(
     gateway: Here,
     task: Annotated[Task, Body()],
     who: Submitter,
     request: Request,
     idempotency_key: IdempotencyKey = None,
-) -> Accepted:
+) -> Accepted | JSONResponse:
     """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an
     end (R1).
+
+    In a conversation with one open question a goal that is nothing but yes, no, a number, or an
+    option's id or title is the answer to it (200 with the request, whose `chain_id` is that of
+    the root's chain).
     """
     task = _owned(task, who)
     key = idempotency_key
     chain_id = new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)
-    try:
+    # A repeat gets its first outcome, whatever has become of tools and questions meanwhile.
+    if key is None or await gateway.views.header(chain_id, who.can_see) is None:
         await _check(gateway, task)
-    except Problem:
-        # A repeat gets its first outcome, whatever has become of the tools meanwhile.
-        if key is None or await gateway.views.header(chain_id, who.can_see) is None:
-            raise
+        answered = await _answer(gateway, task, who, chain_id, key)
+        if answered is not None:
+            return JSONResponse(answered.model_dump(mode="json"))
     parent = request.headers.get("traceparent")
     traceparent, root = gateway.tracing.submission(chain_id, task, parent)
     submitted = await gateway.store.submit(task, chain_id=chain_id, trace=traceparent)
@@ -60,6 +76,40 @@ async def submit(
         case SubmitStatus.AGAIN:
             pass
     return accepted(chain_id)
+
+
+async def _answer(
+    gateway: Gateway, task: Task, who: Principal, chain_id: str, idempotency_key: str | None
+) -> RequestView | None:
+    """The request that the task answers (G5). None: it is a task, as is one that says more than its
+    words. Raises Problem when the question was closed meanwhile.
+    """
+    conversations = gateway.store.conversations
+    words = Task(
+        goal=task.goal, conversation_id=task.conversation_id, tenant=task.tenant, user=task.user
+    )
+    if task.conversation_id is None or task != words or not who.may(Scope.ANSWER):
+        return None
+    known = await conversations.answers(chain_id)
+    request = await (seen(gateway, known, who) if known else _open_request(gateway, task, who))
+    answer = None if request is None else short_answer(task.goal, request)
+    if request is None or answer is None:
+        return None
+    if idempotency_key:
+        await conversations.answers(chain_id, request.id)
+    taken = await take_answer(gateway, request, answer, who, idempotency_key)
+    return taken.model_copy(update={"chain_id": root_of(taken.chain_id)})
+
+
+async def _open_request(gateway: Gateway, task: Task, who: Principal) -> RequestView | None:
+    """The one open question of the task's conversation, of the same tenant and user."""
+    users = {
+        earlier.chain_id: earlier.user for earlier in await gateway.store.conversations.kept(task)
+    }
+    asked = await gateway.views.open_requests([*users], who.can_see)
+    if len(asked) != 1 or users[root_of(asked[0].chain_id)] != task.user:
+        return None
+    return asked[0]
 
 
 async def _check(gateway: Gateway, task: Task) -> None:

@@ -5,12 +5,12 @@ from fastapi import APIRouter
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import Page
 from haltpoint_gateway.gateway import Here, Reader
-from haltpoint_gateway.problems import Problem, responses
+from haltpoint_gateway.problems import Problem
 
 router = APIRouter(prefix="/v1/tools", tags=["tools"])
 
 
-@router.get("", responses=responses())
+@router.get("")
 async def list_tools(gateway: Here, _: Reader) -> Page[ToolSpec]:
     """Every tool that a worker serves, by name: a tool leaves a minute after its last
     worker.
@@ -21,7 +21,7 @@ async def list_tools(gateway: Here, _: Reader) -> Page[ToolSpec]:
     )
 
 
-@router.get("/{name}", responses=responses(404))
+@router.get("/{name}")
 async def get_tool(gateway: Here, name: str, _: Reader) -> ToolSpec:
     """One tool."""
     spec = (await gateway.catalogue.read()).get(name)

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
 import re2
+from msgspec import Raw, json
 
 from haltpoint.contracts.base import value as frozen
 
@@ -70,6 +71,9 @@ FORMS: Final = (
 )
 """Secrets that are known by what they look like; what is in a group stays."""
 
+_level: Final = json.Decoder(dict[str, Raw] | list[Raw] | str | int | float | bool | None).decode
+"""The outermost JSON value."""
+
 _SHORTEST: Final = 3
 """Characters of a value that is searched for in other texts."""
 _INSIDE: Final = 6
@@ -119,6 +123,27 @@ def without_secrets(text: str, values: Iterable[str] = ()) -> str:
     if _form().search(readable):
         text = readable = _form().sub(_stars_between, readable)
     return _PAIR.sub(_starred_pair, text) if _like_pair().search(readable) else text
+
+
+def opened(text: bytes, names: Names = ()) -> Any:
+    """JSON text for `starred`: parts without secrets, also in fields of these names, stay text. A
+    long view has few others.
+    """
+    raw = Raw(text)
+    is_named = any(json.encode(name) in text for name in names)
+    if not is_named and not may_have_secrets(text.decode()):
+        return raw
+    level = _level(raw)
+    if isinstance(level, list):
+        return [opened(bytes(inner), names) for inner in level]
+    if not isinstance(level, dict):
+        return level
+    return {
+        name: json.decode(inner)
+        if name == "properties" or name in names or names_secret(name)
+        else opened(bytes(inner), names)
+        for name, inner in level.items()
+    }
 
 
 def starred(value: Any, names: Names = (), *, typed: Names = (), values: Iterable[str] = ()) -> Any:
@@ -180,6 +205,10 @@ class _Stars:
             if shown not in self.texts:
                 self.texts[shown] = without_secrets(shown, self.values)
             return self.texts[shown]
+        if isinstance(shown, Raw):
+            text = bytes(shown)
+            is_plain = not any(json.encode(hidden)[1:-1] in text for hidden in self.values)
+            return shown if is_plain else self.over(json.decode(text), names)
         if isinstance(shown, list | tuple):
             return [self.over(inner, names) for inner in shown]
         if isinstance(shown, dict):

@@ -144,9 +144,7 @@ async def test_a_result_that_waits_for_a_person_names_the_question_and_how_to_an
         await run.result(timeout=0.05)
     assert slow.value.requests == ()
     request_id = await system.ask(run.id)
-    with pytest.raises(
-        TimeoutError, match=re.escape(f"client.answer('{request_id}', option_id='u1')")
-    ):
+    with pytest.raises(TimeoutError, match=re.escape(f"client.answer('{request_id}', ...)")):
         await run.result(timeout=0.05)
 
     def use() -> tuple[str, str]:

@@ -23,11 +23,11 @@ async def test_c15_nor_in_a_task_that_a_user_of_faststream_has_published() -> No
     entry = await BinaryMessageFormatV1.encode(
         message=task, reply_to=None, headers=None, correlation_id="c"
     )
-    assert "s3cret" not in _letter("0/1-0", {b"__data__": entry})["message"]
+    assert _letter("0/1-0", {b"__data__": entry})["message"] == '{"goal":"Tell John"}'
 
 
 @pytest.mark.parametrize(
-    "message", ['{"data": {"private": {}}}', '{"private"', '{"data": ["private"]}']
+    "message", ['{"data": {"private": {}}}', '{"private"', '["private"]', '{"data": ["private"]}']
 )
 def test_everything_else_is_shown_as_it_is(message: str) -> None:
     assert shown(message) == message

@@ -10,10 +10,10 @@ from haltpoint.contracts.people.humans import Question, RequestKind, RequestStat
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.log_lines import LogLine, decode_line
 from haltpoint.runtime.store.rows import StoredRequest
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
-from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.record import ChainRecord
 from tests.support.stored import chain_record, stored_action
 
@@ -175,7 +175,7 @@ def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
             ],
         }
     )
-    view = view_of(record(log=(LogLine.parse("c1", 0, line.encode()),)))
+    view = view_of(record(log=(decode_line("c1", line.encode()),)))
     assert view.never_executed[0]["reason"] == "a question was open"
     assert [one["arguments"] for one in view.never_executed] == [{"to": "u1"}, '{"to":"u']
     assert view.steps[0].violations[0].violation == "no_call"
@@ -217,8 +217,8 @@ def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_la
 
     def seconds(lines: int) -> list[float | None]:
         told = tuple(
-            LogLine.parse("c1", number, encode({"at": at * 1000, "type": "x", "facts": facts}))
-            for number, (at, facts) in enumerate(log[:lines])
+            decode_line("c1", encode({"at": at * 1000, "type": "x", "facts": facts}))
+            for at, facts in log[:lines]
         )
         run = StepRun(StepStatus.COMPLETED, actions=1, last_ok=1)
         actions = {"c1.find.1": {"tool": "lookup_contacts", "receipt": OK}}
@@ -239,10 +239,7 @@ def test_a_step_that_was_skipped_has_its_reason_and_its_end_and_no_words_of_the_
         (0, [("step.started", find)]),
         (500, [("step.skipped", {**find, "reason": "she changed her mind"})]),
     ]
-    log = tuple(
-        LogLine(number, int(HEAD["created"]) + at, "x", None, tuple(facts))
-        for number, (at, facts) in enumerate(lines)
-    )
+    log = tuple(LogLine(int(HEAD["created"]) + at, "x", facts) for at, facts in lines)
     step, *_ = view_of(
         record(runs=(StepRun(StepStatus.SKIPPED), StepRun(), StepRun()), log=log)
     ).steps

@@ -16,10 +16,10 @@ from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import SUPERVISOR, Routed, Strategy
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import StoredRequest
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
-from haltpoint.runtime.views.log_view import LogLine
 from tests.unit.gateway.test_chain_view import HEAD, OK, record
 
 BEGUN = int(HEAD["created"])
@@ -123,7 +123,7 @@ def routed_twice(**changes: Any) -> ChainView:
         "task": Task(goal="Money back", agent=SUPERVISOR),
         "plan": Plan(steps=(Step(id="route"),)),
         "runs": (StepRun(StepStatus.COMPLETED, actions=3),),
-        "log": tuple(LogLine.parse("c1", number, line) for number, line in enumerate(lines)),
+        "log": tuple(decode_line("c1", line) for line in lines),
         "actions": {
             "c1.route.1": {"tool": "askHuman", "args": "{}", "receipt": json.dumps(by_hand)},
             **agents,

@@ -121,11 +121,11 @@ def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
 
 def _shown_of(data: bytes) -> str:
     """The message as it is shown: what a task gave to its tools alone stays out of it (C15)."""
-    message = data.decode(errors="replace")
+    from haltpoint.runtime.streams.foreign_formats import body_of
+
+    message = body_of(data).decode(errors="replace")
     if '"private"' not in message:
         return message
-    if not message.startswith("{"):
-        return "not shown: it is no JSON object, and has private values"
     with suppress(ValueError, AttributeError, RecursionError):
         told = json.loads(message)
         tasks = [one for one in (told, told.get("data")) if isinstance(one, dict)]

@@ -4,7 +4,7 @@ from datetime import date
 
 from haltpoint.contracts.base import Strings
 from haltpoint.contracts.doors import View
-from haltpoint.contracts.views.chains import NONE_THERE, ChainSummary, Page
+from haltpoint.contracts.views.chains import NONE_THERE, Page
 from haltpoint.contracts.work.agents import Agent
 from haltpoint.contracts.work.routing import Supervisor
 
@@ -52,8 +52,6 @@ class AgentView(Agent, forbid_unknown_fields=False):
     """Its chains that have begun and not ended, of all tenants; null for those who do not see
     all.
     """
-    failures: tuple[ChainSummary, ...] = ()
-    """Those of the reader's chains that failed last."""
 
 
 class AgentsView(Page[AgentView]):

@@ -1,7 +1,10 @@
 """Views of the steps of a chain, their turns and actions. Times are UTC and travel as ISO 8601."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from pydantic import PlainSerializer
 
 from haltpoint.contracts.base import JsonObject, Strings
 from haltpoint.contracts.doors import View
@@ -9,6 +12,9 @@ from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.work.plans import ProposedCall, StepType
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Violation
+
+Receipt = Annotated[ToolResult, PlainSerializer(msgspec.to_builtins, return_type=dict[str, Any])]
+"""A result with what it says, without its defaults: a long chain has hundreds."""
 
 
 class ActionView(View):
@@ -24,7 +30,7 @@ class ActionView(View):
     arguments: JsonObject = {}
     ran: JsonObject | None = None
     status: str
-    receipt: ToolResult | None = None
+    receipt: Receipt | None = None
     child: str | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None

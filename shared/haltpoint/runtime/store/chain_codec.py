@@ -14,7 +14,6 @@ import msgspec
 from msgspec import field
 from msgspec.structs import astuple, replace
 
-from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.state import (
     NO_STRIKES,
     NOT_HEARD,
@@ -148,8 +147,8 @@ def _stored(chain: Chain) -> StoredPlan:
 
 
 def decode_chain(chain_id: str, head: Fields, data: Fields) -> Chain:
-    """The chain of these fields, without requests and actions; of proposals there are the calls
-    that are refused.
+    """The chain of these fields, without requests, actions and the graph of its plan; of proposals
+    there are the calls that are refused.
 
     Raises ValueError or KeyError when they are not a chain's.
     """
@@ -175,11 +174,8 @@ def _with_plan(chain: Chain, stored: StoredPlan) -> Chain:
     proposals = {
         index: OpenProposal(Proposal(), refused) for index, refused in stored.refused.items()
     }
-    chain = replace(chain, proposals=proposals, **beside)
     plan = stored.plan or (chain.task.plan if chain.runs else None)
-    if plan is None:
-        return chain
-    return replace(chain, plan=plan, graph=Graph.of(plan))
+    return replace(chain, plan=plan, proposals=proposals, **beside)
 
 
 def open_numbers(head: Fields) -> tuple[int, ...]:

@@ -45,9 +45,7 @@ class Conversations(Side):
 
     async def before(self, task: Task) -> tuple[Earlier, ...]:
         """The tasks of the conversation that were accepted before this one, the oldest first."""
-        key = self._topology.key_of("conversation", _name(task))
-        entries = await self._calls.call("ZREVRANGE", key, 0, MOST - 1)
-        recent = [msgspec.json.decode(entry, type=Earlier) for entry in entries]
+        recent = [earlier for earlier in await self.kept(task) if earlier.goal]
         ends = await asyncio.gather(
             *(self._reader.data(earlier.chain_id, Data.END) for earlier in recent)
         )
@@ -62,14 +60,29 @@ class Conversations(Side):
             before.append(msgspec.structs.replace(earlier, answer=answer))
         return tuple(reversed(before))
 
+    async def kept(self, task: Task) -> list[Earlier]:
+        """The last tasks of the task's conversation, as they were submitted, the newest first."""
+        key = self._topology.key_of("conversation", _name(task))
+        entries = await self._calls.call("ZREVRANGE", key, 0, MOST - 1)
+        return [msgspec.json.decode(entry, type=Earlier) for entry in entries]
+
     async def keep(self, task: Task, chain_id: str, at: int) -> None:
-        """Remember an accepted task that has a goal; a second time changes nothing."""
+        """Remember an accepted task; a second time changes nothing."""
         name = _name(task)
         goal = task.goal.strip()[:_LONGEST]
-        if not goal:
-            return
         entry = encode(Earlier(chain_id=chain_id, goal=goal, user=task.user))
         await self._functions.about(name, "remember", entry, at, MOST, self._retention)
+
+    async def answers(self, chain_id: str, request_id: str | None = None) -> str | None:
+        """The request that was answered by the task that this chain would have been for.
+
+        With a `request_id` the task answers it now; a repeat of the task answers the same request.
+        """
+        key = self._topology.key_of("answers", chain_id)
+        if request_id is not None:
+            await self._calls.call("SET", key, request_id, "EX", self._retention, "NX")
+        known = await self._calls.call("GET", key)
+        return None if known is None else str(known.decode())
 
 
 def _name(task: Task) -> str:

@@ -10,6 +10,7 @@ import structlog
 from msgspec.structs import replace
 
 from haltpoint.chain.model.needs import live_steps, needed_actions, needed_thoughts
+from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.state import Action, Chain, OpenProposal
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.base import request_id
@@ -84,6 +85,8 @@ async def _read(reader: ChainReader, chain_id: str) -> Loaded | None:
         return None
     trace = head.get(Head.TRACE.encode(), b"").decode()
     chain = decode_chain(chain_id, head, data)
+    if chain.plan is not None:
+        chain = replace(chain, graph=Graph.of(chain.plan))
     numbers = open_numbers(head)
     if chain.plan is not None or numbers:  # else it is new: nothing was sent or asked yet
         chain = await _with_needs(reader, chain, numbers, head)

@@ -6,7 +6,7 @@ Where a text begins with the chain's id and a dot, the id is one letter that no 
 
 from typing import Final
 
-from pydantic_core import from_json
+from msgspec import Struct, json
 
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.contracts import events
@@ -25,6 +25,20 @@ _REFERS: Final = ("action_id", "request_id", "thought_id")
 """Where an input can be read again: the field of its data that says it."""
 
 
+class LogLine(Struct, gc=False):
+    """A line as it is read: when, on which input, and the facts that it made true, each with its
+    details.
+    """
+
+    at: int
+    type: str
+    facts: list[tuple[str, JsonObject]]
+    ref: str | None = None
+
+
+_decode: Final = json.Decoder(LogLine).decode
+
+
 def encode_line(chain_id: str, received: Received, decision: Decision, now: int) -> str:
     """A line as it is stored."""
     message = received.message
@@ -39,8 +53,6 @@ def encode_line(chain_id: str, received: Received, decision: Decision, now: int)
     return encode(line).decode().replace(f'"{chain_id}.', f'"{_OWN}.')
 
 
-def decode_line(chain_id: str, text: bytes) -> JsonObject:
+def decode_line(chain_id: str, text: bytes) -> LogLine:
     """A line with whole ids."""
-    line: JsonObject = from_json(text.replace(_OWN.encode(), chain_id.encode()))
-    line["facts"] = [(str(kind), details) for kind, details in line["facts"]]
-    return line
+    return _decode(text.replace(_OWN.encode(), chain_id.encode()))

@@ -39,6 +39,9 @@ from haltpoint.runtime.streams.tasks import AT_THE_END
 from haltpoint.runtime.streams.topology import EntryRef, Topology
 from haltpoint.runtime.streams.wire import encode
 
+_WHOLE_KEPT: Final = 7 * 86400
+"""Seconds for which uncut data outlive their chain's deadline."""
+
 Thought = BoundsDrafted | PlanDrafted | ActionProposed | AnswerDrafted | ThoughtFailed
 
 
@@ -142,23 +145,12 @@ class Lease:
 
 
 class ReceiptStore(Side):
-    """The worker's and the planner's side of the store. `consumer` is their name as readers.
+    """The worker's and the planner's side of the store. `consumer` is their name as readers."""
 
-    `retention` in seconds: how long uncut data outlive their chain's deadline.
-    """
-
-    def __init__(
-        self,
-        calls: AutoPipeline,
-        topology: Topology,
-        consumer: str,
-        *,
-        retention: float = 7 * 86400.0,
-    ) -> None:
+    def __init__(self, calls: AutoPipeline, topology: Topology, consumer: str) -> None:
         super().__init__(calls, topology)
         self._reader = ChainReader(calls, topology)
         self._consumer = consumer
-        self._retention = max(1, round(retention))
         self._nonce = secrets.token_hex(6)  # it is kept in a field of at most 64 bytes
         self._serial = count()
         self._finished: dict[int, list[tuple[Finished, asyncio.Future[Completion]]]] = {}
@@ -209,10 +201,9 @@ class ReceiptStore(Side):
         that.
         """
         left = round(deadline / 1000 - time.time())
-        seconds = max(0, left) + self._retention
         key = self._topology.key(partition, "whole", action)
         async with asyncio.timeout(AT_THE_END):
-            await self._calls.call("SET", key, data.encode(), "EX", seconds)
+            await self._calls.call("SET", key, data.encode(), "EX", max(0, left) + _WHOLE_KEPT)
 
     def show_progress(self, report: ProgressView) -> None:
         """Show the watchers of the chain how far a call is; a refusal of Redis is ignored."""

@@ -215,9 +215,12 @@ def local(any_id: str) -> str:
     return any_id.partition(".")[2]
 
 
-def action_parts(name: str) -> tuple[str, str, str]:
+_ACTION_PARTS: Final = tuple(f".{part}" for part in (Part.CALL, Part.RECEIPT, Part.RESOLUTION))
+
+
+def action_parts(name: str) -> list[str]:
     """The fields of `data:<id>` about the action of this local id."""
-    return f"{name}.{Part.CALL}", f"{name}.{Part.RECEIPT}", f"{name}.{Part.RESOLUTION}"
+    return [name + part for part in _ACTION_PARTS]
 
 
 def request_parts(name: str) -> tuple[str, str]:
@@ -235,8 +238,7 @@ def action_of(name: str, head: Fields, data: Fields) -> StoredAction | None:
     action = ActionRow.parse(row)
     tool, arguments = call.decode(errors="replace").split("\n", 1)
     receipt, resolution = map(_receipt, outcomes)
-    field = f"{place}.{Part.RECEIPT}.{action.attempt}"
-    earlier = _receipt(data.get(field.encode()))
+    earlier = _receipt(data.get(f"{place}{_ACTION_PARTS[1]}.{action.attempt}".encode()))
     return StoredAction(name, action, tool, arguments, receipt, resolution, earlier)
 
 

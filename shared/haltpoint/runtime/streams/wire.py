@@ -32,7 +32,6 @@ model's arguments), in an envelope of our own. A message that we send must never
 its receiver: its chain would wait in vain.
 """
 
-_OF_FASTSTREAM: Final = b"\x89BIN"
 _DATA: Final = DATA.encode()
 _BODY: Final = BODY.encode()
 _DECODER: Final[msgspec.json.Decoder[AnyMessage]] = msgspec.json.Decoder(AnyMessage)
@@ -96,8 +95,6 @@ def decode(stream: Stream, fields: Mapping[bytes, bytes]) -> Decoded | Rejected:
         data.decode()
     except UnicodeDecodeError as error:
         detail = f"not UTF-8 at byte {error.start}: {error.reason}"
-        if data.startswith(_OF_FASTSTREAM):
-            detail = "FastStream's own format; publish with message_format=PlainJson"
         return Rejected(DeadLetterReason.BAD_ENCODING, detail)
     if too_deep(data, MESSAGE_DEPTH) or too_deep(body):
         detail = f"nested deeper than {MESSAGE_DEPTH}, or its body deeper than {MAX_DEPTH}"

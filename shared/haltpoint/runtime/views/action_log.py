@@ -2,14 +2,15 @@
 Pure.
 """
 
-import json
 from collections.abc import Mapping
+
+from msgspec import json
 
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import Metadata, NextAction
 from haltpoint.contracts.views.steps import ActionError, ActionRecord, ActionView
 from haltpoint.runtime.views.chain_view import view_of
-from haltpoint.runtime.views.contract_view import place_of
+from haltpoint.runtime.views.log_view import subject_of
 from haltpoint.runtime.views.record import ChainRecord
 
 
@@ -63,8 +64,8 @@ def _tokens(record: ChainRecord) -> Mapping[str, int]:
     for line in record.log:
         thought = record.thoughts.get(line.ref or "")
         if thought is not None:
-            step = place_of(record.id, line.ref or "")
-            usage = json.loads(thought.data).get("usage", {})
+            step = subject_of(record.id, line.ref or "")
+            usage = json.decode(thought.data).get("usage", {})
             by_step[step] = usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
         for kind, details in line.facts:
             if kind == FactType.ACTION_DISPATCHED.value and details["step_id"] in by_step:

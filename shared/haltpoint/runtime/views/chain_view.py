@@ -1,7 +1,7 @@
 """A chain as people and clients see it, made from its keys. Pure: values in, views out."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import cast
 
@@ -13,7 +13,6 @@ from haltpoint.chain.model.state import Action, Chain, goal_of, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id
-from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import Spent
 from haltpoint.contracts.views.chains import (
     ChainSummary,
@@ -28,8 +27,7 @@ from haltpoint.contracts.views.chains import (
 )
 from haltpoint.runtime.store.loading import decode_action
 from haltpoint.runtime.store.rows import StoredAction, local
-from haltpoint.runtime.views import contract_view, log_view
-from haltpoint.runtime.views.log_view import Details, moment
+from haltpoint.runtime.views.log_view import Details, Told, moment
 from haltpoint.runtime.views.record import ChainRecord
 from haltpoint.runtime.views.request_view import request_of
 from haltpoint.runtime.views.step_view import resting, step_view, thoughts_of
@@ -53,29 +51,10 @@ def summary_of(chain: Chain) -> ChainSummary:
 def view_of(record: ChainRecord) -> ChainView:
     """The whole chain; with its answer when it is over."""
     chain, task = record.chain, record.task
-    facts = tuple(log_view.facts(record.log))
-    told = log_view.by_type(facts)
-    times = log_view.times(facts)
+    told = Told(record)
     thoughts = thoughts_of(record)
-    violations = contract_view.violations(record.id, facts, record.words)
-    validations = contract_view.validations(facts)
-    reasons = contract_view.reasons(facts)
-    steps = tuple(
-        step_view(
-            record,
-            step,
-            run,
-            times,
-            thoughts[step.id],
-            violations.get(step.id, ()),
-            validations.get(step.id, "skipped"),
-            reasons.get(step.id),
-        )
-        for step, run in record.steps
-    )
-    decisions = [{**details, "timestamp": details["at"]} for details in told[FactType.CHAIN_ROUTED]]
-    routed = tuple(map(RoutedView.model_validate, decisions))
-    dropped = tuple(_dropped(details) for details in told[FactType.ACTION_NEVER_EXECUTED])
+    steps = [step_view(record, told, step, run, thoughts[step.id]) for step, run in record.steps]
+    routed = tuple(map(RoutedView.model_validate, told.routed))
     return ChainView(
         **dict(summary_of(chain)),
         answer=answer_of(record) if record.status.final else None,
@@ -85,14 +64,14 @@ def view_of(record: ChainRecord) -> ChainView:
         current=_current(record),
         waits_for_model=None if record.status.final else _rest_of(record),
         bounds=chain.bounds,
-        stopped=_stopped(told[FactType.CHAIN_CANCELLED]),
+        stopped=_stopped(told.cancelled),
         routed=routed[-1] if routed else None,
         routed_before=routed[:-1],
-        steps=steps,
+        steps=tuple(steps),
         strikes=chain.row.count,
-        violations=(*violations.get("plan", ()), *violations.get("answer", ())),
-        never_executed=dropped,
-        requests=requests_of(record),
+        violations=(*told.violations_of("plan"), *told.violations_of("answer")),
+        never_executed=tuple(map(_dropped, told.dropped)),
+        requests=requests_of(record, told),
         children=tuple(map(_child, record.children.values())),
         budget=task.budget,
         usage=_usage(record),
@@ -141,15 +120,17 @@ def under_way(record: ChainRecord) -> StoredAction | None:
     return None
 
 
-def requests_of(record: ChainRecord) -> tuple[RequestView, ...]:
+def requests_of(record: ChainRecord, told: Told | None = None) -> tuple[RequestView, ...]:
     """All that the chain has asked, each with the times of its log."""
-    times = log_view.times(log_view.facts(record.log))
-    views: list[RequestView] = []
-    for stored in record.requests.values():
-        view = request_of(stored, record)
-        begun, ended = times.get(view.id, (view.asked_at, None))
-        views.append(view.model_copy(update={"asked_at": begun, "closed_at": ended}))
-    return tuple(views)
+    times = (told or Told(record)).times
+    return tuple(request_of(stored, record, times) for stored in record.requests.values())
+
+
+def asked_in(record: ChainRecord) -> Iterator[RequestView]:
+    """The questions of a chain and of all chains below it."""
+    yield from requests_of(record)
+    for child in record.children.values():
+        yield from asked_in(child)
 
 
 def _rest_of(record: ChainRecord) -> ModelRestView | None:
@@ -182,12 +163,10 @@ def _usage(record: ChainRecord) -> Spent:
     return used
 
 
-def _stopped(cancelled: Sequence[Details]) -> str | None:
+def _stopped(cancelled: Details) -> str | None:
     """By whom and why a cancelled chain was stopped, as far as they said it."""
-    if not cancelled:
-        return None
-    by = cancelled[0]["by"]
-    parts = [f"by {by}" if by else "", cancelled[0]["reason"]]
+    by = cancelled.get("by")
+    parts = [f"by {by}" if by else "", cancelled.get("reason")]
     return ": ".join(filter(None, parts)) or None
 
 

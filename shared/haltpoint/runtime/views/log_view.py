@@ -1,43 +1,36 @@
-"""A chain's log as it is read: its lines, the facts in them, and when each step and action began
-and ended.
+"""A chain's log as it is read: its events, and what they tell of steps, actions and questions.
 
 Pure, like `chain_view`, of which this is a part.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from haltpoint.contracts.base import JsonObject, value
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.views.chains import EventView
-from haltpoint.runtime.store.log_lines import decode_line
+from haltpoint.contracts.views.steps import ViolationView
+from haltpoint.runtime.store.log_lines import LogLine
+from haltpoint.runtime.views.record import ChainRecord
 
 Details = JsonObject
-
-Fact = tuple[datetime, str, Details]
-"""When, its type, its details."""
 
 Place = tuple[int, int]
 """Where an event is in its log: the number of its line, and of the fact in the line."""
 
 BEFORE_ALL: Final[Place] = (0, -1)
 
+MOST_SAID: Final = 2000
+"""Characters of the model's own words that are shown with a violation; the whole is kept with the
+thought.
+"""
+
 Times = dict[str, tuple[datetime, datetime | None]]
 """When it began and when it ended, by the id of a step, an action or a question."""
 
 _NEXT: Final = timedelta(microseconds=1)
-_ANSWERED: Final = (FactType.REQUEST_ANSWERED, FactType.REQUEST_EXPIRED)
-_OF_A_REQUEST: Final = (FactType.REQUEST_OPENED, *_ANSWERED, FactType.REQUEST_WITHDRAWN)
-_BEGIN: Final = (FactType.STEP_STARTED, FactType.ACTION_DISPATCHED, FactType.REQUEST_OPENED)
-_END: Final = (
-    FactType.STEP_COMPLETED,
-    FactType.STEP_FAILED,
-    FactType.STEP_SKIPPED,
-    FactType.ACTION_COMPLETED,
-    *_OF_A_REQUEST[1:],
-)
 
 
 def moment(ms: int | str) -> datetime:
@@ -45,35 +38,11 @@ def moment(ms: int | str) -> datetime:
     return datetime.fromtimestamp(int(ms) / 1000, UTC)
 
 
-@value
-class LogLine:
-    """One decision in a chain's log: when, on what, and the facts that it made true."""
-
-    number: int
-    at: int
-    type: str
-    ref: str | None
-    facts: tuple[tuple[str, Details], ...]
-
-    @classmethod
-    def parse(cls, chain_id: str, number: int, text: bytes) -> "LogLine":
-        """Read a line as it is stored; `number` is its index in the list."""
-        line = decode_line(chain_id, text)
-        facts = tuple(line["facts"])
-        return cls(number, line["at"], line["type"], line.get("ref"), facts)
-
-    @property
-    def place(self) -> str:
-        """The id of its last fact; of a line without any the id that its first would have."""
-        last = max(len(self.facts) - 1, 0)
-        return f"{self.number}.{last}"
-
-    def events(self) -> Iterator[EventView]:
-        """The line's facts under their ids `<line>.<fact>`."""
-        for index, (name, details) in enumerate(self.facts):
-            yield EventView(
-                id=f"{self.number}.{index}", at=moment(self.at), type=name, details=details
-            )
+def events_of(number: int, line: LogLine) -> Iterator[EventView]:
+    """The facts of the line of this number under their ids `<line>.<fact>`."""
+    at = moment(line.at)
+    for index, (name, details) in enumerate(line.facts):
+        yield EventView(id=f"{number}.{index}", at=at, type=name, details=details)
 
 
 def place_of(event_id: str | None) -> Place:
@@ -84,42 +53,117 @@ def place_of(event_id: str | None) -> Place:
     return int(line), int(fact)
 
 
-def facts(log: Sequence[LogLine]) -> Iterator[Fact]:
-    """Every fact, oldest first. Of those in one millisecond each is a microsecond later than the
-    one before: so times alone say in which order things happened.
+def subject_of(chain_id: str, thought: str) -> str:
+    """What a thought is about: a step's id, `plan` or `answer`."""
+    return thought.removeprefix(f"{chain_id}.").partition(".")[0]
+
+
+class Told:
+    """All that the log of a chain tells, gathered in one walk.
+
+    Of the facts in one millisecond each is a microsecond later than the one before: so times alone
+    say in which order things happened.
     """
-    at = datetime.min.replace(tzinfo=UTC)
-    for line in log:
-        at = max(at, moment(line.at))
-        for name, details in line.facts:
-            yield at, name, details
-            at += _NEXT
+
+    def __init__(self, record: ChainRecord) -> None:
+        self.times: Times = {}
+        """An action about which people were asked ends with the answer, or when it has run
+        again.
+        """
+        self.violations: defaultdict[str, list[JsonObject]] = defaultdict(list)
+        """By their place: a step's id, `plan` or `answer`; each with the correction that was
+        sent.
+        """
+        self.validations: dict[str, str] = {}
+        """How each step that is done kept its promise: passed or failed, by its id."""
+        self.reasons: dict[str, str] = {}
+        """Why steps were skipped, or failed, by the id of the step."""
+        self.routed: list[JsonObject] = []
+        self.dropped: list[JsonObject] = []
+        self.cancelled: Details = {}
+        self._record = record
+        self._asked_about: dict[str, str] = {}
+        at = datetime.min.replace(tzinfo=UTC)
+        for line in record.log:
+            at = max(at, moment(line.at))
+            for name, details in line.facts:
+                self._take(at, name, details)
+                at += _NEXT
+
+    def violations_of(self, place: str) -> tuple[ViolationView, ...]:
+        """Where the model broke its word: in a step, in its `plan` or in its `answer`."""
+        return tuple(map(ViolationView.model_validate, self.violations.get(place, ())))
+
+    def _take(self, at: datetime, name: str, details: Details) -> None:
+        step, action = details.get("step_id", ""), details.get("action_id", "")
+        request = details.get("request_id", "")
+        match name:
+            case FactType.ACTION_DISPATCHED:
+                self._begin(action, at)
+            case FactType.ACTION_COMPLETED:
+                self._end(action, at)
+            case FactType.STEP_STARTED:
+                self._begin(step, at)
+            case FactType.STEP_COMPLETED:
+                self._end(step, at)
+                self.validations[step] = details["validation_status"]
+            case FactType.STEP_SKIPPED | FactType.STEP_FAILED:
+                self._end(step, at)
+                self.reasons[step] = details["reason"]
+                if name == FactType.STEP_FAILED:
+                    self.validations[step] = "failed"
+            case FactType.REQUEST_OPENED:
+                self._begin(request, at)
+                if action:
+                    self._begin(action, at)
+                    self._asked_about[request] = action
+            case FactType.REQUEST_ANSWERED | FactType.REQUEST_EXPIRED:
+                self._end(request, at)
+                if request in self._asked_about:
+                    self._end(self._asked_about[request], at)
+            case FactType.REQUEST_WITHDRAWN:
+                self._end(request, at)
+            case FactType.CONTRACT_VIOLATED:
+                self._violated(at, details)
+            case FactType.CONTRACT_CORRECTED:
+                self._corrected(at, details)
+            case FactType.ACTION_NEVER_EXECUTED:
+                self.dropped.append({**details, "at": at})
+            case FactType.CHAIN_ROUTED:
+                self.routed.append({**details, "timestamp": at})
+            case FactType.CHAIN_CANCELLED:
+                self.cancelled = details
+
+    def _begin(self, name: str, at: datetime) -> None:
+        """It began now, unless it is known to have begun; and goes on."""
+        begun, _ = self.times.get(name, (at, None))
+        self.times[name] = (begun, None)
+
+    def _end(self, name: str, at: datetime) -> None:
+        begun, _ = self.times.get(name, (at, None))
+        self.times[name] = (begun, at)
+
+    def _violated(self, at: datetime, details: Details) -> None:
+        thought = details.get("thought_id", "")
+        place = details.get("step_id") or subject_of(self._record.id, thought)
+        said = self._record.words(thought)[:MOST_SAID] or details.get("said", "")
+        self.violations[place].append({**details, "at": at, "place": place, "said": said})
+
+    def _corrected(self, at: datetime, details: Details) -> None:
+        """Add a correction to the violation that it answers; one that answers none gets a line
+        alone.
+        """
+        step = details.get("step_id")
+        places = [step] if step else ["plan", "answer"]
+        correction = {"correction": details.get("message", "")}
+        for place in places:
+            for violation in reversed(self.violations[place]):
+                if "correction" not in violation and _are_alike(violation, details):
+                    violation.update(correction)
+                    return
+        alone = {**details, "at": at, "place": places[0], **correction}
+        self.violations[places[0]].append(alone)
 
 
-def by_type(facts: Iterable[Fact]) -> defaultdict[str, list[Details]]:
-    """The details of the facts of each type, oldest first, with their times as `at`."""
-    found: defaultdict[str, list[Details]] = defaultdict(list)
-    for at, name, details in facts:
-        found[name].append({**details, "at": at})
-    return found
-
-
-def times(facts: Iterable[Fact]) -> Times:
-    """An action about which people were asked ends with the answer, or when it has run again."""
-    found: Times = {}
-    asked_about: dict[str, str] = {}
-    for at, fact, details in facts:
-        if fact not in _BEGIN and fact not in _END:
-            continue
-        action, request = details.get("action_id"), details.get("request_id", "")
-        names = [str(action or details.get("step_id"))]
-        if fact in _OF_A_REQUEST:
-            names = [request]
-        if fact == FactType.REQUEST_OPENED and action:
-            asked_about[request] = action
-        if fact in _ANSWERED and request in asked_about:
-            names.append(asked_about[request])
-        for name in names:
-            begun, _ = found.get(name, (at, None))
-            found[name] = (begun, at if fact in _END else None)
-    return found
+def _are_alike(violation: Details, correction: Details) -> bool:
+    return all(violation.get(name) == correction.get(name) for name in ("violation", "tool"))

@@ -17,11 +17,11 @@ from haltpoint.contracts.views.chains import ModelRestView
 from haltpoint.runtime.store import rows
 from haltpoint.runtime.store.chain_codec import action_ids, decode_chain
 from haltpoint.runtime.store.chain_reader import ChainReader
+from haltpoint.runtime.store.log_lines import LogLine, decode_line
 from haltpoint.runtime.store.rows import Data, Fields, Head, Key, local
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import Listed
 from haltpoint.runtime.streams.topology import Topology
-from haltpoint.runtime.views.log_view import LogLine
 from haltpoint.runtime.views.record import ChainRecord
 from haltpoint.runtime.views.request_view import question_of
 
@@ -83,7 +83,7 @@ class Records:
             return None
         if not visible(data, visible_to):
             return None
-        log = tuple(LogLine.parse(chain_id, number, line) for number, line in enumerate(lines))
+        log = tuple(decode_line(chain_id, line) for line in lines)
         record = _record(chain_id, head, data, log)
         questions = map(question_of, record.requests.values())
         tools = {question.tool for question in questions if question.kind is RequestKind.ESCALATION}

@@ -11,8 +11,8 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import ModelRestView, WaitingView
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.log_lines import LogLine
 from haltpoint.runtime.store.rows import StoredAction, StoredRequest, StoredThought
-from haltpoint.runtime.views.log_view import LogLine
 
 
 @value
@@ -66,10 +66,10 @@ class ChainRecord:
         """The tool of this name; all that is known of one that no worker declares is its name."""
         return self.specs.get(tool) or ToolSpec(name=tool)
 
-    @property
-    def words(self) -> Mapping[str, str]:
-        """The model's own words, by thought."""
-        return {name: thought.raw for name, thought in self.thoughts.items()}
+    def words(self, thought: str) -> str:
+        """The model's own words in a thought."""
+        stored = self.thoughts.get(thought)
+        return stored.raw if stored else ""
 
     @property
     def status(self) -> ChainStatus:

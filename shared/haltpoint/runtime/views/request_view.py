@@ -1,9 +1,5 @@
 """A question to people as they see it, made from its stored parts. Pure, like `chain_view`."""
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import Final
-
 import msgspec
 from msgspec import structs
 
@@ -13,13 +9,8 @@ from haltpoint.contracts.views.chains import AnswerView, RequestView
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.thoughts import Strike
 from haltpoint.runtime.store.rows import StoredRequest
-from haltpoint.runtime.views.log_view import moment
+from haltpoint.runtime.views.log_view import MOST_SAID, Times, moment
 from haltpoint.runtime.views.record import ChainRecord
-
-MOST_SAID: Final = 2000
-"""Characters of the model's own words that are shown with a violation; the whole is kept with the
-thought.
-"""
 
 
 def question_of(stored: StoredRequest) -> Question:
@@ -27,17 +18,19 @@ def question_of(stored: StoredRequest) -> Question:
     return msgspec.json.decode(stored.question, type=Question)
 
 
-def request_of(stored: StoredRequest, record: ChainRecord) -> RequestView:
+def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> RequestView:
     """One question of a chain, and its answer."""
     question = question_of(stored)
+    asked_at, closed_at = times.get(stored.id, (moment(question.asked_at), None))
     view = {
         **structs.asdict(question),
         "id": question.request_id,
         "chain_id": stored.chain_id,
         "status": stored.status,
         "goal": goal_of(record.chain),
-        "arguments": json.loads(question.arguments or "{}"),
-        "asked_at": moment(question.asked_at),
+        "arguments": msgspec.json.decode(question.arguments or "{}"),
+        "asked_at": asked_at,
+        "closed_at": closed_at,
         "deadline": moment(question.deadline),
     }
     if stored.answer:
@@ -47,7 +40,7 @@ def request_of(stored: StoredRequest, record: ChainRecord) -> RequestView:
         spec = record.specs.get(question.tool)
         view["form"] = spec.result_schema if spec is not None else None
         view["step"] = _step(question, record.chain.plan)
-        view["strikes"] = _in_own_words(question.strikes, record.words)
+        view["strikes"] = [_in_own_words(strike, record) for strike in question.strikes]
     return RequestView.model_validate(view)
 
 
@@ -58,9 +51,9 @@ def _step(question: Question, plan: Plan | None) -> str:
     return ""
 
 
-def _in_own_words(strikes: Sequence[Strike], raw: Mapping[str, str]) -> tuple[Strike, ...]:
-    """A case with the model's own words, whole as far as they can be shown; a call is words too."""
-    words = [raw.get(strike.thought_id, "")[:MOST_SAID] or strike.said for strike in strikes]
-    return tuple(
-        structs.replace(strike, said=said) for strike, said in zip(strikes, words, strict=True)
-    )
+def _in_own_words(strike: Strike, record: ChainRecord) -> Strike:
+    """A strike with the model's own words, whole as far as they can be shown; a call is words
+    too.
+    """
+    said = record.words(strike.thought_id)[:MOST_SAID]
+    return structs.replace(strike, said=said or strike.said)

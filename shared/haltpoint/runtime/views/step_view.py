@@ -4,13 +4,11 @@ result.
 Pure, like `chain_view`, of which this is a part.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
-import msgspec
-from msgspec import structs
+from msgspec import json
 
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.state import StepRun
@@ -19,15 +17,21 @@ from haltpoint.contracts.base import JsonObject, action_id
 from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.results import NextAction, Outcome
 from haltpoint.contracts.views.chains import RestingView
-from haltpoint.contracts.views.steps import ActionView, StepView, ThoughtView, ViolationView
+from haltpoint.contracts.views.steps import ActionView, PromiseView, StepView, ThoughtView
 from haltpoint.contracts.work.plans import Step
 from haltpoint.runtime.store.rows import Kind, StoredAction
-from haltpoint.runtime.views import contract_view
-from haltpoint.runtime.views.log_view import Times, moment
+from haltpoint.runtime.views.log_view import Told, moment, subject_of
 from haltpoint.runtime.views.record import ChainRecord
 
 _ASKS: Final = (NextAction.CLARIFICATION_NEEDED, NextAction.CONFIRMATION_NEEDED)
 _NEVER: Final = (None, None)
+
+_OF_THE_PLAN: Final = (
+    *("id", "label", "description", "step_type", "required_tools", "one_of", "allowed_tools"),
+    "dependencies",
+)
+
+_outcome: Final = json.Decoder(Outcome).decode
 
 
 def thoughts_of(record: ChainRecord) -> defaultdict[str, list[ThoughtView]]:
@@ -37,51 +41,59 @@ def thoughts_of(record: ChainRecord) -> defaultdict[str, list[ThoughtView]]:
     times = {line.ref: moment(line.at) for line in record.log}
     thoughts: defaultdict[str, list[ThoughtView]] = defaultdict(list)
     for name, stored in record.thoughts.items():
-        data = json.loads(stored.data)
+        data = json.decode(stored.data)
         words = data.get("text") or data.get("message") or ""
         proposal = data.get("proposal") or {"content": words}
         thought = ThoughtView.model_validate({"id": name, "at": times.get(name), **proposal})
-        thoughts[contract_view.place_of(record.id, name)].append(thought)
+        thoughts[subject_of(record.id, name)].append(thought)
     return thoughts
 
 
 def step_view(
-    record: ChainRecord,
-    step: Step,
-    run: StepRun,
-    times: Times,
-    thoughts: Sequence[ThoughtView],
-    violations: tuple[ViolationView, ...],
-    validation: str,
-    reason: str | None,
+    record: ChainRecord, told: Told, step: Step, run: StepRun, thoughts: Sequence[ThoughtView]
 ) -> StepView:
-    """One step with its run; `times` are those of its actions, too."""
-    ids = (action_id(record.id, step.id, number) for number in range(1, run.actions + 1))
+    """One step with its run."""
+    ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
     actions = tuple(
-        _action(record, record.actions[name], times) for name in ids if name in record.actions
+        _action(record, told, record.actions[name]) for name in ids if name in record.actions
     )
-    started, ended = times.get(step.id, _NEVER)
-    view: JsonObject = {
-        **structs.asdict(step),
-        "tool_validation_mode": limits.mode(record.task, step),
-        "status": run.status.value,
-        "validation_status": validation if run.status.done else None,
-        "reason": reason,
-        "strikes": run.strikes,
-        "started_at": started,
-        "ended_at": ended,
-        "promises": contract_view.promises(step, actions),
-        "result": _result(run, actions, thoughts),
-        "thoughts": tuple(thoughts),
-        "actions": actions,
-        "violations": violations,
-    }
-    return StepView(**view)
+    started, ended = told.times.get(step.id, _NEVER)
+    validation = told.validations.get(step.id, "skipped")
+    of_the_plan: JsonObject = {name: getattr(step, name) for name in _OF_THE_PLAN}
+    return StepView(
+        **of_the_plan,
+        tool_validation_mode=limits.mode(record.task, step),
+        status=run.status,
+        validation_status=validation if run.status.done else None,
+        reason=told.reasons.get(step.id),
+        strikes=run.strikes,
+        started_at=started,
+        ended_at=ended,
+        promises=_promises(step, actions),
+        result=_result(run, actions, thoughts),
+        thoughts=tuple(thoughts),
+        actions=actions,
+        violations=told.violations_of(step.id),
+    )
 
 
-def _result(
-    run: StepRun, actions: Sequence[ActionView], thoughts: Sequence[ThoughtView]
-) -> JsonObject | str | None:
+def _promises(step: Step, actions: Sequence[ActionView]) -> tuple[PromiseView, ...]:
+    """For each promise of the step the tool and the action that kept it (C3); of one that none has
+    kept all tools.
+    """
+    kept: dict[str, str] = {}
+    for action in actions:
+        if action.receipt is not None and action.receipt.satisfies:
+            kept.setdefault(action.tool, action.id)
+    views: list[PromiseView] = []
+    for promise in step.promised:
+        keepers = [tool for tool in promise if tool in kept]
+        tool = keepers[0] if keepers else " or ".join(promise)
+        views.append(PromiseView(tool=tool, kept_by=kept.get(tool)))
+    return tuple(views)
+
+
+def _result(run: StepRun, actions: Sequence[ActionView], thoughts: Sequence[ThoughtView]) -> Any:
     if run.status is not StepStatus.SKIPPED:
         for action in actions:
             if action.receipt is not None and action.id.endswith(f".{run.last_ok}"):
@@ -91,26 +103,25 @@ def _result(
     return None
 
 
-def _action(record: ChainRecord, stored: StoredAction, times: Times) -> ActionView:
-    started, ended = times.get(stored.id, _NEVER)
+def _action(record: ChainRecord, told: Told, stored: StoredAction) -> ActionView:
+    started, ended = told.times.get(stored.id, _NEVER)
     counts = stored.counts
     receipt = None
+    status: str
     if resting(record, (stored.id,)) is not None:  # the receipt may not be the last
         status = "resting"
     elif counts is None:
-        status = ActionStatus.DISPATCHED.value
-    elif counts.kind is Kind.RECEIPT or record.status.final:
-        outcome = msgspec.json.decode(counts.outcome, type=Outcome)
-        receipt = outcome.with_data(json.loads(counts.data or "{}"))
-        status = (
-            ActionStatus.ASKING.value if receipt.next_action in _ASKS else ActionStatus.DONE.value
-        )
+        status = ActionStatus.DISPATCHED
+    elif counts.kind is Kind.IN_DOUBT and not record.status.final:
+        status = ActionStatus.ASKING
     else:
-        status = ActionStatus.ASKING.value
+        receipt = _outcome(counts.outcome).with_data(json.decode(counts.data or "{}"))
+        asks = receipt.next_action in _ASKS
+        status = ActionStatus.ASKING if asks else ActionStatus.DONE
     return ActionView(
         id=stored.id,
         tool=stored.tool,
-        arguments=json.loads(stored.arguments or "{}"),
+        arguments=json.decode(stored.arguments or "{}"),
         ran=_ran(stored),
         status=status,
         receipt=receipt,
@@ -125,10 +136,10 @@ def _ran(stored: StoredAction) -> JsonObject | None:
     kept apart.
     """
     for word in (stored.receipt, stored.earlier):
-        if word is not None:
-            arguments = json.loads(word.outcome).get("metadata", {}).get("arguments")
+        if word is not None and '"arguments":' in word.outcome:  # few have: look before you read
+            arguments = _outcome(word.outcome).metadata.arguments
             if arguments is not None:
-                return dict(json.loads(arguments))
+                return dict(json.decode(arguments))
     return None
 
 

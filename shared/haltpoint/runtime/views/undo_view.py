@@ -2,38 +2,23 @@
 Pure.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Collection, Sequence
 from operator import attrgetter
 from typing import Final
 
-from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
+from msgspec import json
+
+from haltpoint.contracts.answers import Deed, NotDone, WhyNot
 from haltpoint.contracts.base import MAX_STEPS, undo_id, value
-from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.results import ErrorType, Outcome
 from haltpoint.contracts.tools import UNDO
-from haltpoint.contracts.views.chains import ChainView
-from haltpoint.contracts.views.steps import ActionView
 from haltpoint.contracts.views.undoing import LeftView, UndoView, WhyLeft
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.views.chain_view import view_of
+from haltpoint.runtime.views.chain_view import answer_of
 from haltpoint.runtime.views.record import ChainRecord
 
 _PASSED_ON: Final = ("context", "private", "tenant", "user")
-
-
-class _Fate(StrEnum):
-    """What undos have made of a deed: nothing that counts, they have undone it, or it is unknown
-    whether they have.
-    """
-
-    OPEN = "open"
-    UNDONE = "undone"
-    IN_DOUBT = "in_doubt"
-    STAYS = "stays"
-    """Its tool declares no undo."""
 
 
 @value
@@ -50,69 +35,58 @@ def undoing(record: ChainRecord, earlier: Sequence[ChainRecord], tools: Collecti
     """What undoing a chain does, after the chains that have undone it before. `tools` are those
     that are served.
     """
-    before = [view_of(undo) for undo in earlier]
-    view = _lists(view_of(record), _fates(before), tools)
-    if before and not ChainStatus(before[-1].status).final:
-        return Undoing(view.model_copy(update={"chain_id": before[-1].id}))
+    if earlier and not earlier[-1].status.final:
+        view = _lists(record, earlier[:-1], tools)
+        return Undoing(view.model_copy(update={"chain_id": earlier[-1].id}))
+    view = _lists(record, earlier, tools)
     if not view.undoes:
         return Undoing(view)
-    number = len(before) + 1
-    view = view.model_copy(update={"chain_id": undo_id(record.id, number)})
-    return Undoing(view, _task(record, view.undoes))
+    name = undo_id(record.id, len(earlier) + 1)
+    return Undoing(view.model_copy(update={"chain_id": name}), _task(record, view.undoes))
 
 
-def _lists(chain: ChainView, fates: Mapping[str, _Fate], tools: Collection[str]) -> UndoView:
+def _lists(record: ChainRecord, earlier: Sequence[ChainRecord], tools: Collection[str]) -> UndoView:
     """What is open, what is undone and what stays of a chain, the last deed first."""
-    answer = chain.answer or FinalAnswer()
-    deeds: defaultdict[_Fate, list[Deed]] = defaultdict(list)
+    answer = answer_of(record)
+    tried: dict[str, ErrorType | None] = {}
+    for undo in earlier:
+        tried |= _tried(undo)
+    undoes: list[Deed] = []
+    undone: list[Deed] = []
+    left: list[LeftView] = []
     for deed in sorted(answer.deeds, key=attrgetter("at"))[::-1]:
-        fate = fates.get(deed.action_id, _Fate.OPEN)
-        if fate is _Fate.OPEN and f"{deed.tool}{UNDO}" not in tools:
-            fate = _Fate.STAYS
-        deeds[fate].append(deed)
+        error = tried.get(deed.action_id, ErrorType.NOT_FOUND)
+        if error is None:
+            undone.append(deed)
+        elif error is ErrorType.IN_DOUBT:
+            left.append(_left(deed, WhyLeft.IN_DOUBT))
+        elif f"{deed.tool}{UNDO}" in tools:
+            undoes.append(deed)
+        else:
+            left.append(_left(deed, WhyLeft.NO_UNDO))
     doubtful = [call for call in answer.not_done if call.why is WhyNot.IN_DOUBT]
+    left += [_left(call, WhyLeft.IN_DOUBT) for call in doubtful]
     return UndoView(
-        chain_id=None,
-        undoes=tuple(deeds[_Fate.OPEN][:MAX_STEPS]),
-        undone=tuple(deeds[_Fate.UNDONE]),
-        left=(
-            *_left(deeds[_Fate.STAYS], WhyLeft.NO_UNDO),
-            *_left(deeds[_Fate.IN_DOUBT], WhyLeft.IN_DOUBT),
-            *_left(doubtful, WhyLeft.IN_DOUBT),
-        ),
+        chain_id=None, undoes=tuple(undoes[:MAX_STEPS]), undone=tuple(undone), left=tuple(left)
     )
 
 
-def _left(calls: Sequence[Deed | NotDone], why: WhyLeft) -> list[LeftView]:
-    return [
-        LeftView(action_id=call.action_id, tool=call.tool, says=call.says, why=why)
-        for call in calls
-    ]
-
-
-def _fates(before: Sequence[ChainView]) -> dict[str, _Fate]:
-    """What the last undo of each deed has made of it, by the deed's id."""
-    fates: dict[str, _Fate] = {}
-    for undo in before:
-        for step in undo.steps:
-            for action in step.actions:
-                deed = str(action.arguments["action_id"])
-                fates[deed] = _fate(action, undo)
-    return fates
-
-
-def _fate(action: ActionView, undo: ChainView) -> _Fate:
-    """What this action of an undo has made of its deed. One that failed may be tried again. One
-    without a receipt runs, or is in doubt when its chain is over.
+def _tried(undo: ChainRecord) -> dict[str, ErrorType | None]:
+    """How the calls of an undo that is over have failed, by the deed's id; None: they have not. One
+    without a receipt is in doubt.
     """
-    receipt = action.receipt
-    if receipt is None:
-        return _Fate.IN_DOUBT if ChainStatus(undo.status).final else _Fate.OPEN
-    if receipt.satisfies:
-        return _Fate.UNDONE
-    if receipt.error is not None and receipt.error.error_type is ErrorType.IN_DOUBT:
-        return _Fate.IN_DOUBT
-    return _Fate.OPEN
+    errors: dict[str, ErrorType | None] = {}
+    for call in undo.actions.values():
+        error: ErrorType | None = ErrorType.IN_DOUBT
+        if call.counts is not None:
+            fault = json.decode(call.counts.outcome, type=Outcome).error
+            error = fault.error_type if fault else None
+        errors[json.decode(call.arguments)["action_id"]] = error
+    return errors
+
+
+def _left(call: Deed | NotDone, why: WhyLeft) -> LeftView:
+    return LeftView(action_id=call.action_id, tool=call.tool, says=call.says, why=why)
 
 
 def _task(record: ChainRecord, deeds: Sequence[Deed]) -> Task:

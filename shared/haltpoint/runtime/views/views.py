@@ -6,9 +6,9 @@ their parts.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Final, cast
+from typing import Final
 
 from msgspec import structs
 from redis.asyncio import Redis
@@ -29,11 +29,12 @@ from haltpoint.contracts.views.chains import (
 )
 from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.runtime.store.chain_codec import decode_chain
+from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import Data, Fields, Head, Key
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views import action_log, chain_view
-from haltpoint.runtime.views.log_view import LogLine, Place, place_of
+from haltpoint.runtime.views.log_view import Place, events_of, place_of
 from haltpoint.runtime.views.pages import page
 from haltpoint.runtime.views.queues import unserved
 from haltpoint.runtime.views.reading import Records, VisibleTo, visible
@@ -142,8 +143,8 @@ class Views:
         """The uncut data of an action's result as JSON, or None when none are kept. For readers who
         may see the chain.
         """
-        key = self._topology.key_of("whole", action)
-        return cast("bytes | None", await self._calls.call("GET", key))
+        data: bytes | None = await self._calls.call("GET", self._topology.key_of("whole", action))
+        return data
 
     async def chains(
         self, status: ChainStatus | None, cursor: str | None, limit: int, visible_to: VisibleTo
@@ -205,6 +206,19 @@ class Views:
         views = () if record is None else chain_view.requests_of(record)
         return [view for view in views if member in (view.id, chain_id)]
 
+    async def open_requests(
+        self, chain_ids: Sequence[str], visible_to: VisibleTo
+    ) -> list[RequestView]:
+        """The open questions of these chains and of the chains below them."""
+        heads = await self._chains.heads(chain_ids, Head.STATUS)
+        views: list[RequestView] = []
+        for chain_id, head in zip(chain_ids, heads, strict=True):
+            lives = bool(head) and not _is_over(head)
+            record = await self._records.read(chain_id, visible_to) if lives else None
+            if record is not None:
+                views += chain_view.asked_in(record)
+        return [view for view in views if view.status is RequestStatus.OPEN]
+
     async def log(self, chain_id: str, first: int, count: int) -> LogSlice:
         """At most `count` lines of the log, from the line `first` on; the last event of a chain has
         the answer (F1). For readers who may see the chain.
@@ -215,20 +229,19 @@ class Views:
             self._chains.head(chain_id, Head.STATUS),
             self._calls.call("LRANGE", key, first, first + count),
         )
-        read = [
-            LogLine.parse(chain_id, number, text)
-            for number, text in enumerate(lines[:count], start=first)
-        ]
+        place = None
         events: list[EventView] = []
-        for line in read:
-            events += line.events()
+        for number, text in enumerate(lines[:count], start=first):
+            line = decode_line(chain_id, text)
+            events += events_of(number, line)
+            place = f"{number}.{max(len(line.facts) - 1, 0)}"
         ends = [number for number, event in enumerate(events) if event.type in FINAL_FACTS]
         for number in ends:
             events[number] = await self._with_answer(chain_id, events[number])
         return LogSlice(
             events=tuple(events),
-            lines=len(read),
-            place=read[-1].place if read else None,
+            lines=len(lines[:count]),
+            place=place,
             more=len(lines) > count,
             over=bool(ends) or _is_over(head),
         )
