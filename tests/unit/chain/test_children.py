@@ -209,7 +209,7 @@ def declared(steps: Plan, *specs: ToolSpec, **more: Any) -> str:
 @pytest.mark.parametrize(
     ("flag", "fault"),
     [
-        ({"read_only": True}, "read_only: wipe has effects"),
+        ({"read_only": True}, "read_only: wipe does not say so"),
         ({"repeats": True}, "repeats: wipe does not say so"),
         ({"destructive": False}, "destructive: wipe says so; say so, too"),
         ({"internal": False}, "internal: wipe says so; say so, too"),
@@ -284,17 +284,17 @@ def test_c13_an_argument_of_a_skill_is_marked_as_what_it_becomes(
         (
             {"copies": [{"to": {"$from": "input.who"}}]},
             {"provenance": {"who": ("find.all[].id", "find.name")}},
-            "becomes copies[].to of post: give 'who' the same mark in `origins`",
+            "becomes copies[].to of post: give 'who' the same mark",
         ),
         (
             {"letter": {"to": {"$from": "input.who"}}},
             {"targets": ("who",)},
-            "give 'who' the same mark in `origins`",
+            "give 'who' the same mark",
         ),
         (
             {"whom": {"$from": "input.who"}},
             {"targets": ("words",)},
-            "input.who becomes whom of post: give 'who' the same mark in `targets`",
+            "input.who becomes whom of post: give 'who' the same mark",
         ),
     ],
 )

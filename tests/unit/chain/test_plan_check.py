@@ -302,6 +302,7 @@ def test_c9_the_form_of_a_call_is_one_that_the_schema_takes() -> None:
                 "seats": {"type": ["integer", "null"], "minimum": 2},
                 "tags": {"type": "array", "items": {"enum": ["a", "b"]}},
                 "any": {"type": "array", "items": True},
+                "nothing": {"anyOf": [{"type": "null"}]},
                 "free": {"type": "object"},
                 "sure": {"type": "boolean"},
                 "nodes": {"$ref": "#/$defs/Nodes"},
@@ -319,7 +320,8 @@ def test_c9_the_form_of_a_call_is_one_that_the_schema_takes() -> None:
         "tree": {"name": "<name>"},
         "seats": 2,
         "tags": ["a"],
-        "any": [],
+        "any": ["<any>"],
+        "nothing": "<nothing>",
         "free": {},
         "sure": False,
         "nodes": [[["<nodes>"]]],
@@ -328,7 +330,11 @@ def test_c9_the_form_of_a_call_is_one_that_the_schema_takes() -> None:
         "odd": "<odd>",
     }
     known = {name: value for name, value in arguments.items() if name != "loop"}
-    taken = {name: value for name, value in known.items() if name not in ("gone", "odd", "nodes")}
+    taken = {
+        name: value
+        for name, value in known.items()
+        if name not in ("gone", "odd", "nodes", "nothing")
+    }
     assert argument_faults(tool, taken) == ()
 
 

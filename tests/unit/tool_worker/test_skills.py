@@ -233,9 +233,7 @@ def test_a_skill_declares_what_its_tools_do_and_has_its_targets_marked_as_a_tool
 
     with pytest.raises(HaltpointError) as refused:
         load(["posting_tools"], skills=[tmp_path / "skills"])
-    assert (
-        "input.whom becomes to of post: give 'whom' the same mark in `targets`" in refused.value.why
-    )
+    assert "input.whom becomes to of post: give 'whom' the same mark" in refused.value.why
     assert "may_clarify: post says so; say so, too" in refused.value.why
 
     (place / "SKILL.md").unlink()

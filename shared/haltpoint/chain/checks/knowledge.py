@@ -33,7 +33,6 @@ from haltpoint.contracts.base import Strings, value
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
 from haltpoint.contracts.work.known import KnownReceipt
-from haltpoint.contracts.work.plans import Plan
 
 GOAL: Final = "goal"
 """The origin that is the user's words."""
@@ -71,13 +70,13 @@ class Document:
     typed: Path | None = None
     """The place of what a person or the task gave as a whole: an origin of any value."""
 
-    def whole(self, value: Any) -> Source | None:
-        """The source of a value that is the whole of a text or number."""
-        own = self._places(value)
-        if own:
+    def whole(self, text: str) -> Source | None:
+        """The source of a value that is the whole of a text or number, by its form."""
+        own = [place for place in _entries(self.data).get(text, ()) if KEYS not in place]
+        if own and self.foreign:
             foreign = [parse_path(mark) for mark in self.foreign]
-            own = [place for place in own if KEYS not in place and not _are_in([place], foreign)]
-        if self.kind is SourceKind.TEXT or not own or self._is_echo(value):
+            own = [place for place in own if not _are_in([place], foreign)]
+        if self.kind is SourceKind.TEXT or not own or self._repeats(text):
             return None
         return Source(source=self.kind, where=self._at(own[0]))
 
@@ -86,14 +85,14 @@ class Document:
         sought = str(value).lower()
         for text, places in _entries(self.data).items():
             start = text.lower().find(sought)
-            if start >= 0 and KEYS not in places[0] and not self._is_echo(value):
+            if start >= 0 and KEYS not in places[0] and not self._repeats(form(value)):
                 around = " ".join(text[max(0, start - _BEFORE) :][:_SHOWN].split())
                 return Source(source=SourceKind.TEXT, where=self._at(places[0]), excerpt=around)
         return None
 
-    def is_origin(self, value: Any, origins: Strings) -> bool:
-        """Whether a value in it is at one of these origins."""
-        places = self._places(value)
+    def is_origin(self, text: str, origins: Strings) -> bool:
+        """Whether a value in it is at one of these origins, by its form."""
+        places = _entries(self.data).get(text, ())
         return bool(places) and _are_in(places, self._paths(origins))
 
     def texts_at(self, origins: Strings) -> list[str]:
@@ -109,14 +108,12 @@ class Document:
                 paths += [parse_path(place), _PICKED]
         return paths
 
-    def _places(self, value: Any) -> list[Path]:
-        return _entries(self.data).get(form(value), [])
-
     def _at(self, place: Path) -> str:
         return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
 
-    def _is_echo(self, value: Any) -> bool:
-        return any(holds(text, value) for text in _entries(self.call))
+    def _repeats(self, text: str) -> bool:
+        """Whether a value is in the call that brought the document."""
+        return any(holds(given, text) for given in _entries(self.call))
 
 
 def _are_in(places: Iterable[Path], paths: Iterable[Path]) -> bool:
@@ -149,7 +146,7 @@ class Known:
         """What the chain of a decision knows. The arguments of a submitter's plan are the user's
         own.
         """
-        plan = work.plan if is_submitters(work) and work.plan else Plan(steps=())
+        plan = work.plan if is_submitters(work) else None
         written = write_json([call.arguments for call in calls_of(plan)])
         given = documents(work.task.context, work.planning.answers)
         receipts = documents_of(work.receipts.values(), work.world.tools)
@@ -162,23 +159,24 @@ class Known:
         return cache(self._source)
 
     def _source(self, value: Any) -> Source:
-        if self.is_said(value):
+        text = form(value)
+        if self._is_said(text):
             return Source(source=SourceKind.GOAL)
-        wholes = (document.whole(value) for document in self.documents)
+        wholes = (document.whole(text) for document in self.documents)
         pieces = (document.piece(value) for document in self.documents)
         return next(filter(None, chain(wholes, pieces)), Source(source=SourceKind.MODEL))
 
-    def is_said(self, value: Any) -> bool:
-        """Whether a value is in the user's words."""
-        return any(holds(words, value) for words in self.words)
+    def _is_said(self, text: str) -> bool:
+        return any(holds(words, text) for words in self.words)
 
     def has_origin(self, value: Any, origins: Strings) -> bool:
         """Whether a value is at one of these origins (C6): in the user's words, a receipt of its
         tool, the context, or what a person picked there or typed anywhere.
         """
-        if GOAL in origins and self.is_said(value):
+        text = form(value)
+        if GOAL in origins and self._is_said(text):
             return True
-        return any(document.is_origin(value, origins) for document in self.documents)
+        return any(document.is_origin(text, origins) for document in self.documents)
 
     def spellings(self, origins: Strings) -> dict[str, list[str]]:
         """The texts at these origins, by what they are without spaces and signs (C9)."""

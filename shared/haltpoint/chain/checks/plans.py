@@ -24,7 +24,7 @@ Tools = Mapping[str, ToolSpec]
 FaultsOf = Callable[[Step], Iterator[str]]
 
 _MOST_NAMES = 30  # tools that one sentence lists
-_CHOICES: Final = ("anyOf", "oneOf", "allOf")
+_PLAIN: Final = {"array": [], "integer": 0, "number": 0, "boolean": False}
 _DEEPEST: Final = 6
 """Levels of a schema that are followed: one may contain itself."""
 
@@ -84,19 +84,18 @@ def callable_tools(step: Step, tools: Tools, mode: Mode, task: Task) -> tuple[st
 
 def inside(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
     """The tools that a call of a skill or an agent may call, those of its skills included."""
-    of_skills = reached(_called(spec), lambda name: _called(tools.get(name)))
+    of_skills = reached(called(spec), lambda name: called(tools.get(name, ToolSpec(name=name))))
     return (*spec.inside, *of_skills)
 
 
-def _called(spec: ToolSpec | None) -> list[str]:
+def called(spec: ToolSpec) -> list[str]:
     """The tools that the steps of a skill call."""
-    plan = None if spec is None else spec.plan
-    return [] if plan is None else [call.tool for call in calls_of(plan)]
+    return [call.tool for call in calls_of(spec.plan)]
 
 
-def calls_of(plan: Plan) -> Iterator[ProposedCall]:
+def calls_of(plan: Plan | None) -> Iterator[ProposedCall]:
     """All literal calls of a plan."""
-    return chain.from_iterable(step.actions for step in plan.steps)
+    return chain.from_iterable(step.actions for step in (() if plan is None else plan.steps))
 
 
 def without_confirmed(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -118,30 +117,28 @@ def call_form(spec: ToolSpec) -> str:
     return write_json({"tool": spec.name, "arguments": arguments})
 
 
-def _example(name: str, schema: dict[str, Any], whole: dict[str, Any], levels: int) -> Any:
-    target = tuple(str(schema.get("$ref", "")).split("/")[1:])
-    referred = values_at(whole, target) if target else []
-    parts = (*referred, *chain.from_iterable(schema.get(key, ()) for key in _CHOICES))
-    part = next((part for part in parts if part != {"type": "null"}), None)
-    kinds = schema.get("type")
-    kind = kinds[0] if isinstance(kinds, list) else kinds
-    if not levels:
-        return f"<{name}>"
-    if isinstance(part, dict):
-        return _example(name, part, whole, levels - 1)
-    if kind == "object":
-        members = {
-            inner: _example(inner, form, whole, levels - 1)
-            for inner, form in properties(schema).items()
-        }
-        return {inner: members[inner] for inner in schema.get("required", ())}
-    if kind == "array":
-        items = schema.get("items")
-        return [_example(name, items, whole, levels - 1)] if isinstance(items, dict) else []
-    if "const" in schema:
-        return schema["const"]
-    plain = {"integer": 0, "number": 0, "boolean": False}.get(str(kind), f"<{name}>")
-    return [*schema.get("enum", ()), schema.get("minimum", plain)][0]
+def _example(name: str, schema: Any, whole: dict[str, Any], levels: int) -> Any:
+    """A value that a schema inside of the whole takes; one may contain itself."""
+    match schema:
+        case {"$ref": str(target)} if levels:
+            for referred in values_at(whole, tuple(target.split("/")[1:])):
+                return _example(name, referred, whole, levels - 1)
+        case {"anyOf": choices} | {"oneOf": choices} | {"allOf": choices} if levels:
+            for choice in filter({"type": "null"}.__ne__, choices):
+                return _example(name, choice, whole, levels - 1)
+        case {"const": shown} | {"enum": [shown, *_]} | {"minimum": shown}:
+            return shown
+        case {"type": [kind, *_]}:
+            return _example(name, {**schema, "type": kind}, whole, levels)
+        case {"type": "object"} if levels:
+            known = properties(schema)
+            needed = [member for member in schema.get("required", ()) if member in known]
+            return {inner: _example(inner, known[inner], whole, levels - 1) for inner in needed}
+        case {"type": "array", "items": items} if levels:
+            return [_example(name, items, whole, levels - 1)]
+        case {"type": "array" | "integer" | "number" | "boolean" as kind}:
+            return _PLAIN[kind]
+    return f"<{name}>"
 
 
 def listed(names: Sequence[str]) -> str:

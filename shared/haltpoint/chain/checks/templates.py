@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
-from msgspec import json
+from msgspec import convert, json
 from msgspec.structs import replace
 
-from haltpoint.chain.checks.plans import Tools, calls_of, literal_faults
+from haltpoint.chain.checks.plans import Tools, called, calls_of, literal_faults
 from haltpoint.chain.model.references import (
     Path,
     Place,
@@ -28,32 +28,25 @@ from haltpoint.chain.model.references import (
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_BODY, Strings, levels_of
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
+from haltpoint.contracts.work.plans import Plan
 
 INPUT: Final = "input"
 MOST_LEVELS: Final = 3
 """How deep chains may call chains: a skill that calls itself ends there."""
 _ANY: Final = ("destructive", "internal", "may_clarify", "foreign")
 """What a skill declares as soon as one of its tools does."""
+_ALL: Final = ("read_only", "repeats")
+"""What it may declare when all of them do."""
 
 
 def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
-    """The literal plan that carries out one call."""
-    steps: list[Step] = []
-    for step in plan.steps:
-        actions = [_filled(call, arguments) for call in step.actions]
-        steps.append(replace(step, actions=tuple(actions)))
-    return Plan(steps=tuple(steps))
-
-
-def _filled(call: ProposedCall, given: Mapping[str, Any]) -> ProposedCall:
-    """A call with the arguments of the skill in it; a reference to a step stays."""
-    filled = call.arguments
+    """The literal plan that carries out one call; a reference to a step stays."""
+    filled = json.decode(json.encode(plan))
     # backwards: what is left out of a list moves those behind it
     for place, source in reversed(references(filled)):
         if source.step == INPUT:
-            filled = replaced_at(filled, place, values_at(given, source.path))
-    return replace(call, arguments=filled)
+            filled = replaced_at(filled, place, values_at(arguments, source.path))
+    return convert(filled, Plan)
 
 
 def chain_faults(work: Work, spec: ToolSpec, arguments: dict[str, Any]) -> tuple[str, ...]:
@@ -82,7 +75,7 @@ def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...
     return (*faults, *map(str, literal_faults(fill(plan, {}), anything)))
 
 
-def _references(plan: Plan) -> Iterator[tuple[str, Place, Reference]]:
+def _references(plan: Plan | None) -> Iterator[tuple[str, Place, Reference]]:
     """Each value that a tool takes from elsewhere: the tool, the place in its call, and where it is
     from.
     """
@@ -103,42 +96,34 @@ def skill_faults(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
     """What a skill has to declare because of the tools that its steps call, as far as they are
     known.
     """
-    if spec.plan is None:
-        return ()
-    names = dict.fromkeys(call.tool for call in calls_of(spec.plan))
-    called = {name: tools[name] for name in names if name in tools}
-    flags = chain.from_iterable(_wrong_flags(spec, tool) for tool in called.values())
-    return (*flags, *_wrong_marks(spec, spec.plan, called))
+    known = {name: tools[name] for name in called(spec) if name in tools}
+    flags = chain.from_iterable(_wrong_flags(spec, tool) for tool in known.values())
+    return (*flags, *_wrong_marks(spec, known))
 
 
 def _wrong_flags(spec: ToolSpec, tool: ToolSpec) -> Iterator[str]:
-    if spec.read_only and not tool.read_only:
-        yield f"read_only: {tool.name} has effects"
-    if spec.repeats and not (tool.read_only or tool.repeats):
-        yield f"repeats: {tool.name} does not say so"
     for flag in _ANY:
         if getattr(tool, flag) and not getattr(spec, flag):
             yield f"{flag}: {tool.name} says so; say so, too"
+    for flag in _ALL:
+        if getattr(spec, flag) and not (tool.read_only or getattr(tool, flag)):
+            yield f"{flag}: {tool.name} does not say so"
 
 
-def _wrong_marks(spec: ToolSpec, plan: Plan, called: Tools) -> Iterator[str]:
+def _wrong_marks(spec: ToolSpec, known: Tools) -> Iterator[str]:
     """Each value that comes to a marked place from an argument without such a mark, or from
     strangers (C6, C13).
     """
-    foreign = list(_foreign(plan, called))
-    for name, place, source in _references(plan):
-        tool = called.get(name, ToolSpec(name=name))
-        marks = [mark for mark in (*tool.provenance, *tool.targets) if covers(path_of(mark), place)]
-        is_foreign = any(
-            step == source.step and covers(path, source.path) for step, path in foreign
-        )
-        for mark in marks:
+    foreign = list(_foreign(spec, known))
+    for name, place, source in _references(spec.plan):
+        tool = known.get(name, ToolSpec(name=name))
+        marks = {**dict.fromkeys(tool.targets), **tool.provenance}
+        for mark in [mark for mark in marks if covers(path_of(mark), place)]:
             becomes = f"{source.text} becomes {mark} of {name}"
-            if is_foreign:
+            if any(step == source.step and covers(path, source.path) for step, path in foreign):
                 yield f"{becomes}, and strangers write it"
-            elif source.step == INPUT and _lacks(spec, source.path[0], tool.provenance.get(mark)):
-                kind = "origins" if mark in tool.provenance else "targets"
-                yield f"{becomes}: give {source.path[0]!r} the same mark in `{kind}`"
+            elif source.step == INPUT and _lacks(spec, source.path[0], marks[mark]):
+                yield f"{becomes}: give {source.path[0]!r} the same mark"
 
 
 def _lacks(spec: ToolSpec, argument: Any, origins: Strings | None) -> bool:
@@ -151,10 +136,9 @@ def _lacks(spec: ToolSpec, argument: Any, origins: Strings | None) -> bool:
     return argument not in own and argument not in [path_of(mark)[0] for mark in spec.targets]
 
 
-def _foreign(plan: Plan, called: Tools) -> Iterator[tuple[str, Path]]:
-    """The places in the receipts of the steps that strangers write."""
-    for step in plan.steps:
-        for call in step.actions:
-            tool = called.get(call.tool)
-            for mark in () if tool is None else tool.foreign:
+def _foreign(spec: ToolSpec, known: Tools) -> Iterator[tuple[str, Path]]:
+    """The places in the receipts of a skill's steps that strangers write."""
+    for step in () if spec.plan is None else spec.plan.steps:
+        for tool in [known[call.tool] for call in step.actions if call.tool in known]:
+            for mark in tool.foreign:
                 yield step.id, ("data", *parse_path(mark))

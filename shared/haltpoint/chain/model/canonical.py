@@ -67,7 +67,9 @@ def form(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     text = str(value)
-    return text.lower() if _ADDRESS.fullmatch(text) else _number(text) or text
+    if "@" in text and _ADDRESS.fullmatch(text):
+        return text.lower()
+    return _number(text) or text
 
 
 def _number(text: str) -> str:
@@ -77,9 +79,10 @@ def _number(text: str) -> str:
     return ""
 
 
-def holds(words: str, value: Any) -> bool:
-    """Whether words hold a value as a word or phrase of its own, in whatever case and spacing."""
-    text = value if isinstance(value, str) else form(value)
+def holds(words: str, text: str) -> bool:
+    """Whether words hold a value, by its form, as a word or phrase of its own, in whatever case and
+    spacing.
+    """
     if len(text) > _LONGEST or not text.strip():
         return False
     number = _number(text)

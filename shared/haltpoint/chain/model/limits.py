@@ -75,11 +75,7 @@ def deadline_of(task: Task, policy: Policy, now: int) -> int:
     """When a chain that is accepted now (ms) fails at the latest (ms): the earliest of policy, task
     and its seconds. A task's deadline without a time zone is read as UTC.
     """
-    seconds = (
-        policy.chain_timeout
-        if task.budget.seconds is None
-        else min(task.budget.seconds, policy.chain_timeout)
-    )
+    seconds = min(task.budget.seconds or policy.chain_timeout, policy.chain_timeout)
     deadline = now + int(seconds * 1000)
     if task.deadline is None:
         return deadline

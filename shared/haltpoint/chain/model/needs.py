@@ -10,8 +10,9 @@ answer when no words can be had; the policy bounds them.
 from collections.abc import Sequence
 
 from haltpoint.chain.model.state import Action, Chain, StepRun, is_submitters
-from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
+from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.base import action_id, thought_id
+from haltpoint.contracts.work.plans import Step
 
 BOUNDS = "bounds"
 """The place of thoughts about the goal, in their ids."""
@@ -24,8 +25,7 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
     """
     needed: list[str] = []
     needs_all = not is_submitters(chain)
-    steps = () if chain.plan is None or chain.status.final else chain.plan.steps
-    for index, step in enumerate(steps):
+    for index, step in enumerate(_steps(chain)):
         numbers = range(1, chain.runs[index].actions + 1)
         needed += [
             action_id(chain.id, step.id, number)
@@ -35,16 +35,20 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
     return tuple(needed)
 
 
+def _steps(chain: Chain) -> tuple[Step, ...]:
+    """Those of a chain that is not over."""
+    return () if chain.plan is None or chain.status.final else chain.plan.steps
+
+
 def kept_actions(chain: Chain) -> dict[str, Action]:
     """Of the actions in memory those that a later decision may look at: the same that a load
     finds.
     """
     if not is_submitters(chain):
         return chain.actions
-    actions = chain.actions.items()
-    return {
-        name: action for name, action in actions if _is_needed(chain, action.step, action.number)
-    }
+    own = chain.actions.values()
+    kept = [action for action in own if _is_needed(chain, action.step, action.number)]
+    return {action.id: action for action in kept}
 
 
 def _is_needed(chain: Chain, index: int, number: int) -> bool:
@@ -70,9 +74,7 @@ def needed_thoughts(chain: Chain) -> dict[int, str]:
     step.
     """
     thoughts: dict[int, str] = {}
-    is_models = chain.origin is not PlanOrigin.LITERAL and not chain.status.final
-    steps = chain.plan.steps if chain.plan is not None and is_models else ()
-    for index, step in enumerate(steps):
+    for index, step in enumerate(_steps(chain)):
         run = chain.runs[index]
         has_begun = run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING)
         if has_begun and (run.here or not run.thinking):

@@ -168,9 +168,9 @@ def step_failed(
 def stopped(by: str, reason: str) -> Failure:
     """A person or a parent stops the chain. Their words are passed on, and so they are bounded."""
     by, reason = by[:WHO], reason[:WHY]
-    whom, why = f" by {by}" if by else "", f": {reason}" if reason else ""
-    fault = ErrorInfo(ErrorType.DENIED, f"it was stopped{whom}{why}")
-    error = ChainError("cancelled", reason or "the chain was cancelled")
+    whom, words = f" by {by}" if by else "", reason or "the chain was cancelled"
+    fault = ErrorInfo(ErrorType.DENIED, f"it was stopped{whom}: {words}")
+    error = ChainError("cancelled", words)
     return Failure(error, fault=fault, stopped=(by, reason))
 
 

@@ -156,9 +156,7 @@ def argument_faults(
 
 def result_faults(spec: ToolSpec, data: Any) -> tuple[str, ...]:
     """What is wrong with a result's data; a tool without a result schema takes any object."""
-    if not isinstance(data, dict):
-        return ("data: is not an object",)
-    return form_value_faults(spec.result_schema or {}, data, "data")
+    return form_value_faults({"type": "object", **(spec.result_schema or {})}, data, "data")
 
 
 def form_value_faults(form: dict[str, Any], value: Any, name: str = "value") -> tuple[str, ...]:
@@ -287,8 +285,8 @@ def properties(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def defaults(schema: dict[str, Any]) -> dict[str, Any]:
     """The defaults of an object's properties, by their names."""
-    named = properties(schema).items()
-    return {name: inner["default"] for name, inner in named if "default" in inner}
+    members = properties(schema).items()
+    return {name: inner["default"] for name, inner in members if "default" in inner}
 
 
 def signature_of(spec: ToolSpec, text: str) -> str:
