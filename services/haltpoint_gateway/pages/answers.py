@@ -2,12 +2,13 @@
 
 from typing import Final
 
-from haltpoint.contracts.base import JsonObject
+from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, choices
 from haltpoint.contracts.reasons import Reach, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import RequestView
-from haltpoint_gateway.pages.forms import Field, Typed, fields_of, values_of
+from haltpoint_gateway.pages.door import Typed
+from haltpoint_gateway.pages.forms import Field, fields_of, values_of
 from haltpoint_gateway.problems import Problem
 
 VALUE: Final = "value."
@@ -33,52 +34,52 @@ def reaches(request: RequestView) -> list[str]:
     return [Reach.CALL, Reach.TOOL]
 
 
-def answer_of(
-    request: RequestView, typed: Typed, spec: ToolSpec | None, shown: JsonObject
-) -> Answer:
-    """The answer; `shown` are the arguments as the page had them. Raises UnreadableError, and
-    Problem for a decision that there is not.
-    """
-    name, reach = typed.text("decision"), typed.text("for")
+@value
+class Forms:
+    """The forms under a question: of its arguments, to edit them, and of a value to give."""
+
+    schema: JsonObject
+    """Of the arguments."""
+    edit: list[Field]
+    value_schema: JsonObject
+    value: list[Field]
+    """Empty: words are wanted."""
+
+
+def forms_of(request: RequestView, spec: ToolSpec | None, shown: JsonObject, typed: Typed) -> Forms:
+    """The forms with what was typed; `shown` are the arguments as the page has them."""
+    schema = spec.parameters if spec else {}
+    value_schema = request.form or {}
+    if spec and request.kind in (RequestKind.ESCALATION, RequestKind.IN_DOUBT):
+        value_schema = spec.result_schema or {}
+    edit = fields_of(schema, shown, typed, ARGUMENT)
+    return Forms(schema, edit, value_schema, fields_of(value_schema, {}, typed, VALUE))
+
+
+def answer_of(request: RequestView, typed: Typed, forms: Forms) -> Answer:
+    """The answer. Raises Problem for a decision that there is not."""
+    name = typed.text("decision")
     if name not in ways(request):
         hint = f"Choose one of: {', '.join(ways(request))}."
         raise Problem(422, "invalid_answer", f"{name!r} cannot be decided here.", hint=hint)
+    reach, arguments = typed.text("for"), None
+    if typed.text("edited"):
+        arguments = values_of(forms.schema, forms.edit, typed, ARGUMENT)
     return Answer(
         kind=request.kind,
         decision=Choice(name),
         option_id=typed.text("option_id") or None,
         text=typed.text("text"),
-        value=_value(request, Choice(name), typed, spec),
-        arguments=_arguments(typed, spec, shown),
+        value=_value(Choice(name), typed, forms),
+        arguments=arguments,
         for_=Reach(reach) if reach else None,
     )
 
 
-def value_fields(request: RequestView, spec: ToolSpec | None, typed: Typed) -> list[Field]:
-    """The form of a value that a person may give; empty: words are wanted."""
-    gives_result = request.kind in (RequestKind.ESCALATION, RequestKind.IN_DOUBT)
-    schema = spec.result_schema if gives_result and spec else request.form
-    return fields_of(schema, {}, typed, VALUE)
-
-
-def argument_fields(spec: ToolSpec | None, shown: JsonObject, typed: Typed) -> list[Field]:
-    """The form of an edit."""
-    return fields_of(spec.parameters if spec else None, shown, typed, ARGUMENT)
-
-
-def _value(
-    request: RequestView, decision: Choice, typed: Typed, spec: ToolSpec | None
-) -> JsonObject | None:
-    fields = value_fields(request, spec, typed)
-    if not fields or decision not in (Choice.ANSWER, Choice.MANUAL, Choice.HAPPENED):
+def _value(decision: Choice, typed: Typed, forms: Forms) -> JsonObject | None:
+    if not forms.value or decision not in (Choice.ANSWER, Choice.MANUAL, Choice.HAPPENED):
         return None
-    texts = [typed.text(f"{VALUE}{one.name}") for one in fields]
+    texts = [typed.text(f"{VALUE}{field.name}") for field in forms.value]
     if decision is Choice.HAPPENED and not "".join(texts).strip():
         return None
-    return values_of(fields, typed, VALUE)
-
-
-def _arguments(typed: Typed, spec: ToolSpec | None, shown: JsonObject) -> JsonObject | None:
-    if not typed.text("edited"):
-        return None
-    return values_of(argument_fields(spec, shown, typed), typed, ARGUMENT)
+    return values_of(forms.value_schema, forms.value, typed, VALUE)

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from haltpoint_gateway.api import chains as api
 from haltpoint_gateway.auth import Scope
 from haltpoint_gateway.pages import pictures
-from haltpoint_gateway.pages.door import Form, field
+from haltpoint_gateway.pages.door import Form
 from haltpoint_gateway.pages.visit import Looks
 from haltpoint_gateway.queries import Cancel, ChainQuery
 
@@ -45,7 +45,7 @@ async def chain(chain_id: str, visit: Looks) -> HTMLResponse:
 async def cancel(chain_id: str, visit: Looks, form: Form) -> RedirectResponse:
     """Stop a chain."""
     visit.needs(Scope.SUBMIT)
-    await api.cancel(visit.gateway, chain_id, visit.who, Cancel(reason=field(form, "reason")))
+    await api.cancel(visit.gateway, chain_id, visit.who, Cancel(reason=form.text("reason")))
     return RedirectResponse(f"/chains/{chain_id}", 303)
 
 

@@ -8,12 +8,13 @@ a cookie of another.
 import hashlib
 import hmac
 import time
+from dataclasses import field
 from typing import Annotated, Final
 from urllib.parse import parse_qs
 
 from fastapi import Depends, Request
 
-from haltpoint.contracts.base import MAX_BODY
+from haltpoint.contracts.base import MAX_BODY, value
 from haltpoint_gateway.auth import Keyring, Principal, digest_of
 from haltpoint_gateway.problems import Problem
 
@@ -21,8 +22,28 @@ COOKIE: Final = "haltpoint_session"
 LASTS: Final = 8 * 3600
 """Seconds of a session."""
 
-Posted = dict[str, list[str]]
-"""The fields of a form with their values."""
+
+@value
+class Typed:
+    """A form that a person has sent, and what is wrong with it."""
+
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    faults: tuple[tuple[str, str], ...] = ()
+    """The names of fields, and a sentence about each."""
+
+    def text(self, name: str, otherwise: str = "") -> str:
+        """What was typed into a field."""
+        return self.fields.get(name, [otherwise])[0].replace("\r\n", "\n")
+
+    def refused(self, problem: Problem) -> "Typed":
+        """The same with the faults that a problem tells of. Raises it when it is about something
+        else than the form.
+        """
+        if problem.status not in (422, 429):
+            raise problem
+        errors = problem.document.get("errors") or [{"message": str(problem)}]
+        messages = [str(error["message"]) for error in errors]
+        return Typed(self.fields, tuple((text.partition(":")[0], text) for text in messages))
 
 
 class NotSignedInError(Exception):
@@ -76,7 +97,7 @@ async def signed_in(request: Request, known: Annotated[Sessions, Depends(session
 Person = Annotated[Principal, Depends(signed_in)]
 
 
-async def posted(request: Request) -> Posted:
+async def posted(request: Request) -> Typed:
     """The fields of a form that one of our own pages has sent. Raises Problem."""
     if not _is_ours(request):
         raise Problem(
@@ -95,15 +116,10 @@ async def posted(request: Request) -> Posted:
                 f"The form is larger than {MAX_BODY // 1024} KiB.",
                 hint="Shorten it, or send the answer over /v1.",
             )
-    return parse_qs(body.decode(errors="replace"), keep_blank_values=True)
+    return Typed(parse_qs(body.decode(errors="replace"), keep_blank_values=True))
 
 
-Form = Annotated[Posted, Depends(posted)]
-
-
-def field(form: Posted, name: str) -> str:
-    """The value of a field; empty without one."""
-    return form.get(name, [""])[0].replace("\r\n", "\n")
+Form = Annotated[Typed, Depends(posted)]
 
 
 def _is_ours(request: Request) -> bool:

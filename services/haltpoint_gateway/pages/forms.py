@@ -5,12 +5,12 @@ any other is written as JSON.
 """
 
 import json
-from dataclasses import field
 from typing import Any, Literal
 
+from haltpoint.chain.model.schemas import read_arguments
 from haltpoint.contracts.base import JsonObject, value
-from haltpoint_gateway.pages.door import Posted
-from haltpoint_gateway.pages.words import WORDS
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint_gateway.pages.door import Typed
 
 Kind = Literal["text", "number", "choice", "bool", "date", "list", "json"]
 
@@ -33,27 +33,6 @@ class Field:
     """Why it was not taken."""
 
 
-@value
-class Typed:
-    """A form that a person has sent, and what is wrong with it."""
-
-    posted: Posted = field(default_factory=dict)
-    faults: dict[str, str] = field(default_factory=dict)
-    """Sentences, by the name of the property where it is known."""
-
-    def text(self, name: str, otherwise: str = "") -> str:
-        """What was typed into a field."""
-        return self.posted.get(name, [otherwise])[0].replace("\r\n", "\n")
-
-
-class UnreadableError(Exception):
-    """Fields have values that are none of their kind: a sentence for each, by its name."""
-
-    def __init__(self, faults: dict[str, str]) -> None:
-        super().__init__("; ".join(faults.values()))
-        self.faults = faults
-
-
 def fields_of(
     schema: JsonObject | None, values: JsonObject, typed: Typed, prefix: str
 ) -> list[Field]:
@@ -63,32 +42,27 @@ def fields_of(
     whole = schema or {}
     known = whole.get("properties", {})
     required = whole.get("required", ())
+    faults = dict(typed.faults)
     fields: list[Field] = []
     for name in dict.fromkeys((*known, *values)):
         plain = _without_null(known.get(name, {}))
         kind = _kind(plain)
         given = values.get(name, plain.get("default"))
         text = typed.text(f"{prefix}{name}", _written(kind, given))
-        fault = typed.faults.get(name, "")
+        fault = faults.get(name, "")
         fields.append(Field(name, kind, plain, name in required, text, fault))
     return fields
 
 
-def values_of(fields: list[Field], typed: Typed, prefix: str) -> JsonObject:
-    """The values that were typed in. Raises UnreadableError with all faults."""
-    values: JsonObject = {}
-    faults: dict[str, str] = {}
-    for one in fields:
-        text = typed.text(f"{prefix}{one.name}")
-        if not (text.strip() or one.kind == "bool"):
-            continue
-        try:
-            values[one.name] = _read(one, text)
-        except ValueError:
-            faults[one.name] = WORDS["forms"][f"no_{one.kind}"].format(name=one.name, text=text)
-    if faults:
-        raise UnreadableError(faults)
-    return values
+def values_of(
+    schema: JsonObject | None, fields: list[Field], typed: Typed, prefix: str
+) -> JsonObject:
+    """The values that were typed in, read as those of a call are (C9). What does not fit stays as
+    it was typed, for the check of the schema to refuse.
+    """
+    given = {field.name: _read(field, typed.text(f"{prefix}{field.name}")) for field in fields}
+    values = {name: value for name, value in given.items() if value not in ("", [])}
+    return read_arguments(ToolSpec("", parameters=schema or {}), values)
 
 
 def _without_null(schema: JsonObject) -> JsonObject:
@@ -127,17 +101,14 @@ def _written(kind: Kind, given: Any) -> str:
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, indent=2)
 
 
-def _read(one: Field, text: str) -> Any:
-    """The value of what was typed. Raises ValueError."""
-    match one.kind:
+def _read(field: Field, text: str) -> Any:
+    """What a field holds, before the schema reads it; empty when nothing was typed."""
+    match field.kind:
         case "bool":
             return text == "true"
-        case "number" | "json":
-            return json.loads(text)
         case "list":
             return [line.strip() for line in text.splitlines() if line.strip()]
         case "choice":
-            by_text = {str(choice): choice for choice in one.schema["enum"]}
-            return by_text.get(text, text)
+            return {json.dumps(choice): choice for choice in field.schema["enum"]}.get(text, text)
         case _:
-            return text
+            return text if text.strip() else ""

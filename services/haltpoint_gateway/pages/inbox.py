@@ -7,12 +7,12 @@ from fastapi import APIRouter, Query
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from haltpoint.contracts.people.humans import RequestStatus
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint_gateway.api import requests as api
 from haltpoint_gateway.auth import Scope
 from haltpoint_gateway.pages import answers
-from haltpoint_gateway.pages.door import Form
-from haltpoint_gateway.pages.forms import Typed, UnreadableError
+from haltpoint_gateway.pages.door import Form, Typed
 from haltpoint_gateway.pages.visit import Looks, Visit
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.queries import RequestQuery
@@ -42,23 +42,19 @@ async def answer(request_id: str, visit: Looks, form: Form) -> Response:
     """
     visit.needs(Scope.ANSWER)
     request = await api.seen(visit.gateway, request_id, visit.who)
-    spec = (await visit.gateway.catalogue.read()).get(request.tool)
-    arguments = (await visit.document(request))["arguments"]
+    shown = await visit.document(request)
+    forms = answers.forms_of(request, await _tool(visit, request), shown["arguments"], form)
     try:
-        said = answers.answer_of(request, Typed(form), spec, arguments)
+        said = answers.answer_of(request, form, forms)
         await api.answer(visit.gateway, request_id, said, visit.who)
-    except UnreadableError as error:
-        return await _card(visit, request, Typed(form, error.faults))
     except Problem as problem:
-        if problem.status != 422:
-            raise
-        return await _card(visit, request, Typed(form, _faults(problem)))
+        return await _card(visit, request, form.refused(problem))
     return RedirectResponse(await _next(visit, request_id), 303)
 
 
 async def _card(visit: Visit, request: RequestView, typed: Typed) -> HTMLResponse:
     """The page of one question; with a form that was not taken and why."""
-    spec = (await visit.gateway.catalogue.read()).get(request.tool)
+    spec = await _tool(visit, request)
     chain = await visit.gateway.views.chain(request.chain_id, visit.who.can_see)
     views = [request] if chain is None else [request, chain]
     about, *whole = await visit.documents(views)
@@ -70,18 +66,15 @@ async def _card(visit: Visit, request: RequestView, typed: Typed) -> HTMLRespons
         ways=answers.ways(request),
         reaches=answers.reaches(request),
         is_open=request.status is RequestStatus.OPEN,
-        edit=answers.argument_fields(spec, about["arguments"], typed),
-        value=answers.value_fields(request, spec, typed),
+        forms=answers.forms_of(request, spec, about["arguments"], typed),
         targets=spec.targets if spec else (),
         difference=_difference(request),
         typed=typed,
     )
 
 
-def _faults(problem: Problem) -> dict[str, str]:
-    """The faults of an answer that was not taken, by what is wrong where that is known."""
-    messages = [error["message"] for error in problem.document.get("errors", [])]
-    return {message.partition(":")[0]: message for message in messages or [str(problem)]}
+async def _tool(visit: Visit, request: RequestView) -> ToolSpec | None:
+    return (await visit.gateway.catalogue.read()).get(request.tool)
 
 
 def _difference(request: RequestView) -> list[tuple[str, str]]:

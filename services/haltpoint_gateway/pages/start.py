@@ -18,12 +18,10 @@ from haltpoint_gateway.pages.door import (
     COOKIE,
     LASTS,
     Form,
-    Posted,
     Sessions,
-    field,
+    Typed,
     sessions,
 )
-from haltpoint_gateway.pages.forms import Typed, UnreadableError
 from haltpoint_gateway.pages.looks import html
 from haltpoint_gateway.pages.visit import Looks, Visit
 from haltpoint_gateway.pages.words import WORDS
@@ -66,14 +64,10 @@ async def submitted(visit: Looks, form: Form, request: Request) -> Response:
     """Submit it, and watch. A form that is sent twice is one task."""
     visit.needs(Scope.SUBMIT)
     try:
-        task = _task(form)
-        outcome = await submit(visit.gateway, task, visit.who, request, field(form, "key") or None)
-    except UnreadableError as error:
-        return _form(visit, Typed(form, error.faults))
+        key = form.text("key") or None
+        outcome = await submit(visit.gateway, _task(form), visit.who, request, key)
     except Problem as problem:
-        if problem.status not in (422, 429):
-            raise
-        return _form(visit, Typed(form, {problem.document["code"]: str(problem)}))
+        return _form(visit, form.refused(problem))
     if isinstance(outcome, JSONResponse):
         return RedirectResponse("/inbox", 303)
     return RedirectResponse(f"/chains/{outcome.chain_id}", 303)
@@ -90,8 +84,8 @@ async def signed_in(
     request: Request, form: Form, known: Annotated[Sessions, Depends(sessions)]
 ) -> Response:
     """Begin a session."""
-    where = field(form, "next")
-    cookie = await known.cookie(field(form, "key").strip())
+    where = form.text("next")
+    cookie = await known.cookie(form.text("key").strip())
     if cookie is None:
         return html("login", status=401, next=where, fault=WORDS["login"]["unknown"])
     response = RedirectResponse(where if _LOCAL.fullmatch(where) else "/", 303)
@@ -120,10 +114,10 @@ def _form(visit: Visit, typed: Typed) -> HTMLResponse:
     )
 
 
-def _task(form: Posted) -> Task:
-    """The task of a form. Raises UnreadableError."""
-    given: JsonObject = {name: field(form, name).strip() for name in ("goal", "mode", "agent")}
-    plan = field(form, "plan").strip()
+def _task(form: Typed) -> Task:
+    """The task of a form. Raises Problem."""
+    given: JsonObject = {name: form.text(name).strip() for name in ("goal", "mode", "agent")}
+    plan = form.text("plan").strip()
     try:
         if plan:
             given["plan"] = _OBJECT.validate_json(plan)
@@ -131,4 +125,5 @@ def _task(form: Posted) -> Task:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "plan"
-        raise UnreadableError({place: f"{place}: {first['msg']}"}) from None
+        fault = f"{place}: {first['msg']}"
+        raise Problem(422, "invalid_fields", fault, hint=fault) from None

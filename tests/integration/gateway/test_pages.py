@@ -179,7 +179,8 @@ async def test_an_answer_that_does_not_fit_keeps_what_was_typed(
     fields = {"decision": "answer", "value.seats": "many", "value.note": "by the window"}
     reply = await browser.send(f"/inbox/{request}", **fields)
     assert reply.status_code == 422
-    assert "seats: 'many' is no number" in words(reply)
+    assert "seats" in words(reply)
+    assert "'many'" in words(reply)
     assert "by the window" in reply.text
     reply = await browser.send(f"/inbox/{request}", **{"decision": "answer", "value.note": "x"})
     assert reply.status_code == 422
