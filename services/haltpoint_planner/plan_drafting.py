@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.turns.asking import is_question
 from haltpoint.contracts.base import MAX_STEPS, STEP_ID
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
@@ -69,13 +68,6 @@ def draft_bounds(reply: Reply) -> Bounds | None:
         return None
     is_read = not said.keys().isdisjoint(lists)
     return bounds if is_read and len(msgspec.json.encode(bounds)) <= _BOUNDS_SIZE else None
-
-
-def asked_in_place(reply: Reply) -> str | None:
-    """The words of a reply without a plan, when their last sentence is a question (C11)."""
-    words = words_of(reply).strip()
-    is_plain = not reply.calls and "{" not in reply.content
-    return words if is_plain and is_question(words) else None
 
 
 def _object_in(reply: Reply) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from haltpoint_planner.drafting import draft_answer, draft_proposal
 from haltpoint_planner.exchange import Finish, Reply
 from haltpoint_planner.own_messages import kept
 from haltpoint_planner.parsing.objects import without_surrogates
-from haltpoint_planner.plan_drafting import asked_in_place, draft_bounds, draft_plan
+from haltpoint_planner.plan_drafting import draft_bounds, draft_plan
 from haltpoint_planner.prompting.context import Context
 
 MAX_RAW: Final = 64 * 1024
@@ -126,7 +126,7 @@ def _plan(reply: Reply) -> dict[str, Any]:
     plan, bounds = draft_plan(reply), draft_bounds(reply)
     if isinstance(plan, Plan):
         return {"bounds": bounds, "plan": plan}
-    return {"bounds": bounds, "fault": plan, "question": asked_in_place(reply)}
+    return {"bounds": bounds, "fault": plan}
 
 
 def _proposal(

@@ -8,10 +8,10 @@ from tests.bench.walked import PATHS, Steps, Walked, measure
 from tests.bench.walked_decisions import decisions
 
 BARS = {
-    "plan.drafted": (79, 19),
-    "a proposal, read-only": (83, 25),
-    "a proposal, effect, one FromResult": (140, 30),
-    "answer.drafted": (34, 14),
+    "plan.drafted": (76, 17),
+    "a proposal, read-only": (81, 24),
+    "a proposal, effect, one FromResult": (140, 29),
+    "answer.drafted": (28, 13),
     "tool.completed that asks": (34, 10),
     "human.answered, a choice": (86, 25),
     "literal tool.completed": (65, 20),

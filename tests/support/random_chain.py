@@ -35,7 +35,7 @@ from haltpoint.contracts.results import (
 )
 from haltpoint.contracts.tools import ASK_HUMAN, Recovery, Retry
 from haltpoint.contracts.work.bounds import Bounds
-from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Siblings, Step, StepType
+from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from tests.support.builders import OK, asks, call, failed, owing, plan, spec, tool_step, writing
@@ -109,7 +109,7 @@ READINGS: Final = (
 MISSING: Final = ProposedCall(
     tool="look", arguments={"n": {"$from": "a.data.missing"}}, optional=True
 )
-WIDE: Final[dict[str, Any]] = {"goal": "send it", "parallel": 5, "siblings": Siblings.COLLECT}
+WIDE: Final[dict[str, Any]] = {"goal": "send it", "parallel": 5}
 
 
 def _each(*tools: str) -> Plan:
@@ -206,7 +206,6 @@ def random_steps(r: Random, tools: tuple[str, ...], *, literal: bool) -> Plan:
         }
         if literal:
             more = {
-                "siblings": r.choice([None, *Siblings]),
                 "parallel": r.choice([None, None, 1, 3]),
             }
             steps.append(_literal_step(r, tools, common | more))
@@ -233,7 +232,6 @@ def random_task(r: Random, tools: tuple[str, ...], more: dict[str, Any]) -> Task
     kind = r.choice(["literal", "drafted", "drafted", "react"])
     how: dict[str, Any] = {
         "parallel": r.choice([None, 2, 3, 5, 5]),
-        "siblings": r.choice(list(Siblings)),
         "mode": r.choice([Mode.STRICT, Mode.STRICT, Mode.ADVISORY, Mode.OFF]),
         **more,
     }

@@ -41,6 +41,6 @@ def test_rows_with_a_name_of_another_release_are_refused_and_not_read_by_half() 
         end_of(b'{"answer":"Sent.","doubtful":["Sent."]}')
 
 
-def test_c11_prompts_have_the_words_in_place_of_the_goal_and_the_answers_beside_them() -> None:
+def test_d3_prompts_have_the_words_in_place_of_the_goal() -> None:
     task, _ = as_worked_on(json.dumps(RECORDED["plan"]).encode(), Task(goal="mail it"))
-    assert task.goal == "send it\nAnn Smith"
+    assert task.goal == "send it"

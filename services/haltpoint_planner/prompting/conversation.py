@@ -130,9 +130,6 @@ def _chosen(tool: str, data: str) -> str:
 def _corrections(question: Question, context: Context, fresh: Iterator[str]) -> Iterator[Message]:
     """The rejected reply, what was wrong with it, and the exact form (C6, D1)."""
     request, said = context.request, cut_text(context.previous, _QUOTED)
-    if request.answered is not None:
-        yield _says("assistant", said)
-        yield _says("user", request.answered)
     if not request.corrections:
         return
     own = context.owned.get(local(request.previous or ""))

@@ -93,9 +93,8 @@ def _newest(context: Context, room: int) -> dict[str, Own]:
 
 def _weight(question: Question, context: Context) -> int:
     """Characters of all but the results, with what a provider keeps in its own messages."""
-    request = context.request
     said = [question.system, question.task, question.last, question.schema, context.previous]
-    history = [context.findings, request.answered, request.corrections]
+    history = [context.findings, context.request.corrections]
     calls = [(receipt.tool, receipt.arguments) for receipt in context.receipts]
     own = [each.message for each in context.owned.values()]
     return weight_of(question.tools) + len(repr([said, history, calls, own]))

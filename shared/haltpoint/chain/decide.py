@@ -48,7 +48,7 @@ function of its arguments.
 from collections.abc import Callable
 from typing import Any, Final
 
-from haltpoint.chain.handlers import answers, results, thoughts
+from haltpoint.chain.handlers import answers, interruptions, results, thoughts
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision, Next
 from haltpoint.chain.model.state import WAITING, Chain
@@ -87,9 +87,9 @@ HANDLERS: Final[
     ThoughtFailed: (thoughts.take_failed_thought, _PLANNED),
     TaskSubmitted: (thoughts.begin, frozenset({ChainStatus.ACCEPTED})),
     HumanAnswered: (answers.apply_answer, _WAITING),
-    TimerDue: (answers.check_due, _LIVE),
-    MessageLost: (results.end_if_awaited, _LIVE),
-    TaskCancelled: (answers.cancel, _LIVE),
+    TimerDue: (interruptions.check_due, _LIVE),
+    MessageLost: (interruptions.end_if_awaited, _LIVE),
+    TaskCancelled: (interruptions.cancel, _LIVE),
 }
 """What takes an event, and the states in which it does; it writes down what has happened and says
 what it wants next.

@@ -35,9 +35,7 @@ class ThoughtRequest(Contract, kw_only=True):
     corrections: tuple[Correction, ...] = ()
     """What was wrong with the thought before."""
     previous: str | None = None
-    """Thought that the corrections, or the answer, are about."""
-    answered: str | None = None
-    """What a person said to the question in the previous thought."""
+    """Thought that the corrections are about."""
     other_model: bool = False
     """A person wants the other model to try, if there is one (D3)."""
     due: tuple[Strings, ...] = ()

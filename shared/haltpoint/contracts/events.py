@@ -92,8 +92,6 @@ class PlanDrafted(Message, kw_only=True, tag="plan.drafted.v1"):
         bounds: Bounds | None = None
         """What the model reads from the goal (C12)."""
         fault: str | None = None
-        question: str | None = None
-        """What the model asks in words in place of a plan (C11)."""
         usage: Usage = Usage()
 
     data: Data

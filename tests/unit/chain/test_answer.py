@@ -169,14 +169,6 @@ def test_f1_a_failed_call_has_no_line_when_a_later_deed_has_its_target() -> None
     assert len(not_done(action(done()), action(failed(at=AT + 1), 2))) == 1
 
 
-def test_f1_where_a_call_has_no_target_a_later_deed_has_its_arguments() -> None:
-    first = action(failed(), tool="log", arguments='{"a":1,"b":2}')
-    same = action(done(target=None, at=AT + 1), 2, "log", '{"b":2,"a":1}')
-    other = action(done(target=None, at=AT + 1), 2, "log", '{"a":1}')
-    assert not_done(first, same) == []
-    assert len(not_done(first, other)) == 1
-
-
 @pytest.mark.parametrize("kind", [ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN])
 def test_f1_a_call_that_may_have_taken_effect_is_in_doubt_unless_it_reads(kind: ErrorType) -> None:
     assert not_done(action(failed(kind))) == [("c.s.1", "in_doubt", "it broke")]
@@ -202,23 +194,6 @@ def test_f1_a_call_that_never_ran_has_a_line_unless_it_was_made_later() -> None:
     dropped = Dropped("send", '{"to":"u1"}', "a question was open", AT)
     assert not_done(dropped=(dropped,)) == [(None, "never_executed", "a question was open")]
     assert not_done(action(done(at=AT + 1)), dropped=(dropped,)) == []
-
-
-def test_f1_a_call_that_never_ran_is_not_told_beside_a_deed_that_differs_by_an_unknown_value() -> (
-    None
-):
-    """A made-up id has no name; each deed stands for one such call."""
-    made_up = tuple(
-        Dropped("note", f'{{"id":"{name}","text":"hi"}}', "its turn is over", AT)
-        for name in ("x", "y")
-    )
-    jane = action(done('Note to "Jane": "hi"', "u1"), tool="note")
-    john = action(done('Note to "John": "hi"', "u2"), 2, tool="note")
-    other = action(done('Note to "John": "ho"', "u2"), 2, tool="note")
-    assert len(not_done(dropped=made_up)) == 2
-    assert len(not_done(jane, dropped=made_up)) == 1
-    assert len(not_done(jane, other, dropped=made_up)) == 1
-    assert not_done(jane, john, dropped=made_up) == []
 
 
 def test_f1_what_was_due_stands_beside_it_once() -> None:

@@ -20,7 +20,7 @@ from haltpoint.contracts.work.tasks import Budget, Earlier, Handed, Mode, Style,
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
 from tests.support.builders import ALL_LISTS, bounds, call, open_task, owing, plan, spec, writing
 from tests.unit.chain.story import Story, submitted
-from tests.unit.chain.test_exits import SURE, question
+from tests.unit.chain.test_exits import SURE
 
 FIND = spec("find", description="Find a person.")
 SEND = writing("send")
@@ -418,17 +418,6 @@ def test_c6_a_persons_next_answer_ends_it() -> None:
     story.calls("askHuman", question="Really?")
     story.tell("no, send it after all")
     assert asked(story, "send") == []
-
-
-@pytest.mark.parametrize("corrected", [False, True])
-def test_c6_a_corrected_plan_presses_as_a_corrected_step_does(corrected: bool) -> None:
-    story = submitted(Task(goal="tell Ann when we meet"), *TOOLS, ASK)
-    question(story, "Shall I send it now?")
-    story.tell("stop, forget it")
-    if corrected:
-        story.draft(None)
-    story.draft(plan(owing("tell", "send")), bounds=Bounds(required_tools=("send",)))
-    assert asked(story, "send") == ([ReasonKind.PRESSED] if corrected else [])
 
 
 # ---- other words (D3)

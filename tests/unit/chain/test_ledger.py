@@ -130,8 +130,7 @@ def test_c14_an_edited_call_counts_as_it_was_proposed_and_as_it_ran() -> None:
     story.give(Answer(kind=kind, decision=Choice.APPROVE, arguments={"to": "bob", "eur": 5}))
     ran(story)
     [words] = reasons(story, PAID)
-    assert "was proposed at" in words
-    assert "a person or a hook had it run with other values" in words
+    assert "(c.react.1) and succeeded" in words
     ran(story)
     assert len(reasons(story, call("pay", to="bob"))) == 1
 
@@ -141,25 +140,6 @@ def test_c14_a_call_that_a_hook_changed_counts_as_it_ran_too() -> None:
     story.calls("pay", to="all")
     ran(story, arguments='{"to": "ann"}')
     assert len(reasons(story, PAID)) == 1
-
-
-def test_c14_what_was_done_once_stays_done_when_a_hook_changes_the_equal_call() -> None:
-    story = open_ended()
-    done(story, PAID)
-    story.propose(PAID)
-    ran(story, arguments='{"to": "bob"}')
-    done(story, call("find"))
-    [words] = reasons(story, PAID)
-    assert "(c.react.1) and succeeded" in words
-
-
-def test_c14_what_was_proposed_and_ran_otherwise_is_asked_about_where_a_repeat_is_refused() -> None:
-    story = open_ended(Mode.STRICT, Policy(repeated_effects={"*": Treatment.REFUSE}))
-    story.calls("pay", to="all")
-    ran(story, arguments='{"to": "ann"}')
-    assert len(reasons(story, call("pay", to="all"))) == 1
-    ran(story)
-    assert "It must not be made again." in refused(story, PAID)
 
 
 @pytest.mark.parametrize("tool", ["pay", "set"])
@@ -207,14 +187,6 @@ def test_c14_a_policy_may_refuse_and_a_name_counts_before_a_glob() -> None:
         "not_allowed: The same call of pay was made at 1970-01-01 00:16 UTC (c.react.1)"
     )
     assert words.endswith("It must not be made again.")
-
-
-def test_c14_in_advisory_mode_the_log_says_what_strict_would_ask_and_the_call_runs() -> None:
-    story = open_ended(Mode.ADVISORY)
-    done(story, PAID)
-    assert reasons(story, PAID) == []
-    [would_ask] = story.told("action.dispatched")[-1]["would_ask"]
-    assert would_ask.endswith("May this one run?")
 
 
 def test_c14_mode_off_says_nothing() -> None:
@@ -279,17 +251,18 @@ def test_c14_a_child_begins_with_the_ledger_of_its_caller_and_hands_back_what_it
 
 
 @pytest.mark.parametrize(
-    ("decision", "words"), [(Choice.ABORT, "may have taken effect"), (Choice.FAILED, "failed")]
+    ("decision", "words"), [(Choice.ABORT, ["may have taken effect"]), (Choice.FAILED, [])]
 )
-def test_c14_a_doubt_in_a_child_is_in_the_ledger_of_its_root_however_it_ends(
-    decision: Choice, words: str
+def test_c14_a_doubt_in_a_child_is_in_the_ledger_of_its_root_until_a_person_says_that_it_failed(
+    decision: Choice, words: list[str]
 ) -> None:
     story, child = skilled()
     child.fails(ErrorType.IN_DOUBT)
     child.answer(RequestKind.IN_DOUBT, decision, request=f"{child.chain.id}.r1")
     tell_parent(story, child)
-    heard = reasons(story, PAID) if decision is Choice.ABORT else [refused(story, PAID)]
-    assert any(words in sentence for sentence in heard)
+    heard = reasons(story, PAID)
+    assert [word for word in words if word not in heard[0]] == []
+    assert len(heard) == len(words)
 
 
 @pytest.mark.parametrize("rests", [False, True])
@@ -390,16 +363,6 @@ def test_c6_another_call_after_a_no_asks_in_a_literal_plan_too() -> None:
     assert reason.kind is ReasonKind.DENIED
 
 
-def test_c11_a_call_whose_error_says_that_it_would_fail_again_is_refused() -> None:
-    story = submitted(Task(goal="go on"), *TOOLS)
-    first = owing("a", "pay", on_failure=OnFailure.CONTINUE)
-    story.plans(first, owing("b", "pay"))
-    story.propose(PAID)
-    fault = ErrorInfo(ErrorType.PERMISSION, "no rights", recoverable=False)
-    story.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
-    assert "Exactly this call of pay failed, and would fail again" in refused(story, PAID)
-
-
 # ---- answered lookups, stuck models
 # ----------------------------------------------------------------------------------
 
@@ -453,7 +416,7 @@ def test_c6_the_third_equal_call_in_a_row_with_the_same_receipt_is_a_strike() ->
     story.calls("find", q="a")
     story.calls("find", q="a")
     assert story.status == "escalated"
-    assert "repeated the same call" in story.questions[-1].question
+    assert story.violations[-1] == "stuck"
 
 
 def test_c6_another_receipt_another_call_between_or_a_tool_that_repeats_is_not_stuck() -> None:

@@ -96,7 +96,7 @@ def test_c3_complete_ends_the_step_and_what_is_left_is_never_executed() -> None:
     told.result(COMPLETE)
 
     assert told.status == "completed"
-    assert told.never_executed == [("other", "step completed")]
+    assert told.never_executed == [("other", "the step is over")]
     assert told.chain.end.unfinished
 
 
@@ -377,7 +377,7 @@ def test_nothing_goes_out_after_the_seconds_of_the_budget() -> None:
 
     told.result()
 
-    assert told.error == ChainError("HP-208", "the chain has used up its 5 s")
+    assert told.error == ChainError("HP-209", "the chain's deadline has passed")
     assert len(told.dispatches) == 1
 
 
@@ -387,7 +387,7 @@ def test_the_second_action_of_a_step_does_not_go_out_after_the_deadline_either()
 
     told.result()
 
-    assert told.error == ChainError("HP-208", "the chain has used up its 5 s")
+    assert told.error == ChainError("HP-209", "the chain's deadline has passed")
     assert told.never_executed == [("other", "the chain failed")]
 
 

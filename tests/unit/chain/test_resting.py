@@ -7,7 +7,7 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import Recovery, Retry
-from haltpoint.contracts.work.plans import Siblings, Step
+from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import OK, asks, call, failed, open_task, plan, spec, tool_step, writing
 from tests.unit.chain.story import Story, submitted
@@ -217,26 +217,14 @@ def test_c8_a_chain_that_fails_while_steps_are_ready_ends_with_the_last_call() -
 
 
 def test_c8_what_rests_in_a_step_that_is_over_is_not_sent_again() -> None:
-    for siblings in Siblings:
-        steps = (
-            tool_step(
-                "s",
-                call("read"),
-                call("read"),
-                parallel=2,
-                on_failure="continue",
-                siblings=siblings,
-            ),
-        )
-        story = submitted(
-            Task(goal="x", plan=plan(*steps, tool_step("t", call("send")))), READ, SEND
-        )
-        first, second = (one.action for one in story.dispatches)
-        story.result(busy(), action=first)
-        until = next_due(story.chain)
-        story.result(failed(), action=second)
-        story.due(at=until)
-        assert [one.action.tool for one in story.dispatches] == ["read", "read", "send"]
+    reads = tool_step("s", call("read"), call("read"), parallel=2, on_failure="continue")
+    story = submitted(Task(goal="x", plan=plan(reads, tool_step("t", call("send")))), READ, SEND)
+    first, second = (one.action for one in story.dispatches)
+    story.result(busy(), action=first)
+    until = next_due(story.chain)
+    story.result(failed(), action=second)
+    story.due(at=until)
+    assert [one.action.tool for one in story.dispatches] == ["read", "read", "send"]
 
 
 def test_e2_a_model_waits_for_what_rests_and_keeps_its_receipt_when_the_step_ends_beside_it() -> (

@@ -75,7 +75,7 @@ def test_d1_the_third_call_that_cannot_be_read_is_a_case() -> None:
         told.take(unread())
 
     assert told.status == "escalated"
-    assert told.told("chain.escalated")[0]["reason"] == "it sent a reply that cannot be read"
+    assert told.told("chain.escalated")[0]["reason"] == "too many violations in a row"
     assert told.questions[-1].kind is RequestKind.ESCALATION
 
 

@@ -12,8 +12,7 @@ from haltpoint.chain.checks.values import rewritten
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.references import read_json
-from haltpoint.chain.model.state import Action, goal_of
-from haltpoint.contracts.events import PlanDrafted
+from haltpoint.chain.model.state import Action
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.reasons import Reach, ReasonKind, Source, SourceKind
@@ -258,41 +257,6 @@ def test_c13_the_words_of_a_no_are_no_source() -> None:
     ask(story)
     story.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT, text="mallory@x.org"))
     assert source(story, "mallory@x.org") == "model"
-
-
-def answered(question: str, typed: str, story: Story | None = None) -> Story:
-    """A chain whose model has asked this in place of a plan, with a person's words to it."""
-    if story is None:
-        story = submitted(Task(goal="send it"), FIND, SEND)
-    data = PlanDrafted.Data(thought_id=story.thought.thought_id, plan=None, question=question)
-    story.hear(PlanDrafted(id=f"p{question}", source="test", subject="c", data=data))
-    story.tell(typed)
-    return story
-
-
-@pytest.mark.parametrize(
-    ("typed", "found"),
-    [("eve@x.org", "person answers.[0]"), ("anyone but eve@x.org", "text answers.[0]")],
-)
-def test_c13_an_answer_while_planning_counts_as_a_whole_and_is_none_of_the_goals_words(
-    typed: str, found: str
-) -> None:
-    story = answered("To whom?", typed)
-    story.plans(owing("send", "send"))
-    assert source(story, "eve@x.org") == found
-
-
-def test_c13_words_in_place_of_the_goal_are_the_users_and_answers_beside_them_are_not() -> None:
-    story = answered("Which one?", "the first")
-    while story.status != "escalated":
-        story.draft(None, "no plan")
-    story.rule(Choice.REPHRASE, text="write to ann@x.org")
-    answered("To whom?", "anyone but eve@x.org", story)
-    story.plans(owing("send", "send"))
-    words = goal_of(story.chain)
-    assert words == "write to ann@x.org\nthe first\nanyone but eve@x.org"
-    found = sent(story, to="ann@x.org", cc="eve@x.org").sources
-    assert [found["to"].source, found["cc"].source] == [SourceKind.GOAL, SourceKind.TEXT]
 
 
 def test_c13_other_words_for_a_step_are_the_users_own() -> None:

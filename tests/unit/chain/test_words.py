@@ -9,7 +9,6 @@ from haltpoint.contracts.policy import Messages, Pattern
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Style, Task
-from haltpoint.contracts.work.thoughts import Usage
 from tests.support.builders import open_task, owing, spec, writing
 from tests.unit.chain.story import Story, submitted
 
@@ -120,19 +119,3 @@ def test_the_words_of_corrections_are_the_policys() -> None:
     told.writes("no")
 
     assert "Call write_file (2)." in told.correction
-
-
-def test_an_answer_that_costs_more_than_there_was_is_not_delivered() -> None:
-    told = at_work(owing("find", "find_contact"), budget={"tokens": 1})
-    told.calls("find_contact")
-    told.returns('{"name": "John"}')
-    data = AnswerDrafted.Data(
-        thought_id=told.thought.thought_id, text=TRUTH, usage=Usage(output_tokens=1000)
-    )
-    told.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
-
-    assert told.status == "completed"
-    assert told.final_answer is not None
-    assert told.final_answer.startswith(
-        "There is no answer in words: the budget for the model is used up."
-    )

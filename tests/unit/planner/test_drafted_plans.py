@@ -7,7 +7,7 @@ import pytest
 
 from haltpoint.contracts.work.plans import OnFailure, Plan, StepType
 from haltpoint_planner.exchange import Finish, Reply
-from haltpoint_planner.plan_drafting import asked_in_place, draft_plan
+from haltpoint_planner.plan_drafting import draft_plan
 
 
 def drafted(words: object, **more: Any) -> Plan:
@@ -160,18 +160,3 @@ def test_what_holds_no_plan_is_told_so(words: str, fault: str) -> None:
 def test_a_plan_that_is_too_large_is_told_so() -> None:
     assert "at most 500" in refused({"steps": [{}] * 501})
     assert "too long" in refused({"steps": [{"description": "x" * 4000}] * 50})
-
-
-@pytest.mark.parametrize(
-    ("words", "question"),
-    [
-        ("Which John do you mean?", "Which John do you mean?"),
-        ("<think>Hm?</think>First I look him up.", None),
-        ('{"steps": [', None),
-        ('{"tool": "send", "arguments": {"text": "Really?"}}', None),
-    ],
-)
-def test_c11_a_question_in_place_of_a_plan_is_told_from_other_words(
-    words: str, question: str | None
-) -> None:
-    assert asked_in_place(Reply(words)) == question

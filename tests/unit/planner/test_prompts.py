@@ -7,7 +7,6 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -411,12 +410,3 @@ def test_c10_no_prompt_presses_for_a_call(
     asked = context(kind, "send", receipts=(receipt(),), corrections=corrections, previous="no")
     for message in prompts.build(asked).messages:
         assert not re.search(r"\bcall\b[^.]*\bnow\b", str(message["content"]), re.IGNORECASE)
-
-
-def test_c11_a_person_has_answered_the_models_question_and_it_reads_both() -> None:
-    request = context(ThoughtKind.PLAN, previous="Which John?")
-    asked = replace(
-        request, request=msgspec.structs.replace(request.request, answered="John Smith")
-    )
-    said = [(one["role"], one["content"]) for one in prompts.build(asked).messages[2:]]
-    assert said == [("assistant", "Which John?"), ("user", "John Smith")]

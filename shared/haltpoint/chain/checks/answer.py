@@ -11,7 +11,6 @@ neither break a line nor forge one: it is quoted, has no quotation mark, line br
 its own, secrets are starred, and what is invisible is spelt out.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from string import Formatter
@@ -26,8 +25,7 @@ from haltpoint.chain.model.references import KEYS, path_of, read_json, scalars_a
 from haltpoint.chain.model.schemas import defaults
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
-from haltpoint.contracts.base import value
-from haltpoint.contracts.people.phrases import Phrases, why_dropped
+from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.results import DeedWords, ErrorType
 from haltpoint.contracts.secrets import (
     STARS,
@@ -47,22 +45,13 @@ SpecOf = Callable[[str], ToolSpec]
 """What is declared of a tool, by its name."""
 
 
-@value
-class Missed:
-    """What was not done: its line, when that was clear (ms), and the arguments of the call (JSON
-    text; "": unknown).
-    """
-
-    line: NotDone
-    at: int
-    arguments: str = ""
-
+Missed = tuple[NotDone, datetime]
+"""What was not done, and when that was clear."""
 
 MOST_SHOWN: Final = 80  # characters of one value
 MOST_NAMED: Final = 5  # arguments that are named where the author gave no words
 _LONGEST: Final = 1000
 _UNKNOWN: Final = "…"
-_UNKNOWN_VALUE: Final = re.compile('…(?!")')  # a value that is cut ends with a quotation mark
 _MARKUP: Final = str.maketrans({'"': "'", "\uff02": "'", "`": "'"})
 
 
@@ -83,11 +72,10 @@ def answer(
         deeds += deeds_of(action)
         missed += _missed(action, spec_of(action.tool), phrases)
     for call in dropped:
-        reason = why_dropped(call.reason)
-        line = not_done_line(spec_of(call.tool), call.arguments, WhyNot.NEVER_EXECUTED, reason)
-        missed.append(Missed(line, call.at, call.arguments))
-    lost = [entry.line for entry in missed if not _is_made_good(entry, actions, deeds)]
-    lost = _without_doubles(lost, deeds)
+        spec = spec_of(call.tool)
+        line = not_done_line(spec, call.arguments, WhyNot.NEVER_EXECUTED, call.reason)
+        missed.append((line, moment_of(call.at)))
+    lost = [line for line, at in missed if not _is_made_good(line, at, actions, deeds)]
     called = {line.tool for line in lost if line.action_id is not None}
     untold = [line for line in due if line.why not in _OF_PROMISES or called.isdisjoint(line.tools)]
     lines = tuple(dict.fromkeys((*lost, *untold)))
@@ -114,9 +102,13 @@ def not_done_line(
     )
 
 
-def ended_at(action: Action) -> int:
-    """When an action ended (ms)."""
-    return action.told.started_at + action.told.duration_ms
+def moment_of(milliseconds: int) -> datetime:
+    """A time of the chain, which counts in ms."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def _ended_at(action: Action) -> datetime:
+    return moment_of(action.told.started_at + action.told.duration_ms)
 
 
 def deeds_of(action: Action) -> Iterator[Deed]:
@@ -133,7 +125,7 @@ def deeds_of(action: Action) -> Iterator[Deed]:
             tool=action.tool,
             says=told.deed.says,
             target=told.deed.target,
-            at=datetime.fromtimestamp(ended_at(action) / 1000, UTC),
+            at=_ended_at(action),
             by=by,
             warnings=action.outcome.warnings,
         )
@@ -143,12 +135,12 @@ def _missed(action: Action, spec: ToolSpec, phrases: Phrases) -> list[Missed]:
     """What a call did not do; of one whose chain lists the calls inside, these."""
     below = action.told.below.not_done
     if below:
-        return [Missed(line, ended_at(action)) for line in below]
+        return [(line, _ended_at(action)) for line in below]
     if action.satisfies or action.tool == ASK_HUMAN:
         return []
     why, message = _reason(action, spec, phrases)
     line = not_done_line(spec, action.ran, why, message, action.id)
-    return [Missed(line, ended_at(action), action.ran)]
+    return [(line, _ended_at(action))]
 
 
 def _reason(action: Action, spec: ToolSpec, phrases: Phrases) -> tuple[WhyNot, str]:
@@ -169,46 +161,24 @@ def _reason(action: Action, spec: ToolSpec, phrases: Phrases) -> tuple[WhyNot, s
     return _WHY.get(fault.error_type, WhyNot.FAILED), fault.message
 
 
-def _without_doubles(lines: Iterable[NotDone], deeds: Iterable[Deed]) -> list[NotDone]:
-    """The lines but for calls that never ran whose words are those of a deed, where they had a
-    value that nobody knew. Each deed stands for one such call.
+def _is_made_good(
+    line: NotDone, at: datetime, actions: Iterable[Action], deeds: Iterable[Deed]
+) -> bool:
+    """Whether the tool did it later: a deed with the same target, or where it has none with the
+    same words. A tool that only reads has brought something by any later success.
     """
-    words = [deed.says for deed in deeds]
-    told: list[NotDone] = []
-    for line in dict.fromkeys(lines):
-        same = [said for said in words if _may_be(line, said)]
-        if same:
-            words.remove(same[0])
-        else:
-            told.append(line)
-    return told
-
-
-def _may_be(line: NotDone, said: str) -> bool:
-    """Whether a call that never ran is one with these words, but for values that nobody knew."""
-    parts = _UNKNOWN_VALUE.split(line.says)
-    if line.why is not WhyNot.NEVER_EXECUTED or len(parts) == 1:
-        return False
-    pattern = ".*".join(map(re.escape, parts))
-    return re.fullmatch(pattern, said) is not None
-
-
-def _is_made_good(missed: Missed, actions: Iterable[Action], deeds: Iterable[Deed]) -> bool:
-    """Whether a later call of the tool made it good: with the same target or the same arguments. A
-    tool that only reads has brought something by any later success.
-    """
-    line = missed.line
     if line.why in _ALWAYS_TOLD:
         return False
-    moment = datetime.fromtimestamp(missed.at / 1000, UTC)
-    own = [deed for deed in deeds if deed.tool in line.tools and deed.at >= moment]
-    same = [deed for deed in own if line.target in (None, deed.target)]
-    if same and (line.target is not None or not missed.arguments):
-        return True
-    given = read_json(missed.arguments)
+    same = [deed.at for deed in deeds if deed.tool in line.tools and _is_same(line, deed)]
     calls = [action for action in actions if action.tool == line.tool and action.satisfies]
-    good = [call for call in calls if call.told.deed is None or read_json(call.ran) == given]
-    return any(ended_at(call) >= missed.at for call in good)
+    reads = [_ended_at(call) for call in calls if call.told.deed is None]
+    return any(moment >= at for moment in (*same, *reads))
+
+
+def _is_same(line: NotDone, deed: Deed) -> bool:
+    if line.why in _OF_PROMISES:
+        return True
+    return line.target == deed.target and (line.target is not None or line.says == deed.says)
 
 
 # ---- the words of a deed

@@ -148,7 +148,7 @@ class Known:
         """
         plan = work.plan if is_submitters(work) else None
         written = write_json([call.arguments for call in calls_of(plan)])
-        given = documents(work.task.context, work.planning.answers)
+        given = documents(work.task.context, ())
         receipts = documents_of(work.receipts.values(), work.world.tools)
         own = Document(SourceKind.GOAL, "plan", written)
         return cls(users_words(work), [own, *given, *receipts])

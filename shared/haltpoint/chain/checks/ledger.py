@@ -6,7 +6,6 @@ literal plan has written each call of it, so a root chain with such a plan keeps
 denied and what its children add.
 """
 
-from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Final
 
@@ -28,19 +27,9 @@ MAY_HAVE_ACTED: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 `no_effect`.
 """
 
-_A_RECEIPTS: Final = (Became.DONE, Became.IN_DOUBT, Became.CHANGED)
-_A_PERSONS: Final = (Became.DENIED, Became.FAILED)
-"""What a receipt does not change: a no, and a person's word that a call has failed."""
-
-_REFUSED: Final = {
-    Became.DENIED: "A person denied exactly this call of {}. Do not propose it again.",
-    Became.FAILED: "Exactly this call of {} failed, and would fail again. Continue without it.",
-}
-
 _REPEATED: Final = {
-    Became.DONE: "was made {} and succeeded",
-    Became.IN_DOUBT: "was made {} and may have taken effect",
-    Became.CHANGED: "was proposed {}, and a person or a hook had it run with other values",
+    Became.DONE: "and succeeded",
+    Became.IN_DOUBT: "and may have taken effect",
 }
 
 # ---- writing
@@ -48,81 +37,54 @@ _REPEATED: Final = {
 
 
 def begin(work: Work, action: Action) -> None:
-    """A call is sent: its effect is in doubt until its receipt. One that was done before stays
-    done.
-    """
+    """A call is sent: its effect is in doubt until its receipt. What is known of it stays."""
     if not is_submitters(work) and has_lasting_effect(work.world.spec(action.tool)):
-        _write(work, action, Became.IN_DOUBT, over=(Became.FAILED,))
+        work.ledger = {**_entries(work, action, Became.IN_DOUBT), **work.ledger}
 
 
 def settle(work: Work, action: Action) -> None:
-    """A call has its receipt, or will never have one: what became of it. What a person said of it
-    stands.
-    """
+    """A call has its receipt, or will never have one: what became of it."""
     if is_submitters(work):
         return
     became = _became(work.world.spec(action.tool), action)
     if became is not None:
-        _write(work, action, became, over=_A_RECEIPTS)
+        add(work, _entries(work, action, became))
         return
     for signature in _written(work, action):
-        if work.ledger[signature].became not in _A_PERSONS:
+        if work.ledger[signature].became is not Became.DENIED:
             work.ledger = without(work.ledger, signature)
 
 
 def deny(work: Work, action: Action, words: str) -> None:
     """A person has said no to a call, in these words."""
-    _write(work, action, Became.DENIED, words)
-
-
-def fail(work: Work, action: Action) -> None:
-    """A person says that a call in doubt has failed (E5): the equal one would fail again."""
-    if not is_submitters(work):
-        _write(work, action, Became.FAILED)
-
-
-def _write(
-    work: Work,
-    action: Action,
-    became: Became,
-    words: str = "",
-    over: Collection[Became] = frozenset(Became),
-) -> None:
-    """Write down what became of a call as it was proposed, and as people or hooks had it run; what
-    is known of it stays unless it is one of `over`.
-    """
-    spec = work.world.spec(action.tool)
-    ran, is_persons = signature_of(spec, action.ran), became in _A_PERSONS
-    own = {ran, *_written(work, action)}
-    if is_persons:
-        own.add(signature_of(spec, action.arguments))
-    for signature in own:
-        before = work.ledger.get(signature)
-        if before is None or before.became in over:
-            did = became if is_persons or signature == ran else Became.CHANGED
-            entry = Entry(action.tool, action.id, did, work.now, words[:LONGEST_WORDS])
-            work.ledger = {**work.ledger, signature: entry}
-
-
-def _written(work: Work, action: Action) -> list[str]:
-    """The signatures under which something of a call is known."""
-    entries = work.ledger.items()
-    return [signature for signature, entry in entries if entry.action_id == action.id]
+    work.ledger = {**work.ledger, **_entries(work, action, Became.DENIED, words)}
 
 
 def add(work: Work, added: Ledger) -> None:
-    """A child is over: what it has added counts in this chain, too. What a person said of a call
-    stands.
-    """
+    """Entries of this chain, or of a child that is over. A person's no stands."""
     entries = work.ledger.items()
-    said = {name: entry for name, entry in entries if entry.became in _A_PERSONS}
-    work.ledger = {**work.ledger, **added, **said}
+    denied = {name: entry for name, entry in entries if entry.became is Became.DENIED}
+    work.ledger = {**work.ledger, **added, **denied}
 
 
 def additions(work: Work) -> Ledger:
     """What a child hands back: the entries that it did not begin with."""
     entries, given = work.ledger.items(), work.task.handed.ledger
     return {name: entry for name, entry in entries if given.get(name) != entry}
+
+
+def _entries(work: Work, action: Action, became: Became, words: str = "") -> Ledger:
+    """What became of a call: as it was proposed, and as people or hooks had it run."""
+    spec = work.world.spec(action.tool)
+    signatures = [signature_of(spec, text) for text in (action.arguments, action.ran)]
+    entry = Entry(action.tool, action.id, became, work.now, words[:LONGEST_WORDS])
+    return dict.fromkeys((*signatures, *_written(work, action)), entry)
+
+
+def _written(work: Work, action: Action) -> list[str]:
+    """The signatures under which something of a call is known."""
+    entries = work.ledger.items()
+    return [signature for signature, entry in entries if entry.action_id == action.id]
 
 
 def has_lasting_effect(spec: ToolSpec) -> bool:
@@ -137,9 +99,8 @@ def _became(spec: ToolSpec, action: Action) -> Became | None:
         is_done = action.satisfies and has_lasting_effect(spec)
         return Became.DONE if is_done else None
     may_have_acted = fault.error_type in MAY_HAVE_ACTED and not fault.no_effect
-    if fault.error_type is ErrorType.IN_DOUBT or (spec.idempotent and may_have_acted):
-        return Became.IN_DOUBT
-    return None if fault.recoverable else Became.FAILED
+    in_doubt = fault.error_type is ErrorType.IN_DOUBT or (spec.idempotent and may_have_acted)
+    return Became.IN_DOUBT if in_doubt else None
 
 
 # ---- judging
@@ -147,16 +108,17 @@ def _became(spec: ToolSpec, action: Action) -> Became | None:
 
 
 def denied(call: CheckedCall) -> Verdict:
-    """A person's no (E4): to exactly this call, or to another call of its tool. Exactly a call
-    whose error says that it would fail again is refused, too (C11). An edited call has two entries
-    of one action.
+    """A person's no (E4): to exactly this call, or to another call of its tool. An edited call has
+    two entries of one action.
     """
     ledger, tool = call.work.ledger, call.spec.name
     if not ledger:
         return GO
     known = ledger.get(call.signature)
-    if known is not None and known.became in _A_PERSONS:
-        return refuse(call, _REFUSED[known.became].format(tool))
+    if known is not None and known.became is Became.DENIED:
+        return refuse(
+            call, f"A person denied exactly this call of {tool}. Do not propose it again."
+        )
     of_tool = [entry for entry in ledger.values() if entry.tool == tool]
     words = {entry.action_id: entry.words for entry in of_tool if entry.became is Became.DENIED}
     if len(words) > 1:
@@ -168,19 +130,19 @@ def denied(call: CheckedCall) -> Verdict:
 
 
 def repeat(call: CheckedCall) -> Verdict:
-    """An effect that was done, or is in doubt, in this task. One that was denied or failed is
-    refused before.
+    """An effect that was done, or is in doubt, in this task. One that was denied is refused
+    before.
     """
     known = call.work.ledger.get(call.signature)
     if known is None:
         return GO
-    moment = datetime.fromtimestamp(known.at / 1000, UTC)
-    when = f"at {moment:%Y-%m-%d %H:%M} UTC ({known.action_id})"
-    before = f"The same call of {known.tool} {_REPEATED[known.became].format(when)}."
+    when = f"{datetime.fromtimestamp(known.at / 1000, UTC):%Y-%m-%d %H:%M} UTC"
+    was = f"was made at {when} ({known.action_id}) {_REPEATED[known.became]}"
+    before = f"The same call of {known.tool} {was}."
     match limits.treatment(call.work.world.policy.repeated_effects, call.spec.name):
         case Treatment.ALLOW:
             return GO
-        case Treatment.REFUSE if known.became is not Became.CHANGED:
+        case Treatment.REFUSE:
             return refuse(call, f"{before} It must not be made again.")
         case _:
             return ask(ReasonKind.REPEAT, f"{before} May this one run?")

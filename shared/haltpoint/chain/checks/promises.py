@@ -6,16 +6,16 @@ those of the goal, of patterns and of the submitter. A drafted plan has to promi
 these in a step.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 from itertools import chain
 
 from haltpoint.chain.checks.answer import not_done_line
-from haltpoint.chain.checks.bounds import NO_BOUNDS, tools_of, whose
-from haltpoint.chain.checks.plans import inside, listed, with_effects
+from haltpoint.chain.checks.bounds import NO_BOUNDS, whose
+from haltpoint.chain.checks.plans import inside, listed
 from haltpoint.chain.model.references import reached, read_json, walk, write_json
 from haltpoint.chain.model.state import Action
-from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
+from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.reasons import Heard
@@ -41,21 +41,20 @@ def missing(work: Work, index: int) -> tuple[Promise, ...]:
     """What is due in a step: its promises without a receipt, but for those that an agent has left
     out.
     """
-    over = _kept(work, index)
-    if work.origin is PlanOrigin.REACT:
-        over += [entry.tools for entry in work.left_out]
-    return tuple(tools for tools in of_step(work, index) if tools not in over)
+    entries = work.left_out if work.origin is PlanOrigin.REACT else ()
+    left_out = [entry.tools for entry in entries]
+    return tuple(tools for tools in _unkept(work, index) if tools not in left_out)
 
 
-def _kept(work: Work, index: int) -> list[Promise]:
+def _unkept(work: Work, index: int) -> list[Promise]:
     receipts, promises = work.run[index].receipts, of_step(work, index)
-    return [tools for bit, tools in enumerate(promises) if receipts >> bit & 1]
+    kept = [tools for bit, tools in enumerate(promises) if receipts >> bit & 1]
+    return [tools for tools in promises if tools not in kept]
 
 
-def missing_tools(work: Work, index: int | None) -> tuple[str, ...]:
-    """The tools of the promises that are due in a step."""
-    due = () if index is None else missing(work, index)
-    return tuple(dict.fromkeys(chain.from_iterable(due)))
+def tools_in(promises: Iterable[Promise]) -> list[str]:
+    """The tools of promises, each once."""
+    return list(dict.fromkeys(chain.from_iterable(promises)))
 
 
 def in_words(promises: tuple[Promise, ...]) -> str:
@@ -106,43 +105,29 @@ def leave_out(work: Work, index: int, reason: str) -> None:
 
 
 def not_done(work: Work) -> tuple[NotDone, ...]:
-    """What was due and has no receipt when the chain ends, what was left out first."""
-    lines = [_line(entry.tools, WhyNot.LEFT_OUT, entry.reason) for entry in _left_out(work)]
+    """What was due and has no receipt when the chain ends. What an agent has left out another one
+    may have done.
+    """
+    left_out = {entry.tools: entry.reason for entry in work.left_out}
     if work.origin is PlanOrigin.LITERAL:
+        lines = [_line(tools, WhyNot.LEFT_OUT, left_out[tools]) for tools in left_out]
         return (*lines, *_not_reached(work))
-    left_out = [entry.tools for entry in work.left_out]
+    lines = []
     for index in range(len(work.run)):
-        due = [tools for tools in missing(work, index) if tools not in left_out]
-        lines += [_line(tools, WhyNot.NOT_CALLED, work.phrases.not_called) for tools in due]
+        for tools in _unkept(work, index):
+            why = WhyNot.LEFT_OUT if tools in left_out else WhyNot.NOT_CALLED
+            lines.append(_line(tools, why, left_out.get(tools, work.phrases.not_called)))
     return tuple(lines)
 
 
-def is_unfinished(work: Work) -> bool:
-    """Whether a promise was left out, or a step of a literal plan."""
-    if work.origin is PlanOrigin.LITERAL:
-        is_complete = [run.status is StepStatus.COMPLETED for run in work.run]
-        calls = [len(step.actions) for step in work.steps]
-        return not all(is_complete) or calls != [run.taken for run in work.run]
-    return bool(not_done(work))
-
-
-def _left_out(work: Work) -> list[LeftOut]:
-    """What was left out and not done since: an agent leaves out what another one may do."""
-    done = _kept(work, 0) if work.origin is PlanOrigin.REACT and work.run else []
-    return [entry for entry in work.left_out if entry.tools not in done]
-
-
-def _not_reached(work: Work) -> list[NotDone]:
-    """The calls of a literal plan that were not made."""
-    lines: list[NotDone] = []
+def _not_reached(work: Work) -> Iterator[NotDone]:
+    """The calls of a literal plan that were not made, but for those that may fail."""
     for step, run in zip(work.steps, work.run, strict=True):
-        for call in step.actions[run.taken :]:
+        for call in step.actions[run.actions :]:
             spec, arguments = work.world.spec(call.tool), write_json(call.arguments)
-            if with_effects(spec):
-                lines.append(
-                    not_done_line(spec, arguments, WhyNot.NEVER_EXECUTED, work.phrases.not_reached)
-                )
-    return lines
+            reason = work.phrases.not_reached
+            if not call.optional:
+                yield not_done_line(spec, arguments, WhyNot.NEVER_EXECUTED, reason)
 
 
 def _line(tools: Promise, why: WhyNot, reason: str) -> NotDone:
@@ -157,7 +142,6 @@ def _line(tools: Promise, why: WhyNot, reason: str) -> NotDone:
 class Exit(StrEnum):
     """What becomes of a step that the model wants to end without what is due."""
 
-    STRIKE = "strike"
     FAILED = "failed"
     SKIPPED = "skipped"
     ASK = "ask"
@@ -169,8 +153,6 @@ def exit_of(work: Work, index: int) -> Exit:
     """
     if not missing(work, index):
         return Exit.SKIPPED
-    if work.run[index].insisted:
-        return Exit.STRIKE
     if last_error(work, index) is not None:
         return Exit.SKIPPED if work.origin is PlanOrigin.REACT else Exit.FAILED
     if _may_be_left(work, index) or work.mode(index) is not Mode.STRICT:
@@ -182,7 +164,7 @@ def offers_end(work: Work, index: int, *, corrected: bool) -> bool:
     """Whether a request for a step offers `end_step`: an effect is due, or a lookup after an error
     or a correction.
     """
-    due = missing_tools(work, index)
+    due = tools_in(missing(work, index))
     if all(work.world.spec(name).read_only for name in due):
         return bool(due) and (corrected or last_error(work, index) is not None)
     return True
@@ -214,8 +196,9 @@ def _may_be_left(work: Work, index: int) -> bool:
     which found nothing. What a plan calls optional may not be what goal, pattern or submitter
     require.
     """
-    required = tools_of((work.bounds or NO_BOUNDS).required_tools)
-    is_optional = work.steps[index].optional and required.isdisjoint(missing_tools(work, index))
+    required = [bound.tools for bound in (work.bounds or NO_BOUNDS).required_tools]
+    due = tools_in(missing(work, index))
+    is_optional = work.steps[index].optional and set(tools_in(required)).isdisjoint(due)
     if is_optional or work.people.heard is Heard.ANSWER:
         return True
     before = reached([index], lambda step: work.graph.dependencies[step])

@@ -1,6 +1,4 @@
-"""What people and clocks bring: answers, cancellations, due times (CONTRACT B3, B4, D3, E4, E5;
-R6).
-"""
+"""What people answer (CONTRACT B3, B4, D3, E4, E5; R6)."""
 
 from typing import Any, Final
 
@@ -12,14 +10,12 @@ from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.values import granted
 from haltpoint.chain.model.outputs import Next, Resolve, StepEnd, stopped
 from haltpoint.chain.model.references import read_json, write_json, write_text
-from haltpoint.chain.model.schemas import argument_faults, result_faults
 from haltpoint.chain.model.state import Action, Failure
-from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import hand_to
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.dispatching import send_again
-from haltpoint.chain.turns.ending import accepted, too_late
+from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.receipts import (
     fail_action,
     outcome_of,
@@ -28,10 +24,11 @@ from haltpoint.chain.turns.receipts import (
     succeed,
     write_down,
 )
-from haltpoint.chain.turns.strikes import escalate, reset_strikes
+from haltpoint.chain.turns.steps import accepted
+from haltpoint.chain.turns.strikes import reset_strikes
 from haltpoint.chain.turns.thinking import think_plan, think_step
 from haltpoint.contracts.doors import in_full
-from haltpoint.contracts.events import HumanAnswered, TaskCancelled, TimerDue
+from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind, answer_fault
@@ -46,12 +43,6 @@ from haltpoint.contracts.results import (
     Target,
 )
 from haltpoint.contracts.tools import ASK_HUMAN
-from haltpoint.contracts.work.plans import Plan
-
-UNDER_WAY: Final = 60_000
-"""How long (ms) after its deadline a question without a word that it expired waits for an answer
-taken in time.
-"""
 
 _AGAINST: Final = (Choice.REJECT, Choice.NONE, Choice.REPHRASE, Choice.SKIP, Choice.ABORT)
 """What a person says that may be against a call."""
@@ -71,7 +62,7 @@ def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
         return None
     decision = data.answer.decision
     if decision is not Choice.ABORT and work.now >= work.deadline:
-        return too_late(work)
+        return too_late()
     close(work, question, FactType.REQUEST_ANSWERED, decision=decision.value, by=data.by)
     _hear(work, question.kind, decision)
     action = work.actions.get(question.action_id)
@@ -111,9 +102,7 @@ def _answered(work: Work, data: Data) -> Question | None:
 def _hear(work: Work, kind: RequestKind, decision: Choice) -> None:
     """Note what a person has said, and that no correction was sent since (C6, C11)."""
     heard = Heard.NO if decision in _AGAINST else Heard.NOTHING
-    if kind is RequestKind.INPUT:
-        heard = Heard.ANSWER
-    work.hear(heard, corrected=False)
+    work.hear(Heard.ANSWER if kind is RequestKind.INPUT else heard, corrected=False)
 
 
 def _picked(question: Question, data: Data) -> Option:
@@ -127,14 +116,13 @@ def _picked(question: Question, data: Data) -> Option:
 def _about_call(work: Work, action: Action, question: Question, data: Data) -> Next | None:
     """The receipt that waits is completed, or its call sent again."""
     answer, by = data.answer, data.by
-    said = answer.text.strip()
     match answer.decision:
         case Choice.SELECT:
             return _select(work, action, question, data)
         case Choice.ANSWER if question.form is not None:
             return _give(work, action, {"answer": answer.value}, by)
         case Choice.ANSWER:
-            return _give(work, action, {"answer": answer.text, SAID: said}, by)
+            return _give(work, action, {"answer": answer.text, SAID: answer.text.strip()}, by)
         case Choice.NONE | Choice.REJECT:
             return _deny(work, action, data)
         case Choice.APPROVE:
@@ -150,10 +138,9 @@ def _about_call(work: Work, action: Action, question: Question, data: Data) -> N
             work.outputs.append(Resolve(ended))
             work.keep(ended)
             return StepEnd(action.step, skipped=str(read_json(action.arguments).get("reason")))
-        case _:  # insist: the model reads that, and can't end the step any more
-            work.edit(action.step).insisted = True
-            words = f"A person insists on it{said and f': {said}'}"
-            return _give(work, action, {"answer": words, SAID: said}, by)
+        case _:  # insist: the model reads that
+            words = f"A person insists on it. {answer.text}".strip()
+            return _give(work, action, {"answer": words, SAID: answer.text.strip()}, by)
 
 
 def _select(work: Work, action: Action, question: Question, data: Data) -> Next | None:
@@ -161,26 +148,19 @@ def _select(work: Work, action: Action, question: Question, data: Data) -> Next 
     called again.
 
     A tool that may have effects has done nothing yet: the model calls it again with the option,
-    which a person has said (C3). A value that is no result of the tool is the tool's fault (B1).
+    which a person has said (C3).
     """
-    option, spec = _picked(question, data), work.world.spec(action.tool)
+    option = _picked(question, data)
     selected = in_full(option)
     if question.kind is RequestKind.INPUT:
         del selected["value"]
         return _give(work, action, {"answer": option.title, "selected": selected}, data.by)
-    if not spec.read_only:
-        text = f"A person picked {option.title!r} (id {option.id}). Nothing was done: "
-        fault = ErrorInfo(
-            ErrorType.VALIDATION, f"{text}that takes a new call with it.", recoverable=True
-        )
-        return _fail(work, action, fault, option.id, data.by)
-    if option.value is None:
-        return _give(work, action, {"selected": selected}, data.by)
-    faults = result_faults(spec, option.value)
-    if not faults:
-        return _give(work, action, {**option.value, "selected": selected}, data.by)
-    text = f"{spec.name} offered an option whose value is not a result of it: {'; '.join(faults)}"
-    return _fail(work, action, ErrorInfo(ErrorType.SERVER, text, recoverable=False))
+    if work.world.spec(action.tool).read_only:
+        return _give(work, action, {**(option.value or {}), "selected": selected}, data.by)
+    picked = f"A person picked {option.title!r} (id {option.id})."
+    text = f"{picked} Nothing was done: that takes a new call with it."
+    fault = ErrorInfo(ErrorType.VALIDATION, text, recoverable=True)
+    return _fail(work, action, fault, option.id, data.by)
 
 
 def _deny(work: Work, action: Action, data: Data) -> Next | None:
@@ -198,8 +178,8 @@ def _deny(work: Work, action: Action, data: Data) -> Next | None:
 
 
 def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None:
-    """Send the call again with the yes to it, as people edited it (G1, G2). A record in Redis
-    proves the yes to the worker.
+    """Send the call again with the yes to it, as people edited it (G1, G2): the worker checks the
+    edit. A record in Redis proves the yes to the worker.
     """
     edited, spec = answer.arguments, work.world.spec(action.tool)
     asked = (action.outcome and action.outcome.confirmation) or _NO_QUESTION
@@ -207,10 +187,6 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
     approval = structs.replace(before, digest=asked.digest, by=by, preview=asked.preview)
     arguments = asked.arguments or action.arguments
     if edited is not None and edited != read_json(arguments):
-        faults = argument_faults(spec, edited)
-        if faults:
-            text = f"{action.tool}: the edited arguments do not fit: {'; '.join(faults)}"
-            return _fail(work, action, ErrorInfo(ErrorType.VALIDATION, text, recoverable=False))
         approval = structs.replace(
             approval,
             digest=digest_of(action.id, action.tool, edited, asked.preview_digest),
@@ -226,21 +202,15 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
 
 
 def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str) -> Next | None:
-    """E5: a person says that it happened, and may give the result. Their word counts, even when it
-    does not fit.
-    """
-    if value is None:
-        return _give(work, action, {}, by, work.phrases.happened)
-    faults = result_faults(work.world.spec(action.tool), value)
-    warning = f"{work.phrases.does_not_fit}: {'; '.join(faults)}" if faults else ""
-    return _give(work, action, value, by, warning)
+    """E5: a person says that it happened, and may give the result."""
+    warning = work.phrases.happened if value is None else ""
+    return _give(work, action, value or {}, by, warning)
 
 
 def _failed(work: Work, action: Action, by: str) -> Next | None:
     """E5: the failure behind the doubt is the error; a worker that died did not live to say one."""
     unknown = ErrorInfo(ErrorType.UNKNOWN, work.phrases.did_not_happen, recoverable=True)
     fault = (action.error and action.error.cause) or unknown
-    ledger.fail(work, action)
     return _fail(work, action, structs.replace(fault, no_effect=True), by=by)
 
 
@@ -248,17 +218,15 @@ def _give(
     work: Work, action: Action, value: dict[str, Any], by: str, warning: str = ""
 ) -> Next | None:
     """The successful receipt that a person gave."""
-    outcome = _outcome(work, action, value, by, warning)
+    outcome = _outcome(work, action, value, by)
+    if warning:
+        outcome = structs.replace(outcome, warnings=(warning,))
     return succeed(work, resolve(work, action, outcome, write_json(value)))
 
 
-def _outcome(
-    work: Work, action: Action, value: dict[str, Any], by: str, warning: str = ""
-) -> Outcome:
+def _outcome(work: Work, action: Action, value: dict[str, Any], by: str) -> Outcome:
     deed = deed_of(work.world.spec(action.tool), action.ran, write_json(value))
-    metadata = Metadata(tool=action.tool, started_at=work.now, by=by, deed=deed)
-    warnings = (warning,) if warning else ()
-    return structs.replace(outcome_of(None, metadata), warnings=warnings)
+    return outcome_of(None, Metadata(tool=action.tool, started_at=work.now, by=by, deed=deed))
 
 
 def _fail(
@@ -273,15 +241,9 @@ def _fail(
 
 
 def _about_plan(work: Work, answer: Answer) -> Next:
-    """The model's question while it plans (C11), or its plans that were refused."""
-    said = answer.text.strip()
-    if answer.decision is Choice.ANSWER:
-        # prompts have the person's words beside the goal from now on
-        answers = (*work.planning.answers, said)
-        work.planning = structs.replace(work.planning, answers=answers)
-        return think_plan(work, answered=said)
+    """The plans of the model that were refused."""
     if answer.decision is Choice.REPHRASE:
-        work.people = structs.replace(work.people, goal=said)
+        work.people = structs.replace(work.people, goal=answer.text.strip())
         work.bounds = None  # no data was read yet: other words are read anew
     else:
         work.people = structs.replace(work.people, other_model=True)
@@ -293,102 +255,50 @@ def _about_case(work: Work, index: int, question: Question, data: Data) -> Next 
     """A case, or who works on the task: the step continues as the person says. Asked again, it has
     no strikes, and all its turns.
     """
-    said, by = data.answer.text.strip(), data.by
-    match data.answer.decision:
+    answer, people = data.answer, work.people
+    words = answer.text.strip()
+    reset_strikes(work, index)
+    match answer.decision:
         case Choice.SELECT:
-            return hand_to(work, index, _picked(question, data).id, by)
-        case Choice.NONE:  # none of the agents: the model gets the person's words as a result
-            words = said or "None of these agents is the right one."
-            _record(work, index, question, {"answer": words, SAID: said}, by)
-            return think_step(work, index)
-        case Choice.SKIP:
-            words = f"{work.phrases.not_needed}: {said}"
-            _record(work, index, question, {"answer": words, SAID: said}, by)
-            return StepEnd(index, skipped=said)
+            return hand_to(work, index, _picked(question, data).id, data.by)
+        case Choice.MANUAL if question.tool:
+            value = answer.value or {}
+            return succeed(work, _record(work, index, question.tool, {}, value, data.by))
         case Choice.MANUAL:
-            return _by_hand(work, index, question, data)
+            _write(work, index, question, words or write_json(answer.value), data.by)
+            work.words = words or write_json(answer.value)
+            return StepEnd(index)
+        case Choice.SKIP:
+            _write(work, index, question, f"{work.phrases.not_needed}: {words}", data.by)
+            return StepEnd(index, skipped=words)
+        case Choice.NONE:
+            none = "None of these agents is the right one."
+            _write(work, index, question, words or none, data.by)
         case Choice.REPHRASE:
-            _rephrase(work, index, said)
+            work.people = structs.replace(people, words=(*people.words, words))
+            _write(work, index, question, words, data.by)
         case Choice.RETRY:
-            work.people = structs.replace(work.people, other_model=True)
+            work.people = structs.replace(people, other_model=True)
         case _:  # continue: it has its turns once more
             pass
-    reset_strikes(work, index)
     return think_step(work, index, again=True)
 
 
-def _rephrase(work: Work, index: int, words: str) -> None:
-    """Other words for an open-ended task, or for one step of a plan. What was recorded before, and
-    what the goal asks of tools, counts on.
-    """
-    work.people = structs.replace(work.people, words=(*work.people.words, words))
-    if work.origin is PlanOrigin.REACT:
-        work.people = structs.replace(work.people, goal=words)
-    steps = list(work.steps)
-    steps[index] = structs.replace(steps[index], description=words)
-    work.plan = Plan(steps=tuple(steps))
-    work.steps = work.plan.steps
-
-
-def _by_hand(work: Work, index: int, question: Question, data: Data) -> Next | None:
-    """The person gives the result of the missing tool, or the words of a reasoning step; it counts
-    and is marked.
-    """
-    text, value, tool = data.answer.text, data.answer.value, question.tool
-    if not tool:
-        said = {"answer": text.strip(), SAID: text.strip()}
-        _record(work, index, question, said if value is None else {"answer": value}, data.by)
-        work.words = text or write_json(value)
-        return StepEnd(index)
-    faults: tuple[str, ...] = ("it has no value",)
-    if value is not None:
-        faults = result_faults(work.world.spec(tool), value)
-    if faults:
-        words = f"the result given by hand does not fit {tool}: {'; '.join(faults)}"
-        return escalate(work, index, words)
-    return succeed(work, _record(work, index, question, value or {}, data.by, tool))
+def _write(work: Work, index: int, question: Question, words: str, by: str) -> None:
+    """What a person says to a case: the model reads it as the answer to its question."""
+    asked = {"question": question.question}
+    _record(work, index, ASK_HUMAN, asked, {"answer": words, SAID: words}, by)
 
 
 def _record(
-    work: Work,
-    index: int,
-    question: Question,
-    value: dict[str, Any],
-    by: str,
-    tool: str = ASK_HUMAN,
+    work: Work, index: int, tool: str, asked: dict[str, Any], value: dict[str, Any], by: str
 ) -> Action:
     """The receipt that a person gave, as an action in a turn of its own: no thought and no worker
     has a part in it.
     """
-    reset_strikes(work, index)
-    asked = {"question": question.question} if tool == ASK_HUMAN else {}
     action = work.next_action(index, tool, write_text(asked))
     action = action.done(_outcome(work, action, value, by), write_json(value))
     run = work.edit(index)
     run.turn, run.attempt = run.turn + 1, 0
     write_down(work, action, by=by)
     return action
-
-
-# ---- clocks and ends
-# -------------------------------------------------------------------------------------------------
-
-
-def cancel(work: Work, message: TaskCancelled) -> Next | None:
-    """Cancel the chain: take back open questions, stop the steps under way. One that ends already
-    does that.
-    """
-    stops = work.failing is not None and work.failing.stopped is not None
-    return None if stops else stopped(message.data.by, message.data.reason)
-
-
-def check_due(work: Work, message: TimerDue) -> Next | None:
-    """Look at deadline and questions: fail when the one has passed, go without an answer when
-    another has expired.
-    """
-    work.woken = True
-    for question in work.requests:
-        is_told = question.request_id in message.data.expired
-        if is_told or work.now >= question.deadline + UNDER_WAY:
-            work.expired = (*work.expired, question.request_id)
-    return None if work.now < work.deadline else too_late(work)

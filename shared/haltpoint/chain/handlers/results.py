@@ -1,9 +1,5 @@
 """A worker's or a child's report of an action (CONTRACT B2, B3, C11, E5): continue, stop and ask,
-rest and run again (E2), or end the step. Or its loss.
-
-A message that could not be processed ends the chain that waits for it, instead of letting it wait
-in vain (R1, R9). It is judged by its id alone, since nothing else of it may be readable: ids are
-natural, so the chain knows those that it waits for.
+rest and run again (E2), or end the step.
 """
 
 from typing import Any, Final
@@ -13,14 +9,11 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.calls import CheckedCall, Refuse
 from haltpoint.chain.checks.templates import chain_faults
-from haltpoint.chain.checks.values import origin
-from haltpoint.chain.model.outputs import CancelChild, Next, failed
+from haltpoint.chain.model.outputs import Next
 from haltpoint.chain.model.references import read_json, write_text
-from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.chain.model.state import Action, Rest
-from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code, PlanOrigin
+from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_about_call
 from haltpoint.chain.turns.children import child_for, take_back
@@ -28,13 +21,12 @@ from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.gate import Gate, drop_held, gate
 from haltpoint.chain.turns.receipts import fail_action, outcome_of, record, resolve_error, succeed
 from haltpoint.contracts.base import child_report_id
-from haltpoint.contracts.events import MessageLost, ToolCompleted
+from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
-from haltpoint.contracts.work.tasks import Mode
 
 _MOST_ASKED: Final = 6
 """How often an action rests because of a doubt, each second time to run again, until a person is
@@ -53,11 +45,11 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if action.child:
         take_back(work, message.data)
     is_over = work.failing is not None or work.run[action.step].status.done
-    spec = work.world.spec(action.tool)
-    if not is_over and spec.plan is not None and not action.child and outcome.satisfies:
-        return _begin_skill(work, action, spec, spec.plan)
+    plan = work.world.spec(action.tool).plan
+    if plan is not None and outcome.satisfies and not action.child and not is_over:
+        return _begin_skill(work, action, plan)
     told = {} if outcome.error is None else {"error_type": outcome.error.error_type.value}
-    rest = None if is_over or outcome.error is None else rest_for(work, action, outcome)
+    rest = None if is_over or outcome.error is None else _rest_for(work, action, outcome)
     if rest is not None:
         work.resting = {**work.resting, action.id: rest}
         work.tell_action(FactType.ACTION_RESTING, action, until=rest.until, **told)
@@ -82,10 +74,11 @@ def _awaited(work: Work, message: ToolCompleted) -> Action | None:
     action = work.actions.get(message.data.action_id)
     if action is None or action.status is not ActionStatus.DISPATCHED or work.rests(action.id):
         return None
-    return action if message.id == _report_id(action) else None
+    return action if message.id == report_id(action) else None
 
 
-def _report_id(action: Action) -> str:
+def report_id(action: Action) -> str:
+    """The id of the message that brings its receipt."""
     return child_report_id(action.id) if action.child else f"{action.id}/{action.attempt}/done"
 
 
@@ -104,26 +97,17 @@ def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:
     return succeed(work, receipt)
 
 
-def _begin_skill(work: Work, action: Action, spec: ToolSpec, plan: Plan) -> Next | None:
-    """The chain of a skill whose hooks have let the call pass, with the arguments as they left
-    them: these meet form and origin again (C6).
+def _begin_skill(work: Work, action: Action, plan: Plan) -> Next | None:
+    """The chain of a skill whose hooks have let the call pass: its worker has checked the arguments
+    as they left them (H3).
     """
-    if work.now >= work.deadline:
-        return too_late(work)
     if gate(work, action.step) is Gate.STOPPED:  # its hooks are asked once more then (B3)
-        words = "a question was open"
-        fault = ErrorInfo(ErrorType.BLOCKED, words, recoverable=True, no_effect=True)
+        fault = ErrorInfo(ErrorType.BLOCKED, "a question was open", no_effect=True)
         work.resting = {**work.resting, action.id: Rest(work.now, outcome_of(fault, Metadata()))}
         work.tell_action(FactType.ACTION_RESTING, action, until=work.now)
         return None
-    arguments = read_json(work.body).get("arguments")
-    faults = argument_faults(spec, arguments)
-    call = CheckedCall(work, action.step, spec, arguments)
-    is_changed = arguments != read_json(action.arguments)
-    if is_changed and work.origin is not PlanOrigin.LITERAL and call.mode is Mode.STRICT:
-        verdict = origin(call)
-        faults += (verdict.correction.message,) if isinstance(verdict, Refuse) else ()
-    faults = faults or chain_faults(work, spec, arguments)
+    spec, arguments = work.world.spec(action.tool), read_json(work.body).get("arguments", {})
+    faults = chain_faults(work, spec, arguments)
     if faults:
         fault = ErrorInfo(ErrorType.VALIDATION, "; ".join(faults), recoverable=False)
         return fail_action(work, resolve_error(work, action, fault), fault)
@@ -136,7 +120,7 @@ def _stop(
 ) -> Next | None:
     """The question that stops the chain at once (B3)."""
     if work.now >= work.deadline:
-        return too_late(work)
+        return too_late()
     if work.origin is not PlanOrigin.LITERAL:
         drop_held(work, receipt.step, "a question was open")
     shown: dict[str, Any] = {"arguments": receipt.ran, "sources": receipt.told.sources}
@@ -157,74 +141,30 @@ def _stop(
     return ask_about_call(work, kind, receipt, text, **shown)
 
 
-# ---- a message that was lost
-# -----------------------------------------------------------------------------------------
-
-
-def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
-    """Handle a lost message: fail the chain if it waits for it."""
-    data = message.data
-    if not _waits_for(work, data.message_id):
-        return None
-    words = f"the message {data.message_id} could not be processed: {data.reason}"
-    action = work.actions.get(data.message_id.partition("/")[0])
-    if action is None:
-        return failed(Code.MESSAGE_LOST, words)
-    is_over = work.run[action.step].status.done  # it ran beside what ended its step
-    kind = ErrorType.UNKNOWN if work.world.spec(action.tool).read_only else ErrorType.IN_DOUBT
-    fault = ErrorInfo(kind, words, recoverable=False)
-    record(
-        work, resolve_error(work, action, fault)
-    )  # it may have taken effect; nothing waits for it any more
-    if action.child:
-        work.outputs.append(CancelChild(action.child, words))
-    return None if is_over else failed(Code.MESSAGE_LOST, words)
-
-
-def _waits_for(work: Work, message_id: str) -> bool:
-    """Whether the chain cannot continue without this message: its own (start, timer, cancellation),
-    a question that it put or the reply to it.
-    """
-    if message_id.startswith(f"{work.id}/"):
-        return True
-    if work.status is ChainStatus.ACCEPTED:
-        return message_id == work.id
-    asked, _, which = message_id.partition("/")
-    if asked == work.thought or any(work.awaits(index, asked) for index in work.active):
-        return which in ("", "reply")
-    action = work.actions.get(asked)
-    if action is not None and action.status is ActionStatus.DISPATCHED:
-        is_order = not action.child and which == str(action.attempt)
-        return not work.rests(asked) and (is_order or message_id == _report_id(action))
-    return which == "answer" and asked in {request.request_id for request in work.requests}
-
-
 # ---- rests
 # --------------------------------------------------------------------------------------------------
 
 
-def rest_for(work: Work, action: Action, outcome: Outcome) -> Rest | None:
+def _rest_for(work: Work, action: Action, outcome: Outcome) -> Rest | None:
     """The rest of an action until it runs again; None: its receipt counts, or a person is asked
     about the doubt.
     """
-    fault, spec = outcome.error, work.world.tools.get(action.tool)
+    fault, spec, told = outcome.error, work.world.tools.get(action.tool), outcome.metadata
     if fault is None or spec is None:
         return None
     before = work.resting.get(action.id) or Rest(0, outcome, attempts=0)
     rest = replace(before, outcome=outcome, data=work.body, reconcile=False)
-    if (
-        outcome.metadata.limit
-    ):  # it did not run: that uses up no attempt, and it waits until its chain's time is over
+    if told.limit:  # it did not run: no attempt is used up, and it waits as long as its chain has
         moment = work.now + round((fault.retry_after or 0.0) * 1000) + 1
         return replace(rest, until=min(moment, work.deadline), limited=rest.limited + 1)
     rest = replace(rest, attempts=rest.attempts + 1)
-    if outcome.metadata.reconciled:  # it did not happen, and runs again; or its tool could not tell
-        return replace(rest, until=work.now + 1) if fault.no_effect else None
-    if fault.error_type is ErrorType.IN_DOUBT and spec.recovery.reconciles:
-        until = _may_be_reconciled(work, spec, fault, rest.attempts)
-        return None if until is None else replace(rest, until=until, reconcile=True)
     until = None
-    if outcome.metadata.again:
+    if told.reconciled:  # it did not happen, and runs again; or its tool could not tell
+        until = work.now + 1 if fault.no_effect else None
+    elif fault.error_type is ErrorType.IN_DOUBT and spec.recovery.reconciles:
+        rest = replace(rest, reconcile=True)
+        until = _may_be_reconciled(work, spec, fault, rest.attempts)
+    elif told.again:
         until = _may_run_again(work, action, fault, rest.attempts)
     return None if until is None else replace(rest, until=until)
 

@@ -22,11 +22,9 @@ from haltpoint.chain.model.state import StepRun, goal_of
 from haltpoint.chain.model.statuses import ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import assign, take_choice
-from haltpoint.chain.turns.asking import ask_while_planning
 from haltpoint.chain.turns.proposals import take_proposal
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import (
-    overspent,
     stand_in,
     think_answer,
     think_bounds,
@@ -43,12 +41,11 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.phrases import count
-from haltpoint.contracts.work.bounds import Bounds
-from haltpoint.contracts.work.ledger import Became
+from haltpoint.contracts.work.bounds import Bounds, ChainBounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, Correction, ThoughtKind, Violation
+from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 
 REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""
@@ -174,13 +171,12 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
     if data.thought_id != work.thought or reads_goal(work):
         return None
     work.spend(data.usage)
-    ended: Next | None = overspent(work)
-    if ended is None and data.question is not None:
-        ended = ask_while_planning(work, data.question)
-    if ended is not None:
-        return ended
-    broken = () if mode is Mode.OFF else _broken_promises(work, data)
-    faults = _faults(work, data)
+    if data.bounds is not None:
+        take_bounds(work, data.bounds)
+    bounds = work.bounds or merged(work, None)
+    faults, broken = _faults(work, data, bounds), Corrections()
+    if data.plan is not None and mode is not Mode.OFF:
+        broken = tuple(map(_bad_plan, dropped(work, bounds, data.plan)))
     if faults or broken:
         violate(work, None, data.thought_id, (*faults, *broken), "")
     if data.plan is None or faults or (broken and mode is Mode.STRICT):
@@ -208,24 +204,13 @@ def _plan_again(work: Work, corrections: Corrections) -> Next:
     return failed(Code.PLAN_NOT_FOUND, f"no plan after {count(attempts, 'attempt')}: {told}")
 
 
-def _broken_promises(work: Work, data: PlanDrafted.Data) -> Corrections:
-    """What the plan leaves out of the promises of the task (C3)."""
-    if data.bounds is not None and work.bounds is None:
-        take_bounds(work, data.bounds)
-    if data.plan is None:
-        return ()
-    missing = dropped(work, work.bounds or merged(work, None), data.plan)
-    return tuple(map(_bad_plan, missing))
-
-
-def _faults(work: Work, data: PlanDrafted.Data) -> Corrections:
+def _faults(work: Work, data: PlanDrafted.Data, bounds: ChainBounds) -> Corrections:
     """What makes the plan impossible (C1)."""
     if data.plan is None:
         return (_bad_plan(data.fault or "the reply has no plan"),)
     faults = drafted_faults(data.plan, work.world.tools, work.task, work.world.policy.max_steps)
-    bounds = work.bounds or merged(work, None)
-    barred = set() if work.mode(None) is Mode.OFF else tools_of(bounds.forbidden)
     texts = [str(fault) for fault in faults]
+    barred = set() if work.mode(None) is Mode.OFF else tools_of(bounds.forbidden)
     for step in data.plan.steps:
         idle = [OR.join(promise) for promise in step.promised if barred.issuperset(promise)]
         words = "may not be called: the goal forbids it"
@@ -249,7 +234,7 @@ def take_drafted_bounds(work: Work, message: BoundsDrafted) -> Next | None:
     if data.thought_id != work.thought or not reads_goal(work):
         return None
     work.spend(data.usage)
-    return overspent(work) or _read_goal(work, data.bounds)
+    return _read_goal(work, data.bounds)
 
 
 def _read_goal(work: Work, reading: Bounds | None) -> Next | None:
@@ -284,8 +269,6 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     if data.thought_id != work.thought or reads_goal(work):
         return None
     work.spend(data.usage)
-    if overspent(work):  # the work is done: a reply that cost too much is not acted on
-        return Completed(stand_in(work, work.phrases.out_of_budget))
     if data.called:
         correction = _no_words(data)
         violate(work, None, data.thought_id, (correction,), data.text)
@@ -308,10 +291,11 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     results.
     """
     data = message.data
+    for index in work.active:
+        if work.awaits(index, data.thought_id):
+            return step_failed(index, data.code, data.message)
     if data.thought_id != work.thought:
-        waits = (index for index in work.active if work.awaits(index, data.thought_id))
-        index = next(waits, None)
-        return None if index is None else _without_turn(work, index, data)
+        return None
     if reads_goal(work):
         return _read_goal(work, None)
     if data.kind is ThoughtKind.ROUTE:
@@ -320,13 +304,3 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     if work.plan is None:
         return failed(data.code, data.message)
     return Completed(stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))
-
-
-def _without_turn(work: Work, index: int, data: ThoughtFailed.Data) -> Next:
-    """The step fails. When its prompt has become too long and there are effects a person decides
-    how to continue.
-    """
-    has_acted = any(entry.became is Became.DONE for entry in work.ledger.values())
-    if data.code == DOES_NOT_FIT and has_acted:
-        return escalate(work, index, data.message)
-    return step_failed(index, data.code, data.message)

@@ -45,8 +45,6 @@ class Dispatch(Struct, frozen=True, gc=False):
     """Why the worker asks a person before it runs the call."""
     sources: dict[str, Source] = {}
     """Where its values come from, for the receipt."""
-    would_ask: tuple[str, ...] = ()
-    """For the log: why a person would be asked in strict mode."""
 
 
 @value

@@ -72,8 +72,6 @@ class StepRun(Struct, gc=False):
     """Its own question is answered: it may continue while those of others are open (B3)."""
     dropped: bool = False
     """A call of the current proposal that may keep a promise was dropped (C7)."""
-    insisted: bool = False
-    """A person wants it done after all (C11)."""
     pending: tuple[int, ...] = ()
     """The numbers of its actions without a receipt that counts: a worker has them, or a person."""
 
@@ -231,10 +229,6 @@ class Planning(Strict):
 
     attempts: int = 0
     """How often it was asked."""
-    questions: tuple[str, ...] = ()
-    """What it asked a person (C11)."""
-    answers: tuple[str, ...] = ()
-    """The person's words to these questions: prompts have them beside the goal."""
 
 
 class People(Strict):
@@ -362,11 +356,8 @@ def is_submitters(chain: Chain) -> bool:
 
 
 def goal_of(chain: Chain) -> str:
-    """What is asked for, as prompts have it: the task's words, or a person's in their place, with
-    their answers to questions while it was planned (C11).
-    """
-    goal = chain.task.goal if chain.people.goal is None else chain.people.goal
-    return "\n".join((goal, *chain.planning.answers))
+    """What is asked for, as prompts have it: the task's words, or a person's in their place."""
+    return chain.task.goal if chain.people.goal is None else chain.people.goal
 
 
 def next_due(chain: Chain) -> int:

@@ -1,7 +1,6 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
 from collections.abc import Collection, Mapping
-from itertools import takewhile
 from operator import attrgetter
 from typing import Any, Final, Self
 
@@ -185,28 +184,22 @@ class Work(Chain, kw_only=True, gc=False):
         number = 1 + (run.taken if self.origin is PlanOrigin.LITERAL else run.actions)
         return Action(self.action_id(index, number), index, number, tool, arguments)
 
-    def leading_reads(self, index: int) -> int:
-        """How many calls come first in a step's proposal that only read and ask nobody (C7)."""
-        calls = self.proposal(index).calls
-        return len(list(takewhile(lambda call: self.world.only_reads(call.tool), calls)))
-
     def continues(self, index: int, tool: str) -> bool:
         """Whether a call counts as one with the last call of the same turn (C7): it is one of the
-        same tool, or one of the leading reads.
+        same tool, or both only read.
         """
-        run = self.run[index]
+        run, reads = self.run[index], self.world.only_reads
         before = self.actions.get(self.action_id(index, run.actions)) if run.in_turn else None
-        if before is None or before.tool == tool:
-            return before is not None
-        return run.taken < self.leading_reads(index)
+        if before is None:
+            return False
+        return before.tool == tool or (reads(before.tool) and reads(tool))
 
     def begin(self, action: Action) -> None:
         """Begin the step's next action, in the order of the plan: one more of its calls is under
-        way. Calls side by side count as one.
+        way.
         """
         run = self.edit(action.step)
-        is_literal = self.origin is PlanOrigin.LITERAL
-        if not (is_literal or run.pending or self.continues(action.step, action.tool)):
+        if self.origin is not PlanOrigin.LITERAL and not self.continues(action.step, action.tool):
             run.in_turn += 1
         run.actions = action.number
         run.taken += 1

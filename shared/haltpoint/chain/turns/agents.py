@@ -33,7 +33,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.strikes import no_call, reset_strikes, strike
+from haltpoint.chain.turns.strikes import no_call, strike
 from haltpoint.chain.turns.thinking import stand_in, think_step, thought
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
@@ -129,14 +129,15 @@ def decide(work: Work, call: CheckedCall) -> Question | None:
     supervisor = router(work)
     if supervisor is None:
         return None
-    name, why = call.arguments["target_agent"], call.arguments.get("reasoning", "")
-    confidence = float(call.arguments.get("confidence", 0))
-    if supervisor.threshold is not None and confidence < supervisor.threshold:
-        work.edit(call.index).taken += 1  # the decision is the person's now
-        words = f"The supervisor would choose {name}, with a confidence of {confidence:g}"
-        return _ask_who(work, call.index, f"{words}: {why}" if why else words)
-    _decided(work, call, confidence)
-    return None
+    said = call.arguments
+    confidence = float(said.get("confidence", 0))
+    if supervisor.threshold is None or confidence >= supervisor.threshold:
+        _decided(work, call, confidence)
+        return None
+    drop_held(work, call.index, "a question was open")  # the decision is the person's now
+    choice = f"The supervisor would choose {said['target_agent']}"
+    words = f"{choice}, with a confidence of {confidence:g}: {said.get('reasoning') or 'no reason'}"
+    return _ask_who(work, call.index, words)
 
 
 def _decided(work: Work, call: CheckedCall, confidence: float, by: str | None = None) -> None:
@@ -160,7 +161,7 @@ def at_bound(work: Work, index: int) -> Next:
     strike(work, index, no_call(work, index))
     drop_held(work, index, "no agent was named")
     if _takers(work):
-        return _ask_who(work, index, "The supervisor named no agent")
+        return _ask_who(work, index, "The supervisor named no agent.")
     words = stand_in(work, work.phrases.no_supervisor)
     return step_failed(index, Code.NOT_ROUTED, "the supervisor named no agent", words)
 
@@ -169,13 +170,11 @@ def hand_to(work: Work, index: int, name: str, by: str) -> Next:
     """A person has chosen the agent: it gets the task in the words of the model, where that wrote
     any. Where it may not get the task any more, the model decides once more.
     """
-    reset_strikes(work, index)
     if name not in _takers(work):
-        return think_step(work, index, (no_call(work, index),), work.acted_on(index))
-    arguments = {"target_agent": name}
+        return think_step(work, index, (no_call(work, index),))
     meant = route_in(work.proposal(index))
-    if meant is not None and isinstance(meant.arguments.get("task"), str):
-        arguments["task"] = meant.arguments["task"]
+    task = None if meant is None else meant.arguments.get("task")
+    arguments = {"target_agent": name, "task": task}
     call = proposed(work, index, ProposedCall(tool=ROUTE, arguments=arguments))
     _decided(work, call, confidence=0, by=by)
     return send(work, call)
@@ -197,8 +196,7 @@ def _ask_who(work: Work, index: int, words: str) -> Question:
         for agent in work.world.agents.choices
         if agent.name in takers
     ]
-    stop = "" if words.endswith((".", "!", "?")) else "."
-    text = f"{words}{stop} Who works on this: {users_goal(work)}"
+    text = f"{words} Who works on this: {users_goal(work)}"
     return question(
         work, RequestKind.CLARIFICATION, index, text, options=tuple(options), strikes=work.row.case
     )

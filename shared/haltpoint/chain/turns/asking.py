@@ -17,9 +17,6 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import Option
 
-MOST_QUESTIONS: Final = 3
-"""Questions that the planning of a chain may ask."""
-
 LONGEST_QUESTION: Final = 4000
 """Characters of a question; of longer words the end is asked."""
 
@@ -155,14 +152,3 @@ def is_question(words: str) -> bool:
 def in_short(words: str) -> str:
     """A question of a model as a person reads it."""
     return words.strip()[-LONGEST_QUESTION:]
-
-
-def ask_while_planning(work: Work, said: str) -> Question | None:
-    """A question that the model asks in place of a plan, for a person; None: asked already, or too
-    often.
-    """
-    words, before = in_short(said), work.planning.questions
-    if not words or words in before or len(before) >= MOST_QUESTIONS:
-        return None
-    work.planning, work.thought = structs.replace(work.planning, questions=(*before, words)), None
-    return question(work, RequestKind.INPUT, None, words)

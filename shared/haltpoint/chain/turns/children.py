@@ -39,7 +39,7 @@ MAX_GOAL: Final = 1000
 
 _SKILLS: Final = ("conversation_id", "context", "private", "mode", "tenant", "user")
 _AGENTS: Final = (
-    *("conversation_id", "context", "private", "tools", "parallel", "siblings"),
+    *("conversation_id", "context", "private", "tools", "parallel"),
     *("patterns_off", "tenant", "user", "style", "strikes", "max_turns"),
 )
 _LIMITS: Final = ("turns", "actions", "tokens", "cost")
@@ -74,16 +74,11 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
     fault = hand_on_fault(work, action.tool)
     if fault is not None:
         return failed(Code.OVER_BUDGET, fault)
-    besides_actions = replace(
-        work.task.budget, actions=None
-    )  # without actions an agent may still answer
-    name = used_up(besides_actions, work.spent_in_all())
-    if name:
-        return failed(
-            Code.OVER_BUDGET,
-            f"the chain has used up its budget of {name}",
-            work.steps[action.step].id,
-        )
+    budget = replace(work.task.budget, actions=None)  # without actions an agent may still answer
+    used = used_up(budget, work.spent_in_all())
+    if used:
+        words = f"the chain has used up its budget of {used}"
+        return failed(Code.OVER_BUDGET, words, work.steps[action.step].id)
     task = Task(
         goal=str(arguments.get("task", "")).strip() or users_goal(work)[:LONGEST_TASK],
         agent=arguments.get("target_agent", action.tool),

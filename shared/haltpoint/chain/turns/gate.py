@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from haltpoint.chain.checks.agents import route_in
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model.references import write_json
@@ -17,7 +16,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.secrets import starred, typed_in
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
-from haltpoint.contracts.work.routing import ROUTED
+from haltpoint.contracts.work.routing import ROUTE
 
 ARGUMENTS_WIDTH: Final = 2000
 """Characters of a call's arguments, as JSON text, that the log keeps of one that never ran."""
@@ -27,14 +26,13 @@ MOST_DROPPED: Final = 20
 
 
 class Gate(StrEnum):
-    """`stopped`: a question is open, or the chain fails. `cap`: enough is under way. `held`: it
-    waits for a receipt. `deadline`: the chain's time is over.
+    """`stopped`: a question is open, or the chain fails. `cap`: enough is under way. `deadline`:
+    the chain's time is over.
     """
 
     GO = "go"
     STOPPED = "stopped"
     CAP = "cap"
-    HELD = "held"
     DEADLINE = "deadline"
 
 
@@ -73,9 +71,8 @@ def is_held(call: CheckedCall) -> bool:
     specs = [work.world.spec(other.tool) for other in others]
     if spec.kind is ToolKind.AGENT and any(other.kind is ToolKind.AGENT for other in specs):
         return True
-    if work.origin is PlanOrigin.LITERAL:
-        return False
-    return _acts(spec) and any(map(_acts, specs))
+    is_literal = work.origin is PlanOrigin.LITERAL
+    return not is_literal and _acts(spec) and any(map(_acts, specs))
 
 
 def _acts(spec: ToolSpec) -> bool:
@@ -89,53 +86,39 @@ def _acts(spec: ToolSpec) -> bool:
 # --------------------------------------------------------------------------------------------
 
 
-def proposed_calls(work: Work, index: int) -> Sequence[ProposedCall]:
-    """The calls of a step's proposal that may run. Beside a decision of a supervisor none may
-    (I3).
+def calls_of(work: Work, index: int) -> Sequence[ProposedCall]:
+    """The calls that a step makes one after the other: those of its plan, or of its proposal, where
+    a decision of a supervisor comes first (I3).
     """
-    proposal = work.proposal(index)
-    decision = route_in(proposal)
-    return proposal.calls if decision is None else (decision,)
-
-
-def drop_beside_decision(work: Work, index: int) -> None:
-    """Record the calls beside a decision as never executed."""
-    proposal = work.proposal(index)
-    decision = route_in(proposal)
-    for place, call in enumerate(proposal.calls):
-        if decision is not None and call is not decision:
-            _never(work, index, place, call, ROUTED)
+    if work.origin is PlanOrigin.LITERAL:
+        return work.steps[index].actions
+    return sorted(work.proposal(index).calls, key=lambda call: call.tool != ROUTE)
 
 
 def drop_held(work: Work, index: int, reason: str) -> None:
-    """Record every call of a step that was neither sent nor refused as never executed. Of a
-    proposal this is told once.
-    """
-    is_literal, taken = work.origin is PlanOrigin.LITERAL, work.run[index].taken
-    calls = work.steps[index].actions if is_literal else proposed_calls(work, index)
-    for place, call in enumerate(calls[taken:], taken):
-        _never(work, index, place, call, reason)
-    if taken < len(calls) and not is_literal:
-        run, promised = work.edit(index), work.steps[index].promised_tools
-        run.taken = len(calls)
-        run.dropped = any(call.tool in promised for call in calls[taken:])
+    """Record every call of a step that was neither sent nor refused as never executed."""
+    calls, taken = calls_of(work, index), work.run[index].taken
+    for call in calls[taken:]:
+        drop_next(work, index, call, reason)
 
 
-def drop_next(work: Work, index: int, reason: str) -> None:
-    """Record the next call of a literal plan's step as never executed: it is optional and cannot be
-    made.
+def drop_next(work: Work, index: int, call: ProposedCall, reason: str) -> None:
+    """Record the next call of a step as never executed. Of a literal plan it may be an optional one
+    that cannot be made.
     """
-    run = work.edit(index)
-    _never(work, index, run.taken, work.steps[index].actions[run.taken], reason)
+    run, spec = work.edit(index), work.world.spec(call.tool)
+    arguments = write_json(call.arguments)
     run.taken += 1
-
-
-def _never(work: Work, index: int, place: int, call: ProposedCall, reason: str) -> None:
-    spec, arguments = work.world.spec(call.tool), write_json(call.arguments)
-    typed = frozenset(typed_in(spec.parameters))
+    run.dropped |= call.tool in work.steps[index].promised_tools
     if work.origin is not PlanOrigin.LITERAL and with_effects(spec):
         dropped = Dropped(call.tool, arguments, reason, work.now)
         work.dropped = (*work.dropped, dropped)[-MOST_DROPPED:]
-    told = {"tool": call.tool, "call": place + 1, "reason": reason}
-    told["arguments"] = write_json(starred(call.arguments, typed))[:ARGUMENTS_WIDTH]
-    work.tell(FactType.ACTION_NEVER_EXECUTED, index, **told)
+    shown = write_json(starred(call.arguments, frozenset(typed_in(spec.parameters))))
+    work.tell(
+        FactType.ACTION_NEVER_EXECUTED,
+        index,
+        tool=call.tool,
+        call=run.taken,
+        reason=reason,
+        arguments=shown[:ARGUMENTS_WIDTH],
+    )

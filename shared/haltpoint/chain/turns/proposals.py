@@ -4,38 +4,29 @@ C7).
 
 import dataclasses
 
-from msgspec import structs
-
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.agents import did_not_route, ends_routing, must_route
-from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
+from haltpoint.chain.checks.calls import GO, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge, proposed
 from haltpoint.chain.checks.ledger import answered
-from haltpoint.chain.checks.promises import missing
+from haltpoint.chain.checks.promises import last_error, missing
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.outputs import Dispatch, Next, StepEnd
+from haltpoint.chain.model.outputs import Next, StepEnd
 from haltpoint.chain.model.state import OpenProposal
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import at_bound, decide, note_round
 from haltpoint.chain.turns.asking import in_short, is_question
 from haltpoint.chain.turns.dispatching import send
-from haltpoint.chain.turns.ending import end_by_call, end_by_words
-from haltpoint.chain.turns.gate import (
-    Gate,
-    drop_beside_decision,
-    drop_held,
-    is_held,
-    proposed_calls,
-)
+from haltpoint.chain.turns.gate import calls_of, drop_held, is_held
 from haltpoint.chain.turns.receipts import end_of_calls, give_back, succeed
+from haltpoint.chain.turns.steps import end_by_call, give_up
 from haltpoint.chain.turns.strikes import no_call, refuse, strike, unread
-from haltpoint.chain.turns.thinking import overspent, think_step
+from haltpoint.chain.turns.thinking import think_step
 from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Correction
 
 # ---- a proposal comes
 # ------------------------------------------------------------------------------------------------
@@ -52,7 +43,7 @@ def take_proposal(work: Work, message: ActionProposed) -> Next | None:
     work.spend(data.usage)
     work.proposals = {**work.proposals, index: OpenProposal(data.proposal)}
     work.edit(index).here = True
-    return overspent(work)
+    return None
 
 
 def consider(work: Work, index: int) -> Next | None:
@@ -66,14 +57,15 @@ def consider(work: Work, index: int) -> Next | None:
     if did_not_route(work, proposal):
         return at_bound(work, index)
     faults = unread(work, index, proposal)
-    if faults and not proposal.calls:
-        return _correct(work, index, *faults)
     if faults:
         strike(work, index, *faults)
-    if not proposal.calls:
-        return _take_words(work, index, proposal.content)
-    drop_beside_decision(work, index)
-    return None
+    if proposal.calls:
+        return None
+    return (
+        think_step(work, index, faults, again=True)
+        if faults
+        else _take_words(work, index, proposal.content)
+    )
 
 
 def _take_words(work: Work, index: int, words: str) -> Next:
@@ -91,13 +83,14 @@ def _take_words(work: Work, index: int, words: str) -> Next:
         note_round(work, index)
         arguments = {"question": in_short(words)}
         return send(work, CheckedCall(work, index, built_in.HUMAN_SPEC, arguments))
-    ended = None if mode is Mode.OFF else end_by_words(work, index, words)
-    if ended is not None:
-        return ended
-    if mode is Mode.STRICT:
-        return _correct(work, index, no_call(work, index))
-    if mode is Mode.ADVISORY:
-        strike(work, index, no_call(work, index))
+    if mode is not Mode.OFF:
+        if last_error(work, index) is not None:
+            work.words = words
+            return give_up(work, index, words)
+        fault = no_call(work, index)
+        strike(work, index, fault)
+        if mode is Mode.STRICT:
+            return think_step(work, index, (fault,), again=True)
     work.words = words
     return StepEnd(index)
 
@@ -106,58 +99,53 @@ def _take_words(work: Work, index: int, words: str) -> Next:
 # --------------------------------------------------------------------------------------------------
 
 
-def release(work: Work, index: int) -> Next | Gate | None:
-    """The next call of the proposal that may run; `held` when it has to wait, None when there is
-    none in this turn.
-    """
-    calls = proposed_calls(work, index)
-    while work.run[index].taken < len(calls):
-        wanted = calls[work.run[index].taken]
-        if _is_turn_over(work, index, wanted):
-            return None
-        released = _release(work, index, wanted)
-        if released is not None:
-            return released
-    return None
-
-
-def _is_turn_over(work: Work, index: int, wanted: ProposedCall) -> bool:
-    """Whether as many calls have run as may in one turn (C7)."""
-    run, most = work.run[index], limits.actions_per_turn(work.steps[index], work.world.policy)
-    return run.in_turn >= most and not run.pending and not work.continues(index, wanted.tool)
-
-
-def _release(work: Work, index: int, wanted: ProposedCall) -> Next | Gate | None:
-    """What becomes of one call; None: it is refused, or has its receipt already.
+def release(work: Work, index: int) -> Next | None:
+    """The next call of the proposal that may run; None when it has to wait, or there is none.
 
     What does not simply go waits for the calls of its step that are under way: their results may
     be origins and sources.
     """
-    call = proposed(work, index, wanted)
-    if is_held(call):
-        return Gate.HELD
-    verdict = judge(call)
-    if work.run[index].pending and (verdict is not GO or wanted.tool == END_STEP):
-        return Gate.HELD
-    if isinstance(verdict, Refuse):
-        refuse(work, index, verdict.correction)
+    while True:
+        wanted = next_call(work, index)
+        if wanted is None:
+            return None
+        call = proposed(work, index, wanted)
+        if is_held(call):
+            return None
+        verdict = judge(call)
+        if work.run[index].pending and (verdict is not GO or wanted.tool == END_STEP):
+            return None
+        released = None
+        if isinstance(verdict, Refuse):
+            refuse(work, index, verdict.correction)
+        else:
+            released = _let_run(work, call, verdict)
+        if released is not None:
+            return released
+
+
+def next_call(work: Work, index: int) -> ProposedCall | None:
+    """The next call of the proposal; None when as many have run as may in one turn (C7)."""
+    run, calls = work.run[index], calls_of(work, index)
+    if run.taken >= len(calls):
         return None
-    if wanted.tool != END_STEP:
-        return _let_run(work, call, verdict)
-    ended = end_by_call(work, index, call.arguments)
-    if not isinstance(ended, Correction):
-        return ended
-    refuse(work, index, ended)
-    return None
+    wanted = calls[run.taken]
+    most = limits.actions_per_turn(work.steps[index], work.world.policy)
+    return wanted if run.in_turn < most or work.continues(index, wanted.tool) else None
 
 
 def _let_run(work: Work, call: CheckedCall, verdict: Verdict) -> Next | None:
     """Send a call that may run; None: it has the receipt of an answered lookup, and the step
     continues.
     """
-    index = call.index
-    would_ask = _note_what_strict_says(work, call) if call.mode is Mode.ADVISORY else ()
-    if call.spec.name == ROUTE:
+    index, tool = call.index, call.spec.name
+    if tool == END_STEP:
+        return end_by_call(work, index, call.arguments)
+    if call.mode is Mode.ADVISORY:
+        strictly = judge(dataclasses.replace(call, held_to=Mode.STRICT))
+        if isinstance(strictly, Refuse):  # that is written down, and the call runs
+            strike(work, index, strictly.correction)
+    if tool == ROUTE:
         unsure = decide(work, call)
         if unsure is not None:
             return unsure
@@ -166,21 +154,7 @@ def _let_run(work: Work, call: CheckedCall, verdict: Verdict) -> Next | None:
     earlier = answered(call)
     if earlier is not None:
         return succeed(work, give_back(work, index, earlier))
-    order = send(work, call, verdict)
-    if isinstance(order, Dispatch) and would_ask:
-        return structs.replace(order, would_ask=would_ask)
-    return order
-
-
-def _note_what_strict_says(work: Work, call: CheckedCall) -> tuple[str, ...]:
-    """What the judges would ask about in strict mode; what they would refuse is written down. The
-    call runs.
-    """
-    verdict = judge(dataclasses.replace(call, held_to=Mode.STRICT))
-    if isinstance(verdict, Refuse):
-        strike(work, call.index, verdict.correction)
-    reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
-    return tuple(reason.words for reason in reasons)
+    return send(work, call, verdict)
 
 
 # ---- the next turn
@@ -191,8 +165,7 @@ def next_turn(work: Work, index: int) -> Next:
     """Drop what is left of the proposal and ask for the next (C7), with what was wrong; the same
     turn again when nothing of it ran.
     """
-    run = work.run[index]
-    drop_held(work, index, "its turn is over" if run.in_turn else "no call of the proposal can run")
+    drop_held(work, index, "its turn is over")
     ended = end_of_calls(work, index)
     if ended is not None:
         return ended
@@ -201,20 +174,4 @@ def next_turn(work: Work, index: int) -> Next:
     refused = work.refused(index)
     wrong = unread(work, index, work.proposal(index))
     wrong += tuple(refused[place] for place in sorted(refused))
-    if run.in_turn:
-        return think_step(work, index, wrong, work.acted_on(index) if wrong else None)
-    return _ask_again(work, index, wrong)
-
-
-def _correct(work: Work, index: int, *faults: Correction) -> Next:
-    """A violation: nothing ran, the same turn is asked again with what was missing and the exact
-    form (D1).
-    """
-    strike(work, index, *faults)
-    return _ask_again(work, index, faults)
-
-
-def _ask_again(work: Work, index: int, wrong: tuple[Correction, ...]) -> Next:
-    thought = work.acted_on(index)
-    work.edit(index).turn -= 1
-    return think_step(work, index, wrong, thought, again=True)
+    return think_step(work, index, wrong, again=not work.run[index].in_turn)

@@ -8,14 +8,13 @@ from haltpoint.chain.checks import ledger
 from haltpoint.chain.checks.answer import shown
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.promises import keep, missing, of_step
-from haltpoint.chain.model.limits import actions_per_turn
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import NO_STRIKES, Action, ChainError, Failure
 from haltpoint.chain.model.statuses import Code, PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
-from haltpoint.chain.turns.gate import drop_held, proposed_calls
+from haltpoint.chain.turns.gate import calls_of, drop_held
 from haltpoint.chain.turns.strikes import reset_strikes
 from haltpoint.contracts.advice import FOR_MODELS
 from haltpoint.contracts.facts import FactType
@@ -33,13 +32,16 @@ from haltpoint.contracts.results import (
 # ---------------------------------------------------------------------------------------------
 
 
-def record(work: Work, action: Action) -> None:
-    """Keep a receipt that counts."""
+def record(work: Work, action: Action) -> bool:
+    """Keep a receipt that counts. Whether it keeps a promise: of an agent that failed, what it did
+    before may.
+    """
     ledger.settle(work, action)
-    run = work.edit(action.step)
+    kept, run = keep(work, action), work.edit(action.step)
     if action.satisfies and not run.status.done:
         run.last_ok = max(run.last_ok, action.number)
     work.keep(action)
+    return kept
 
 
 def succeed(work: Work, action: Action) -> StepEnd | None:
@@ -47,13 +49,11 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     required or none is (D2). That `complete` ends a step of a plan which has all that it promised
     (B2).
     """
-    index = action.step
-    kept = keep(work, action)
-    record(work, action)
+    index, outcome = action.step, action.outcome
     work.row = NO_STRIKES
-    if kept or not of_step(work, index):
+    if record(work, action) or not of_step(work, index):
         work.edit(index).strikes = 0
-    says_complete = action.outcome is not None and action.outcome.next_action is NextAction.COMPLETE
+    says_complete = outcome is not None and outcome.next_action is NextAction.COMPLETE
     if says_complete and work.origin is not PlanOrigin.REACT and not missing(work, index):
         return StepEnd(index)
     return end_of_calls(work, index)
@@ -65,29 +65,24 @@ def end_of_calls(work: Work, index: int) -> StepEnd | None:
     calls of what it promised were dropped the model is told first (C7).
     """
     step, run = work.steps[index], work.run[index]
-    if run.pending or work.origin is PlanOrigin.REACT:
+    has_calls = run.pending or run.taken < len(calls_of(work, index))
+    if has_calls or work.origin is PlanOrigin.REACT:
         return None
     if work.origin is PlanOrigin.LITERAL:
-        return StepEnd(index) if run.taken == len(step.actions) else None
+        return StepEnd(index)
     is_open = not step.promised or step.each or run.dropped or missing(work, index)
-    has_calls = run.taken < len(proposed_calls(work, index))
-    return None if is_open or has_calls else StepEnd(index)
+    return None if is_open else StepEnd(index)
 
 
 def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
-    """A receipt with an error ends the turn, but for the leading reads (C7). A literal step fails
-    with it; elsewhere the model reads it (C11).
+    """A receipt with an error ends the turn (C7). A literal step fails with it; elsewhere the model
+    reads it (C11).
     """
     index = action.step
-    keep(work, action)  # of an agent that failed, what it did before
     record(work, action)
     if is_optional(work, action):
         return end_of_calls(work, index)
-    run = work.edit(index)
-    if run.taken <= work.leading_reads(index):
-        run.in_turn = actions_per_turn(work.steps[index], work.world.policy)
-    else:
-        drop_held(work, index, "the call before it failed")
+    drop_held(work, index, "the call before it failed")
     if work.origin is PlanOrigin.LITERAL:
         return failed_by_tool(Code.TOOL_FAILED, action, fault)
     return None
@@ -193,20 +188,18 @@ def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
         return work.failing or failed(Code.NO_ANSWER, words)
     free(work, request)
     action = work.actions.get(request.action_id)
-    receipt = None if action is None else action.outcome
-    asked = None if receipt is None else receipt.confirmation
     if action is None:
         reset_strikes(work, index)  # the case is closed, and its row of violations with it
-    elif asked is not None and asked.on_timeout is OnTimeout.DENY:
+        return step_failed(index, Code.NO_ANSWER, words)
+    asked = None if action.outcome is None else action.outcome.confirmation
+    if asked is not None and asked.on_timeout is OnTimeout.DENY:
         fault = ErrorInfo(ErrorType.DENIED, f"{words}, which means no", recoverable=False)
         ledger.deny(work, action, "")
         return fail_action(work, resolve_error(work, action, fault), fault)
-    else:
-        fault = ErrorInfo(ErrorType.TIMEOUT, words, recoverable=False, no_effect=True)
-        if request.kind is RequestKind.IN_DOUBT:
-            fault = ErrorInfo(ErrorType.IN_DOUBT, words, recoverable=False)
-        record(work, resolve_error(work, action, fault))
-        if is_optional(work, action):
-            return end_of_calls(work, index)
-    drop_held(work, index, "the question before it got no answer")
+    is_doubt = request.kind is RequestKind.IN_DOUBT
+    kind = ErrorType.IN_DOUBT if is_doubt else ErrorType.TIMEOUT
+    fault = ErrorInfo(kind, words, recoverable=False, no_effect=None if is_doubt else True)
+    record(work, resolve_error(work, action, fault))
+    if is_optional(work, action):
+        return end_of_calls(work, index)
     return step_failed(index, Code.NO_ANSWER, words)

@@ -9,7 +9,6 @@ at a time, and one thing at a time in it.
 
 from typing import Any, assert_never
 
-from msgspec import structs
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
@@ -27,10 +26,11 @@ from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import send_again, send_literal
-from haltpoint.chain.turns.ending import complete, end_step, fail, has_to_wait, too_late
+from haltpoint.chain.turns.ending import complete, fail, has_to_wait, too_late
 from haltpoint.chain.turns.gate import Gate, drop_next, gate
-from haltpoint.chain.turns.proposals import consider, next_turn, release
+from haltpoint.chain.turns.proposals import consider, next_call, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls, go_without
+from haltpoint.chain.turns.steps import end_step
 from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.facts import FactType
@@ -74,14 +74,9 @@ def _carry_out(work: Work, wanted: Next) -> None:
 def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
     """Send an action, as the step's next one unless it was under way before."""
     action = wanted.action
-    told: dict[str, Any] = {}
-    if action.child:
-        told["child"] = action.child
-    elif wanted.again:
-        told["attempt"] = action.attempt
-    if isinstance(wanted, Dispatch) and wanted.would_ask:
-        told["would_ask"] = wanted.would_ask
+    told: dict[str, Any] = {"child": action.child} if action.child else {}
     if wanted.again:
+        told.setdefault("attempt", action.attempt)
         work.keep(action)
     else:
         work.begin(action)
@@ -97,24 +92,19 @@ def _think(work: Work, wanted: ThoughtRequest) -> None:
     work.outputs.append(wanted)
     index = None if wanted.step_id is None else work.graph.index[wanted.step_id]
     for fault in wanted.corrections:
-        tool = {} if fault.tool is None else {"tool": fault.tool}
-        work.tell(
-            FactType.CONTRACT_CORRECTED,
-            index,
-            violation=fault.violation.value,
-            message=fault.message,
-            **tool,
-        )
+        told = {"violation": fault.violation.value, "message": fault.message, "tool": fault.tool}
+        known = {name: value for name, value in told.items() if value is not None}
+        work.tell(FactType.CONTRACT_CORRECTED, index, **known)
     if index is None:
         work.thought = wanted.thought_id
         if wanted.kind in (ThoughtKind.PLAN, ThoughtKind.BOUNDS):
-            work.planning = structs.replace(work.planning, attempts=work.planning.attempts + 1)
+            work.planning = replace(work.planning, attempts=work.planning.attempts + 1)
         return
     run = work.edit(index)
-    run.attempt = wanted.attempt
+    run.turn, run.attempt = wanted.turn - 1, wanted.attempt
     run.proposals += 1
     run.thinking, run.struck = True, False
-    work.spent = structs.replace(work.spent, turns=work.spent.turns + 1)
+    work.spent = replace(work.spent, turns=work.spent.turns + 1)
     work.clear(index)
 
 
@@ -141,18 +131,21 @@ def _next_of(work: Work, index: int) -> Next | None:
     awake = _awake(work, index) if work.resting else None
     if awake is not None:
         return awake
-    run = work.run[index]
-    is_literal = work.origin is PlanOrigin.LITERAL
+    run, is_literal = work.run[index], work.origin is PlanOrigin.LITERAL
     if run.status is StepStatus.WAITING or run.status.done or (run.thinking and not run.here):
         return None
     if is_literal and run.taken == len(work.steps[index].actions):
         return None
     opened = gate(work, index)
     if opened is Gate.DEADLINE:
-        return too_late(work)
+        return too_late()
     if opened is not Gate.GO:
         return None
     if run.status is StepStatus.READY:
+        for source in work.graph.sources[index]:  # what refers to a missing result is skipped (C11)
+            if work.run[source].status is not StepStatus.COMPLETED:
+                name = work.steps[source].id
+                return StepEnd(index, skipped=f"the result of step {name!r} is missing")
         work.move(index, StepStatus.IN_PROGRESS)
         work.tell(FactType.STEP_STARTED, index)
     return _next_literal(work, index) if is_literal else _next_proposed(work, index)
@@ -178,11 +171,12 @@ def _next_literal(work: Work, index: int) -> Next | None:
     """The next call of a literal step. Optional ones that cannot be made are left out."""
     actions = work.steps[index].actions
     while work.run[index].taken < len(actions):
+        call = actions[work.run[index].taken]
         wanted = send_literal(work, index)
         failure = wanted.failure if isinstance(wanted, StepEnd) else None
-        if failure is None or not actions[work.run[index].taken].optional:
+        if failure is None or not call.optional:
             return wanted
-        drop_next(work, index, failure.error.message)
+        drop_next(work, index, call, failure.error.message)
     return end_of_calls(work, index)
 
 
@@ -193,11 +187,10 @@ def _next_proposed(work: Work, index: int) -> Next | None:
     run = work.run[index]
     if not (run.turn or run.attempt):
         return think_step(work, index)
-    wanted: Next | Gate | None = consider(work, index) if run.here else None
+    wanted = consider(work, index) if run.here else None
     wanted = wanted or release(work, index)
-    if wanted is None and not work.run[index].pending:
-        return next_turn(work, index)
-    return None if isinstance(wanted, Gate) else wanted
+    is_over = not work.run[index].pending and next_call(work, index) is None
+    return next_turn(work, index) if wanted is None and is_over else wanted
 
 
 def _last(work: Work) -> Next:

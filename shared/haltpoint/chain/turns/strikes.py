@@ -1,18 +1,17 @@
 """Violations are counted, and at the limit a person decides (CONTRACT D1 to D4)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import asdict, replace
 
 from haltpoint.chain.checks.built_in import END_FORM
 from haltpoint.chain.checks.plans import call_form, may_call
-from haltpoint.chain.checks.promises import in_words, missing, missing_tools
+from haltpoint.chain.checks.promises import Promise, in_words, missing, tools_in
 from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.state import NO_STRIKES, OpenProposal
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
-from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.work.routing import ROUTE
@@ -37,8 +36,8 @@ def violate(
     strike, of the step and of the chain, however many they are (D1). Where there is no step they
     are the plan's or the answer's.
     """
-    is_held_to_it = work.mode(index) is Mode.STRICT
-    if is_held_to_it:
+    is_counted = work.mode(index) is Mode.STRICT
+    if is_counted:
         _count(work, index)
     outside = "plan" if work.plan is None else "answer"
     place = outside if index is None else work.steps[index].id
@@ -49,7 +48,7 @@ def violate(
         work.row = replace(work.row, case=case)
         told = {name: value for name, value in asdict(fault).items() if value is not None}
         told |= {"violation": fault.violation.value, "said": said, "strikes": work.row.count}
-        if not is_held_to_it:
+        if not is_counted:
             told["counted"] = False
         work.tell(FactType.CONTRACT_VIOLATED, index, thought_id=thought, **told)
 
@@ -103,26 +102,21 @@ def escalate(work: Work, index: int | None, reason: str) -> Question:
 
     `reason` is for them; what was written for the model is in its corrections.
     """
+    due = () if index is None else missing(work, index)
     reason = reason[:MOST_SAID]
-    tools = missing_tools(work, index)
-    name = request_id(work.id, work.asked + 1)
-    about = {"reason": reason, "strikes": work.row.count, "missing": list(tools)}
-    work.tell(FactType.CHAIN_ESCALATED, index, request_id=name, **about)
-    text = _case(work, index, reason)
+    asked = question(work, RequestKind.ESCALATION, index, _case(work, index, due, reason))
+    about = {"reason": reason, "strikes": work.row.count, "missing": tools_in(due)}
+    work.tell(FactType.CHAIN_ESCALATED, index, request_id=asked.request_id, **about)
     if index is not None:
         work.clear(index)
         work.edit(index).thinking = True
-    first = next(iter(tools), "")
-    return question(work, RequestKind.ESCALATION, index, text, tool=first, strikes=work.row.case)
+    return replace(asked, tool=next(iter(tools_in(due)), ""), strikes=work.row.case)
 
 
-def _case(work: Work, index: int | None, reason: str) -> str:
+def _case(work: Work, index: int | None, due: tuple[Promise, ...], reason: str) -> str:
     """The case in words."""
-    if index is None:
-        return f"The model broke the contract in the plan: {reason}. How should it continue?"
-    where = f"in step {work.steps[index].id!r}"
-    due = missing(work, index)
-    if not due:
+    where = "in the plan" if index is None else f"in step {work.steps[index].id!r}"
+    if index is None or not due:
         return f"The model broke the contract {where}: {reason}. How should it continue?"
     tries = work.row.count or work.run[index].proposals
     template = work.world.policy.messages.escalate
@@ -142,9 +136,7 @@ def no_call(work: Work, index: int) -> Correction:
     template = work.world.policy.messages.no_tool_used
     told = template.format(expected_tools=names, count=work.row.count + 1)
     text = f"Step {step.id!r} is not complete before these have succeeded in it: {names}. {told}"
-    return Correction(
-        violation=Violation.NO_CALL, message=text, form=both_ways(work, index), tool=due[0][0]
-    )
+    return Correction(Violation.NO_CALL, text, due[0][0], both_ways(work, index))
 
 
 def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
@@ -155,21 +147,17 @@ def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]
         return ()
     text = f"Your reply could not be read: {'; '.join(proposal.faults[:SHOWN])}."
     form = both_ways(work, index) if missing(work, index) else f"{_FORM_IS} {ANY_FORM}"
-    return (Correction(violation=Violation.UNREADABLE, message=text, form=form),)
+    return (Correction(Violation.UNREADABLE, text, form=form),)
 
 
 def both_ways(work: Work, index: int) -> str:
     """The forms of a call that is due, or of the decision that hands it on, and of the end of the
     step.
     """
-    step, mode, spec_of = work.steps[index], work.mode(index), work.world.spec
-    due = missing_tools(work, index)
-    own = [name for name in due if may_call(step, spec_of(name), mode, work.task)]
-    forms = forms_of(work, own or [ROUTE]) or ANY_FORM
+    step, mode, tools = work.steps[index], work.mode(index), work.world.tools
+    due = [name for name in tools_in(missing(work, index)) if name in tools]
+    own = [name for name in due if may_call(step, tools[name], mode, work.task)]
+    if not own and ROUTE in tools:
+        own = [ROUTE]
+    forms = " ".join(call_form(tools[name]) for name in own) or ANY_FORM
     return f"{_FORM_IS} {forms} To end the step instead: {END_FORM}"
-
-
-def forms_of(work: Work, names: Iterable[str]) -> str:
-    """The exact forms of calls of these tools."""
-    known = [name for name in names if name in work.world.tools]
-    return " ".join(call_form(work.world.tools[name]) for name in known)

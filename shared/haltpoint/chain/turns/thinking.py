@@ -25,7 +25,7 @@ from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, broken
+from haltpoint.contracts.work.thoughts import Correction, ThoughtKind
 
 RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""
@@ -36,15 +36,12 @@ Corrections = tuple[Correction, ...]
 # --------------------------------------------------------------------------------------------------
 
 
-def think_plan(work: Work, corrections: Corrections = (), answered: str | None = None) -> Next:
-    """A plan, or a better one; `answered`: a person's words to the question in the previous
-    reply.
-    """
+def think_plan(work: Work, corrections: Corrections = ()) -> Next:
+    """A plan, or a better one."""
     attempts = work.planning.attempts
     if attempts >= work.world.policy.max_chain_turns:
         return failed(Code.OVER_BUDGET, f"no plan after {count(attempts, 'attempt')}")
-    own = _own(work, ThoughtKind.PLAN, attempts + 1, corrections, answered=answered)
-    return _spent(work) or own
+    return _spent(work) or _own(work, ThoughtKind.PLAN, attempts + 1, corrections)
 
 
 def think_bounds(work: Work, corrections: Corrections = ()) -> Next:
@@ -57,7 +54,6 @@ def think_step(
     work: Work,
     index: int,
     corrections: Corrections = (),
-    previous: str | None = None,
     *,
     again: bool = False,
 ) -> Next:
@@ -65,23 +61,17 @@ def think_step(
     row of strikes is full, or the turns of the step are used up (D2, D3). The end of the chain when
     its turns, tokens, money or time are.
     """
-    step, is_strict = work.steps[index], work.mode(index) is Mode.STRICT
+    step, run, due = work.steps[index], work.run[index], missing(work, index)
+    is_strict, left = work.mode(index) is Mode.STRICT, turns_left(work, index)
     if is_strict and strikes_exhausted(work, index):
-        case = work.row.case
-        return escalate(
-            work,
-            index,
-            f"it {broken(case[-1].violation, routing=False)}" if case else "too many strikes",
-        )
-    if turns_left(work, index) < 1:
-        proposals = count(work.run[index].proposals, "proposal")
-        words = f"not complete after {proposals} of the model"
+        return escalate(work, index, "too many violations in a row")
+    if left < 1:
+        words = f"not complete after {count(run.proposals, 'proposal')} of the model"
         return escalate(work, index, words) if is_strict else StepEnd(index)
     spent = _spent(work, step.id)
     if spent is not None:
         return spent
-    run, due = work.edit(index), missing(work, index)
-    turn, attempt = run.turn + 1, run.attempt + 1 if again else 1
+    turn, attempt = (run.turn, run.attempt + 1) if again else (run.turn + 1, 1)
     return thought(
         work,
         ThoughtKind.ACT if due else ThoughtKind.REASON,
@@ -91,10 +81,10 @@ def think_step(
         step_id=step.id,
         receipts=_receipts(work),
         corrections=corrections,
-        previous=previous,
+        previous=work.acted_on(index) if corrections else None,
         due=due,
         may_end=offers_end(work, index, corrected=bool(corrections)),
-        in_words=not due and turns_left(work, index) == 1,
+        in_words=not due and left == 1,
         forced=must_route(work),
     )
 
@@ -111,13 +101,11 @@ def think_answer(work: Work, corrections: Corrections = ()) -> Next:
 def _own(
     work: Work, kind: ThoughtKind, attempt: int, corrections: Corrections, **said: Any
 ) -> ThoughtRequest:
-    """A thought that is no step's: again, with what was wrong with the one before, or a person's
-    words to it.
-    """
-    is_again = bool(corrections) or said.get("answered") is not None
-    previous = thought_id(work.id, kind.value, 0, attempt - 1) if is_again else None
-    said |= {"corrections": corrections, "previous": previous}
-    return thought(work, kind, kind.value, attempt, **said)
+    """A thought that is no step's: again, with what was wrong with the one before."""
+    previous = thought_id(work.id, kind.value, 0, attempt - 1) if corrections else None
+    return thought(
+        work, kind, kind.value, attempt, corrections=corrections, previous=previous, **said
+    )
 
 
 def thought(
@@ -155,18 +143,6 @@ def turns_left(work: Work, index: int) -> int:
     return most - work.run[index].proposals
 
 
-def overspent(work: Work) -> Failure | None:
-    """The end of a chain whose last thought has taken more tokens or money than there were: it is
-    not acted on.
-    """
-    budget, spent = work.task.budget, work.spent_in_all()
-    for name in ("tokens", "cost"):
-        limit = getattr(budget, name)
-        if limit is not None and getattr(spent, name) > limit:
-            return failed(Code.OVER_BUDGET, f"the chain has used more than its budget of {name}")
-    return None
-
-
 def _spent(work: Work, step: str | None = None) -> Failure | None:
     """The end of a chain that has no tokens, money or time for a thought more; or no turns for one
     of a step.
@@ -178,7 +154,7 @@ def _spent(work: Work, step: str | None = None) -> Failure | None:
         name = "turns"
     if name:
         return failed(Code.OVER_BUDGET, f"the chain has used up its budget of {name}", step)
-    return None if work.now < work.deadline else too_late(work)
+    return None if work.now < work.deadline else too_late()
 
 
 # ---- without words

@@ -11,7 +11,6 @@ from typing import Final
 from haltpoint.cli.render.case import CLOSED, answer_words, details, model_words
 from haltpoint.cli.wording import call, value_text, visible
 from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.people.phrases import why_dropped
 from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.views.chains import DroppedCall, RequestView, RoutedView
 from haltpoint.contracts.views.steps import ActionView, StepView, ViolationView
@@ -167,7 +166,7 @@ def dropped(item: DroppedCall, depth: int) -> Line:
     tool = str(item.get("tool", "?"))
     # Arguments of which the log keeps only the beginning are text.
     written = call(tool, arguments) if isinstance(arguments, dict) else f"{visible(tool)}(…)"
-    why = visible(why_dropped(item.get("reason", "")))
+    why = visible(item.get("reason", ""))
     at = item.get("at")
     below = at and at + _ONE_DECISION
     return Line(depth, Mark.NEVER, "never executed:", why, struck=written, at=below)

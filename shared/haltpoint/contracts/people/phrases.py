@@ -10,7 +10,6 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from haltpoint.contracts.doors import Form
-from haltpoint.contracts.work.routing import ROUTED
 
 Phrase = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
@@ -60,8 +59,6 @@ class Phrases(Form):
     """Those words, where the person gave none."""
     happened: Phrase = "a person says that it happened; its result is not known"
     """A warning of a call that was in doubt."""
-    does_not_fit: Phrase = "a person gave this result and it does not fit the schema"
-    """A warning of a call that was in doubt; what is wrong follows."""
     did_not_happen: Phrase = "a person says that it did not happen"
     """The error of a call that was in doubt."""
 
@@ -69,11 +66,6 @@ class Phrases(Form):
 def count(number: int, noun: str) -> str:
     """`1 call`, `2 calls`."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
-def why_dropped(reason: str) -> str:
-    """Why a call never ran; `reason` is the log's word for it."""
-    return "it was beside a decision" if reason == ROUTED else reason
 
 
 def runs_again(until: datetime | None) -> str:

@@ -11,16 +11,13 @@ LONGEST_WORDS = 200
 
 
 class Became(StrEnum):
-    """What became of a call. `in_doubt`: from its start until its receipt, and where that says so.
-    `failed`: its error says that the same call would fail again. `changed`: it was proposed, and
-    people or hooks had it run with other arguments.
+    """What became of a call. `in_doubt`: from its start until its receipt, or because that says
+    so.
     """
 
     DONE = "done"
-    CHANGED = "changed"
     DENIED = "denied"
     IN_DOUBT = "in_doubt"
-    FAILED = "failed"
 
 
 class Entry(Contract):

@@ -40,15 +40,6 @@ class OnFailure(StrEnum):
     CONTINUE = "continue"
 
 
-class Siblings(StrEnum):
-    """What happens to the calls beside one that failed, before that takes effect (C8): they end, or
-    none is awaited.
-    """
-
-    COLLECT = "collect"
-    FAIL_FAST = "fail_fast"
-
-
 class ProposedCall(Strict):
     """One proposed call."""
 
@@ -95,8 +86,6 @@ class Step(Strict):
     """What its failure does to the chain (C11)."""
     may_fail: bool = False
     """When it fails the chain continues, as with `on_failure: continue` (C11)."""
-    siblings: Siblings | None = None
-    """Whether a failure waits for the calls beside it; None: as the task says."""
     parallel: Parallel | None = None
     """Calls that run side by side (C8)."""
     max_turns: Count | None = None

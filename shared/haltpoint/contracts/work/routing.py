@@ -30,9 +30,6 @@ SUPERVISOR: Final = "supervisor"
 ROUTE: Final = "route"
 """The built-in tool by which a model hands a task on to an agent (I3)."""
 
-ROUTED: Final = "routed"
-"""Why a call beside a decision never ran, in the log (I3)."""
-
 Name = Annotated[str, Meta(pattern=NAME)]
 
 

@@ -12,7 +12,7 @@ from haltpoint.contracts.reasons import Grant, Heard
 from haltpoint.contracts.work.bounds import Bounds, ChainBounds, Names
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
-from haltpoint.contracts.work.plans import Parallel, Plan, Siblings
+from haltpoint.contracts.work.plans import Parallel, Plan
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.written import Duration
 
@@ -51,7 +51,7 @@ class Budget(Strict):
     begins no more.
 
     Tokens and cost are known when a reply has come: the reply that uses up the last of them may
-    take more, and is not acted on.
+    take more.
     """
 
     turns: Count | None = None
@@ -142,8 +142,6 @@ class Task(Strict):
     """Proposals that one step may ask for."""
     parallel: Parallel | None = None
     """Calls and thoughts that may be under way side by side (C8)."""
-    siblings: Siblings = Siblings.COLLECT
-    """Whether a failure waits for the calls beside it (C8)."""
     strikes: Count | None = None
     """Violations in a row until a person decides (D3)."""
     patterns_off: Strings = ()

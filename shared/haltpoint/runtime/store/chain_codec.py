@@ -201,7 +201,7 @@ def as_worked_on(text: bytes | None, task: Task) -> tuple[Task, Plan | None]:
     begun.
     """
     stored = stored_plan(text)
-    chain = Chain("", task, people=stored.people, planning=stored.planning)
+    chain = Chain("", task, people=stored.people)
     return replace(task, goal=goal_of(chain)), stored.plan or task.plan
 
 
@@ -226,7 +226,7 @@ _COUNTS: Final = (
 """The numbers of a step behind its status, in an order that never changes: the rare ones last."""
 _counts: Final = attrgetter(*_COUNTS)
 
-_MARKS: Final = ("thinking", "struck", "here", "freed", "dropped", "insisted")
+_MARKS: Final = ("thinking", "struck", "here", "freed", "dropped")
 """Each is yes or no: the bits of the last number."""
 _marks: Final = attrgetter(*_MARKS)
 

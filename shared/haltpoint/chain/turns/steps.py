@@ -1,0 +1,123 @@
+"""How a step ends: with what is due in it, without it, or by a failure (CONTRACT C3, C11)."""
+
+from itertools import chain
+from typing import Any
+
+from msgspec.structs import replace
+
+from haltpoint.chain.checks.knowledge import origin_tools
+from haltpoint.chain.checks.promises import (
+    Exit,
+    exit_of,
+    in_words,
+    last_error,
+    leave_out,
+    missing,
+)
+from haltpoint.chain.model import limits
+from haltpoint.chain.model.outputs import WHY, Next, Record, StepEnd
+from haltpoint.chain.model.references import write_text
+from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.statuses import Code, PlanOrigin, StepStatus
+from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.asking import ask_about_call, free, withdraw
+from haltpoint.chain.turns.ending import fail
+from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.receipts import failed_by_tool, outcome_of, write_down
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.results import Metadata
+from haltpoint.contracts.tools import END_STEP
+
+
+def end_step(work: Work, end: StepEnd) -> None:
+    """End a step: completed, with its promise kept (C3), not needed (C11), or failed; its plan says
+    what that does to the chain. Calls that are still held are dropped.
+    """
+    index, failure, name = end.index, end.failure, work.steps[end.index].id
+    drop_held(work, index, "the step is over")
+    if failure is not None:
+        error = replace(failure.error, step_id=name)
+        failure = replace(failure, error=error)
+        work.tell(FactType.STEP_FAILED, index, code=error.code, reason=error.message)
+        work.leave(index, StepStatus.FAILED)
+    elif end.skipped is not None:
+        reason = end.skipped[:WHY]
+        work.tell(FactType.STEP_SKIPPED, index, reason=reason)
+        leave_out(work, index, reason)
+        work.leave(index, StepStatus.SKIPPED)
+    else:
+        validation = "passed"
+        if work.origin is not PlanOrigin.LITERAL:
+            unkept = bool(missing(work, index))
+            validation = limits.validation(work.steps[index], work.mode(index), unkept=unkept)
+        work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
+        work.leave(index, StepStatus.COMPLETED)
+    if work.requests:
+        for request in withdraw(work, f"step {name!r} is over", name):
+            free(work, request)
+    if failure is not None and _fails_chain(work, index):
+        fail(work, failure)
+    else:
+        _open_dependants(work, index)
+
+
+def _fails_chain(work: Work, index: int) -> bool:
+    """Whether a step that fails makes its chain fail. Of a drafted plan none does that promises
+    only what reads, unless a later step promises a tool that takes a value from it (C11).
+    """
+    step = work.steps[index]
+    if not step.fatal or work.origin is not PlanOrigin.DRAFTED:
+        return step.fatal
+    tools, spec_of = step.promised_tools, work.world.spec
+    if not tools or not all(spec_of(name).read_only for name in tools):
+        return True
+    later = [other for other, run in enumerate(work.run) if not run.status.done]
+    promised = chain.from_iterable(work.steps[other].promised_tools for other in later)
+    places = chain.from_iterable(spec_of(name).provenance.values() for name in promised)
+    return not set(tools).isdisjoint(origin_tools(chain.from_iterable(places)))
+
+
+def _open_dependants(work: Work, index: int) -> None:
+    """Make ready the steps that waited for this one, and for no other any more."""
+    graph = work.graph
+    for waiting in graph.dependants[index]:
+        is_pending = work.run[waiting].status is StepStatus.PENDING
+        earlier = [work.run[before].status for before in graph.dependencies[waiting]]
+        if is_pending and all(status.done for status in earlier):
+            work.move(waiting, StepStatus.READY)
+
+
+# ---- a model ends its step
+# ------------------------------------------------------------------------------------------
+
+
+def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next:
+    """What a call of `end_step` does."""
+    reason = str(arguments["reason"]).strip()
+    action = work.next_action(index, END_STEP, write_text(arguments))
+    if exit_of(work, index) is not Exit.ASK:
+        write_down(work, accepted(action))
+        return give_up(work, index, reason)
+    work.begin(action)
+    work.outputs.append(Record(action.asking()))
+    drop_held(work, index, "a question was open")
+    without = f"step {work.steps[index].id!r} without {in_words(missing(work, index))}"
+    text = f"The model wants to end {without} ({arguments['outcome']}): {reason}"
+    return ask_about_call(work, RequestKind.LEAVE_OUT, action, text)
+
+
+def give_up(work: Work, index: int, reason: str) -> StepEnd:
+    """The end of a step in the words of the model: failed by the tool's error before it, or
+    skipped; complete where nothing is due.
+    """
+    last = last_error(work, index)
+    if exit_of(work, index) is Exit.FAILED and last is not None and last.error is not None:
+        return failed_by_tool(Code.GIVEN_UP, last, last.error)
+    skipped = reason.strip() if missing(work, index) else None
+    return StepEnd(index, skipped=skipped)
+
+
+def accepted(action: Action, by: str = "") -> Action:
+    """A call of `end_step` with its receipt; `by` is the person who has decided."""
+    return action.done(outcome_of(None, Metadata(tool=END_STEP, by=by)), '{"ended":true}')
