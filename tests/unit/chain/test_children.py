@@ -389,7 +389,7 @@ def test_a_call_of_a_skill_begins_a_chain_and_its_end_is_the_receipt() -> None:
     assert order.task.conversation_id == "k"
     assert story.dispatches == []
     assert story.told("action.dispatched") == [
-        {"step_id": "s1", "action_id": "c.s1.1", "n": 1, "tool": "tell", "child": "c~s1-1"}
+        {"step_id": "s1", "action_id": "c.s1.1", "tool": "tell", "child": "c~s1-1"}
     ]
     child = below(story)
     assert child.action.id == "c~s1-1.find.1"

@@ -74,7 +74,7 @@ def test_the_facts_tell_the_whole_story() -> None:
         "chain.completed",
     ]
     assert told.told("action.completed") == [
-        {"step_id": "s1", "action_id": "c.s1.1", "n": 1, "tool": "note", "next_action": "continue"}
+        {"step_id": "s1", "action_id": "c.s1.1", "tool": "note", "next_action": "continue"}
     ]
 
 

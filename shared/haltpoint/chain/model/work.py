@@ -141,8 +141,7 @@ class Work(Chain, kw_only=True, gc=False):
 
     def tell_action(self, fact: FactType, action: Action, **details: Any) -> None:
         """Add a line about an action."""
-        name, number = action.id, action.number
-        self.tell(fact, action.step, action_id=name, n=number, tool=action.tool, **details)
+        self.tell(fact, action.step, action_id=action.id, tool=action.tool, **details)
 
     def edit(self, index: int) -> StepRun:
         """How far a step has come, to be changed: a copy of this decision's own."""
