@@ -26,6 +26,8 @@ SCHEMA: dict[str, Any] = {
         "parties": {"type": "array", "items": {"$ref": "#/$defs/Party"}},
         "guest": {"anyOf": [{"$ref": "#/$defs/Party"}, {"type": "integer"}]},
         "size": {"type": "integer", "enum": [1, 2]},
+        "slot": {"enum": ["morning", "evening"]},
+        "one": {"const": "x"},
         "any": {},
         "loop": {"$ref": "#/$defs/Loop"},
         "lost": {"$ref": "#/nowhere/at/all"},
@@ -87,7 +89,7 @@ def test_c9_any_other_text_stays_as_it_is(name: str, written: str) -> None:
 
 
 def test_c9_null_is_left_out_where_a_parameter_cannot_be_null() -> None:
-    assert read(zip=None, maybe=None, note=None, any=None) == {
+    assert read(zip=None, slot=None, one=None, guest=None, maybe=None, note=None, any=None) == {
         "maybe": None,
         "note": None,
         "any": None,

@@ -102,7 +102,8 @@ def _form(call: CheckedCall) -> Verdict:
     if not faults:
         return GO
     words = f"The arguments of {spec.name} are wrong: {'; '.join(faults)}."
-    return refuse(call, words, Violation.BAD_ARGUMENTS, f"The form is: {call_form(spec)}")
+    form = call_form(spec)
+    return refuse(call, words, Violation.BAD_ARGUMENTS, form and f"The form is: {form}")
 
 
 JUDGES: Final = (

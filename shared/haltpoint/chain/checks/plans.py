@@ -12,7 +12,7 @@ import msgspec
 
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.references import Reference, reached, references, values_at, write_json
-from haltpoint.chain.model.schemas import properties
+from haltpoint.chain.model.schemas import argument_faults, properties
 from haltpoint.contracts.answers import OR
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, Strings, value
 from haltpoint.contracts.tools import ASK_HUMAN, BUILT_IN, CONFIRMED, END_STEP, ToolKind, ToolSpec
@@ -108,36 +108,42 @@ def without_confirmed(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, An
 
 
 def call_form(spec: ToolSpec) -> str:
-    """The form of a call as JSON text, with a value for each parameter that its schema takes, as
-    far as a value follows from a schema.
+    """The form of a call as JSON text, with a value for each parameter that its schema takes;
+    empty where these do not follow from the schema.
     """
     whole = spec.parameters
     named = properties(whole).items()
     arguments = {name: _example(name, schema, whole, _DEEPEST) for name, schema in named}
-    return write_json({"tool": spec.name, "arguments": arguments})
+    wrong = argument_faults(spec, arguments)
+    return "" if wrong else write_json({"tool": spec.name, "arguments": arguments})
 
 
 def _example(name: str, schema: Any, whole: dict[str, Any], levels: int) -> Any:
-    """A value that a schema inside of the whole takes; one may contain itself."""
-    match schema:
-        case {"$ref": str(target)} if levels:
-            for referred in values_at(whole, tuple(target.split("/")[1:])):
-                return _example(name, referred, whole, levels - 1)
-        case {"anyOf": choices} | {"oneOf": choices} | {"allOf": choices} if levels:
-            for choice in filter({"type": "null"}.__ne__, choices):
-                return _example(name, choice, whole, levels - 1)
+    """A value for a schema inside of the whole, which may contain itself."""
+    match schema if levels else None:
+        case {"$ref": str(target)}:
+            found = values_at(whole, tuple(target.split("/")[1:]))
+            return _example(name, found and found[0], whole, levels - 1)
+        case {"anyOf": choices} | {"oneOf": choices} | {"allOf": choices}:
+            some = [choice for choice in choices if choice != {"type": "null"}]
+            return _example(name, some and some[0], whole, levels - 1)
         case {"const": shown} | {"enum": [shown, *_]} | {"minimum": shown}:
             return shown
+        case {"exclusiveMinimum": least}:
+            return least + 1
         case {"type": [kind, *_]}:
             return _example(name, {**schema, "type": kind}, whole, levels)
-        case {"type": "object"} if levels:
-            known = properties(schema)
-            needed = [member for member in schema.get("required", ()) if member in known]
-            return {inner: _example(inner, known[inner], whole, levels - 1) for inner in needed}
-        case {"type": "array", "items": items} if levels:
-            return [_example(name, items, whole, levels - 1)]
+        case {"type": "object"}:
+            members = properties(schema)
+            needed = [inner for inner in schema.get("required", ()) if inner in members]
+            return {inner: _example(inner, members[inner], whole, levels - 1) for inner in needed}
+        case {"type": "array", "items": items}:
+            return [_example(name, items, whole, levels - 1)] * schema.get("minItems", 1)
         case {"type": "array" | "integer" | "number" | "boolean" as kind}:
             return _PLAIN[kind]
+        case {"type": "string"}:
+            shown = f"<{name}>"[: schema.get("maxLength")]
+            return shown.ljust(schema.get("minLength", 0), "x")
     return f"<{name}>"
 
 

@@ -192,9 +192,17 @@ def _errors(validator: Validator | None, value: Any) -> list[ValidationError]:
 
 def _fault(name: str, error: ValidationError) -> str:
     place = path_text((name, *error.absolute_path))
-    message = " or ".join(choice.message for choice in _choices(error))
-    message = message.replace(" is a required property", " is missing")
+    message = " or ".join(map(_in_words, _choices(error)))
     return f"{_short(place)}: {_short(message)}"
+
+
+def _in_words(error: ValidationError) -> str:
+    """What jsonschema says, for people."""
+    if error.validator != "additionalProperties" or error.validator_value is not False:
+        return error.message.replace(" is a required property", " is missing")
+    known = properties(cast("dict[str, Any]", error.schema))
+    unknown = [repr(name) for name in cast("dict[str, Any]", error.instance) if name not in known]
+    return f"there is no {', '.join(unknown)}; there are {', '.join(known) or 'none'}"
 
 
 def _choices(error: ValidationError) -> list[ValidationError]:
@@ -227,9 +235,9 @@ def _concerns(error: ValidationError, unknown: Sequence[Place]) -> bool:
 def read_arguments(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a model's call as their schema reads them, once and exactly (C9).
 
-    null for a parameter that cannot be null is left out. Where no text is allowed, a text that is
-    the JSON of the wanted type is that value. All else stays as it is, for the check of the schema
-    to refuse.
+    null for a parameter whose schema refuses it is left out. Where no text is allowed, a text that
+    is the JSON of the wanted type is that value. All else stays as it is, for the check of the
+    schema to refuse.
     """
     known, before = compiled(spec), None
     while known.arguments is not None and arguments != before and not known.fits(arguments):
@@ -244,14 +252,14 @@ def _read(
 ) -> dict[str, Any]:
     """The arguments without the errors that reading them can take away."""
     place, value = tuple(error.absolute_path), error.instance
-    if not _is_of_no_type(error):
+    if value is None:
+        arguments = replaced_at(arguments, place, [] if isinstance(place[-1], str) else [None])
+    elif not _is_of_no_type(error):
         for inner in error.context or ():
             arguments = _read(validator, arguments, inner) if inner.path else arguments
     elif isinstance(value, str):
         read = _from_text(validator.evolve(schema=error.schema), value)
         arguments = replaced_at(arguments, place, [read])
-    elif value is None and isinstance(place[-1], str):
-        arguments = replaced_at(arguments, place, [])
     return arguments
 
 
