@@ -236,8 +236,9 @@ class Client:
         Raises GatewayError: answered_already, request_expired, request_stale, no_such_request,
         invalid_answer.
         """
+        seen = await self._send("GET", _path("requests", request_id))
         given = {
-            "kind": (await self.request(request_id)).kind,
+            "kind": _read(RequestView, seen.content).kind,
             "option_id": option_id,
             "decision": decision,
             "text": text,
@@ -247,7 +248,7 @@ class Client:
             "arguments": arguments,
         }
         body = {name: what for name, what in given.items() if what not in (None, "")}
-        headers = {"Idempotency-Key": uuid.uuid4().hex}
+        headers = {"Idempotency-Key": uuid.uuid4().hex, "If-Match": seen.headers["ETag"]}
         path = _path("requests", request_id, "answer")
         reply = await self._send("POST", path, json=body, headers=headers, repeatable=True)
         return _read(RequestView, reply.content)

@@ -1,13 +1,15 @@
 """Requests: the inbox, and the one way to answer."""
 
+import hashlib
 from collections.abc import Iterable
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query
+from fastapi import APIRouter, Body, Header, Query, Response
 from msgspec import structs
 
 from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.people.humans import Answer, RequestStatus
+from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
+from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.secrets import starred, unstarred
 from haltpoint.contracts.views.chains import AnswerView, Page, RequestView
 from haltpoint.runtime.observability import telemetry
@@ -46,9 +48,18 @@ async def list_requests(
 
 
 @router.get("/{request_id}")
-async def get_request(gateway: Here, request_id: str, who: Reader) -> RequestView:
-    """One question."""
-    return await seen(gateway, request_id, who)
+async def get_request(
+    gateway: Here, request_id: str, who: Reader, response: Response
+) -> RequestView:
+    """One question; its ETag is what an approval of a destructive call sends as If-Match."""
+    request = await seen(gateway, request_id, who)
+    response.headers["ETag"] = tag_of(request)
+    return request
+
+
+def tag_of(request: RequestView) -> str:
+    """The ETag of a question: of all that is shown of it."""
+    return f'"{hashlib.sha256(request.model_dump_json().encode()).hexdigest()[:32]}"'
 
 
 @router.post("/{request_id}/answer")
@@ -58,12 +69,30 @@ async def answer(
     body: Annotated[Answer, Body()],
     who: Answerer,
     idempotency_key: IdempotencyKey = None,
+    if_match: Annotated[str | None, Header()] = None,
 ) -> RequestView:
     """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not
-    needed 412.
+    needed 412. Who approves a destructive call says in If-Match which question they saw: without
+    it 428, with another one 412.
     """
     request = await seen(gateway, request_id, who)
+    if request.status is RequestStatus.OPEN and body.decision is Choice.APPROVE:
+        _check_seen(request, if_match)
     return await take_answer(gateway, request, body, who, idempotency_key)
+
+
+def _check_seen(request: RequestView, if_match: str | None) -> None:
+    """Refuse a yes to a destructive call that was given without a look at it as it is."""
+    if ReasonKind.DESTRUCTIVE not in {reason.kind for reason in request.reasons}:
+        return
+    hint = "GET the request, look at the call, and send its ETag as If-Match."
+    if if_match is None:
+        detail = "The call is destructive, and the answer does not say which question was seen."
+        raise Problem(428, "if_match_missing", detail, hint=hint)
+    if if_match != tag_of(request):
+        detail = "The question is not as it was seen."
+        shown = request.model_dump(mode="json")
+        raise Problem(412, "request_changed", detail, hint=hint, request=shown)
 
 
 async def take_answer(

@@ -46,7 +46,7 @@ async def answer(request_id: str, visit: Looks, form: Form) -> Response:
     forms = answers.forms_of(request, await _tool(visit, request), shown["arguments"], form)
     try:
         said = answers.answer_of(request, form, forms)
-        await api.answer(visit.gateway, request_id, said, visit.who)
+        await api.answer(visit.gateway, request_id, said, visit.who, if_match=form.text("seen"))
     except Problem as problem:
         return await _card(visit, request, form.refused(problem))
     return RedirectResponse(await _next(visit, request_id), 303)
@@ -63,6 +63,7 @@ async def _card(visit: Visit, request: RequestView, typed: Typed) -> HTMLRespons
         status=422 if typed.faults else 200,
         request=about,
         chain=whole[0] if whole else None,
+        seen=api.tag_of(request),
         ways=answers.ways(request),
         reaches=answers.reaches(request),
         is_open=request.status is RequestStatus.OPEN,

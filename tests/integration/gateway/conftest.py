@@ -20,6 +20,7 @@ from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.humans import Question, RequestKind
+from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.thoughts import Strike
@@ -91,6 +92,7 @@ class System:
         form: dict[str, Any] | None = None,
         priority: str | None = None,
         strikes: tuple[Strike, ...] = (),
+        reasons: tuple[Reason, ...] = (),
     ) -> str:
         """Let the chain ask a person; the id of the request. `within`: ms from now to its
         deadline.
@@ -108,6 +110,7 @@ class System:
             arguments='{"query":"John"}',
             priority=priority,
             strikes=strikes,
+            reasons=reasons,
             action_id="" if kind is RequestKind.ESCALATION else action_id(chain_id, "find", 1),
             deadline=chain.updated_at + within,
             options=options if kind is RequestKind.CLARIFICATION else (),

@@ -8,6 +8,7 @@ from httpx import Response
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from tests.integration.gateway.conftest import LOOKUP, System, problem
 
 CHOICE = {"kind": "clarification", "option_id": "u1"}
@@ -167,3 +168,29 @@ async def test_what_fits_is_taken(
         "kind": kind.value,
         **said,
     }
+
+
+async def test_g_who_approves_a_destructive_call_says_which_question_they_saw(
+    system: System,
+) -> None:
+    reasons = (Reason(ReasonKind.DESTRUCTIVE, "It deletes."),)
+    kind = RequestKind.CONFIRMATION
+    request_id = await system.ask(await system.submit(), kind, reasons=reasons)
+    path = f"/v1/requests/{request_id}"
+    yes = {"kind": "confirmation", "decision": "approve"}
+    problem(await answer(system, request_id, yes), 428, "if_match_missing")
+    headers = {"If-Match": '"another"'}
+    changed = await system.http.post(f"{path}/answer", json=yes, headers=headers)
+    assert problem(changed, 412, "request_changed")["request"]["id"] == request_id
+    seen = await system.http.get(path)
+    headers = {"If-Match": seen.headers["ETag"]}
+    assert (await system.http.post(f"{path}/answer", json=yes, headers=headers)).status_code == 200
+    assert (await system.http.get(path)).headers["ETag"] != seen.headers["ETag"]
+
+
+async def test_g_a_no_needs_no_look(system: System) -> None:
+    reasons = (Reason(ReasonKind.DESTRUCTIVE, "It deletes."),)
+    kind = RequestKind.CONFIRMATION
+    request_id = await system.ask(await system.submit(), kind, reasons=reasons)
+    no = {"kind": "confirmation", "decision": "reject"}
+    assert (await answer(system, request_id, no)).status_code == 200
