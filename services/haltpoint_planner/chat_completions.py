@@ -18,9 +18,9 @@ from haltpoint_planner.exchange import Reply
 from haltpoint_planner.model import Body
 from haltpoint_planner.parsing.completions import (
     DONE,
+    EVENTS,
     MAX_REPLY,
-    is_error,
-    is_stream,
+    errors_in,
     objects_in,
     read_reply,
 )
@@ -93,8 +93,8 @@ class ChatCompletions:
         """What it means that there is no reply."""
         status, body = response.status_code, objects_in(text)
         if status == _OK:
-            errors = list(filter(is_error, body))
-            if not errors and text and not is_stream(text):
+            errors = errors_in(body)
+            if not errors and text and not EVENTS.match(text):
                 return self._server.error("HP-306", f"it begins with {text[:60]!r}")
             if not errors:
                 return PassingError(self._server.error("HP-305", "its reply broke off"))

@@ -2,10 +2,9 @@
 out.
 """
 
-import json
 from bisect import bisect_right
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -17,10 +16,11 @@ from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint_planner.exchange import Finish, NativeCall, Reply
 from haltpoint_planner.parsing.objects import (
     UnreadableError,
-    whole_value,
+    arguments_in,
     without_surrogates,
+    words_of,
 )
-from haltpoint_planner.parsing.reading import CUT, read
+from haltpoint_planner.parsing.reading import CUT, Said, read
 
 MAX_CONTENT: Final = MAX_BODY - 64 * 1024
 """Bytes of words and arguments as JSON: with the rest they fit into a message."""
@@ -41,7 +41,7 @@ def draft_proposal(
     """What the model wants in this turn. `tools` are all that are known; `due`: a call is due;
     `may_be_silent`: to say nothing is to be done.
     """
-    said = read(reply, tools, due=due)
+    said = _said_in(reply, tools, due=due)
     calls: list[ProposedCall] = []
     faults = [said.fault] if said.fault else []
     for call in said.calls[:MAX_CALLS]:
@@ -62,9 +62,16 @@ def draft_proposal(
     return Proposal(content=content, calls=tuple(calls), faults=tuple(faults))
 
 
+def _said_in(reply: Reply, tools: Mapping[str, ToolSpec], *, due: bool) -> Said:
+    """Its native calls, with words beside them; else what is read of its words."""
+    if reply.calls:
+        return Said(words_of(reply).strip(), reply.calls)
+    return read(reply, tools, due=due)
+
+
 def draft_answer(reply: Reply, tools: Mapping[str, ToolSpec]) -> tuple[str, tuple[str, ...]]:
     """The words of an answer, and the tools that the reply calls instead."""
-    said = read(reply, tools, due=False)
+    said = _said_in(reply, tools, due=False)
     names = [without_surrogates(call.name)[:_TOOL_NAME] for call in said.calls[:MAX_CALLS]]
     called = tuple(name for name in names if name != END_STEP)
     return "" if is_blank(said.words) else cut(said.words), called
@@ -94,33 +101,19 @@ def _proposed(call: NativeCall, reply: Reply) -> ProposedCall:
     """The call. One whose arguments cannot be read is not made without arguments: raises
     UnreadableError.
     """
-    tool = without_surrogates(call.name)
+    tool = call.name if call.name.isascii() else without_surrogates(call.name)
     if not tool or len(tool) > _TOOL_NAME:
         raise UnreadableError(f"a call names no tool: {tool[:40]!r}")
-    if reply.cut and call.arguments == "":
+    is_cut = reply.finish is Finish.LENGTH
+    if is_cut and call.arguments == "":
         raise UnreadableError(f"the call of {tool}: {CUT}")
     try:
-        arguments = arguments_of(call)
+        arguments = arguments_in(call.arguments)
     except UnreadableError as error:
-        why = CUT if reply.cut else error
+        why = CUT if is_cut else error
         raise UnreadableError(f"the arguments of {tool}: {why}") from error
-    return ProposedCall(tool=tool, arguments=arguments)
-
-
-def arguments_of(call: NativeCall) -> dict[str, Any]:
-    """The arguments of a call: an object, or its JSON as a text; nothing, null and blanks are none.
-    Raises UnreadableError.
-    """
-    value: Any = call.arguments
-    if not isinstance(value, str):
-        value = json.dumps(value)
-    while isinstance(value, str):
-        value = whole_value(value)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise UnreadableError("they are no JSON object")
-    size = _size(value)
+    size = _size(arguments)
     if size > MAX_ARGUMENTS:
-        raise UnreadableError(f"they have {size} bytes; at most {MAX_ARGUMENTS} are taken")
-    return value
+        limit = f"they have {size} bytes; at most {MAX_ARGUMENTS} are taken"
+        raise UnreadableError(f"the arguments of {tool}: {limit}")
+    return ProposedCall(tool=tool, arguments=arguments)

@@ -39,6 +39,8 @@ _SMALLEST: Final = 1_000
 """Tokens of a prompt that is not shortened any more."""
 _USUAL: Final = 32_000
 """Tokens of a context of which nothing is known."""
+_MANY: Final = 2**53
+"""Tokens that no reply takes."""
 _SHORTER: Final = 2
 """So many shorter prompts are tried."""
 
@@ -194,7 +196,8 @@ def _shorter(make: Make, room: int, refusal: RefusedError) -> Prompt:
 def _usage(name: str, body: Body, reply: Reply) -> Usage:
     """What the question took; an estimate where the server does not say it."""
     usage = msgspec.structs.replace(reply.usage, model=name)
-    if usage.input_tokens or usage.output_tokens:
+    counts = (usage.input_tokens, usage.output_tokens)
+    if any(counts) and all(type(each) is int and 0 <= each < _MANY for each in counts):
         return usage
     said = tokens_of(reply.message or reply.content)
     asked = tokens_of([body["messages"], body.get("tools")])

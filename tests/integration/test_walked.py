@@ -1,10 +1,16 @@
 """How much code a plain action walks: a layer more is seen here, and not in any profile."""
 
+import json
+import sys
 from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
 
 import pytest
 
-from tests.bench.walked import PATHS, Steps, Walked, measure
+from haltpoint_planner.drafting import draft_proposal
+from haltpoint_planner.parsing.completions import read_reply
+from tests.bench.walked import PATHS, Steps, Walked, is_ours, measure, walked
 from tests.bench.walked_decisions import decisions
 
 BARS = {
@@ -42,3 +48,26 @@ def test_one_decision_walks_few_functions(walks: dict[str, Walked], kind: str) -
     functions, files = BARS[kind]
     assert walks[kind].functions <= functions
     assert walks[kind].files <= files
+
+
+def test_a_native_reply_walks_few_functions_from_its_body_to_the_proposal() -> None:
+    function = {"name": "send", "arguments": '{"to": "John"}'}
+    call = {"id": "call_1", "type": "function", "function": function}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    body = json.dumps({"choices": [{"index": 0, "message": message}]})
+    entered: list[CodeType | None] = []
+
+    def heard(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and is_ours(frame.f_code):
+            entered.append(frame.f_code)
+
+    for profile in (None, heard):  # the second time it is warm
+        sys.setprofile(profile)
+        reply = read_reply(body)
+        assert reply is not None
+        assert draft_proposal(reply, {}).calls
+        sys.setprofile(None)
+    walk = walked(entered)
+    names = dict.fromkeys(code.co_qualname for code in entered if code is not None)
+    assert walk.functions <= 15, list(names)
+    assert walk.files <= 3

@@ -17,25 +17,22 @@ MAX_REPLY: Final = 8 * 1024 * 1024
 DONE: Final = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
 """The last event. Some servers keep the connection open behind it."""
 
-_EVENTS: Final = re.compile(r"\s*(?:data|event|id|retry)?:")
+EVENTS: Final = re.compile(r"\s*(?:data|event|id|retry)?:")
+"""The beginning of a row of events, whatever the content type says."""
 _DATA: Final = re.compile(r"^data:(.*)$", re.MULTILINE)
 _LABELS: Final = frozenset({"role", "type", "id", "format", "model", "name"})
 """Fields that some servers repeat in each piece."""
-_CUT: Final = re.compile(r"length|token|limit")
-_FILTERED: Final = re.compile(r"filter|safety|sensitive|prohibited|recitation")
-_MANY: Final = 2**53
-
-
-def is_stream(text: str) -> bool:
-    """Whether a body is a row of events, whatever its content type says."""
-    return _EVENTS.match(text) is not None
+_FINISHES: Final = {
+    Finish.FILTER: re.compile(r"filter|safety|sensitive|prohibited|recitation"),
+    Finish.LENGTH: re.compile(r"length|token|limit"),
+}
 
 
 def objects_in(text: str) -> list[dict[str, Any]]:
     """The JSON objects of a body: itself, those of its list or of its events. They end before what
     is no JSON.
     """
-    parts = _DATA.findall(text.replace("\r", "\n")) if is_stream(text) else [text]
+    parts = _DATA.findall(text.replace("\r", "\n")) if EVENTS.match(text) else [text]
     values: list[Any] = []
     for part in parts:
         try:
@@ -46,15 +43,15 @@ def objects_in(text: str) -> list[dict[str, Any]]:
     return [value for value in values if isinstance(value, dict)]
 
 
-def is_error(chunk: dict[str, Any]) -> bool:
-    """Whether an object says that something is wrong, whatever the status says."""
-    return bool(chunk.get("error")) or chunk.get("object") == "error"
+def errors_in(objects: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that say that something is wrong, whatever the status says."""
+    return [each for each in objects if each.get("error") or each.get("object") == "error"]
 
 
 def read_reply(text: str) -> Reply | None:
     """The reply in a body; None when it is no chat completion, has an error or breaks off."""
     chunks = objects_in(text)
-    if any(map(is_error, chunks)):
+    if errors_in(chunks):
         return None
     try:
         return _reply(chunks, is_done="[DONE]" in text[-100:])
@@ -78,21 +75,16 @@ def _reply(chunks: Sequence[dict[str, Any]], *, is_done: bool) -> Reply | None:
                 message = _joined(message, choice.get("delta") or {})
     if not (is_done or why):
         return None
-    asked, said = _count(used, "prompt_tokens"), _count(used, "completion_tokens")
+    asked, said = used.get("prompt_tokens", 0), used.get("completion_tokens", 0)
     return reply_of(message, Usage(input_tokens=asked, output_tokens=said), str(why))
 
 
 def reply_of(message: Message, usage: Usage, why: str) -> Reply:
-    """The reply that is a provider's message; `why` it ends."""
-    calls = tuple(map(_call, message.get("tool_calls") or ()))
-    return Reply(_words_in(message), calls, usage, _finish(why.lower()), message)
-
-
-def _finish(why: str) -> Finish:
-    """Providers have many words for it."""
-    if _FILTERED.search(why):
-        return Finish.FILTER
-    return Finish.LENGTH if _CUT.search(why) else Finish.STOP
+    """The reply that is a provider's message; `why` it ends, for which they have many words."""
+    functions = [call.get("function") or {} for call in message.get("tool_calls") or ()]
+    calls = [NativeCall(str(each.get("name") or ""), each.get("arguments")) for each in functions]
+    ends = (finish for finish, words in _FINISHES.items() if words.search(why.lower()))
+    return Reply(_words_in(message), tuple(calls), usage, next(ends, Finish.STOP), message)
 
 
 def _words_in(message: Message) -> str:
@@ -105,16 +97,6 @@ def _words_in(message: Message) -> str:
         content = "\n".join(filter(None, texts))
     words = content or message.get("refusal")
     return words if isinstance(words, str) else ""
-
-
-def _call(entry: dict[str, Any]) -> NativeCall:
-    called = entry.get("function") or {}
-    return NativeCall(str(called.get("name") or ""), called.get("arguments"))
-
-
-def _count(counts: dict[str, Any], name: str) -> int:
-    value = counts.get(name)
-    return value if isinstance(value, int) and 0 <= value < _MANY else 0
 
 
 def _joined(before: Any, piece: Any, field: str = "") -> Any:

@@ -18,6 +18,7 @@ _MARKS: Final = r"---JSON_OUTPUT_START---|<tool_call>|```(?:json)?"
 _OPENING: Final = re.compile(rf'(?:(?:{_MARKS})\s*+){{1,4}}+(?=\{{)|\A\s*+(?=\{{)|(?=\{{\s*+")')
 _ANOTHER: Final = re.compile(r'\{\s*+"')
 _CLOSING: Final = re.compile(r"\A(?:\s*+(?:---JSON_OUTPUT_END---|</tool_call>|```))*+\s*+")
+_FENCE: Final = re.compile(r"\A```(?:json)?+\s*+(.*?)\s*+```\Z", re.DOTALL)
 _THINKING: Final = re.compile(r"\A\s*+<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
@@ -50,20 +51,23 @@ def object_in(text: str) -> Block | None:
     return Block(value, f"{text[: opening.start()].rstrip()}\n{behind}".strip())
 
 
-def whole_value(text: str) -> Any:
-    """The JSON value that a text is, or the one object in its fence; None for a blank text. Raises
-    UnreadableError.
+def arguments_in(given: object) -> dict[str, Any]:
+    """The arguments of a call: an object, or its JSON as a text, bare or in a fence; nothing, null
+    and blanks are none. Raises UnreadableError.
     """
-    if not text.strip():
-        return None
-    block = object_in(text)
-    if block is None:
-        value, end = _value_at(text, len(text) - len(text.lstrip()))
+    value: Any = given if isinstance(given, str) else json.dumps(given)
+    while isinstance(value, str) and value.strip():
+        text = _FENCE.sub(r"\1", value.strip())
+        value, end = _value_at(text, 0)
         beside = text[end:].strip()
-    else:
-        value, beside = block.value, block.beside
-    if beside:
-        raise UnreadableError(f"it has words beside the JSON: {beside[:40]!r}")
+        if _ANOTHER.match(beside):
+            raise UnreadableError("it has two JSON objects where one is read")
+        if beside:
+            raise UnreadableError(f"it has words beside the JSON: {beside[:40]!r}")
+    if value is None or isinstance(value, str):
+        return {}
+    if not isinstance(value, dict):
+        raise UnreadableError("they are no JSON object")
     return value
 
 

@@ -48,13 +48,11 @@ class Said:
 
 
 def read(reply: Reply, tools: Container[str], *, due: bool) -> Said:
-    """What a reply says: its native calls, with words beside them; else what is read of its words.
-    `tools` are the known ones; `due`: a call is due, so an object is meant as one.
+    """What a reply without native calls says. `tools` are the known ones; `due`: a call is due, so
+    an object is meant as one.
     """
     text = words_of(reply)
     words = text.strip()
-    if reply.calls:
-        return Said(words, reply.calls)
     try:
         block = object_in(text)
         if block is None or not (due or _is_proposal(block, tools)):
