@@ -3,8 +3,6 @@
 import ipaddress
 import json
 import re
-import time
-from email.utils import parsedate_to_datetime
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -109,9 +107,9 @@ class ChatCompletions:
         key = self._settings.api_key
         if key is not None:
             headers["Authorization"] = f"Bearer {key.get_secret_value()}"
-        asked = self._settings.headers
         host = urlsplit(self._settings.base_url or "").hostname or ""
-        if asked == "never" or (asked == "auto" and not _is_private(host)):
+        may_know = {"always": True, "never": False, "auto": _is_private(host)}
+        if not may_know[self._settings.headers]:
             return headers
         about = {
             "Thought": request.kind.value,
@@ -120,8 +118,10 @@ class ChatCompletions:
             "Turn": request.turn,
             "Attempt": request.attempt,
         }
-        ours = {f"X-Haltpoint-{name}": str(value) for name, value in about.items() if value}
-        return headers | ours
+        for name, value in about.items():
+            if value is not None:
+                headers[f"X-Haltpoint-{name}"] = str(value)
+        return headers
 
 
 def _is_private(host: str) -> bool:
@@ -136,16 +136,12 @@ def _is_private(host: str) -> bool:
 
 
 def _retry_after(headers: httpx.Headers) -> float:
-    """Seconds to wait, from a number or a date; 0 when the header is missing or makes no sense."""
-    milliseconds, value = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
-    if _NUMBER.fullmatch(milliseconds):
-        return float(milliseconds) / 1000
-    if _NUMBER.fullmatch(value):
-        return float(value)
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
-        return 0.0
+    """Seconds to wait; 0 when the header is missing or no number."""
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        value = headers.get(name, "")
+        if _NUMBER.fullmatch(value):
+            return float(value) / unit
+    return 0.0
 
 
 def _status_in(error: dict[str, object]) -> int:

@@ -18,7 +18,6 @@ from opentelemetry.trace import Span, SpanKind
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ThoughtRequest, ToPlanner
-from haltpoint.contracts.events import ThoughtFailed
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import Price
 from haltpoint.contracts.views.chains import ProgressView
@@ -132,19 +131,18 @@ class PlannerHandler:
         with logs.about(chain=chain, step=request.step_id, trace=message.traceparent):
             try:
                 drafted = await self._thought(message)
-            except PassingError as failure:
-                if await self._rests(ref, request, failure):
-                    return
-                drafted = Drafted(_failed(message, failure.error))
             except HaltpointError as error:
-                drafted = Drafted(_failed(message, error))
+                if isinstance(error, PassingError) and await self._rests(ref, request, error):
+                    return
+                _log.warning(str(error), code=error.code, thought=request.kind.value)
+                drafted = Drafted(failed(message, error))
             outcome = await self._receipt_store.record_thought(
                 ref, drafted.thought, drafted.words, drafted.own
             )
             _log.info("thought", kind=request.kind.value, outcome=outcome.value)
 
     async def _thought(self, message: ToPlanner) -> Drafted:
-        """What is recorded of the thought. Raises HaltpointError and PassingError."""
+        """What is recorded of the thought. Raises HaltpointError."""
         request = message.data
         context = await self._reader.read(request)
         if context is None:  # found out again in one step with the acknowledgement
@@ -164,7 +162,7 @@ class PlannerHandler:
         trace = telemetry.context_of(span, message.traceparent)
         try:
             reply = await self._reply(port, name, context)
-        except (PassingError, HaltpointError) as error:
+        except HaltpointError as error:
             telemetry.finish(span, error.code)
             raise
         usage = reply.usage
@@ -191,14 +189,13 @@ class PlannerHandler:
             _log.warning(f"a reply reached its limit of tokens and is cut off; raise {limit}")
         return replace(reply, usage=priced(reply.usage, self._prices))
 
-    async def _rests(self, ref: EntryRef, request: ThoughtRequest, failure: PassingError) -> bool:
+    async def _rests(self, ref: EntryRef, request: ThoughtRequest, error: PassingError) -> bool:
         """Let the thought rest until its model may answer, and say so to those who watch; False
         when no time is left.
         """
-        error = failure.error
         message = f"{error.what}: {error.why}. {error.fix}"
         longest = _LONGEST_WITHOUT_SERVER if error.code == "HP-302" else _LONGEST_REST
-        rest = Rest(error.code, message, failure.after, longest)
+        rest = Rest(error.code, message, error.after, longest)
         rested = await self._receipt_store.rest_thought(ref, request, rest)
         _log.warning(str(error), thought=request.thought_id, outcome=rested.value)
         self._tell(request, str(error))
@@ -242,12 +239,6 @@ def _too_late() -> HaltpointError:
     return HaltpointError(
         "HP-309", "a model reply came too late", "its chain or step has ended", "Do nothing"
     )
-
-
-def _failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
-    """The thought that failed; the log has it, too."""
-    _log.warning(str(error), code=error.code, thought=message.data.kind.value)
-    return failed(message, error)
 
 
 def _question(entry: Entry) -> ToPlanner | Rejected:

@@ -90,7 +90,7 @@ class Port:
             except RefusedError as refusal:
                 room = self._less_than(prompt, refusal)
                 if not left or room < _SMALLEST:
-                    raise refusal.error from refusal
+                    raise
                 left -= 1
                 prompt = _shorter(make, room, refusal)
             else:
@@ -104,7 +104,7 @@ class Port:
         return asked if limit is None else min(asked, self._room_in(limit))
 
     async def _reply(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
-        left = seconds_left(request)
+        left = request.deadline / 1000 - time.time()
         if left <= 0:
             raise self.server.error("HP-307", "the deadline has passed", "Give the task more time")
         body = self._body(name, prompt, request)
@@ -151,13 +151,13 @@ class Port:
         parts = parts_of(body)
         named = named_in(refusal.words, parts)
         ordered = named + [part for part in parts if part not in named]
-        for number, part in enumerate(ordered):
-            if (
-                number == len(named)
-                and await self._reply_to(without(body, ordered), request) is None
-            ):
-                break
-            reply = await self._reply_to(without(body, ordered[: number + 1]), request)
+        for number, part in enumerate(ordered, start=1):
+            if number == len(named) + 1:
+                barest = await self._reply_to(without(body, ordered), request)
+                if barest is None:
+                    break
+            less = without(body, ordered[:number])
+            reply = await self._reply_to(less, request)
             if reply is not None:
                 self._refused[name] = (*self._refused.get(name, ()), part)
                 words = "the model's server refuses a part of a question"
@@ -169,11 +169,6 @@ class Port:
         with suppress(RefusedError):
             return await self._send(body, request)
         return None
-
-
-def seconds_left(request: ThoughtRequest) -> float:
-    """Seconds until the thought is of no use."""
-    return request.deadline / 1000 - time.time()
 
 
 def tokens_of(value: object) -> int:
@@ -189,7 +184,7 @@ def _shorter(make: Make, room: int, refusal: RefusedError) -> Prompt:
         return make(room)
     except HaltpointError as error:
         if _limit_in(refusal.words) is None:
-            raise refusal.error from error
+            raise refusal from error
         raise
 
 

@@ -40,7 +40,8 @@ def kept(reply: Reply, proposal: Proposal, by: str, after: int) -> bytes:
     read, or is too long.
     """
     message = reply.message
-    if message is None or not reply.calls or len(proposal.calls) < len(reply.calls):
+    is_read = len(proposal.calls) == len(reply.calls) > 0
+    if message is None or not is_read:
         return b""
     if not all(isinstance(arguments_of(call), dict) for call in message["tool_calls"]):
         return b""

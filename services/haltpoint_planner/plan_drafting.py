@@ -22,6 +22,8 @@ _RESERVED: Final = frozenset({"bounds", "plan", "answer"})
 """The places of the chain's own thoughts."""
 _KNOWN: Final = frozenset(
     {
+        "id",
+        "label",
         "description",
         "step_type",
         "required_tools",
@@ -36,7 +38,7 @@ _KNOWN: Final = frozenset(
         "parallel",
     }
 )
-"""What a model says of a step, beside its id."""
+"""What is taken over of a step."""
 _LABEL: Final = 200
 _PLAN_SIZE: Final = 128 * 1024
 _BOUNDS_SIZE: Final = 16 * 1024
@@ -96,16 +98,16 @@ def _plan(entries: list[Any]) -> Plan:
         if not isinstance(entry, dict):
             raise UnreadableError(f"step {number} is no JSON object")
     drafts = list(map(fields, entries))
-    given = [str(draft.get("id") or "").strip() for draft in drafts]
+    given = [str(draft.get("id", "")).strip() for draft in drafts]
     # Good ids stay as they are; the others become the next free one of s1, s2, ...
-    free = (name for number in count(1) if (name := f"s{number}") not in given)
+    free = (f"s{number}" for number in count(1) if f"s{number}" not in given)
     tidy = [name if _is_good(name) else next(free) for name in given]
     renamed = dict(zip(given, tidy, strict=True))
-    numbered = enumerate(zip(drafts, given, strict=True), start=1)
-    # An id that is there twice is a fault of the plan: the check of the plan says so.
-    steps = [
-        _step(number, draft, tidy[number - 1], name, renamed) for number, (draft, name) in numbered
-    ]
+    steps: list[Step] = []
+    for draft, name, own in zip(drafts, given, tidy, strict=True):
+        # An id that is there twice is a fault of the plan: the check of the plan says so.
+        draft |= {"id": own, "label": "" if own == name else name[:_LABEL]}
+        steps.append(_step(len(steps) + 1, draft, renamed))
     return Plan(steps=tuple(steps))
 
 
@@ -113,16 +115,14 @@ def _is_good(name: str) -> bool:
     return STEP_ID.fullmatch(name) is not None and name not in _RESERVED
 
 
-def _step(
-    number: int, draft: dict[str, Any], tidy: str, given: str, renamed: dict[str, str]
-) -> Step:
+def _step(number: int, draft: dict[str, Any], renamed: dict[str, str]) -> Step:
     """One step. A dependency that is no step's id stays as it is: the check of the plan says so."""
-    said = {name: value for name, value in draft.items() if name in _KNOWN and value is not None}
+    said = {name: draft[name] for name in _KNOWN if draft.get(name) is not None}
     before = said.get("dependencies")
     if isinstance(before, list):
-        said["dependencies"] = [renamed.get(str(name), str(name)) for name in before]
-    label = "" if given == tidy else given[:_LABEL]
+        names = map(str, before)
+        said["dependencies"] = [renamed.get(name, name) for name in names]
     try:
-        return msgspec.convert({**said, "id": tidy, "label": label}, Step)
+        return msgspec.convert(said, Step)
     except msgspec.ValidationError as error:
         raise UnreadableError(f"step {number} cannot be read: {error}") from error

@@ -38,7 +38,8 @@ def parts_of(body: Body) -> list[Part]:
 
 def named_in(words: str, parts: Sequence[Part]) -> list[Part]:
     """Those of these parts that the words of a refusal name: a hint, and no more."""
-    return [part for part in parts if (part.tool or part.what) in words and part != _TOOLS]
+    others = [part for part in parts if part != _TOOLS]
+    return [part for part in others if (part.tool or part.what) in words]
 
 
 def without(body: Body, parts: Sequence[Part]) -> Body:
@@ -53,7 +54,8 @@ def _left_out(body: Body, part: Part) -> Body:
         return _in_words(body)
     if not part.tool:
         return _OF_A_QUESTION[part.what](body)
-    return {**body, "tools": [_simpler(tool, part) for tool in body.get("tools", ())]}
+    tools = [_simpler(tool, part) for tool in body.get("tools", ())]
+    return {**body, "tools": tools}
 
 
 def _simpler(tool: dict[str, Any], part: Part) -> dict[str, Any]:
@@ -74,7 +76,10 @@ def _only(value: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 def _renamed(body: Body) -> Body:
     """Newer models of OpenAI know their limit of tokens by this name alone."""
-    return {_LONGER if name == "max_tokens" else name: value for name, value in body.items()}
+    renamed = dict(body)
+    if "max_tokens" in body:
+        renamed[_LONGER] = renamed.pop("max_tokens")
+    return renamed
 
 
 def _bare(body: Body) -> Body:
@@ -112,8 +117,10 @@ def _simple(schema: Schema) -> Schema:
     def write(part: Any, depth: int) -> Any:
         if not isinstance(part, dict):
             return part
+        if "$ref" in part and depth == _DEEPEST:
+            return {}
         if "$ref" in part:
-            return write(_at(schema, part["$ref"]), depth + 1) if depth < _DEEPEST else {}
+            return write(_at(schema, part["$ref"]), depth + 1)
         plain = {name: write(value, depth) for name, value in _only(part, _SIMPLE).items()}
         if "properties" in part:
             properties = part["properties"].items()

@@ -38,7 +38,8 @@ async def run(
     """
     function = dotted_path.function(path, _CODE, "routing function")
     try:
-        return _read(await dotted_path.call(function, PATIENCE, goal, dict(context), list(names)))
+        arguments = (goal, dict(context), list(names))
+        return _read(await dotted_path.call(function, PATIENCE, *arguments))
     except dotted_path.TooSlowError as error:
         raise HaltpointError(_CODE, f"{path} is too slow", str(error), _FIX) from error
     except Exception as error:

@@ -5,7 +5,6 @@ helps.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -46,27 +45,22 @@ _ERRORS: Final = {
 _PAY: Final = "Pay its provider, or set {api_key} and {base_url} to another one"
 
 
-@dataclass(eq=False)
-class PassingError(Exception):
-    """There is no reply now, and there may be one later."""
+class PassingError(HaltpointError):
+    """There is no reply now, and there may be one later; `after` so many seconds, as the provider
+    asks.
+    """
 
-    error: HaltpointError
-    after: float = 0.0
-    """Seconds that the provider asks to wait."""
-
-    @property
-    def code(self) -> str:
-        """Of its error."""
-        return self.error.code
+    def __init__(self, error: HaltpointError, after: float = 0.0) -> None:
+        super().__init__(*error.args)
+        self.after = after
 
 
-@dataclass(eq=False)
-class RefusedError(Exception):
-    """The provider does not take the question as it is."""
+class RefusedError(HaltpointError):
+    """The provider does not take the question as it is; `words` are its own about that, whole."""
 
-    error: HaltpointError
-    words: str
-    """Its own about the error, whole."""
+    def __init__(self, error: HaltpointError, words: str) -> None:
+        super().__init__(*error.args)
+        self.words = words
 
 
 class Server:
@@ -130,8 +124,10 @@ def _errors_in(body: Sequence[Body]) -> list[Any]:
 
 def _about_errors(body: Sequence[Body]) -> str:
     """All that a server says about its error: where no message names a refused part, others do."""
-    said = _errors_in(body) or [part.get(name) for part in body for name in _WORDS]
-    return json.dumps(said) if any(said) else ""
+    said = _errors_in(body)
+    for part in body:
+        said += [part[name] for name in _WORDS if name in part]
+    return json.dumps(said) if said else ""
 
 
 def _words_in(said: Any) -> Iterator[str]:

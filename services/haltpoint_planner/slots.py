@@ -50,16 +50,16 @@ class Slots:
         self._stopping = stopping
 
     async def handle(self, entries: list[Entry]) -> None:
-        """Put entries into slots; return when a slot is free for the next one, or when a suspect is
-        finished.
+        """Put an entry into a slot; return when a slot is free for the next one, or when a suspect
+        is finished.
         """
-        refs = {EntryRef.of(entry.stream, entry.id): entry for entry in entries}
-        for ref, entry in refs.items():
-            if ref not in self._running:
-                work = self._slot(ref, entry)
-                self._running[ref] = asyncio.create_task(work, name=f"thought {entry.id}")
-        if entries[0].deliveries > 1:
-            await asyncio.wait([self._running[ref] for ref in refs])
+        (entry,) = entries
+        ref = EntryRef.of(entry.stream, entry.id)
+        if ref not in self._running:
+            work = self._slot(ref, entry)
+            self._running[ref] = asyncio.create_task(work, name=f"thought {entry.id}")
+        if entry.deliveries > 1:
+            await asyncio.wait([self._running[ref]])
             return
         async with self._changed:
             await self._changed.wait_for(self._may_read)

@@ -102,9 +102,11 @@ def chosen(message: ToPlanner, decision: dict[str, Any]) -> ActionProposed:
 def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
     """The thought that cannot be had, and why."""
     # Some of the words are the server's own.
-    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")[:MAX_ERROR]
+    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")
     thought, kind = message.data.thought_id, message.data.kind
-    data = ThoughtFailed.Data(thought_id=thought, kind=kind, code=error.code, message=words)
+    data = ThoughtFailed.Data(
+        thought_id=thought, kind=kind, code=error.code, message=words[:MAX_ERROR]
+    )
     return _event(ThoughtFailed, message, data)
 
 

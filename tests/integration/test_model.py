@@ -428,7 +428,7 @@ async def test_what_may_be_better_later_is_no_failure(answer: Answer) -> None:
     async with served(lambda _: answer) as (model, asked):
         with pytest.raises(PassingError) as caught:
             await model.ask("m", lambda _: PROMPT, thought())
-    assert caught.value.error.code == "HP-305"
+    assert caught.value.code == "HP-305"
     assert len(asked.bodies) == 1
 
 
@@ -454,8 +454,8 @@ async def test_a_server_that_is_not_there_may_come() -> None:
     async with httpx.AsyncClient() as http:
         with pytest.raises(PassingError) as caught:
             await port("http://127.0.0.1:1/v1", http).ask("m", lambda _: PROMPT, thought())
-    assert caught.value.error.code == "HP-302"
-    assert "HALTPOINT_MODEL__BASE_URL" in caught.value.error.fix
+    assert caught.value.code == "HP-302"
+    assert "HALTPOINT_MODEL__BASE_URL" in caught.value.fix
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, "HP-303"), (403, "HP-303"), (404, "HP-304")])
@@ -503,8 +503,8 @@ async def test_a_server_that_is_too_slow_is_told_with_the_setting_that_helps(
     async with served(lambda _: (200, [1.0]), **limits) as (model, _):
         with pytest.raises(PassingError) as caught:
             await model.ask("m", lambda _: PROMPT, thought())
-    assert caught.value.error.code == "HP-307"
-    assert caught.value.error.fix == f"Raise HALTPOINT_MODEL__{setting}"
+    assert caught.value.code == "HP-307"
+    assert caught.value.fix == f"Raise HALTPOINT_MODEL__{setting}"
 
 
 async def test_a_server_that_does_not_stream_may_be_silent_for_the_whole_time() -> None:

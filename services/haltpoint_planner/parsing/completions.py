@@ -23,8 +23,8 @@ _DATA: Final = re.compile(r"^data:(.*)$", re.MULTILINE)
 _LABELS: Final = frozenset({"role", "type", "id", "format", "model", "name"})
 """Fields that some servers repeat in each piece."""
 _FINISHES: Final = {
-    Finish.FILTER: re.compile(r"filter|safety|sensitive|prohibited|recitation"),
     Finish.LENGTH: re.compile(r"length|token|limit"),
+    Finish.FILTER: re.compile(r"filter|safety|sensitive|prohibited|recitation"),
 }
 
 
@@ -81,10 +81,16 @@ def _reply(chunks: Sequence[dict[str, Any]], *, is_done: bool) -> Reply | None:
 
 def reply_of(message: Message, usage: Usage, why: str) -> Reply:
     """The reply that is a provider's message; `why` it ends, for which they have many words."""
-    functions = [call.get("function") or {} for call in message.get("tool_calls") or ()]
-    calls = [NativeCall(str(each.get("name") or ""), each.get("arguments")) for each in functions]
-    ends = (finish for finish, words in _FINISHES.items() if words.search(why.lower()))
-    return Reply(_words_in(message), tuple(calls), usage, next(ends, Finish.STOP), message)
+    calls: list[NativeCall] = []
+    for call in message.get("tool_calls") or ():
+        function = call.get("function") or {}
+        name = str(function.get("name") or "")
+        calls.append(NativeCall(name, function.get("arguments")))
+    finish = Finish.STOP
+    for other, words in _FINISHES.items():
+        if words.search(why.lower()):
+            finish = other
+    return Reply(_words_in(message), tuple(calls), usage, finish, message)
 
 
 def _words_in(message: Message) -> str:
@@ -136,10 +142,9 @@ def _last_of(items: list[Any], piece: Any) -> int | None:
     """The last item under the index of a piece."""
     if not isinstance(piece, dict):
         return None
-    index = piece.get("index")
-    return max(
-        (place for place, item in enumerate(items) if item.get("index") == index), default=None
-    )
+    indices = [item.get("index") for item in items]
+    places = [place for place, index in enumerate(indices) if index == piece.get("index")]
+    return places[-1] if places else None
 
 
 def _begins_another(item: dict[str, Any], piece: dict[str, Any]) -> bool:

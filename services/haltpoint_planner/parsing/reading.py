@@ -73,7 +73,8 @@ def _is_proposal(block: Block, tools: Container[str]) -> bool:
     said = _said_in(block, tools)
     if said.fault:
         return False
-    return all(call.name in tools or call.name == END_STEP for call in said.calls)
+    names = {call.name for call in said.calls} - {END_STEP}
+    return all(name in tools for name in names)
 
 
 def _said_in(block: Block, tools: Container[str]) -> Said:
@@ -94,7 +95,7 @@ def _said_in(block: Block, tools: Container[str]) -> Said:
 
 def _calls_in(named: dict[str, Any], tools: Container[str]) -> tuple[NativeCall, ...]:
     if ROUTE in tools and "target_agent" in named:
-        decision = {name: named[name] for name in _DECISION if named.get(name) is not None}
+        decision = {name: named.get(name) for name in _DECISION}
         return (NativeCall(ROUTE, decision),)
     if "tool_calls" in named:
         return tuple(map(_call, _listed(named["tool_calls"])))
@@ -110,8 +111,9 @@ def _listed(value: object) -> list[object]:
 
 def _names_a_call(named: dict[str, Any]) -> bool:
     """Whether an object is a call: it has a tool and arguments, or a tool and nothing else."""
-    has_arguments = not named.keys().isdisjoint(_ARGUMENTS)
-    return (has_arguments and not named.keys().isdisjoint(_TOOL)) or list(named) == ["tool"]
+    has_tool = any(name in named for name in _TOOL)
+    has_arguments = any(name in named for name in _ARGUMENTS)
+    return has_tool and (has_arguments or list(named) == ["tool"])
 
 
 def _call(value: object) -> NativeCall:

@@ -83,4 +83,5 @@ def _earlier(context: Context) -> Iterator[str]:
         who = "The user" if one.user == task.user else "Another user"
         yield f"- {who}: {in_line(one.goal)}"
         yield f"  Answer: {in_line(one.answer) or '(none)'}"
-        yield from (f"  Done: {deed}" for deed in context.done_before.get(one.chain_id, ()))
+        for deed in context.done_before.get(one.chain_id, ()):
+            yield f"  Done: {deed}"

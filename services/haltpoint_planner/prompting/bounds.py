@@ -43,8 +43,9 @@ def question(context: Context) -> Question:
     """
     task, tools = context.task, context.tools
     menu = [f"- {spec.name}: {in_line(spec.description)}" for spec in tools.values()]
-    text = "\n".join(["Tools:", *menu, "", *own_goals(task), f"Goal: {task.own_goal}"])
-    return Question(_READER, text, _FORM, schema=schema(list(tools)), is_first=True)
+    lines = ["Tools:", *menu, "", *own_goals(task), f"Goal: {task.own_goal}"]
+    form = schema(list(tools))
+    return Question(_READER, "\n".join(lines), _FORM, schema=form, is_first=True)
 
 
 def schema(names: list[str]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Context:
     plan: Plan | None = None
     receipts: tuple[Receipt, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()
-    """Step id and words of the steps that ended with words."""
+    """Ids and words of the steps that ended with words."""
     done_before: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The deeds of the conversation's earlier chains."""
     previous: str = ""

@@ -13,7 +13,7 @@ from haltpoint.chain.checks.answer import deeds_of
 from haltpoint.chain.checks.bounds import nameable
 from haltpoint.chain.checks.plans import callable_tools, open_to_models
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
-from haltpoint.contracts.base import chain_of, thought_id
+from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
@@ -40,8 +40,6 @@ from haltpoint.runtime.streams.topology import Topology
 from haltpoint_planner.own_messages import Own, read_own
 from haltpoint_planner.prompting.context import Context, Receipt
 
-_LEFT_OUT: Final = "Nothing was done in this step. "
-_REST_LEFT_OUT: Final = "The rest of this step was left out. "
 _MOST_DEEDS: Final = 10
 """Deeds of an earlier task of the conversation that a prompt has, the last ones."""
 
@@ -136,23 +134,25 @@ class ContextReader:
         self, chain: str, context: Context, head: Fields
     ) -> tuple[tuple[str, str], ...]:
         """What steps ended with, that ended with words of the model."""
-        ended = list(_ended_in_words(chain, context, head))
-        thoughts = [local(thought) for _, _, thought in ended]
-        said = await self._chains.data(chain, *thoughts) if thoughts else {}
-        return tuple(
-            (step, how + _content(said[name.encode()]))
-            for (step, how, _), name in zip(ended, thoughts, strict=True)
-            if name.encode() in said
-        )
+        steps = dict(_ended_in_words(context, head))
+        said = await self._chains.data(chain, *steps) if steps else {}
+        findings: list[tuple[str, str]] = []
+        for thought, step in steps.items():
+            text = said.get(thought.encode())
+            if text is not None:
+                findings.append((step, _content(text)))
+        return tuple(findings)
 
     async def _owned(self, chain: str, request: ThoughtRequest) -> dict[str, Own]:
         """The own messages of the thoughts of a chain, by the local ids of these."""
         if request.step_id is None:
             return {}
         end = f".{Part.OWN}"
-        names = [name for name in await self._chains.names(chain) if name.endswith(end)]
+        known = await self._chains.names(chain)
+        names = [name for name in known if name.endswith(end)]
         texts = await self._chains.data(chain, *names) if names else {}
-        return {name.decode().removesuffix(end): read_own(text) for name, text in texts.items()}
+        own = {name.decode(): read_own(text) for name, text in texts.items()}
+        return {name.removesuffix(end): message for name, message in own.items()}
 
 
 def _is_alive(head: Fields, data: Fields) -> bool:
@@ -183,10 +183,10 @@ def _offered(context: Context) -> dict[str, ToolSpec]:
 
 def _receipt(stored: StoredAction | None) -> Receipt | None:
     """An action as it counts; None while nothing is sure."""
-    if stored is None or (stored.counts is not None and stored.counts.kind is Kind.IN_DOUBT):
+    if stored is None or stored.counts is None:
         return None
     action = decode_action(stored, 0, ActionStatus.DONE)
-    if action.outcome is None:
+    if action.outcome is None or stored.counts.kind is Kind.IN_DOUBT:
         return None
     _, step_id, _ = action.id.rsplit(".", 2)
     return Receipt(
@@ -200,18 +200,17 @@ def _receipt(stored: StoredAction | None) -> Receipt | None:
     )
 
 
-def _ended_in_words(chain: str, context: Context, head: Fields) -> Iterator[tuple[str, str, str]]:
-    """The steps that ended with words of the model, what precedes these in a prompt, and the
-    thought that had them: completed reasoning steps, and those that it has given up (C11).
+def _ended_in_words(context: Context, head: Fields) -> Iterator[tuple[str, str]]:
+    """The thoughts with whose words steps ended, by their local ids, and these steps: completed
+    reasoning steps, and those that it has given up (C11).
     """
     steps = context.plan.steps if context.plan else ()
     for step, run in zip(steps, decode_steps(head), strict=False):
-        how = _REST_LEFT_OUT if run.last_ok else _LEFT_OUT
-        if run.status is StepStatus.COMPLETED:
-            how = ""
-        is_reasoned = step.step_type is StepType.REASONING and not how
-        if run.attempt and (is_reasoned or run.status is StepStatus.SKIPPED):
-            yield step.id, how, thought_id(chain, step.id, run.turn + 1, run.attempt)
+        is_reasoned = step.step_type is StepType.REASONING and run.status is StepStatus.COMPLETED
+        is_left_out = run.status is StepStatus.SKIPPED
+        if run.attempt and (is_reasoned or is_left_out):
+            left_out = ", the rest of which was left out" if is_left_out else ""
+            yield f"{step.id}.t{run.turn + 1}.{run.attempt}", f"{step.id}{left_out}"
 
 
 def _content(text: bytes) -> str:

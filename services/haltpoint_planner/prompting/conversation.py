@@ -32,14 +32,13 @@ def messages(
     question: Question, context: Context, receipts: Sequence[Receipt]
 ) -> tuple[Message, ...]:
     """The whole conversation; the receipts have their texts."""
-    fresh, is_asked = fresh_ids(), not question.is_first or context.request.corrections
-    spoken = [
-        _says("system", question.system),
-        _says("user", question.task),
-        *(() if question.is_first else _history(question, context, receipts, fresh)),
-        *_corrections(question, context, fresh),
-        *([_says("user", question.last)] if is_asked else ()),
-    ]
+    fresh = fresh_ids()
+    spoken = [_says("system", question.system), _says("user", question.task)]
+    if not question.is_first:
+        spoken += _history(question, context, receipts, fresh)
+    spoken += _corrections(question, context, fresh)
+    if context.request.corrections or not question.is_first:
+        spoken.append(_says("user", question.last))
     return tuple(_joined(spoken))
 
 
@@ -90,13 +89,12 @@ def _as_call(receipt: Receipt, name: str) -> Iterator[Message]:
 def _as_it_came(turn: Turn, message: Message) -> Iterator[Message]:
     """The provider's own message, and what became of each of its calls."""
     yield message
-    for place, (call, receipt) in enumerate(zip(message["tool_calls"], turn.results, strict=True)):
-        if receipt is not None:
-            yield _result(call, receipt.text)
-        else:
-            # One before a call that ran did not wait for its turn: it was refused.
-            why = "refused" if any(turn.results[place:]) else turn.why_not
-            yield _result(call, f"not started: {why}")
+    for place, call in enumerate(message["tool_calls"]):
+        receipt = turn.results[place]
+        # One before a call that ran did not wait for its turn: it was refused.
+        why = "refused" if any(turn.results[place:]) else turn.why_not
+        text = f"not started: {why}" if receipt is None else receipt.text
+        yield _result(call, text)
 
 
 def _result(call: Message, text: str) -> Message:
@@ -136,8 +134,7 @@ def _corrections(question: Question, context: Context, fresh: Iterator[str]) -> 
     if own is None or not question.tools:
         yield _says("assistant", said or "(no reply)")
     elif own.after == context.last_number:  # else it is in the history, with the calls that ran
-        yield from _as_it_came(
-            Turn(own, (None,) * len(own.calls)), sent_back(own, context.by, fresh)
-        )
+        refused = Turn(own, (None,) * len(own.calls))
+        yield from _as_it_came(refused, sent_back(own, context.by, fresh))
     lines = [f"- {each.message} {each.form}".rstrip() for each in request.corrections]
     yield _says("user", "\n".join(["Your reply was not accepted:", *lines]))

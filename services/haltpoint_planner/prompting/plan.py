@@ -86,7 +86,8 @@ def question(context: Context) -> Question:
 
 def _of_agents(context: Context) -> list[str]:
     names = {name for spec in context.tools.values() for name in spec.inside}
-    specs = [context.known[name] for name in sorted(names - context.tools.keys())]
+    others = sorted(names - context.tools.keys())
+    specs = map(context.known.__getitem__, others)
     changing = [described(spec) for spec in specs if with_effects(spec)]
     title = "For the bounds only, the tools of the agents: no step names these."
     return ["", title, *changing] if changing else []

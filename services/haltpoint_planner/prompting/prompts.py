@@ -3,10 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import accumulate
 from typing import Final
-
-import msgspec
 
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, ThoughtKind
@@ -57,11 +54,7 @@ def build(context: Context) -> Prompt:
             "Use a model with a larger context (HALTPOINT_MODEL__CONTEXT), or give the task fewer "
             "tools",
         )
-    texts = filled(context.receipts, frames, room)
-    receipts = [
-        msgspec.structs.replace(receipt, text=text)
-        for receipt, text in zip(context.receipts, texts, strict=True)
-    ]
+    receipts = filled(context.receipts, frames, room)
     said = messages(question, context, receipts)
     force = question.is_due and context.is_strict and bool(question.tools)
     form = call_schema(question.tools) if force else question.schema
@@ -85,10 +78,15 @@ def _newest(context: Context, room: int) -> dict[str, Own]:
     """The newest of the own messages that have room, those of this step before others: they may
     have long thoughts. Of the older ones the calls remain.
     """
-    step, owned = f"{context.request.step_id}.", context.owned
-    names = sorted(owned, key=lambda name: (name.startswith(step), place_of(name)), reverse=True)
-    sizes = accumulate(len(json.dumps(owned[name].message)) for name in names)
-    return {name: owned[name] for name, size in zip(names, sizes, strict=True) if size <= room}
+    step, newest = f"{context.request.step_id}.", dict[str, Own]()
+    names = sorted(context.owned, key=lambda name: (name.startswith(step), place_of(name)))
+    for name in reversed(names):
+        own = context.owned[name]
+        room -= len(json.dumps(own.message))
+        if room < 0:
+            break
+        newest[name] = own
+    return newest
 
 
 def _weight(question: Question, context: Context) -> int:

@@ -26,7 +26,8 @@ _LEAST: Final = 400
 
 def shown(receipts: Sequence[Receipt], room: int) -> list[str]:
     """The results as the model reads them, their data in so many characters."""
-    return filled(receipts, list(map(frame, receipts)), room)
+    frames = list(map(frame, receipts))
+    return [receipt.text for receipt in filled(receipts, frames, room)]
 
 
 def frame(receipt: Receipt) -> str:
@@ -47,16 +48,17 @@ def frame(receipt: Receipt) -> str:
     return pretty(msgspec.to_builtins(result))
 
 
-def filled(receipts: Sequence[Receipt], frames: Sequence[str], room: int) -> list[str]:
-    """The results with their data in so many characters: the newest have most of them. Data that
-    are too long for their part are cut, and the oldest are left out.
+def filled(receipts: Sequence[Receipt], frames: Sequence[str], room: int) -> list[Receipt]:
+    """The receipts with their texts, which have their data in so many characters: the newest have
+    most of them. Data that are too long for their part are cut, and the oldest are left out.
     """
-    texts: list[str] = []
+    shown: list[Receipt] = []
     for receipt, text in zip(reversed(receipts), reversed(frames), strict=True):
         data = _data(receipt.data, room // 2)
         room -= len(data)
-        texts.append(text.replace('"data": null', f'"data": {data}', 1))
-    return texts[::-1]
+        whole = text.replace('"data": null', f'"data": {data}', 1)
+        shown.append(msgspec.structs.replace(receipt, text=whole))
+    return shown[::-1]
 
 
 @lru_cache(maxsize=512)

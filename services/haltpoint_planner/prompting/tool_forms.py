@@ -118,7 +118,8 @@ def native(spec: ToolSpec) -> dict[str, Any]:
 def _native(spec: ToolSpec) -> dict[str, Any]:
     about = [cut_text(in_line(spec.description), _DESCRIPTION), *_notes(spec)]
     # Rules about all parameters are in the notes: some providers refuse a tool for them.
-    parameters = {name: value for name, value in spec.parameters.items() if name != "allOf"}
+    parameters = dict(spec.parameters)
+    parameters.pop("allOf", None)
     function = {"name": spec.name, "description": "; ".join(about), "parameters": parameters}
     return {"type": "function", "function": function}
 
@@ -133,6 +134,8 @@ def _notes(spec: ToolSpec) -> Iterator[str]:
     for name, origins in spec.provenance.items():
         yield f"{name} must come from {origins_in_words(origins)}"
     for rule in spec.parameters.get("allOf", ()):
-        names = [name for choice in rule.get("anyOf", ()) for name in choice.get("required", ())]
+        names: list[str] = []
+        for choice in rule.get("anyOf", ()):
+            names += choice.get("required", ())
         if names:
             yield f"needs {' or '.join(names)}"

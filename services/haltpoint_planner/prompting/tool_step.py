@@ -33,7 +33,8 @@ end_step with the outcome "impossible" or "not_needed" and the reason, for the u
 def question(context: Context) -> Question:
     """The step, and what is due in it."""
     due = with_goal(context, " ".join(_due(context)))
-    system, tools = OPEN if context.open_ended else _ACTOR, list(context.tools.values())
+    system = OPEN if context.open_ended else _ACTOR
+    tools = list(context.tools.values())
     return Question(system, step_in(context), due, tools, is_due=True)
 
 
@@ -46,8 +47,8 @@ def _due(context: Context) -> Iterator[str]:
         yield f"Still to be called: {named(due)}."
     if denied:
         yield f"A person has said no to {', '.join(sorted(denied))}: it is not called again."
-    last = context.receipts[-1:]
-    if any(receipt.step_id == request.step_id and receipt.has_failed for receipt in last):
+    last = context.receipts[-1] if context.receipts else None
+    if last is not None and last.has_failed and last.step_id == request.step_id:
         yield "The last call failed; the same call would fail again."
     for name in context.missing:
         if name in context.tools and name not in denied:

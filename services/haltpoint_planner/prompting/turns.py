@@ -63,16 +63,22 @@ def _turn(own: Own, receipts: Sequence[Receipt]) -> Iterator[Turn | Receipt]:
             results[place] = receipt
             del free[place]
     if results:
-        yield Turn(own, tuple(map(results.get, range(len(own.calls)))))
+        places = range(len(own.calls))
+        yield Turn(own, tuple(map(results.get, places)))
     yield from strays
 
 
 def _place_among(calls: Mapping[int, dict[str, Any]], receipt: Receipt) -> int | None:
     """The call of which this is the receipt; its arguments may have been changed since."""
-    named = [place for place in calls if calls[place]["function"]["name"] == receipt.tool]
     given = json.loads(receipt.arguments or "{}")
-    equal = [place for place in named if arguments_of(calls[place]) == given]
-    return next(iter(equal or named), None)
+    named: int | None = None
+    for place, call in calls.items():
+        if call["function"]["name"] != receipt.tool:
+            continue
+        if arguments_of(call) == given:
+            return place
+        named = place if named is None else named
+    return named
 
 
 def _said_in(step: str, owned: Mapping[str, Own]) -> list[Own]:

@@ -215,7 +215,7 @@ async def test_what_passes_is_no_failure(error: Exception, code: str) -> None:
     asked: list[Any] = []
     with pytest.raises(PassingError) as caught:
         await raising(error, asked).ask("big", lambda _: Prompt(TALK[:2]), thought())
-    assert (caught.value.error.code, len(asked)) == (code, 1)
+    assert (caught.value.code, len(asked)) == (code, 1)
     assert caught.value.after == (getattr(error, "retry_after", None) or 0.0)
 
 
@@ -229,8 +229,8 @@ async def test_silence_of_a_provider_passes_and_names_the_setting() -> None:
     silent = port(FunctionModel(stream_function=answer), settings)
     with pytest.raises(PassingError) as caught:
         await silent.ask("big", lambda _: Prompt(TALK[:2]), thought())
-    assert caught.value.error.code == "HP-307"
-    assert "HALTPOINT_MODEL__SILENCE" in caught.value.error.fix
+    assert caught.value.code == "HP-307"
+    assert "HALTPOINT_MODEL__SILENCE" in caught.value.fix
 
 
 def refused(**settings: Any) -> HaltpointError:
