@@ -7,8 +7,7 @@ All names that a model made up share one row, so that they cannot fill the histo
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from haltpoint.chain.model.outputs import Decision
@@ -40,111 +39,88 @@ Details = Mapping[str, Any]
 
 def count(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
     """Add the facts of one decision of a chain, made on a message."""
+    chain, agent = decision.chain, decision.chain.task.agent
+    model = _model_of(message)
     struck = before.row.case[-1].thought_id if before.row.case else None
-    tally = _Tally(counts, before, message, decision, decision.chain.task.agent, struck)
+    begins = before.status is not ChainStatus.ACCEPTED
+    if _is_of_a_model(message):
+        counts[f"model:calls:{model}"] += 1
     for fact in decision.facts:
-        add = _ADDED_FOR.get(fact.type)
-        if add is not None:
-            add(tally, fact.details)
-    if tally.is_of_a_model():
-        tally.add("model", "calls", tally.model())
+        details = fact.details
+        match fact.type:
+            case FactType.ACTION_COMPLETED if _is_call(message, details):
+                tool = details["tool"]
+                counts[f"tool:calls:{tool}"] += 1
+                if "error_type" in details:
+                    counts[f"tool:failures:{tool}"] += 1
+            case FactType.REQUEST_OPENED:
+                tool = _asked_about(chain, details)
+                counts[f"tool:asked:{tool}"] += 1
+                if details.get("kind") == RequestKind.CLARIFICATION:
+                    counts[f"tool:clarified:{tool}"] += 1
+            case FactType.REQUEST_ANSWERED:
+                tool = _asked_about(before, details)
+                counts[f"tool:answered:{tool}"] += 1
+                if details.get("decision") == Choice.NONE:
+                    counts[f"tool:none:{tool}"] += 1
+            case FactType.CHAIN_ESCALATED:
+                counts[f"model:escalations:{model}"] += 1
+                for tool in details["missing"]:
+                    counts[f"tool:escalations:{tool}"] += 1
+            case FactType.CONTRACT_VIOLATED:
+                kinds = ["violations"]
+                thought = details["thought_id"]
+                if thought != struck and details.get("counted", True):  # as `chain.turns.strikes`
+                    struck = thought
+                    kinds.append("strikes")
+                _count_violation(counts, kinds, model, _called(agent, details))
+            case FactType.CHAIN_STARTED if "agent" in details:
+                begins = True
+                counts[f"{OPEN}:{details['agent']}"] += 1
+            case FactType.CHAIN_COMPLETED | FactType.CHAIN_FAILED | FactType.CHAIN_CANCELLED:
+                if agent and begins:  # a chain may end before it was decided who is at work
+                    counts[f"{OPEN}:{agent}"] -= 1
 
 
-@dataclass(slots=True)
-class _Tally:
-    """One decision whose facts are counted."""
+def _count_violation(
+    counts: dict[str, int], kinds: Sequence[str], model: str, tool: str | None
+) -> None:
+    for kind in kinds:
+        counts[f"model:{kind}:{model}"] += 1
+        if tool is not None:
+            counts[f"tool:{kind}:{tool}"] += 1
 
-    counts: dict[str, int]
-    before: Chain
-    message: Message
-    decision: Decision
-    agent: str | None
-    struck: str | None
-    """The thought of the last strike."""
 
-    def add(self, by: str, what: str, name: str) -> None:
-        self.counts[f"{by}:{what}:{name}"] += 1
+def _is_call(message: Message, details: Details) -> bool:
+    """An outcome that a person gave is no call; an agent is no tool."""
+    if isinstance(message, ToolCompleted) and message.data.outcome.metadata.below.agent:
+        return False
+    return "by" not in details
 
-    def call(self, details: Details) -> None:
-        """An outcome that a person gave is no call; an agent is no tool."""
-        message = self.message
-        is_of_agent = (
-            isinstance(message, ToolCompleted) and message.data.outcome.metadata.below.agent
-        )
-        if is_of_agent or "by" in details:
-            return
-        self.add("tool", "calls", details["tool"])
-        if "error_type" in details:
-            self.add("tool", "failures", details["tool"])
 
-    def question(self, details: Details) -> None:
-        chain = self.decision.chain
-        tool = _asked_about(chain, details)
-        self.add("tool", "asked", tool)
-        if details.get("kind") == RequestKind.CLARIFICATION.value:
-            self.add("tool", "clarified", tool)
+def _called(agent: str | None, details: Details) -> str | None:
+    """The tool of a violation. An agent is none, nor is a name that a supervisor's model made up
+    for an agent.
+    """
+    if "tool" not in details or "agent" in details:
+        return None
+    if details["violation"] != Violation.UNKNOWN_TOOL:
+        return str(details["tool"])
+    return None if agent == SUPERVISOR else UNKNOWN
 
-    def answer(self, details: Details) -> None:
-        tool = _asked_about(self.before, details)
-        self.add("tool", "answered", tool)
-        if details.get("decision") == Choice.NONE.value:
-            self.add("tool", "none", tool)
 
-    def escalation(self, details: Details) -> None:
-        self.add("model", "escalations", self.model())
-        for tool in details["missing"]:
-            self.add("tool", "escalations", tool)
+def _is_of_a_model(message: Message) -> bool:
+    """A proposal without a step may be a decision of a function of the deployment (I3)."""
+    if isinstance(message, ActionProposed):
+        return bool(message.data.step_id)
+    return isinstance(message, BoundsDrafted | PlanDrafted | AnswerDrafted)
 
-    def start(self, details: Details) -> None:
-        if "agent" in details:
-            self.counts[f"{OPEN}:{details['agent']}"] += 1
 
-    def end(self, _: Details) -> None:
-        """The end of an agent's chain, if it was at work: a chain may end before that was
-        decided.
-        """
-        facts = self.decision.facts
-        begins = any(
-            fact.type is FactType.CHAIN_STARTED and "agent" in fact.details for fact in facts
-        )
-        has_begun = begins or self.before.status is not ChainStatus.ACCEPTED
-        if self.agent and has_begun:
-            self.counts[f"{OPEN}:{self.agent}"] -= 1
-
-    def violation(self, details: Details) -> None:
-        """A strike for each thought: the same rule as in `chain.strikes.violate`."""
-        kinds = ["violations"]
-        thought = details["thought_id"]
-        if thought != self.struck and details.get("counted", True):
-            self.struck = thought
-            kinds.append("strikes")
-        tool = self._called(details)
-        for kind in kinds:
-            self.add("model", kind, self.model())
-            if tool is not None:
-                self.add("tool", kind, tool)
-
-    def _called(self, details: Details) -> str | None:
-        """An agent is no tool, nor is a name that a supervisor's model made up for an agent."""
-        if "tool" not in details or "agent" in details:
-            return None
-        if details["violation"] != Violation.UNKNOWN_TOOL.value:
-            return str(details["tool"])
-        return None if self.agent == SUPERVISOR else UNKNOWN
-
-    def is_of_a_model(self) -> bool:
-        """A proposal without a step may be a decision of a function of the deployment (I3)."""
-        message = self.message
-        if isinstance(message, ActionProposed):
-            return bool(message.data.step_id)
-        return isinstance(message, BoundsDrafted | PlanDrafted | AnswerDrafted)
-
-    def model(self) -> str:
-        """The author of a reply; a violation may come to light only when a receipt is there."""
-        message = self.message
-        if isinstance(message, ActionProposed | BoundsDrafted | PlanDrafted | AnswerDrafted):
-            return message.data.usage.model or UNKNOWN
-        return UNKNOWN
+def _model_of(message: Message) -> str:
+    """The author of a reply; a violation may come to light only when a receipt is there."""
+    if isinstance(message, ActionProposed | BoundsDrafted | PlanDrafted | AnswerDrafted):
+        return message.data.usage.model or UNKNOWN
+    return UNKNOWN
 
 
 def _asked_about(chain: Chain, details: Details) -> str:
@@ -156,19 +132,6 @@ def _asked_about(chain: Chain, details: Details) -> str:
     if tool:
         return tool
     return SUPERVISOR if chain.task.agent == SUPERVISOR else UNKNOWN
-
-
-_ADDED_FOR: Final[dict[FactType, Callable[[_Tally, Details], None]]] = {
-    FactType.ACTION_COMPLETED: _Tally.call,
-    FactType.REQUEST_OPENED: _Tally.question,
-    FactType.REQUEST_ANSWERED: _Tally.answer,
-    FactType.CHAIN_STARTED: _Tally.start,
-    FactType.CHAIN_ESCALATED: _Tally.escalation,
-    FactType.CONTRACT_VIOLATED: _Tally.violation,
-    FactType.CHAIN_COMPLETED: _Tally.end,
-    FactType.CHAIN_FAILED: _Tally.end,
-    FactType.CHAIN_CANCELLED: _Tally.end,
-}
 
 
 class AgentCounts(Side):
