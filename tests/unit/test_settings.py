@@ -102,7 +102,7 @@ def test_broken_files_and_values_are_named(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.delenv("HALTPOINT_GATEWAY")
     for content in (b"slots =", b"\xff\xfe"):
         (tmp_path / "haltpoint.toml").write_bytes(content)
-        with pytest.raises(SettingsError, match=r"haltpoint\.toml is not TOML"):
+        with pytest.raises(SettingsError, match=r"haltpoint\.toml cannot be read"):
             settings_sources.load()
 
 

@@ -12,8 +12,6 @@ from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.secrets import starred, unstarred
 from haltpoint.contracts.views.chains import AnswerView, Page, RequestView
-from haltpoint.runtime.observability import telemetry
-from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
 from haltpoint.runtime.views.log_view import moment
 from haltpoint_gateway.answering import allowed, approves, faults_of
@@ -105,8 +103,7 @@ async def take_answer(
     """Give the answer; the request as it is then. Raises Problem."""
     if body.arguments is not None:
         body = structs.replace(body, arguments=await _edited(gateway, request, body.arguments))
-    is_open = request.status is RequestStatus.OPEN
-    if is_open:
+    if request.status is RequestStatus.OPEN:
         await _check(gateway, request, body)
     chain = await gateway.views.header(request.chain_id, who.can_see)
     trace = chain.trace if chain else None
@@ -117,8 +114,6 @@ async def take_answer(
     )
     if not isinstance(verdict, Taken):
         raise _refused(request.id, verdict)
-    if is_open:  # else the same answer sent again
-        _record_wait(gateway.tracing, request, trace, who.name, verdict.at)
     return await seen(gateway, request.id, who)
 
 
@@ -127,21 +122,6 @@ async def _edited(gateway: Gateway, request: RequestView, edit: JsonObject) -> J
     typed = await gateway.catalogue.typed_secrets()
     edited: JsonObject = unstarred(edit, starred(request.arguments, typed), request.arguments)
     return edited
-
-
-def _record_wait(
-    tracing: Tracing, request: RequestView, trace: str | None, by: str, answered_at: int
-) -> None:
-    attributes = {
-        telemetry.REQUEST: request.id,
-        telemetry.REQUEST_KIND: request.kind.value,
-        telemetry.ANSWERED_BY: by,
-        telemetry.CHAIN: request.chain_id,
-        telemetry.STEP: request.step_id,
-        telemetry.ACTION: request.action_id,
-    }
-    asked_at = int(request.asked_at.timestamp() * 1000)
-    tracing.record(f"wait_for_human {request.kind.value}", trace, asked_at, answered_at, attributes)
 
 
 async def seen(gateway: Gateway, request_id: str, who: Principal) -> RequestView:

@@ -9,12 +9,10 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from tomllib import TOMLDecodeError
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource, TomlConfigSettingsSource
-from pydantic_settings import SettingsError as SourceError
 
 from haltpoint.contracts.base import value
 from haltpoint.runtime.config import policy_file
@@ -28,6 +26,9 @@ _OTHERWISE: Final = "; `haltpoint config show` lists all"
 
 _Values = dict[str, Any]
 """By the names of settings: `gateway.port`."""
+
+_Layers = dict[str, _Values]
+"""By their origin, the strongest first."""
 
 
 def _names() -> Iterator[str]:
@@ -54,49 +55,27 @@ class Origin:
     origin: str
 
 
-@value
-class _Given:
-    """The values of each origin, the strongest first, and what is wrong with them."""
-
-    layers: dict[str, _Values]
-    faults: list[str]
-    policy: HaltpointError | None = None
-    """What is wrong with the policy file."""
-
-    def merged(self) -> ChainMap[str, Any]:
-        """The values that count."""
-        return ChainMap(*self.layers.values())
-
-    def origin(self, name: str) -> str:
-        """Where the value that counts comes from, also of a whole section."""
-        for origin, layer in self.layers.items():
-            if any(_is_in(given, name) for given in layer):
-                return origin
-        return "default"
-
-
 def load(config: Path | None = None, /, **flags: object) -> Settings:
     """Read flags (None: not given), environment, `.env` and `config` (default: `haltpoint.toml`, if
     any).
 
     Raises SettingsError; HaltpointError HP-004 when nothing but the policy file is wrong.
     """
-    given = _read(config, flags)
-    if given.faults:
-        raise SettingsError("\n".join(given.faults))
-    if given.policy is not None:
-        raise given.policy
-    return _build(given)
+    layers, faults = _read(config, flags)
+    if faults:
+        raise SettingsError("\n".join(faults))
+    _add_policy(layers)
+    return _build(layers)
 
 
 def gateway_outside(config: Path | None = None, /, **flags: object) -> GatewaySettings:
     """The gateway's settings without those of the current folder: its `.env`, and its
     `haltpoint.toml` unless `config` names it. Raises SettingsError.
     """
-    layers = _read(config, flags).layers
+    layers, _ = _read(config, flags)
     folder = (".env",) if config else (".env", _FILE)
     outside = {origin: layer for origin, layer in layers.items() if origin not in folder}
-    return _build(_Given(outside, [])).gateway
+    return _build(outside).gateway
 
 
 def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin], str]:
@@ -105,33 +84,35 @@ def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin
 
     An invalid value is shown as it was given.
     """
-    given = _read(config, flags)
-    faults = given.faults
-    if given.policy is not None:
-        faults.append(f"{given.policy.what}: {given.policy.why}")
+    layers, faults = _read(config, flags)
     try:
-        values = _flat(_build(given).model_dump())
+        _add_policy(layers)
+    except HaltpointError as error:
+        faults.append(f"{error.what}: {error.why}")
+    try:
+        values = _flat(_build(layers).model_dump())
     except SettingsError as error:
         faults += str(error).splitlines()
-        values = _flat(Settings().model_dump()) | dict(given.merged())
+        values = {**_flat(Settings().model_dump()), **ChainMap(*layers.values())}
     origins: list[Origin] = []
     for name in _NAMES:
         value = values.get(name)
         shown = "**********" if _is_secret(name) and value is not None else _shown(value)
-        origins.append(Origin(name, _variable(name), shown, given.origin(name)))
+        origins.append(Origin(name, _variable(name), shown, _origin(layers, name)))
     return origins, "\n".join(faults)
 
 
-def _read(config: Path | None, flags: Mapping[str, object]) -> _Given:
+def _read(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, list[str]]:
+    """The values of each origin, the strongest first, and what is wrong with them."""
     environment = EnvSettingsSource(Settings)
     dotenv = DotEnvSettingsSource(Settings, env_file=".env", dotenv_filtering="only_existing")
     faults = [
         *_unknown(environment.env_vars, "the environment"),
         *_unknown(dotenv.env_vars, ".env"),
     ]
+    file = config or Path(_FILE)
     if config and not config.is_file():
         faults.append(f"the file {config} does not exist")
-    file = config or Path(_FILE)
     layers = {"flag": _flat(flags)}
     sources: dict[str, Callable[[], dict[str, Any]]] = {
         "environment": environment,
@@ -142,45 +123,60 @@ def _read(config: Path | None, flags: Mapping[str, object]) -> _Given:
         layers[origin] = {}
         try:
             layers[origin] = _flat(read())
-        except (TOMLDecodeError, UnicodeDecodeError) as error:
-            faults.append(f"{file} is not TOML: {error}")
-        except SourceError as error:
-            faults.append(str(error))
+        except ValueError as error:  # no TOML, no UTF-8, no JSON
+            faults.append(f"{origin} cannot be read: {error}")
     standard = {**dotenv.env_vars, **environment.env_vars}
     layers["standard name"] = {
         name: standard[variable] for variable, name in _STANDARD.items() if variable in standard
     }
-    given = _Given(layers, faults)
-    policy = given.merged().get("policy_file")
-    if not policy:
-        return given
-    try:
+    return layers, faults
+
+
+def _add_policy(layers: _Layers) -> None:
+    """The limits of the policy file count less than all others. Raises HaltpointError HP-004."""
+    policy = ChainMap(*layers.values()).get("policy_file")
+    if policy:
         limits = policy_file.numbers(policy_file.read(Path(policy).expanduser()))
-    except HaltpointError as error:
-        return _Given(layers, faults, error)
-    layers[str(policy)] = _flat({"limits": limits})
-    return given
+        layers[str(policy)] = _flat({"limits": limits})
 
 
-def _build(given: _Given) -> Settings:
+def _build(layers: _Layers) -> Settings:
+    """The values that count, in their sections; a value in the place of a section gives way."""
+    alone: dict[str, Any] = {}
+    sections: dict[str, dict[str, Any]] = {}
+    for name, given in ChainMap(*layers.values()).items():
+        section, _, key = name.rpartition(".")
+        if section:
+            sections.setdefault(section, {})[key] = given
+        else:
+            alone[key] = given
     try:
-        return Settings(**_nested(given.merged()))
+        return Settings(**alone | sections)
     except ValidationError as error:
         # Without the cause: pydantic's own text repeats the input, and with it a secret.
-        lines = [_sentence(given, fault) for fault in error.errors()]
+        lines = [_sentence(layers, fault) for fault in error.errors()]
         raise SettingsError("\n".join(lines)) from None
 
 
-def _sentence(given: _Given, fault: Mapping[str, Any]) -> str:
+def _sentence(layers: _Layers, fault: Mapping[str, Any]) -> str:
     place = ".".join(map(str, fault["loc"]))
     if not place:
         return in_words(fault)
-    origin = given.origin(place)
+    origin = _origin(layers, place)
     if fault["type"] == "extra_forbidden":
         return f"{place} (from {origin}) is not a setting{near(place, _NAMES, _OTHERWISE)}"
     name = next((known for known in _NAMES if _is_in(place, known)), place)
-    shown = "a secret" if _is_secret(name) else _shown(given.merged().get(name))
+    given = ChainMap(*layers.values()).get(name)
+    shown = "a secret" if _is_secret(name) else _shown(given)
     return f"{place} = {shown} (from {origin}; {_variable(name)}): {in_words(fault)}"
+
+
+def _origin(layers: _Layers, name: str) -> str:
+    """Where the value that counts comes from, also of a whole section."""
+    for origin, layer in layers.items():
+        if any(_is_in(given, name) for given in layer):
+            return origin
+    return "default"
 
 
 def _unknown(variables: Mapping[str, str | None], where: str) -> list[str]:
@@ -210,19 +206,6 @@ def _flat(values: Mapping[str, Any], section: str = "") -> _Values:
         elif given is not None:
             flat[section + key] = given
     return flat
-
-
-def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values in their sections; a value in the place of a section gives way."""
-    alone: dict[str, Any] = {}
-    sections: dict[str, dict[str, Any]] = {}
-    for name, given in values.items():
-        section, _, key = name.partition(".")
-        if key:
-            sections.setdefault(section, {})[key] = given
-        else:
-            alone[name] = given
-    return alone | sections
 
 
 def _is_secret(name: str) -> bool:

@@ -3,10 +3,11 @@
 One trace per chain, across all processes. Its tree is three deep whatever the chain's length:
 
     invoke_agent haltpoint                  the submission (gateway, or executor)
-    ├── process task.submitted … tool.completed   a decision, linked to its cause
-    │   ├── execute_tool lookup_contacts    the tool worker
-    │   └── chat qwen2.5                    the planner
-    └── wait_for_human clarification        written afterwards; waiting is no error
+    └── process task.submitted … tool.completed   a decision, linked to its cause
+        ├── execute_tool lookup_contacts    the tool worker
+        └── chat qwen2.5                    the planner
+
+Between a question and the decision `process human.answered` a person was thinking.
 
 The root's name is that of the agent that its task names. A chain that another hands its task on to
 has such a span of its own, below the decision that began it.
@@ -77,9 +78,6 @@ ACTION: Final = "haltpoint.action.id"
 ATTEMPT: Final = "haltpoint.attempt"
 NEXT_ACTION: Final = "haltpoint.next_action"
 THOUGHT: Final = "haltpoint.thought.kind"
-REQUEST: Final = "haltpoint.request.id"
-REQUEST_KIND: Final = "haltpoint.request.kind"
-ANSWERED_BY: Final = "haltpoint.answered.by"
 
 _SAMPLED: Final = frozenset("13579bdf")
 """Last digits of a traceparent that is sampled."""
@@ -159,26 +157,6 @@ class Tracing:
             cause = get_current_span(_below(caused_by)).get_span_context()
             links.append(Link(cause))
         return self._tracer.start_span(name, _below(parent), kind, attributes, links)
-
-    def record(
-        self,
-        name: str,
-        parent: str | None,
-        started_ms: int,
-        ended_ms: int,
-        attributes: Mapping[str, Value],
-    ) -> None:
-        """Write a span afterwards, with OK status: a wait that is over. Times in ms since the
-        epoch.
-        """
-        if self._tracer is None or not self.wanted(parent):
-            return
-        started = started_ms * 1_000_000
-        span = self._tracer.start_span(
-            name, _below(parent), attributes=attributes, start_time=started
-        )
-        span.set_status(Status(StatusCode.OK))
-        span.end(max(ended_ms, started_ms) * 1_000_000)
 
     def close(self) -> None:
         """Send what is left, at most a few seconds long."""

@@ -3,7 +3,7 @@ each.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -71,20 +71,13 @@ class Records:
 
     async def alone(self, chain_id: str, visible_to: VisibleTo) -> ChainRecord | None:
         """The chain without those below it."""
-        head, data, lines = await asyncio.gather(
-            self.chains.head(chain_id),
-            self.chains.data(chain_id),
+        fields, lines = await asyncio.gather(
+            self.fields(chain_id, visible_to),
             self._calls.call("LRANGE", self._topology.key_of(Key.LOG, chain_id), 0, -1),
         )
-        if not head:
+        if fields is None:
             return None
-        if Head.VERSION.encode() not in head:
-            await self.refuse(chain_id, visible_to)
-            return None
-        if not visible(data, visible_to):
-            return None
-        log = tuple(decode_line(chain_id, line) for line in lines)
-        record = _record(chain_id, head, data, log)
+        record = _record(chain_id, *fields, tuple(decode_line(chain_id, line) for line in lines))
         questions = map(question_of, record.requests.values())
         tools = {question.tool for question in questions if question.kind is RequestKind.ESCALATION}
         if record.status.final:
@@ -92,15 +85,26 @@ class Records:
         specs = await self.specs(chain_id, tools)
         return replace(record, specs=specs, phrases=self._phrases)
 
-    async def refuse(self, chain_id: str, visible_to: VisibleTo) -> None:
-        """Of a chain that another release has written: raise OtherReleaseError for a reader that
-        may see it.
+    async def fields(
+        self,
+        chain_id: str,
+        visible_to: VisibleTo,
+        head_names: Sequence[str] = (),
+        data_names: Sequence[str] = (),
+    ) -> tuple[Fields, Fields] | None:
+        """These fields of the chain's two hashes (none: all), or None when there is none that this
+        reader sees. Raises OtherReleaseError.
         """
-        data = await self.chains.data(chain_id, Data.TASK)
+        head, data = await asyncio.gather(
+            self.chains.head(chain_id, *head_names), self.chains.data(chain_id, *data_names)
+        )
         task = data.get(Data.TASK.encode())
         tenant = msgspec.json.decode(task, type=_Owned).tenant if task else None
-        if visible_to(tenant):
+        if not head or not visible_to(tenant):
+            return None
+        if Head.VERSION.encode() not in head:
             raise OtherReleaseError(chain_id)
+        return (head, data) if task else None
 
     async def specs(self, chain_id: str, tools: Iterable[str]) -> dict[str, ToolSpec]:
         """Those of these tools that workers declare now, by name."""
@@ -111,15 +115,6 @@ class Records:
         entries = await self._calls.call("HMGET", key, *names)
         listed = [msgspec.json.decode(entry, type=Listed) for entry in entries if entry is not None]
         return {tool.spec.name: tool.spec for tool in listed}
-
-
-def visible(data: Fields, visible_to: VisibleTo) -> bool:
-    """Whether there is a task, and this reader sees its chain."""
-    task = data.get(Data.TASK.encode())
-    if task is None:
-        return False
-    named = msgspec.json.decode(task, type=_Owned)
-    return visible_to(named.tenant)
 
 
 def _record(chain_id: str, head: Fields, data: Fields, log: tuple[LogLine, ...]) -> ChainRecord:

@@ -37,7 +37,7 @@ from haltpoint.runtime.views import action_log, chain_view
 from haltpoint.runtime.views.log_view import Place, events_of, place_of
 from haltpoint.runtime.views.pages import page
 from haltpoint.runtime.views.queues import unserved
-from haltpoint.runtime.views.reading import Records, VisibleTo, visible
+from haltpoint.runtime.views.reading import OtherReleaseError, Records, VisibleTo
 from haltpoint.runtime.views.record import ChainRecord
 from haltpoint.runtime.views.undo_view import Undoing, undoing
 
@@ -125,18 +125,12 @@ class Views:
 
     async def header(self, chain_id: str, visible_to: VisibleTo) -> ChainHeader | None:
         """A chain's header, or None when there is none that this reader sees."""
-        fields, data = await asyncio.gather(
-            self._chains.head(chain_id, *_HEADER), self._chains.data(chain_id, Data.TASK)
-        )
-        if Head.STATUS.encode() not in fields:
+        fields = await self._records.fields(chain_id, visible_to, _HEADER, (Data.TASK,))
+        if fields is None:
             return None
-        if Head.VERSION.encode() not in fields:
-            await self._records.refuse(chain_id, visible_to)
-            return None
-        if not visible(data, visible_to):
-            return None
-        status = ChainStatus(fields[Head.STATUS.encode()].decode())
-        trace = fields.get(Head.TRACE.encode(), b"").decode()
+        head, _ = fields
+        status = ChainStatus(head[Head.STATUS.encode()].decode())
+        trace = head.get(Head.TRACE.encode(), b"").decode()
         return ChainHeader(status, trace or None)
 
     async def whole(self, action: str) -> bytes | None:
@@ -275,12 +269,11 @@ class Views:
         """A line of the list; None: the chain is gone, of another release, or this reader does not
         see it.
         """
-        head, data = await asyncio.gather(
-            self._chains.head(chain_id), self._chains.data(chain_id, *Data)
-        )
-        if Head.VERSION.encode() not in head or not visible(data, visible_to):
+        try:
+            fields = await self._records.fields(chain_id, visible_to, (), tuple(Data))
+        except OtherReleaseError:
             return None
-        return chain_view.summary_of(decode_chain(chain_id, head, data))
+        return chain_view.summary_of(decode_chain(chain_id, *fields)) if fields else None
 
 
 def _is_over(head: Fields) -> bool:
