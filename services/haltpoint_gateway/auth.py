@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel
+import msgspec
 from redis.asyncio import Redis
 
 from haltpoint.runtime.config.errors import HaltpointError
@@ -37,8 +37,8 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Whoever holds a key. `name` is what is recorded when this one answers; an admin's `tenant`
-    may be None.
+    """Who holds a key, as Redis has it by the key's digest. `name` is what is recorded when this
+    one answers; an admin's `tenant` may be None.
     """
 
     name: str
@@ -57,17 +57,6 @@ class Principal:
     def can_see(self, tenant: str | None) -> bool:
         """Whether a chain of this tenant exists at all as far as this one is concerned."""
         return self.admin or self.tenant == tenant
-
-
-class _Record(BaseModel):
-    """A key as Redis has it."""
-
-    tenant: str
-    scopes: frozenset[Scope]
-    name: str
-
-    def principal(self) -> Principal:
-        return Principal(self.name, self.tenant, self.scopes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +84,7 @@ class Keyring:
         # Found by its digest: what the time of this look-up tells is a digest, and no key can be
         # made from one.
         found = await self.redis.hget(KEYS, digest.hex())
-        return _Record.model_validate_json(found).principal() if found else None
+        return msgspec.json.decode(found, type=Principal) if found else None
 
 
 async def create_key(redis: Redis, tenant: str, scopes: frozenset[Scope], name: str) -> str:
@@ -103,8 +92,8 @@ async def create_key(redis: Redis, tenant: str, scopes: frozenset[Scope], name: 
     its answers.
     """
     key = f"hp_{secrets.token_urlsafe(32)}"
-    record = _Record(tenant=tenant, scopes=scopes, name=name)
-    await redis.hset(KEYS, digest_of(key).hex(), record.model_dump_json())
+    principal = Principal(name, tenant, scopes)
+    await redis.hset(KEYS, digest_of(key).hex(), msgspec.json.encode(principal))
     return key
 
 
