@@ -108,9 +108,9 @@ def short_answer(words: str, request: RequestView) -> Answer | None:
     """The answer to the question that the words are; None when they are something else, or leave a
     doubt.
     """
-    said = _folded(words)
+    spoken = _folded(words)
     kind = request.kind
-    decision = WORDS.get(said.replace(",", ""))
+    decision = WORDS.get(spoken.replace(",", ""))
     if kind is RequestKind.CONFIRMATION:
         return Answer(kind=kind, decision=decision) if decision else None
     if kind not in (RequestKind.CLARIFICATION, RequestKind.INPUT):
@@ -118,14 +118,14 @@ def short_answer(words: str, request: RequestView) -> Answer | None:
     meant = {
         option.id
         for number, option in enumerate(request.options, 1)
-        if said in (_folded(option.id), _folded(option.title), str(number))
+        if spoken in (_folded(option.id), _folded(option.title), str(number))
     }
     if meant:
         return Answer(kind=kind, option_id=meant.pop()) if len(meant) == 1 else None
     if kind is RequestKind.CLARIFICATION:
         is_no = decision is Choice.REJECT
         return Answer(kind=kind, decision=Choice.NONE) if is_no else None
-    is_short = decision is not None or said.removeprefix("-").isdecimal()
+    is_short = decision is not None or spoken.removeprefix("-").isdecimal()
     is_asked_for = request.form is None and is_short
     return Answer(kind=kind, text=words.strip()) if is_asked_for else None
 

@@ -173,7 +173,7 @@ async def _queues(redis: Redis, topology: Topology, catalogue: ToolCatalogue) ->
     try:
         async with asyncio.timeout(2.0):
             tools = await catalogue.listed()
-            return await read_queues(redis, topology, (one.spec.queue for one in tools.values()))
+            return await read_queues(redis, topology, (tool.spec.queue for tool in tools.values()))
     except (*UNREACHABLE, RedisError, TimeoutError):
         return []
 

@@ -83,8 +83,8 @@ class Keyring:
             return Principal("admin", None, frozenset({Scope.ADMIN}))
         # Found by its digest: what the time of this look-up tells is a digest, and no key can be
         # made from one.
-        found = await self.redis.hget(KEYS, digest.hex())
-        return msgspec.json.decode(found, type=Principal) if found else None
+        holder = await self.redis.hget(KEYS, digest.hex())
+        return msgspec.json.decode(holder, type=Principal) if holder else None
 
 
 async def create_key(redis: Redis, tenant: str, scopes: frozenset[Scope], name: str) -> str:

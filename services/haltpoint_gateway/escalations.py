@@ -45,7 +45,7 @@ class EscalationHandler:
         caller.
         """
         try:
-            said = await dotted_path.call(self._function, self._patience, case)
+            answer = await dotted_path.call(self._function, self._patience, case)
         except Exception as error:  # noqa: BLE001 - whatever it raises, people are asked
             _log.error(
                 "the escalation handler failed; a person is asked",
@@ -53,11 +53,11 @@ class EscalationHandler:
                 exc_info=error,
             )
             return None
-        if said is None or isinstance(said, Answer):
-            return said
+        if answer is None or isinstance(answer, Answer):
+            return answer
         _log.error(
             "the escalation handler gave no answer; a person is asked",
             handler=self.name,
-            gave=type(said).__name__,
+            gave=type(answer).__name__,
         )
         return None

@@ -49,14 +49,14 @@ async def _read(here: Service, feed: str, watchers: Watchers) -> None:
                 if not last:
                     last = await _newest(reading, feed)
                     watchers.wake_all()  # to what came before
-                found = await reading.call(
+                reply = await reading.call(
                     "XREAD", "COUNT", _BATCH, "BLOCK", POLL_MS, "STREAMS", feed, last
                 )
             except (RedisError, OSError) as error:
                 _log.warning("a feed cannot be read", stream=feed, reason=str(error))
                 await asyncio.sleep(1.0)  # a server that refuses answers at once
                 continue
-            for last, fields in (found or {}).get(feed.encode(), ()):  # noqa: B007 - the next read begins there
+            for last, fields in (reply or {}).get(feed.encode(), ()):  # noqa: B007 - the next read begins there
                 _pass_on(watchers, *fields[:2])
             await asyncio.sleep(_PAUSE)
 

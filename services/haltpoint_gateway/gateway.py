@@ -75,7 +75,7 @@ class _Allowed(HTTPBearer):
                 f"The key {principal.name!r} does not have the scope {self._scope.value!r}.",
                 hint="Use a key with the scope "
                 f"{' or '.join(dict.fromkeys((self._scope.value, 'admin')))}.",
-                scopes=sorted(one.value for one in principal.scopes),
+                scopes=sorted(scope.value for scope in principal.scopes),
             )
         return principal
 

@@ -178,8 +178,8 @@ class Client:
         """Say that a chain, or one of its actions, was wrong (or right). Raises GatewayError
         `no_such_chain`, `no_such_action`, `too_much_feedback`.
         """
-        said = {"wrong": wrong, "words": words, **({"action_id": action_id} if action_id else {})}
-        await self._send("POST", _path("chains", chain_id, "feedback"), json=said)
+        body = {"wrong": wrong, "words": words, **({"action_id": action_id} if action_id else {})}
+        await self._send("POST", _path("chains", chain_id, "feedback"), json=body)
 
     async def cancel(self, chain_id: str, reason: str = "") -> None:
         """Stop a chain. Raises GatewayError `chain_ended` when there is nothing to stop."""

@@ -59,9 +59,9 @@ def queue_metrics(queues: list[QueueState]) -> bytes:
         ["queue", "limit"],
         registry=registry,
     )
-    for one in queues:
-        waiting.labels(one.name).set(one.waiting)
-        running.labels(one.name).set(one.running)
-        for row in one.resting:
-            resting.labels(one.name, _TENANT.sub("", row.why)).inc(row.calls)
+    for queue in queues:
+        waiting.labels(queue.name).set(queue.waiting)
+        running.labels(queue.name).set(queue.running)
+        for row in queue.resting:
+            resting.labels(queue.name, _TENANT.sub("", row.why)).inc(row.calls)
     return generate_latest(registry)

@@ -97,29 +97,29 @@ def _missing_agent(place: str, name: str, names: Sequence[str]) -> Iterator[str]
         yield f"{place}: there is no agent {name!r}{near(name, names)}"
 
 
-def _faults_of_routing(said: Supervisor, names: Sequence[str]) -> Iterator[str]:
+def _faults_of_routing(supervisor: Supervisor, names: Sequence[str]) -> Iterator[str]:
     """What the supervisor names and is not there, and the needs of its strategy."""
     if not names:
         yield "supervisor: there are no agents that it could choose from"
-    for name in said.agents:
+    for name in supervisor.agents:
         yield from _missing_agent("supervisor.agents", name, names)
-    if said.fallback is not None:
-        yield from _missing_agent("supervisor.fallback", said.fallback, names)
-    for name, times in Counter(rule.id for rule in said.rules).items():
+    if supervisor.fallback is not None:
+        yield from _missing_agent("supervisor.fallback", supervisor.fallback, names)
+    for name, times in Counter(rule.id for rule in supervisor.rules).items():
         if times > 1:
             yield f"supervisor.rules: {times} rules have the id {name!r}"
-    for rule in said.rules:
+    for rule in supervisor.rules:
         place = f"supervisor.rule {rule.id!r}"
         yield from _missing_agent(f"{place}.agent", rule.agent, names)
         yield from _faults_of_rule(place, rule)
-    if said.strategy is Strategy.RULE and not said.rules:
+    if supervisor.strategy is Strategy.RULE and not supervisor.rules:
         yield "supervisor: strategy rule needs at least one [[supervisor.rules]]"
-    if said.strategy is Strategy.FUNCTION and said.function is None:
+    if supervisor.strategy is Strategy.FUNCTION and supervisor.function is None:
         yield "supervisor: strategy function needs `function`"
     for name, readers in READ_BY.items():
-        is_said = getattr(said, name) != getattr(_UNSAID, name)
-        if is_said and said.strategy not in readers:
-            yield f"supervisor.{name}: strategy {said.strategy} does not read it"
+        is_said = getattr(supervisor, name) != getattr(_UNSAID, name)
+        if is_said and supervisor.strategy not in readers:
+            yield f"supervisor.{name}: strategy {supervisor.strategy} does not read it"
 
 
 def _faults_of_rule(place: str, rule: Rule) -> Iterator[str]:

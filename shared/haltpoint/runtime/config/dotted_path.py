@@ -27,10 +27,10 @@ def load(path: str) -> object:
     name, colon, place = path.partition(":")
     if not (name and colon and place):
         raise ValueError("it is not a dotted path")
-    found: object = import_module(name)
+    named: object = import_module(name)
     for part in place.split("."):
-        found = getattr(found, part)
-    return found
+        named = getattr(named, part)
+    return named
 
 
 def function(path: str, code: str, role: str) -> Callable[..., Any]:
@@ -41,14 +41,14 @@ def function(path: str, code: str, role: str) -> Callable[..., Any]:
         sys.path.append(here)
     what = f"the {role} {path} cannot be loaded"
     try:
-        found = load(path)
+        named = load(path)
     except (Exception, SystemExit) as error:  # a script ends itself
         raise HaltpointError(
             code, what, in_words(error), "Correct the path or the module"
         ) from error
-    if not callable(found):
+    if not callable(named):
         raise HaltpointError(code, what, "it does not name a function", "Write module:function")
-    return found
+    return named
 
 
 async def call(function: Callable[..., Any], seconds: float, *given: object) -> Any:
@@ -62,8 +62,8 @@ async def call(function: Callable[..., Any], seconds: float, *given: object) -> 
         async with patience:
             if inspect.iscoroutinefunction(function):
                 return await function(*given)
-            found = await _in_thread(function, *given)
-            return await found if inspect.isawaitable(found) else found
+            result = await _in_thread(function, *given)
+            return await result if inspect.isawaitable(result) else result
     except Exception as error:
         if patience.expired():
             raise TooSlowError(f"it took more than {seconds:g} s") from error
@@ -80,16 +80,16 @@ def _in_thread(function: Callable[..., Any], *given: object) -> asyncio.Future[A
     process does not wait for it. No future takes a StopIteration: who waits for it would wait for
     ever.
     """
-    said, context = Future[Any](), copy_context()
-    said.set_running_or_notify_cancel()
+    result, context = Future[Any](), copy_context()
+    result.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
-            said.set_result(context.run(function, *given))
+            result.set_result(context.run(function, *given))
         except StopIteration as error:
-            said.set_exception(RuntimeError(f"it raised {in_words(error)}"))
+            result.set_exception(RuntimeError(f"it raised {in_words(error)}"))
         except BaseException as error:  # noqa: BLE001 - whoever waits raises it
-            said.set_exception(error)
+            result.set_exception(error)
 
     Thread(target=run, daemon=True).start()
-    return asyncio.wrap_future(said)
+    return asyncio.wrap_future(result)

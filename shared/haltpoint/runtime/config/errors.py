@@ -101,10 +101,10 @@ def in_words(error: BaseException) -> str:
     whatever the exception's own code does.
     """
     try:
-        said = f": {error}"
+        words = f": {error}"
     except Exception:  # noqa: BLE001 - the exception's own code failed
-        said = ""
-    return f"{type(error).__name__}{said}".encode(errors="replace")[:MOST_WORDS].decode(
+        words = ""
+    return f"{type(error).__name__}{words}".encode(errors="replace")[:MOST_WORDS].decode(
         errors="replace"
     )
 

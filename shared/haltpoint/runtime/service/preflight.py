@@ -72,8 +72,8 @@ async def writes(redis: Redis, topology: Topology) -> Check:
     try:
         await try_to_write(redis, topology)
     except RefusedForNow as error:
-        told = unusable(error)
-        what, why, fix = told.what, told.why, told.fix
+        refusal = unusable(error)
+        what, why, fix = refusal.what, refusal.why, refusal.fix
     return Check("writes", "HP-021", not why, what, why, fix)
 
 

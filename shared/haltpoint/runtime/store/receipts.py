@@ -191,8 +191,8 @@ class ReceiptStore(Side):
         root = root_of(action)
         family = [other for other in others if root_of(other) == root]
         stored = await asyncio.gather(*map(self._reader.action, family))
-        known = [found for found in stored if found is not None]
-        return {found.id: decode_action(found, 0, ActionStatus.DONE) for found in known}
+        known = [action for action in stored if action is not None]
+        return {action.id: decode_action(action, 0, ActionStatus.DONE) for action in known}
 
     async def keep_whole(self, partition: int, action: str, data: str, deadline: int) -> None:
         """Keep data that were cut, before their receipt says so, past the chain's deadline.

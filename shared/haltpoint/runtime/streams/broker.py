@@ -32,7 +32,7 @@ async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
     Raises HaltpointError HP-010 when it refuses us, and what `ask` raises of its own.
     """
     shown = url.rpartition("@")[2]
-    told = 0.0
+    told_at = 0.0
     try:
         async for attempt in stamina.retry_context(
             on=_is_away, attempts=None, timeout=None, wait_initial=0.05, wait_max=2.0
@@ -41,9 +41,9 @@ async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
                 try:
                     return await ask()
                 except UNREACHABLE as error:
-                    if time.monotonic() - told > 10:
+                    if time.monotonic() - told_at > 10:
                         _log.warning("waiting for the server", server=shown, reason=str(error))
-                        told = time.monotonic()
+                        told_at = time.monotonic()
                     raise
     except RedisError as error:
         if refusal(error):

@@ -146,8 +146,8 @@ class Told:
     def _violated(self, at: datetime, details: Details) -> None:
         thought = details.get("thought_id", "")
         place = details.get("step_id") or subject_of(self._record.id, thought)
-        said = self._record.words(thought)[:MOST_SAID] or details.get("said", "")
-        self.violations[place].append({**details, "at": at, "place": place, "said": said})
+        words = self._record.words(thought)[:MOST_SAID] or details.get("said", "")
+        self.violations[place].append({**details, "at": at, "place": place, "said": words})
 
     def _corrected(self, at: datetime, details: Details) -> None:
         """Add a correction to the violation that it answers; one that answers none gets a line

@@ -38,8 +38,8 @@ async def page(
     items: list[T] = []
     for _ in range(0, _SCAN, step):
         places = await _newest(calls, keys, cursor, step)
-        found = await shown([member for _, member in places])
-        for (score, member), fitting in zip(places, found, strict=True):
+        shown_items = await shown([member for _, member in places])
+        for (score, member), fitting in zip(places, shown_items, strict=True):
             cursor = f"{score}_{member}"
             items += fitting
             if len(items) >= limit:
@@ -54,17 +54,17 @@ async def _newest(
 ) -> list[_Place]:
     """The `limit` highest places behind a cursor, over these indexes."""
     places: list[_Place] = []
-    for found in await asyncio.gather(*(_behind(calls, key, cursor, limit) for key in keys)):
-        places += found
+    for behind in await asyncio.gather(*(_behind(calls, key, cursor, limit) for key in keys)):
+        places += behind
     return sorted(places, reverse=True)[:limit]
 
 
 async def _behind(calls: AutoPipeline, key: str, cursor: str | None, limit: int) -> list[_Place]:
     """At least `limit` places of one index behind a cursor, as far as there are so many."""
     top, _, last = cursor.partition("_") if cursor else ("+inf", "", "")
-    found: list[_Place] = []
+    places: list[_Place] = []
     offset = 0
-    while len(found) < limit:
+    while len(places) < limit:
         reply: list[tuple[bytes, Any]] = await calls.call(
             "ZREVRANGEBYSCORE", key, top, "-inf", "WITHSCORES", "LIMIT", offset, limit
         )
@@ -73,8 +73,8 @@ async def _behind(calls: AutoPipeline, key: str, cursor: str | None, limit: int)
             # Members of the cursor's own score are on both sides of it, in the order of their
             # names.
             if cursor is None or place < (int(top), last):
-                found.append(place)
+                places.append(place)
         if len(reply) < limit:
             break
         offset += limit
-    return found
+    return places

@@ -122,7 +122,7 @@ def _resting(calls: list[Any], why: dict[bytes, bytes], now: float) -> tuple[Res
         if moment >= now - _LATE and action in why:
             words = why[action].decode(errors="replace")
             moments[words].append(max(0.0, moment - now) / 1000)
-    return tuple(Resting(words, len(found), min(found)) for words, found in moments.items())
+    return tuple(Resting(words, len(seconds), min(seconds)) for words, seconds in moments.items())
 
 
 async def unserved(redis: Redis, topology: Topology, specs: Iterable[ToolSpec]) -> list[Unserved]:
@@ -136,10 +136,10 @@ async def unserved(redis: Redis, topology: Topology, specs: Iterable[ToolSpec]) 
         if service["name"] == Party.WORKER.value:
             for queue in service["queues"]:
                 tools.pop(queue, None)
-    found: list[Unserved] = []
+    queues: list[Unserved] = []
     for queue, names in tools.items():
         state = await _read(redis, topology, queue, ())
         if state.waited > GRACE:
             steps = state.waiting + state.running
-            found.append(Unserved(queue, tuple(sorted(names)), steps, state.waited))
-    return found
+            queues.append(Unserved(queue, tuple(sorted(names)), steps, state.waited))
+    return queues

@@ -55,5 +55,5 @@ def _in_own_words(strike: Strike, record: ChainRecord) -> Strike:
     """A strike with the model's own words, whole as far as they can be shown; a call is words
     too.
     """
-    said = record.words(strike.thought_id)[:MOST_SAID]
-    return structs.replace(strike, said=said or strike.said)
+    words = record.words(strike.thought_id)[:MOST_SAID]
+    return structs.replace(strike, said=words or strike.said)
