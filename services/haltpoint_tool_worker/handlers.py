@@ -34,6 +34,7 @@ they are over would only make reads smaller, and a read is dearer than a call.
 """
 _PAUSE: Final = 0.5
 """Seconds between two attempts to record what the server refuses."""
+NOT_PROCESSED: Final = "an entry could not be processed"
 
 _log = logs.get(__name__)
 
@@ -234,13 +235,13 @@ class Handlers:
         self._record(job, finished)
 
     def _failed(self, job: Job, error: BaseException) -> None:
-        ref, words = job.ref, "an entry could not be processed"
+        ref = job.ref
         if isinstance(error, (*UNREACHABLE, RedisError)):
             # Nothing has begun: what has is recorded with more patience. It comes back after its
             # lease.
-            _log.warning(words, entry=ref.entry, stream=ref.stream, reason=str(error))
+            _log.warning(NOT_PROCESSED, entry=ref.entry, stream=ref.stream, reason=str(error))
         else:
-            _log.error(words, entry=ref.entry, stream=ref.stream, exc_info=error)
+            _log.error(NOT_PROCESSED, entry=ref.entry, stream=ref.stream, exc_info=error)
         self._leave(job)
 
     def _leave(self, job: Job) -> None:
@@ -270,12 +271,7 @@ class Handlers:
         try:
             await self._dead_letter(entry, why.reason, why.detail)
         except (*UNREACHABLE, RedisError) as error:
-            _log.warning(
-                "an entry could not be processed",
-                entry=entry.id,
-                stream=entry.stream,
-                reason=str(error),
-            )
+            _log.warning(NOT_PROCESSED, entry=entry.id, stream=entry.stream, reason=str(error))
         self.slots.end(ran=False)
         if entry.deliveries > 1:
             self._suspect_ended.set()

@@ -47,12 +47,12 @@ async def take_preview(
         given = {**tool.parse(arguments), CONTEXT: context}
         taken = {name: given[name] for name in tool.preview.takes}
     except BaseException as failed:  # noqa: BLE001 - a validator of the tool's author failed
-        raise _failed(tool, read_exception(tool, failed, tool.no_effect)) from None
+        raise _failed(tool, read_exception(tool, failed)) from None
     match await runner.run(tool.preview, taken, limit, job.running):
         case Returned(result):
             return _read(tool, result)
         case Raised(error):
-            raise _failed(tool, read_exception(tool, error, tool.no_effect))
+            raise _failed(tool, read_exception(tool, error))
         case _:
             words = f"{tool.name} was not called: its preview did not return within {limit:g} s"
             raise RefusedError(refused(ErrorType.TIMEOUT, words, again=True, no_effect=True))

@@ -39,7 +39,7 @@ async def reconciled(
         case Returned(_):
             return unknown(name, "reconcile could not tell whether it happened")
         case Raised(error):
-            words = read_exception(tool, error, ()).fault.message
+            words = read_exception(tool, error).fault.message
             return unknown(name, f"reconcile raised {words}")
         case _:
             return unknown(name, f"reconcile did not return within {limit:g} s")

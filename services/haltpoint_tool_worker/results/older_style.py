@@ -31,20 +31,22 @@ def in_older_style(raw: Mapping[Any, Any]) -> Fields | None:
         if confirmation is not None:
             asked = NextAction.CONFIRMATION_NEEDED
             return {"success": True, "next_action": asked, "confirmation": confirmation}
-    has_words = bool(fields.get("error") or fields.get("message"))
+    if not _has_failed(fields):
+        return None
+    return {"success": False, "next_action": NextAction.ERROR, "error": _error(fields)}
+
+
+def _has_failed(fields: Fields) -> bool:
+    if fields.get("success") is False:
+        return True
     is_fault = fields.get("ok") is False or fields.get("is_error") is True
-    if fields.get("success") is False or (is_fault and has_words):
-        return {"success": False, "next_action": NextAction.ERROR, "error": _error(fields)}
-    return None
+    return is_fault and bool(fields.get("error") or fields.get("message"))
 
 
 def _in_snake_case(raw: Mapping[Any, Any]) -> Fields:
     """What is said in snake_case or camelCase, without what is None."""
-    fields = {}
-    for key, value in raw.items():
-        if isinstance(key, str) and value is not None:
-            fields[words_of(key)] = value[:MESSAGE] if isinstance(value, str) else value
-    return fields
+    given = {key: value for key, value in raw.items() if isinstance(key, str)}
+    return {words_of(key): value for key, value in given.items() if value is not None}
 
 
 def _confirmation(fields: Fields) -> Fields | None:

@@ -46,6 +46,7 @@ of a tool.
 
 BLOCKS: Final = f"blocked the event loop of its worker. Its author: {UNBLOCK}"
 _CUT: Final = "the result was too large or nested too deep and is cut"
+_FIELDS: Final = frozenset(Outcome.__struct_fields__) - {"metadata"}
 _CONTINUE: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
 _COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
 
@@ -87,7 +88,7 @@ def read_ended(ended: Raised | Stopped, tool: Tool, seconds: float) -> Reading |
     name = tool.spec.name
     match ended:
         case Raised(error):
-            return read_failure(read_exception(tool, error, tool.no_effect))
+            return read_failure(read_exception(tool, error))
         case Stopped.CANCELLED:
             words = f"{name} was stopped: its chain was cancelled"
             fault = ErrorInfo(ErrorType.UNKNOWN, words)  # the tool did not fail: no advice
@@ -161,12 +162,21 @@ def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     """The outcome validated from JSON, also what was made without validation. Raises
     MalformedResultError.
     """
-    outcome = _validated(_fields_of(raw))
-    words = outcome.instruction_for_ai
+    given = raw if isinstance(raw, Mapping) else msgspec.structs.asdict(raw)
+    fields = {name: given[name] for name in _FIELDS if given.get(name) is not None}
+    text = json_of(fields)
+    if len(text) > MAX_RESULT or too_deep(text):
+        raise MalformedResultError("a question or an error that is too large")
+    try:
+        outcome = door(Outcome).validate_json(text)
+    except ValidationError as error:
+        words = f"a result that contradicts itself: {problems_of(error, 5)}"
+        raise MalformedResultError(words) from None
+    advice = outcome.instruction_for_ai
     outcome = msgspec.structs.replace(
         outcome,
         warnings=tuple(clean(warning, 500) for warning in outcome.warnings[:20]),
-        instruction_for_ai=clean(words, 2000) if words else words,
+        instruction_for_ai=clean(advice, 2000) if advice else advice,
         clarification=_offering(tool, outcome.clarification),
     )
     if len(msgspec.json.encode(outcome)) > MAX_OUTCOME:
@@ -205,41 +215,15 @@ def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
 
 
 def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: object) -> Reading:
-    if isinstance(raw, ToolResult) and _is_plain(raw):
-        plain = _COMPLETE if raw.next_action is NextAction.COMPLETE else _CONTINUE
-        return _with_data(tool, plain, data)
+    for plain in (_CONTINUE, _COMPLETE):
+        if raw == plain.with_data(data):  # it says nothing but its data
+            return _with_data(tool, plain, data)
     outcome = checked(tool, raw)
     if outcome.error is not None:
         failure = reported(outcome.error)
         outcome = msgspec.structs.replace(outcome, error=failure.fault)
         return Reading(outcome, failure=failure)
     return _with_data(tool, outcome, data) if outcome.satisfies else Reading(outcome)
-
-
-def _is_plain(raw: ToolResult[Any]) -> bool:
-    """A success that says nothing but its data."""
-    if raw.success is not True or raw.next_action not in (NextAction.CONTINUE, NextAction.COMPLETE):
-        return False
-    said = (raw.error, raw.clarification, raw.confirmation, raw.instruction_for_ai, raw.warnings)
-    return said == (None, None, None, None, ())
-
-
-def _fields_of(raw: ToolResult[Any] | Mapping[str, Any]) -> dict[str, Any]:
-    """The outcome's fields, as they were given."""
-    given = raw if isinstance(raw, Mapping) else msgspec.structs.asdict(raw)
-    names = [name for name in Outcome.__struct_fields__ if name != "metadata"]
-    return {name: given[name] for name in names if given.get(name) is not None}
-
-
-def _validated(fields: dict[str, Any]) -> Outcome:
-    text = json_of(fields)
-    if len(text) > MAX_RESULT or too_deep(text):
-        raise MalformedResultError("a question or an error that is too large")
-    try:
-        return door(Outcome).validate_json(text)
-    except ValidationError as error:
-        words = f"a result that contradicts itself: {problems_of(error, 5)}"
-        raise MalformedResultError(words) from None
 
 
 def _offering(tool: Tool, clarification: Clarification | None) -> Clarification | None:

@@ -18,15 +18,13 @@ _STACK: Final = 20_000
 _log = logs.get(__name__)
 
 
-def read_exception(
-    tool: Tool, error: BaseException, no_effect: tuple[type[BaseException], ...]
-) -> Failure:
+def read_exception(tool: Tool, error: BaseException) -> Failure:
     """What an exception means; the log gets the stack of one that its author did not declare,
     without secrets.
 
     Never raises, whatever the exception's own code does.
     """
-    failure = classify(error, no_effect)
+    failure = classify(error, tool.no_effect)
     place = _place(error, tool)
     if failure.cause not in (Cause.NO_EFFECT, Cause.DECLARED):
         words = failure.fault.message

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, field
 
-from haltpoint.contracts.base import UNITS, Contract, Count, JsonObject, Seconds, Strings
+from haltpoint.contracts.base import Contract, Count, JsonObject, Seconds, Strings
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import Plan
 
@@ -49,24 +49,19 @@ class LimitKind(StrEnum):
 
 
 class Limit(Contract):
-    """What all workers together keep to (E6). RATE: `calls` in `seconds` (one of `UNITS`), `burst`
+    """What all workers together keep to (E6). RATE: `calls` in `seconds`, `burst`
     of them at one moment. AT_ONCE: so many calls at one moment. `per_tenant`: for each tenant on
     its own.
     """
 
     kind: LimitKind
+    written: str
+    """As its author wrote it: "10/s burst 20 per tenant"."""
     calls: Count
     seconds: Seconds = 1.0
     """Of a rate."""
     burst: Count = 1
     per_tenant: bool = False
-
-    def __str__(self) -> str:
-        text = f"{self.calls}"
-        if self.kind is LimitKind.RATE:
-            unit = next(unit for unit, seconds in UNITS.items() if seconds == self.seconds)
-            text += f"/{unit}" + (f" burst {self.burst}" if self.burst > 1 else "")
-        return text + (" per tenant" if self.per_tenant else "")
 
 
 class ToolKind(StrEnum):

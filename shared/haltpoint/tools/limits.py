@@ -7,7 +7,7 @@ A rate without a burst lets one call begin at a time, evenly spaced.
 """
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from haltpoint.contracts.base import UNITS
 from haltpoint.contracts.tools import Limit, LimitKind
@@ -15,45 +15,44 @@ from haltpoint.tools.errors import DeclarationError
 
 _TENANT: Final = r"(?P<tenant> per tenant)?"
 _CALLS: Final = r"(?P<calls>[1-9]\d{0,6})"
-_RATE: Final = re.compile(
-    rf"{_CALLS}/(?P<unit>ms|s|m|h|d)(?: burst (?P<burst>[1-9]\d{{0,6}}))?{_TENANT}"
-)
-_AT_ONCE: Final = re.compile(_CALLS + _TENANT)
+_FORMS: Final = {
+    LimitKind.RATE: re.compile(
+        rf"{_CALLS}/(?P<unit>ms|s|m|h|d)(?: burst (?P<burst>[1-9]\d{{0,6}}))?{_TENANT}"
+    ),
+    LimitKind.AT_ONCE: re.compile(_CALLS + _TENANT),
+}
+_HELP: Final = {
+    LimitKind.RATE: (
+        "write it like '10/s', '100/m burst 20' or '5/s per tenant' (ms, s, m, h or d)"
+    ),
+    LimitKind.AT_ONCE: "give a number of calls, as in 4, or '4 per tenant'",
+}
 
 
 def limits_of(rate_limit: object, at_once: object) -> tuple[Limit, ...]:
     """The limits that a tool declares: first how many at once, then how often. Raises
     DeclarationError.
     """
-    return (*map(_at_once, _each(at_once)), *map(_rate, _each(rate_limit)))
+    declared = ((LimitKind.AT_ONCE, at_once), (LimitKind.RATE, rate_limit))
+    limits: list[Limit] = []
+    for kind, given in declared:
+        each = given if isinstance(given, tuple) else (given,)
+        limits += [_limit(kind, limit) for limit in each]
+    return tuple(limits)
 
 
-def _each(given: object) -> tuple[Any, ...]:
-    return given if isinstance(given, tuple) else (given,)
-
-
-def _rate(given: object) -> Limit:
-    match = _RATE.fullmatch(given) if isinstance(given, str) else None
+def _limit(kind: LimitKind, given: object) -> Limit:
+    is_text = isinstance(given, str)
+    is_number = kind is LimitKind.AT_ONCE and type(given) is int
+    match = _FORMS[kind].fullmatch(str(given)) if is_text or is_number else None
     if match is None:
-        raise DeclarationError(
-            f"rate_limit={given!r}: write it like '10/s', '100/m burst 20' or '5/s per "
-            "tenant' (ms, s, m, h or d)"
-        )
+        raise DeclarationError(f"{kind}={given!r}: {_HELP[kind]}")
+    parts = match.groupdict()
     return Limit(
-        kind=LimitKind.RATE,
-        calls=int(match["calls"]),
-        seconds=UNITS[match["unit"]],
-        burst=int(match["burst"] or 1),
-        per_tenant=match["tenant"] is not None,
-    )
-
-
-def _at_once(given: object) -> Limit:
-    text = str(given) if isinstance(given, int | str) and not isinstance(given, bool) else ""
-    if (match := _AT_ONCE.fullmatch(text)) is None:
-        raise DeclarationError(
-            f"at_once={given!r}: give a number of calls, as in 4, or '4 per tenant'"
-        )
-    return Limit(
-        kind=LimitKind.AT_ONCE, calls=int(match["calls"]), per_tenant=match["tenant"] is not None
+        kind=kind,
+        written=str(given),
+        calls=int(parts["calls"]),
+        seconds=UNITS[parts.get("unit", "s")],
+        burst=int(parts.get("burst") or 1),
+        per_tenant=parts["tenant"] is not None,
     )

@@ -28,6 +28,7 @@ from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.tools import CONFIRMED
 from haltpoint.tools.context import Ctx
 from haltpoint.tools.errors import DeclarationError
+from haltpoint.tools.parts import Node, parts_of
 from haltpoint.tools.provenance import FOREIGN, NOT_TARGET, origins_in, places_of, without_marks
 
 Function = Callable[..., Any]
@@ -251,7 +252,7 @@ def read_output(hints: Mapping[str, Any]) -> Output:
     schema = without_marks(marked)
     definitions = schema.get("$defs", {})
     if _is_object(schema, definitions):
-        fields = frozenset(fields_in(schema, definitions))
+        fields = fields_in(schema)
         return Output(adapter, schema, fields=fields, foreign=foreign)
     inside = tuple(map(_in_wrap, foreign))
     return Output(adapter, _wrapped(schema), wrapped=True, foreign=inside)
@@ -272,11 +273,10 @@ def _in_wrap(place: str) -> str:
     return f"{WRAP}.{place}"
 
 
-def fields_in(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> tuple[str, ...]:
+def fields_in(schema: Node) -> frozenset[str]:
     """The names of the fields of an object, of any branch of a union."""
-    here, branches = _resolved(schema, definitions)
-    inside = (name for branch in branches for name in fields_in(branch, definitions))
-    return (*here.get("properties", ()), *inside)
+    places = [part.path for part in parts_of(schema) if len(part.path) == 1]
+    return frozenset(filter(None, (name for (name,) in places)))
 
 
 def _is_object(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:

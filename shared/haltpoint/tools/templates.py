@@ -10,8 +10,10 @@ from typing import Any, Final
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.signature import fields_in
 
-_SAYS: Final = 'write it like says="Message to {name}: {content}"'
-_EFFECT_KEY: Final = "write it like effect_key='refund:{payment_id}'"
+_FORMS: Final = {
+    "says": 'write it like says="Message to {name}: {content}"',
+    "effect_key": "write it like effect_key='refund:{payment_id}'",
+}
 
 
 def checked_says(
@@ -20,33 +22,25 @@ def checked_says(
     """The words, if each name in them is one of a parameter or of a field of the result. Raises
     DeclarationError.
     """
-    if says is None:
-        return None
-    schema = result or {}
-    fields = fields_in(schema, schema.get("$defs", {}))
-    known = dict.fromkeys((*parameters.get("properties", {}), *fields))
-    stranger = "neither a parameter nor a field of the declared result"
-    _names_in(says, f"says={says!r}", _SAYS, known, stranger)
+    known = [*parameters.get("properties", {}), *fields_in(result or {})]
+    if says is not None:
+        _names_in("says", says, known, "neither a parameter nor a field of the declared result")
     return says
 
 
 def checked_effect_key(key: str | None, parameters: Mapping[str, Any]) -> str | None:
     """The key, if each name in it is one of a parameter. Raises DeclarationError."""
-    if key is None:
-        return None
-    declared = f"effect_key={key!r}"
     known = parameters.get("properties", {})
-    names = _names_in(key, declared, _EFFECT_KEY, known, "not a parameter")
-    if not names:
+    if key is not None and not _names_in("effect_key", key, known, "not a parameter"):
         raise DeclarationError(
-            f"{declared} names no parameter, so only one call would ever run; {_EFFECT_KEY}"
+            f"effect_key={key!r} names no parameter, so only one call would ever run; "
+            f"{_FORMS['effect_key']}"
         )
     return key
 
 
-def _names_in(
-    text: object, declared: str, form: str, known: Collection[str], stranger: str
-) -> list[str]:
+def _names_in(trait: str, text: object, known: Collection[str], stranger: str) -> list[str]:
+    declared, form = f"{trait}={text!r}", _FORMS[trait]
     if not isinstance(text, str) or not text.strip() or not text.isprintable():
         raise DeclarationError(f"{declared}: {form}, in one line")
     try:

@@ -12,19 +12,22 @@ from haltpoint.contracts.tools import Limit, LimitKind, Recovery, ToolSpec
 from haltpoint.runtime.store.limits.reserving import LimitStore, Place, Reserved, Turn, name_of
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
+from haltpoint.tools.limits import limits_of
 from tests.support import wait_until
 
 LEASE = 1.0
 
 
 def rate(calls: int, seconds: float = 1.0, burst: int = 1, *, per_tenant: bool = False) -> Limit:
-    return Limit(
-        kind=LimitKind.RATE, calls=calls, seconds=seconds, burst=burst, per_tenant=per_tenant
-    )
+    unit = {0.001: "ms", 1.0: "s", 60.0: "m", 3600.0: "h"}[seconds]
+    more = f" burst {burst}" * (burst > 1) + " per tenant" * per_tenant
+    (limit,) = limits_of(f"{calls}/{unit}{more}", ())
+    return limit
 
 
 def at_once(calls: int, *, per_tenant: bool = False) -> Limit:
-    return Limit(kind=LimitKind.AT_ONCE, calls=calls, per_tenant=per_tenant)
+    (limit,) = limits_of((), f"{calls}{' per tenant' * per_tenant}")
+    return limit
 
 
 def tool(*limits: Limit, queue: str = "mail") -> ToolSpec:

@@ -5,9 +5,10 @@ import time
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.tools import Limit, LimitKind, Recovery, ToolSpec
+from haltpoint.contracts.tools import Recovery, ToolSpec
 from haltpoint.runtime.store.limits.reserving import LimitStore
 from haltpoint.runtime.views.queues import read_queues
+from haltpoint.tools.limits import limits_of
 from haltpoint_gateway.api.health import queue_metrics
 from tests.support.builders import literal_task
 from tests.support.desk import Desk
@@ -15,8 +16,8 @@ from tests.support.desk import Desk
 
 async def test_e6_people_see_who_rests_and_why(desk: Desk, redis: Redis) -> None:
     limits = LimitStore(desk.calls, desk.topology, 10.0)
-    per_tenant = Limit(kind=LimitKind.RATE, calls=1, seconds=60.0, per_tenant=True)
-    spec = ToolSpec(name="send", recovery=Recovery(limits=(per_tenant,)))
+    per_tenant = limits_of("1/m per tenant", ())
+    spec = ToolSpec(name="send", recovery=Recovery(limits=per_tenant))
     deadline = time.time_ns() // 1_000_000 + 3_600_000
     for number in range(4):
         await limits.reserve(spec, f"c{number}.s.1", f"c{number}.s.1 one", "acme", deadline)

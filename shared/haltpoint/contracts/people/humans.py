@@ -191,18 +191,19 @@ def _option_fault(option_id: str | None, option_ids: frozenset[str]) -> str | No
 
 def _what_lacks(answer: Answer, *, form: bool) -> str | None:
     """What the decision needs, and the answer does not give."""
-    no_words = not answer.text.strip()
-    no_value = answer.value is None
-    match answer.decision:
-        case Choice.REPHRASE if no_words:
-            return "give the new wording in `text`"
-        case Choice.SKIP if no_words:
-            return "say in `text` why the step is not needed"
-        case Choice.MANUAL if no_words and no_value:
-            return "give the result in `value`, or in `text` where words are wanted"
-        case Choice.ANSWER if form and no_value:
-            return "answer with a `value` that fits the schema"
-        case Choice.ANSWER if no_words and not form:
-            return "answer with `text`"
-        case _:
-            return None
+    decision = answer.decision
+    if decision is Choice.ANSWER and form:
+        return "answer with a `value` that fits the schema" if answer.value is None else None
+    is_given = decision is Choice.MANUAL and answer.value is not None
+    if is_given or answer.text.strip():
+        return None
+    return _NEEDS.get(decision)
+
+
+_NEEDS: Final = {
+    Choice.REPHRASE: "give the new wording in `text`",
+    Choice.SKIP: "say in `text` why the step is not needed",
+    Choice.MANUAL: "give the result in `value`, or in `text` where words are wanted",
+    Choice.ANSWER: "answer with `text`",
+}
+"""What the answers of a person have to hold, where that is words."""

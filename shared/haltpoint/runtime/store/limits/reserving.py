@@ -43,14 +43,14 @@ class Place:
 
 def name_of(limit: Limit, tool: str, tenant: str | None) -> str:
     """The limit's part of its keys: tools are unique in a deployment."""
-    own = f"{tool}:{limit.kind}:{limit}"
+    own = f"{tool}:{limit.kind}:{limit.written}"
     return f"{own}:{tenant or ''}" if limit.per_tenant else own
 
 
 def words_of(limit: Limit, tool: str, tenant: str | None) -> str:
     """The limit's name for people."""
     whose = f" ({tenant})" if limit.per_tenant and tenant else ""
-    return f"the {limit.kind} {limit}{whose} of {tool}"
+    return f"the {limit.kind} {limit.written}{whose} of {tool}"
 
 
 def _sizes(limit: Limit) -> tuple[float, int]:
