@@ -29,9 +29,9 @@ from haltpoint.contracts.results import NextAction, ToolResult
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.tools import Tool
 from haltpoint.tools.signature import Function, Inputs, Output
-from haltpoint_tool_worker.results.classify import problems_of
 from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split
 
 SKILL_FILE: Final = "SKILL.md"
@@ -178,7 +178,7 @@ def _plan(folder: Path, spec: ToolSpec) -> Plan:
     try:
         plan = door(Plan).validate_json(_text(folder, PLAN_FILE))
     except ValidationError as error:
-        raise unusable(folder, f"{PLAN_FILE}: {problems_of(error)}") from None
+        raise unusable(folder, f"{PLAN_FILE}: {_problems(error)}") from None
     faults = template_faults(plan, spec.parameters)
     if faults:
         raise unusable(folder, f"{PLAN_FILE}: {'; '.join(faults)}")
@@ -192,7 +192,7 @@ def _read(folder: Path) -> tuple[Head, str]:
     except FrontMatterError as error:
         raise unusable(folder, str(error)) from None
     except ValidationError as error:
-        raise unusable(folder, problems_of(error)) from None
+        raise unusable(folder, _problems(error)) from None
     if head.name != folder.name:
         raise unusable(
             folder, f"its name is {head.name!r}, but its folder is called {folder.name!r}"
@@ -211,6 +211,14 @@ def _text(folder: Path, name: str) -> str:
         raise unusable(folder, f"{name} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise unusable(folder, f"{name} is not UTF-8 text") from None
+
+
+def _problems(error: ValidationError) -> str:
+    words = []
+    for problem in error.errors(include_url=False):
+        place = ".".join(map(str, problem["loc"]))
+        words.append(f"{place}: {in_words_of_json(problem)}")
+    return "; ".join(words)
 
 
 def _inputs(folder: Path, spec: ToolSpec) -> Inputs:
