@@ -127,8 +127,9 @@ class Handlers:
 
     def cancel(self, leases: Sequence[Lease]) -> None:
         """The chains of these were cancelled."""
-        for one in leases:
-            if (job := self._jobs.get(one.ref)) is not None:
+        for lease in leases:
+            job = self._jobs.get(lease.ref)
+            if job is not None:
                 job.cancel()
 
     def suspects(self, task: "asyncio.Task[Any] | None") -> Sequence[Job]:
@@ -148,11 +149,11 @@ class Handlers:
 
         It began `at` this moment of the monotonic clock. A claim meanwhile makes the finding void.
         """
-        for one, ours in zip(leases, kept, strict=True):
-            job = self._jobs.get(one.ref)
-            if job is None or job.epoch != one.epoch or job.claiming:
+        for lease, is_ours in zip(leases, kept, strict=True):
+            job = self._jobs.get(lease.ref)
+            if job is None or job.epoch != lease.epoch or job.claiming:
                 continue
-            if ours:
+            if is_ours:
                 job.leased_at = at
             else:
                 job.lose()
@@ -215,10 +216,9 @@ class Handlers:
                 self._tell(job, finished)
         if job.span is not None:
             fault = finished.outcome.error
-            told: dict[str, telemetry.Value] = {
-                telemetry.NEXT_ACTION: finished.outcome.next_action.value
-            }
-            telemetry.finish(job.span, None if fault is None else fault.error_type.value, told)
+            error_type = None if fault is None else fault.error_type.value
+            attributes = {telemetry.NEXT_ACTION: finished.outcome.next_action.value}
+            telemetry.finish(job.span, error_type, attributes)
         self._leave(job)
 
     async def _record_again(self, job: Job, finished: Finished, error: Exception) -> None:

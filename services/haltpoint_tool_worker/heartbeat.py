@@ -8,6 +8,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from itertools import compress
 from typing import Final
 
 from haltpoint.runtime.config.errors import HaltpointError
@@ -126,10 +127,10 @@ class Heartbeat:
         )
 
     async def _cancel(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
-        if leases := self._handlers.running_since(time.monotonic() - _LOOK):
-            found = await receipt_store.cancelled(leases)
-            if over := [lease for lease, cancelled in zip(leases, found, strict=True) if cancelled]:
-                main.call_soon_threadsafe(self._handlers.cancel, over)
+        leases = self._handlers.running_since(time.monotonic() - _LOOK)
+        if leases:
+            flags = await receipt_store.cancelled(leases)
+            main.call_soon_threadsafe(self._handlers.cancel, list(compress(leases, flags)))
 
     async def _once(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
         at, leases = time.monotonic(), self._handlers.leases()

@@ -15,7 +15,6 @@ from haltpoint.contracts.results import (
     Confirmation,
     ErrorType,
     NextAction,
-    OnTimeout,
     Outcome,
     Target,
 )
@@ -44,7 +43,8 @@ def question(call: ToolCall) -> Reading:
     reasons = _as_it_runs(call) if call.changed else call.reasons
     reasons += tuple(_reason(ask) for ask in call.questions)
     previews = (call.shown.text, *(ask.preview for ask in call.questions))
-    rule = next((ask for ask in call.questions if isinstance(ask, RuleAsk)), None)
+    rules = (ask for ask in call.questions if isinstance(ask, RuleAsk))
+    rule = next(rules, RuleAsk(""))
     confirmation = Confirmation(
         action=spec.name,
         target=Target(id=spec.name, name=spec.name, type=spec.kind.value),
@@ -54,8 +54,8 @@ def question(call: ToolCall) -> Reading:
         preview_digest=call.shown.digest,
         arguments=_spelled(call.ran),
         reasons=reasons,
-        expires=rule.expires if rule else None,
-        on_timeout=rule.on_timeout if rule else OnTimeout.FAIL,
+        expires=rule.expires,
+        on_timeout=rule.on_timeout,
     )
     return Reading(
         Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation)
@@ -95,11 +95,11 @@ def _as_it_runs(call: ToolCall) -> tuple[Reason, ...]:
     they have written.
     """
     spec, sources = call.tool.spec, call.sources
-    written: dict[str, Reason] = {}
-    for marked in marked_values(spec, from_json(call.text)):
-        source = sources.get(marked.place)
-        if source == _HOOK:
-            written[marked.place] = about(spec.name, marked, _HOOK)
+    written = {
+        marked.place: about(spec.name, marked, _HOOK)
+        for marked in marked_values(spec, from_json(call.text))
+        if sources.get(marked.place) == _HOOK
+    }
     kept = [reason for reason in call.reasons if reason.parameter not in written]
     return (*written.values(), *kept)
 

@@ -85,10 +85,10 @@ def problems_of(error: ValidationError, most: int = 10) -> str:
     words = []
     for problem in error.errors(include_url=False)[:most]:
         place = ".".join(map(str, problem["loc"]))
-        told = in_words_of_json(problem)
+        fault = in_words_of_json(problem)
         if problem["type"].endswith("_type"):
-            told += f", not {_kind(problem['input'])}"
-        words.append(f"{place}: {told}".removeprefix(": "))
+            fault += f", not {_kind(problem['input'])}"
+        words.append(f"{place}: {fault}".removeprefix(": "))
     return "; ".join(words)
 
 

@@ -112,9 +112,9 @@ def _recorded(failure: Failure, fault: ErrorInfo, effects: Effects, tool: str) -
         case Verdict.TEXT:
             return _as_text(fault)
         case Verdict.MAY_HAVE_HAPPENED:
-            told = _as_text(fault) if failure.cause is Cause.UNDECLARED else fault
+            recorded = _as_text(fault) if failure.cause is Cause.UNDECLARED else fault
             words = f"{tool} had started and may have taken effect: {fault.message}"
-            return _with(told, message=clean(words, MESSAGE), suggestion=FIND_OUT)
+            return _with(recorded, message=clean(words, MESSAGE), suggestion=FIND_OUT)
         case Verdict.IN_DOUBT:
             where = f" ({failure.place})" if failure.place else ""
             words = f"{tool} started and may have taken effect: {fault.message}{where}"

@@ -21,7 +21,8 @@ def report(
     """Show how far the action of a job is, by a fraction and a text. From any thread; `loop` is the
     worker's.
     """
-    if (now := time.monotonic()) - job.told_at >= _PAUSE and not loop.is_closed():
+    now = time.monotonic()
+    if now - job.told_at >= _PAUSE and not loop.is_closed():
         job.told_at = now
-        told = ProgressView(job.request.action_id, round(fraction, 4), clean(text, _TEXT))
-        loop.call_soon_threadsafe(partial(receipt_store.show_progress, told))
+        shown = ProgressView(job.request.action_id, round(fraction, 4), clean(text, _TEXT))
+        loop.call_soon_threadsafe(partial(receipt_store.show_progress, shown))

@@ -48,6 +48,12 @@ _INPUT: Final[dict[str, Any]] = {
     "properties": {"input": {"type": "string", "description": "what the skill is needed for"}},
     "additionalProperties": False,
 }
+_TRAITS: Final = {"name", "description", "parameters", "queue", "destructive", "may_clarify"} | {
+    "repeats",
+    "internal",
+    "targets",
+    "foreign",
+}
 _TELLING: Final = (
     "data.instructions is the text of a skill of this system. Follow it as far as it serves "
     "the task. "
@@ -119,20 +125,8 @@ def _folders(directory: Path) -> list[Path]:
 
 def _skill(folder: Path) -> Tool:
     head, text = _read(folder)
-    spec = ToolSpec(
-        name=head.name,
-        kind=ToolKind.SKILL,
-        description=head.description,
-        parameters=head.parameters,
-        queue=head.queue,
-        destructive=head.destructive,
-        may_clarify=head.may_clarify,
-        repeats=head.repeats,
-        internal=head.internal,
-        provenance=head.origins,
-        targets=head.targets,
-        foreign=head.foreign,
-    )
+    traits = head.model_dump(include=_TRAITS)
+    spec = ToolSpec(kind=ToolKind.SKILL, provenance=head.origins, **traits)
     inputs = replace(_inputs(folder, spec), not_targets=head.not_targets)
     if (folder / PLAN_FILE).is_file():
         plan, function = _plan(folder, spec), _admit

@@ -220,10 +220,10 @@ def _check(name: str, function: Function, traits: Traits) -> None:
         there_are = ", ".join(Traits.__annotations__)
         named = ", ".join(trait + _LEFT.get(trait, _near(trait)) for trait in unknown)
         raise DeclarationError(f"{named}: no such trait; there are {there_are}")
-    said = {name for name, given in traits.items() if given is not False}
-    for one, other, why in _CONTRADICTIONS:
-        if {one, other} <= said:
-            raise DeclarationError(f"{one} and {other} contradict each other{why}")
+    declared = {name for name, given in traits.items() if given is not False}
+    for trait, other, why in _CONTRADICTIONS:
+        if {trait, other} <= declared:
+            raise DeclarationError(f"{trait} and {other} contradict each other{why}")
     queue = traits.get("queue", "default")
     if not _NAME.fullmatch(queue):
         raise DeclarationError(

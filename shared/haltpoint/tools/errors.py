@@ -47,10 +47,9 @@ class ToolError(Exception):
         """The error as a result holds it. Raises pydantic's ValidationError when a field has the
         wrong type.
         """
-        said = {
-            name: getattr(self, name) for name in ErrorInfo.__struct_fields__ if name != "cause"
-        }
-        return door(ErrorInfo).validate_python({**said, "no_effect": self.no_effect or None})
+        names = set(ErrorInfo.__struct_fields__) - {"cause"}
+        fields = {name: getattr(self, name) for name in names}
+        return door(ErrorInfo).validate_python({**fields, "no_effect": self.no_effect or None})
 
     @classmethod
     def not_found(cls, message: str, **more: Any) -> Self:

@@ -252,7 +252,7 @@ def read_output(hints: Mapping[str, Any]) -> Output:
     schema = without_marks(marked)
     definitions = schema.get("$defs", {})
     if _is_object(schema, definitions):
-        fields = fields_in(schema)
+        fields = frozenset(fields_in(schema))
         return Output(adapter, schema, fields=fields, foreign=foreign)
     inside = tuple(map(_in_wrap, foreign))
     return Output(adapter, _wrapped(schema), wrapped=True, foreign=inside)
@@ -273,10 +273,11 @@ def _in_wrap(place: str) -> str:
     return f"{WRAP}.{place}"
 
 
-def fields_in(schema: Node) -> frozenset[str]:
+def fields_in(schema: Node) -> list[str]:
     """The names of the fields of an object, of any branch of a union."""
     places = [part.path for part in parts_of(schema) if len(part.path) == 1]
-    return frozenset(filter(None, (name for (name,) in places)))
+    names = dict.fromkeys(name for (name,) in places)
+    return [name for name in names if name is not None]
 
 
 def _is_object(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
