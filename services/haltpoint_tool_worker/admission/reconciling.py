@@ -33,16 +33,16 @@ async def reconciled(
             reading = read_result(tool, data)
             if reading.outcome.satisfies:
                 return with_deed(tool, text, reading)
-            return unknown(name, "reconcile returned what is no result of the tool")
+            why = "reconcile returned what is no result of the tool"
         case Returned(answer) if answer is NOT_HAPPENED:
             return refused(ErrorType.UNKNOWN, f"{name} did not happen", no_effect=True)
         case Returned(_):
-            return unknown(name, "reconcile could not tell whether it happened")
+            why = "reconcile could not tell whether it happened"
         case Raised(error):
-            words = read_exception(tool, error).fault.message
-            return unknown(name, f"reconcile raised {words}")
+            why = f"reconcile raised {read_exception(tool, error).fault.message}"
         case _:
-            return unknown(name, f"reconcile did not return within {limit:g} s")
+            why = f"reconcile did not return within {limit:g} s"
+    return unknown(name, why)
 
 
 def unknown(tool: str, why: str) -> Reading:

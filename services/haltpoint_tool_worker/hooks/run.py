@@ -182,7 +182,7 @@ class PostHooks(Hearing):
     def _replace(self, answer: ToolResult[Any]) -> HookVerdict:
         before = self.reading
         new = read_result(self.tool, answer)
-        if new.failure is not None and new.failure.malformed:
+        if new.failure is not None and new.failure.cause is Cause.MALFORMED:
             raise BadAnswerError(f"returned an invalid result: {new.failure.fault.message}")
         if new.in_doubt:
             raise BadAnswerError("called a known outcome uncertain")

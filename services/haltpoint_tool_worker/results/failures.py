@@ -85,11 +85,6 @@ class Failure(msgspec.Struct, frozen=True):
     again: bool = False
     """The same call may run again."""
 
-    @property
-    def malformed(self) -> bool:
-        """Whether the result is the tool's own mistake (B1)."""
-        return self.cause is Cause.MALFORMED
-
 
 def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
     """The failure as it is recorded, by the table."""
@@ -118,7 +113,7 @@ def _recorded(failure: Failure, fault: ErrorInfo, effects: Effects, tool: str) -
         case Verdict.IN_DOUBT:
             where = f" ({failure.place})" if failure.place else ""
             words = f"{tool} started and may have taken effect: {fault.message}{where}"
-            cause = fault if failure.malformed else _as_text(fault)
+            cause = fault if failure.cause is Cause.MALFORMED else _as_text(fault)
             return fault_of(ErrorType.IN_DOUBT, words, cause=cause)
 
 

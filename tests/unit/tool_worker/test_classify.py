@@ -225,10 +225,10 @@ def test_validation_names_the_fields_and_not_the_values() -> None:
 
 def test_building_a_result_that_contradicts_itself_is_the_tools_fault() -> None:
     failure = classify(MalformedResultError("two options have the same id"))
-    assert (failure.fault.error_type.value, failure.fault.recoverable, failure.malformed) == (
+    assert (failure.fault.error_type.value, failure.fault.recoverable, failure.cause) == (
         "SERVER",
         False,
-        True,
+        Cause.MALFORMED,
     )
 
 

@@ -27,6 +27,7 @@ from haltpoint.contracts.results import Outcome, ToolResult
 from haltpoint.runtime.streams import wire
 from haltpoint.runtime.streams.wire import encode, too_deep
 from haltpoint.tools import Ctx, Option, Target, Tool, register
+from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.outcomes import Reading, read_result
 from tests.unit.tool_worker import hostile
 
@@ -185,7 +186,7 @@ def test_a_question_is_kept_with_values_that_fit_the_result(
 def test_a_result_that_contradicts_itself_is_the_tools_fault(what: str) -> None:
     reading = read_result(ANYTHING, hostile.INCOHERENT[what]())
     assert reading.failure is not None
-    assert reading.failure.malformed
+    assert reading.failure.cause is Cause.MALFORMED
     assert (reading.failure.fault.error_type, reading.failure.fault.recoverable) == (
         "SERVER",
         False,
@@ -206,7 +207,7 @@ def test_a_result_that_contradicts_itself_is_the_tools_fault(what: str) -> None:
 def test_data_that_does_not_fit_the_schema_is_the_tools_fault(tool: Tool, value: object) -> None:
     reading = read_result(tool, value)
     assert reading.failure is not None
-    assert reading.failure.malformed
+    assert reading.failure.cause is Cause.MALFORMED
 
 
 async def forgotten() -> None: ...
@@ -230,7 +231,10 @@ def test_h3_what_json_cannot_say_is_the_tools_fault_which_names_it() -> None:
         ):
             reading = read_result(ANYTHING, {"found": [value]})
             assert reading.failure is not None
-            assert (reading.failure.fault.error_type, reading.failure.malformed) == ("SERVER", True)
+            assert (reading.failure.fault.error_type, reading.failure.cause) == (
+                "SERVER",
+                Cause.MALFORMED,
+            )
             assert words in reading.failure.fault.message
 
 
