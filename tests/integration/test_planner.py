@@ -218,7 +218,7 @@ async def test_a_view_says_when_its_tokens_are_an_estimate(board: Board) -> None
         thought = {"thought_id": f"{chain}.plan.t0.1", "usage": usage}
         row = f"plan.drafted.v1\n{encode(thought).decode()}\n"
         await board.redis.hset(board.topology.key_of(Key.DATA, chain), "plan.t0.1", row)
-        line = {"at": 1, "type": "plan.drafted", "ref": f"{chain}.plan.t0.1", "facts": []}
+        line = [1, "plan.drafted", [], f"{chain}.plan.t0.1"]
         await board.redis.rpush(board.topology.key_of(Key.LOG, chain), encode(line))
         assert (await board.view(chain)).tokens_estimated is estimated
 

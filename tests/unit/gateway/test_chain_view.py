@@ -155,11 +155,10 @@ def test_an_action_that_asked_or_is_in_doubt_waits_for_a_person() -> None:
 
 def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
     line = json.dumps(
-        {
-            "at": 1767225600000,
-            "type": "tool.completed",
-            "ref": "c1.find.1",
-            "facts": [
+        [
+            1767225600000,
+            "tool.completed",
+            [
                 [
                     "contract.corrected",
                     {"step_id": "find", "violation": "no_call", "message": "call a tool"},
@@ -173,7 +172,8 @@ def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
                     {"tool": "send", "reason": "a question was open", "arguments": '{"to":"u'},
                 ],
             ],
-        }
+            "c1.find.1",
+        ]
     )
     view = view_of(record(log=(decode_line("c1", line.encode()),)))
     assert view.never_executed[0]["reason"] == "a question was open"
@@ -217,8 +217,7 @@ def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_la
 
     def seconds(lines: int) -> list[float | None]:
         told = tuple(
-            decode_line("c1", encode({"at": at * 1000, "type": "x", "facts": facts}))
-            for at, facts in log[:lines]
+            decode_line("c1", encode([at * 1000, "x", facts])) for at, facts in log[:lines]
         )
         run = StepRun(StepStatus.COMPLETED, actions=1, last_ok=1)
         actions = {"c1.find.1": {"tool": "lookup_contacts", "receipt": OK}}

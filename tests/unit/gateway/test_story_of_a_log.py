@@ -107,7 +107,7 @@ def question(
 
 def routed_twice(**changes: Any) -> ChainView:
     """A question in words, a wrong decision, a person's decision, and one of the model."""
-    lines = (encode({"at": BEGUN + at, "type": "x", "facts": facts}) for at, facts in LOG)
+    lines = (encode([BEGUN + at, "x", facts]) for at, facts in LOG)
     by_hand = {"success": True, "next_action": "continue", "metadata": {"by": "ann"}}
     agents = {
         f"c1.route.{number}": {

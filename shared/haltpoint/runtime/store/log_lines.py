@@ -25,9 +25,9 @@ _REFERS: Final = ("action_id", "request_id", "thought_id")
 """Where an input can be read again: the field of its data that says it."""
 
 
-class LogLine(Struct, gc=False):
-    """A line as it is read: when, on which input, and the facts that it made true, each with its
-    details.
+class LogLine(Struct, gc=False, array_like=True):
+    """A line, a list as it is stored: when, on which input, the facts that it made true, each with
+    its details; then where the input can be read again, or its data, which nothing reads.
     """
 
     at: int
@@ -43,13 +43,13 @@ def encode_line(chain_id: str, received: Received, decision: Decision, now: int)
     """A line as it is stored."""
     message = received.message
     kind = type(message)
-    line: JsonObject = {"at": now, "type": _NAMES[kind]}
+    facts = [(fact.type, fact.details) for fact in decision.facts]
+    line = [now, _NAMES[kind], facts]
     refs = [getattr(message.data, name) for name in _REFERS if hasattr(message.data, name)]
     if refs:
-        line["ref"] = refs[0]
+        line.append(refs[0])
     elif kind is not events.TaskSubmitted:
-        line["data"] = message.data
-    line["facts"] = [(fact.type, fact.details) for fact in decision.facts]
+        line += (None, message.data)
     return encode(line).decode().replace(f'"{chain_id}.', f'"{_OWN}.')
 
 

@@ -259,9 +259,9 @@ class Store(Side):
         self, chain: str, fact: Mapping[str, Any], tool: str | None
     ) -> FeedbackStatus:
         """Write a person's words about a chain down, as a correction of `tool` if there is one."""
-        line = encode({"type": "feedback", "facts": [(FactType.FEEDBACK_GIVEN, fact)]})
+        line = encode(["feedback", [(FactType.FEEDBACK_GIVEN, fact)]])
         field = "" if tool is None else f"tool:corrections:{tool}"
-        reply = await self._functions.about(chain, "feedback", b'{"at":', b"," + line[1:], field)
+        reply = await self._functions.about(chain, "feedback", b"[", b"," + line[1:], field)
         return FeedbackStatus.RECORDED if reply.isdigit() else FeedbackStatus(reply.decode())
 
     def _version(self, number: str) -> str:

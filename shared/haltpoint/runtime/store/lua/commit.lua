@@ -202,7 +202,7 @@ local function quarantine(run, entries, problem)
   redis.pcall('HSET', head, HEAD.VERSION, 'quarantined', HEAD.STATUS, 'failed', HEAD.OPEN, '')
   redis.pcall('HSET', run.data, DATA.END, '{"answer":null,"error":{' .. told .. ',"step_id":null}}')
   redis.pcall('RPUSH', run.log,
-    '{"at":' .. digits(run.at) .. ',"type":"quarantined","facts":[["chain.failed",{' .. told .. '}]]}')
+    '[' .. digits(run.at) .. ',"quarantined",[["chain.failed",{' .. told .. '}]]]')
   redis.pcall('ZREM', prefix .. 'timers', chain)
   for _, status in ipairs(LIVE) do
     redis.pcall('ZREM', prefix .. 'index:status:' .. status, chain)
