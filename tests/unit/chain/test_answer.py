@@ -190,6 +190,14 @@ def test_f1_what_a_person_denied_and_what_is_in_doubt_is_always_told(kind: Error
     assert len(not_done(action(failed(kind)), action(done(at=AT + 1), 2))) == 1
 
 
+def test_f1_where_a_call_has_no_target_a_later_deed_has_its_words() -> None:
+    first = action(failed(), tool="log", arguments='{"a":1}')
+    same = action(done("Log: a 1", target=None, at=AT + 1), 2, "log")
+    other = action(done("Log: a 2", target=None, at=AT + 1), 2, "log")
+    assert not_done(first, same) == []
+    assert len(not_done(first, other)) == 1
+
+
 def test_f1_a_call_that_never_ran_has_a_line_unless_it_was_made_later() -> None:
     dropped = Dropped("send", '{"to":"u1"}', "a question was open", AT)
     assert not_done(dropped=(dropped,)) == [(None, "never_executed", "a question was open")]

@@ -289,7 +289,7 @@ def test_i1_where_the_function_names_no_agent_that_there_is_the_fallback_takes_t
     assert (told["target_agent"], told["confidence"]) == ("general", 0.0)
     assert (
         told["reasoning"]
-        == f"the function names {name}; there are: billing, general: general takes it"
+        == f"the function names {name}: general takes it"
     )
 
 

@@ -6,11 +6,11 @@ is judged there. So nothing about such a call needs a yes.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from json import dumps
 from typing import Any, Final
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from haltpoint.chain.checks.bounds import found_in
 from haltpoint.chain.checks.plans import Tools, open_to_models, with_effects
@@ -43,7 +43,6 @@ LONGEST_TASK: Final = 8000
 """Characters of what an agent is to do."""
 
 _STRICTNESS: Final = tuple(Mode)
-_BUDGET: Final = Budget.__struct_fields__
 _TASK: Final = {"type": "string", "maxLength": LONGEST_TASK, "description": "what it is to do"}
 _DECISION: Final = {
     "task": {
@@ -63,16 +62,14 @@ def assigned_to(task: Task, agents: Agents) -> Task:
     """
     agent = agents.named(task.agent) or Agent(name=str(task.agent), description="not in the file")
     assigned = replace(task.handed.assigned or Assignment(), tools=agent.tools)
-    own, other = task.budget, agent.budget
-    budget = {name: least(getattr(own, name), getattr(other, name)) for name in _BUDGET}
     return replace(
         task,
         handed=replace(task.handed, assigned=assigned),
         mode=min(task.mode, agent.mode or task.mode, key=_STRICTNESS.index),
         style=agent.style or task.style,
-        strikes=least(task.strikes, agent.strikes),
-        max_turns=least(task.max_turns, agent.max_turns),
-        budget=Budget(**budget),
+        strikes=_least(task.strikes, agent.strikes),
+        max_turns=_least(task.max_turns, agent.max_turns),
+        budget=Budget(*map(_least, astuple(task.budget), astuple(agent.budget))),
     )
 
 
@@ -92,7 +89,7 @@ def strategy_for(chain: Chain, agents: Agents) -> Strategy | None:
     return None if by_model and chain.task.plan is not None else supervisor.strategy
 
 
-def least(*limits: Any) -> Any:
+def _least(*limits: Any) -> Any:
     """The smallest limit; None is no limit."""
     return min((limit for limit in limits if limit is not None), default=None)
 
@@ -107,27 +104,30 @@ def with_agents(tools: dict[str, ToolSpec], agents: Agents, task: Task) -> dict[
         return tools
     named = {agent.name: agent for agent in agents.agents}
     targets = [named[name] for name in own.agents]
-    inside = {agent.name: _inside(agent, named, tools, task) for agent in targets}
     if task.plan is None:
-        return {**tools, ROUTE: _route(targets, set().union(*inside.values()), tools)}
-    properties = {"task": _TASK}
-    specs = [
-        _handing_on(agent.name, agent.description, properties, inside[agent.name], tools)
-        for agent in targets
-    ]
-    return {**{spec.name: spec for spec in specs}, **tools}
+        inside = _inside(own.agents, named, tools, task)
+        return {**tools, ROUTE: _route(targets, inside, tools)}
+    calls: dict[str, ToolSpec] = {}
+    for agent in targets:
+        inside = _inside((agent.name,), named, tools, task)
+        calls[agent.name] = _handing_on(
+            agent.name, agent.description, {"task": _TASK}, inside, tools
+        )
+    return {**calls, **tools}
 
 
-def _inside(target: Agent, named: Mapping[str, Agent], tools: Tools, task: Task) -> set[str]:
-    """The tools that an agent may call, and those below it."""
-    names = set[str]()
-    for name in reached([target.name], lambda name: named[name].agents):
+def _inside(
+    names: Iterable[str], named: Mapping[str, Agent], tools: Tools, task: Task
+) -> list[str]:
+    """The tools that agents may call, and those below them."""
+    inside = set[str]()
+    for name in reached(names, lambda name: named[name].agents):
         scope = replace(task, handed=Handed(assigned=Assignment(tools=named[name].tools)))
-        names.update(tool for tool, spec in tools.items() if open_to_models(spec, scope))
-    return names
+        inside.update(tool for tool, spec in tools.items() if open_to_models(spec, scope))
+    return sorted(inside)
 
 
-def _route(targets: Sequence[Agent], inside: set[str], tools: Tools) -> ToolSpec:
+def _route(targets: Sequence[Agent], inside: list[str], tools: Tools) -> ToolSpec:
     """The tool `route`: its model decides who works on the task."""
     names = [agent.name for agent in targets]
     about = "; ".join(f"{agent.name}: {_about(agent)}" for agent in targets)
@@ -143,22 +143,26 @@ def _about(agent: Agent) -> str:
 
 
 def _handing_on(
-    name: str, description: str, properties: dict[str, Any], inside: set[str], tools: Tools
+    name: str, description: str, properties: dict[str, Any], inside: list[str], tools: Tools
 ) -> ToolSpec:
     """A tool whose calls are chains of agents. It is read-only when all is that these may call. The
     first of its parameters is required.
     """
-    required = [next(iter(properties))]
-    acts = any(with_effects(tools[tool]) for tool in inside)
     parameters = {
         "type": "object",
         "properties": properties,
-        "required": required,
+        "required": [next(iter(properties))],
         "additionalProperties": False,
     }
-    spec = ToolSpec(name=name, kind=ToolKind.AGENT, description=description, parameters=parameters)
-    return replace(
-        spec, read_only=not acts, idempotent=True, queue="", inside=tuple(sorted(inside))
+    return ToolSpec(
+        name=name,
+        kind=ToolKind.AGENT,
+        description=description,
+        parameters=parameters,
+        read_only=not any(with_effects(tools[tool]) for tool in inside),
+        idempotent=True,
+        queue="",
+        inside=tuple(inside),
     )
 
 
@@ -169,16 +173,13 @@ def targets_of(spec: ToolSpec) -> tuple[str, ...]:
 
 def hand_on_fault(work: Work, name: str) -> str | None:
     """Why a task may not be handed on to an agent, in any mode; None when it may."""
-    assigned = work.task.handed.assigned
+    assigned = work.task.handed.assigned or Assignment(chains=0)
+    why = None
     if levels_of(work.id) + 1 >= MOST_DEEP:
-        return (
-            f"{name} cannot take it: a task is handed on {MOST_DEEP - 1} times at "
-            "most. Continue without it."
-        )
-    if assigned is None or assigned.chains - work.below.spent.chains < 1:
+        why = f"a task is handed on {MOST_DEEP - 1} times at most"
+    elif assigned.chains <= work.below.spent.chains:
         why = f"of the {MOST_CHAINS} chains of a task none is left for this agent"
-        return f"{name} cannot take it: {why}. Continue without it."
-    return None
+    return why and f"{name} cannot take it: {why}. Continue without it."
 
 
 # ---- how far a supervisor's model has come (I2, I3)
@@ -300,14 +301,12 @@ def by_function(reply: ActionProposed | ThoughtFailed, agents: Agents) -> Choice
     """
     if isinstance(reply, ThoughtFailed):
         return fallback(agents, f"the function failed ({reply.data.code}: {reply.data.message})")
-    arguments = [call.arguments for call in reply.data.proposal.calls]
-    chosen = arguments[0] if arguments else {}
-    name, names = chosen.get("target_agent"), [agent.name for agent in agents.choices]
-    if name in names:
-        return Choice(name, chosen.get("reasoning", ""), chosen.get("confidence", 0.0))
-    return fallback(
-        agents, f"the function names {name or 'no agent'}; there are: {', '.join(names)}"
-    )
+    calls = reply.data.proposal.calls
+    chosen = calls[0].arguments if calls else {}
+    name = chosen.get("target_agent")
+    if name not in [agent.name for agent in agents.choices]:
+        return fallback(agents, f"the function names {name or 'no agent'}")
+    return Choice(name, chosen.get("reasoning", ""), chosen.get("confidence", 0.0))
 
 
 def fallback(agents: Agents, why: str) -> Choice:

@@ -169,16 +169,20 @@ def _is_made_good(
     """
     if line.why in _ALWAYS_TOLD:
         return False
-    same = [deed.at for deed in deeds if deed.tool in line.tools and _is_same(line, deed)]
-    calls = [action for action in actions if action.tool == line.tool and action.satisfies]
-    reads = [_ended_at(call) for call in calls if call.told.deed is None]
+    same = [deed.at for deed in deeds if _is_same(line, deed)]
+    calls = [action for action in actions if action.tool == line.tool]
+    reads = [_ended_at(call) for call in calls if call.satisfies and call.told.deed is None]
     return any(moment >= at for moment in (*same, *reads))
 
 
 def _is_same(line: NotDone, deed: Deed) -> bool:
+    if deed.tool not in line.tools:
+        return False
     if line.why in _OF_PROMISES:
         return True
-    return line.target == deed.target and (line.target is not None or line.says == deed.says)
+    if line.target is None:
+        return line.says == deed.says
+    return line.target == deed.target
 
 
 # ---- the words of a deed

@@ -151,10 +151,11 @@ def repeat(call: CheckedCall) -> Verdict:
 def stuck(call: CheckedCall) -> Verdict:
     """The third equal call in a row that would bring the same receipt."""
     work, spec = call.work, call.spec
-    own = [action for action in work.actions.values() if action.step == call.index]
-    row = [action for action in own[-2:] if _is_equal(call, action)]
+    last = work.actions_of(call.index)[-2:]
+    row = [action for action in last if _is_equal(call, action)]
     receipts = [(action.error, action.data) for action in row]
-    if spec.repeats or len(row) < 2 or receipts[0] != receipts[1]:
+    is_same = len(receipts) == 2 and receipts[0] == receipts[1]
+    if spec.repeats or not is_same:
         return GO
     words = (
         f"{spec.name} was called twice in a row with these arguments and brought the same result. "

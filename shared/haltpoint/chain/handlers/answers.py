@@ -17,10 +17,9 @@ from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.dispatching import send_again
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.receipts import (
-    fail_action,
+    fail_with,
     outcome_of,
     resolve,
-    resolve_error,
     succeed,
     write_down,
 )
@@ -160,7 +159,7 @@ def _select(work: Work, action: Action, question: Question, data: Data) -> Next 
     picked = f"A person picked {option.title!r} (id {option.id})."
     text = f"{picked} Nothing was done: that takes a new call with it."
     fault = ErrorInfo(ErrorType.VALIDATION, text, recoverable=True)
-    return _fail(work, action, fault, option.id, data.by)
+    return fail_with(work, action, fault, option.id, data.by)
 
 
 def _deny(work: Work, action: Action, data: Data) -> Next | None:
@@ -171,10 +170,10 @@ def _deny(work: Work, action: Action, data: Data) -> Next | None:
     ledger.deny(work, action, said)
     if data.answer.decision is Choice.REJECT:
         text = f"{phrases.denied}: {said or phrases.no}"
-        return _fail(work, action, ErrorInfo(ErrorType.DENIED, text, recoverable=False))
+        return fail_with(work, action, ErrorInfo(ErrorType.DENIED, text, recoverable=False))
     text = f"{phrases.said_instead}: {said or phrases.none_fits}"
     fault = ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True)
-    return _fail(work, action, fault, said, data.by)
+    return fail_with(work, action, fault, said, data.by)
 
 
 def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None:
@@ -211,7 +210,7 @@ def _failed(work: Work, action: Action, by: str) -> Next | None:
     """E5: the failure behind the doubt is the error; a worker that died did not live to say one."""
     unknown = ErrorInfo(ErrorType.UNKNOWN, work.phrases.did_not_happen, recoverable=True)
     fault = (action.error and action.error.cause) or unknown
-    return _fail(work, action, structs.replace(fault, no_effect=True), by=by)
+    return fail_with(work, action, structs.replace(fault, no_effect=True), by=by)
 
 
 def _give(
@@ -227,13 +226,6 @@ def _give(
 def _outcome(work: Work, action: Action, value: dict[str, Any], by: str) -> Outcome:
     deed = deed_of(work.world.spec(action.tool), action.ran, write_json(value))
     return outcome_of(None, Metadata(tool=action.tool, started_at=work.now, by=by, deed=deed))
-
-
-def _fail(
-    work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = ""
-) -> Next | None:
-    """An error in place of the receipt."""
-    return fail_action(work, resolve_error(work, action, fault, said, by), fault)
 
 
 # ---- about the plan, an agent or a case (D3)

@@ -69,11 +69,13 @@ def _waits_for(work: Work, message_id: str) -> bool:
         return True
     if work.status is ChainStatus.ACCEPTED:
         return message_id == work.id
-    asked, _, which = message_id.partition("/")
-    if asked == work.thought or any(work.awaits(index, asked) for index in work.active):
+    about, _, which = message_id.partition("/")
+    if about == work.thought or any(work.awaits(index, about) for index in work.active):
         return which in ("", "reply")
-    action = work.actions.get(asked)
-    if action is not None and action.status is ActionStatus.DISPATCHED:
-        is_order = not action.child and which == str(action.attempt)
-        return not work.rests(asked) and (is_order or message_id == report_id(action))
-    return which == "answer" and asked in {request.request_id for request in work.requests}
+    if about in {request.request_id for request in work.requests}:
+        return which == "answer"
+    action = work.actions.get(about)
+    if action is None or action.status is not ActionStatus.DISPATCHED or work.rests(about):
+        return False
+    order = "" if action.child else f"{about}/{action.attempt}"
+    return message_id in (order, report_id(action))

@@ -19,7 +19,7 @@ from haltpoint.chain.turns.asking import ask_about_call
 from haltpoint.chain.turns.children import child_for, take_back
 from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.gate import Gate, drop_held, gate
-from haltpoint.chain.turns.receipts import fail_action, outcome_of, record, resolve_error, succeed
+from haltpoint.chain.turns.receipts import fail_action, fail_with, outcome_of, record, succeed
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
@@ -110,7 +110,7 @@ def _begin_skill(work: Work, action: Action, plan: Plan) -> Next | None:
     faults = chain_faults(work, spec, arguments)
     if faults:
         fault = ErrorInfo(ErrorType.VALIDATION, "; ".join(faults), recoverable=False)
-        return fail_action(work, resolve_error(work, action, fault), fault)
+        return fail_with(work, action, fault)
     ledger.begin(work, structs.replace(action, arguments=write_text(arguments)))
     return child_for(work, action, spec, plan, arguments, again=True)
 
@@ -194,14 +194,15 @@ def _may_run_again(work: Work, action: Action, fault: ErrorInfo, attempts: int) 
     retry = work.world.spec(action.tool).recovery.retry
     if retry is None or fault.error_type not in retry.on:
         return None
-    most = min(2, retry.attempts) if fault.error_type is ErrorType.UNKNOWN else retry.attempts
-    if attempts >= most:
+    most = 2 if fault.error_type is ErrorType.UNKNOWN else retry.attempts
+    if attempts >= min(most, retry.attempts):
         return None
-    least, room = 0.0, min(float(retry.most), float(retry.first) * 2 ** (attempts - 1))
-    if fault.retry_after is not None:
-        least, room = fault.retry_after, fault.retry_after / 2
-    if least * 1000 >= work.deadline - work.now:
+    asked_for = (fault.retry_after or 0.0) * 1000
+    if asked_for >= work.deadline - work.now:
         return None
-    picked = crc32(f"{action.id}/{action.attempt}".encode()) % (int(room * 1000) + 1)
-    wait = max(1, int(least * 1000) + picked)
-    return min(work.now + wait, work.deadline - 1)
+    least = int(asked_for)
+    doubled = float(retry.first) * 2 ** (attempts - 1)
+    room = least // 2 or int(min(float(retry.most), doubled) * 1000)
+    part = crc32(f"{action.id}/{action.attempt}".encode()) % (room + 1)
+    moment = work.now + max(1, least + part)
+    return min(moment, work.deadline - 1)

@@ -140,8 +140,9 @@ def begin_open(work: Work, reading: Bounds | None) -> None:
     """
     take_bounds(work, reading)
     work.thought = None
-    names = [name for name, spec in work.world.tools.items() if open_to_models(spec, work.task)]
-    step = Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(sorted(names)))
+    tools = work.world.tools.items()
+    names = sorted(name for name, spec in tools if open_to_models(spec, work.task))
+    step = Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(names))
     if work.task.agent == SUPERVISOR:
         step = msgspec.structs.replace(step, id=ROUTE, required_tools=(ROUTE,))
     adopt(work, Plan(steps=(step,)), PlanOrigin.REACT)
@@ -193,15 +194,16 @@ def _plan_again(work: Work, corrections: Corrections) -> Next:
     """Another plan; at the limit of strikes a person decides, or where nobody is held to anything
     the chain fails.
     """
-    is_strict, attempts = work.mode(None) is Mode.STRICT, work.planning.attempts
-    is_over = attempts >= work.world.policy.strikes
-    if not (strikes_exhausted(work, None) if is_strict else is_over):
-        return think_plan(work, corrections)
-    if is_strict:
+    attempts = work.planning.attempts
+    words = f"no valid plan after {count(attempts, 'attempt')}"
+    if strikes_exhausted(work, None):
         work.thought = None
-        return escalate(work, None, f"no valid plan after {count(work.row.count, 'attempt')}")
+        return escalate(work, None, words)
+    is_strict = work.mode(None) is Mode.STRICT
+    if is_strict or attempts < work.world.policy.strikes:
+        return think_plan(work, corrections)
     told = "; ".join(correction.message for correction in corrections)
-    return failed(Code.PLAN_NOT_FOUND, f"no plan after {count(attempts, 'attempt')}: {told}")
+    return failed(Code.PLAN_NOT_FOUND, f"{words}: {told}")
 
 
 def _faults(work: Work, data: PlanDrafted.Data, bounds: ChainBounds) -> Corrections:
@@ -215,8 +217,9 @@ def _faults(work: Work, data: PlanDrafted.Data, bounds: ChainBounds) -> Correcti
         idle = [OR.join(promise) for promise in step.promised if barred.issuperset(promise)]
         words = "may not be called: the goal forbids it"
         texts += [f"step {step.id!r}: {names} {words}" for names in idle]
-    if len(texts) > MOST_FAULTS:
-        texts[MOST_FAULTS:] = [f"and {len(texts) - MOST_FAULTS} more faults of these kinds"]
+    more = len(texts) - MOST_FAULTS
+    if more > 0:
+        texts[MOST_FAULTS:] = [f"and {more} more faults of these kinds"]
     return tuple(map(_bad_plan, texts))
 
 

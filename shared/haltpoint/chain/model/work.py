@@ -139,6 +139,11 @@ class Work(Chain, kw_only=True, gc=False):
             details = {"step_id": self.steps[index].id, **details}
         self.facts.append(Fact(fact, details))
 
+    def tell_known(self, fact: FactType, index: int | None, details: Mapping[str, Any]) -> None:
+        """Add a line with those details that are known: not None."""
+        known = {name: value for name, value in details.items() if value is not None}
+        self.tell(fact, index, **known)
+
     def tell_action(self, fact: FactType, action: Action, **details: Any) -> None:
         """Add a line about an action."""
         self.tell(fact, action.step, action_id=action.id, tool=action.tool, **details)
@@ -206,6 +211,10 @@ class Work(Chain, kw_only=True, gc=False):
         self.keep(action)
         in_order = sorted(self.actions.values(), key=_place)
         self.actions = {kept.id: kept for kept in in_order}
+
+    def actions_of(self, index: int) -> list[Action]:
+        """The actions of a step, in their order."""
+        return [action for action in self.actions.values() if action.step == index]
 
     def rests(self, name: str) -> bool:
         """Whether an action waits until it is sent again."""

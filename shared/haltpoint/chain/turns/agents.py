@@ -77,15 +77,7 @@ def take_choice(work: Work, reply: ActionProposed | ThoughtFailed) -> None:
 
 def _route(work: Work, choice: Choice, strategy: Strategy) -> None:
     """The task becomes that of the agent that was chosen, as if it had named this one."""
-    routed = Routed(
-        target_agent=choice.agent,
-        strategy=strategy,
-        timestamp=work.now,
-        reasoning=choice.reasoning,
-        confidence=choice.confidence,
-        rule=choice.rule,
-    )
-    _note(work, routed)
+    _note(work, choice, strategy)
     if choice.agent is not None:
         _give_to(work, choice.agent)
 
@@ -100,12 +92,20 @@ def _give_to(work: Work, name: str) -> None:
     work.world = replace(work.world, tools=tools)
 
 
-def _note(work: Work, routed: Routed) -> None:
+def _note(work: Work, choice: Choice, strategy: Strategy, by: str | None = None) -> None:
     """Write down who works on the task; the rounds of tools begin anew."""
     decisions = work.below.decisions + 1
     work.below = structs.replace(work.below, rounds=0, decisions=decisions)
-    told = {name: value for name, value in in_full(routed).items() if value is not None}
-    work.tell(FactType.CHAIN_ROUTED, **told)
+    routed = Routed(
+        target_agent=choice.agent,
+        strategy=strategy,
+        timestamp=work.now,
+        reasoning=choice.reasoning,
+        confidence=choice.confidence,
+        rule=choice.rule,
+        by=by,
+    )
+    work.tell_known(FactType.CHAIN_ROUTED, None, in_full(routed))
 
 
 # ---- a supervisor's model
@@ -131,27 +131,19 @@ def decide(work: Work, call: CheckedCall) -> Question | None:
         return None
     said = call.arguments
     confidence = float(said.get("confidence", 0))
+    choice = Choice(said["target_agent"], said.get("reasoning", ""), confidence)
     if supervisor.threshold is None or confidence >= supervisor.threshold:
-        _decided(work, call, confidence)
+        _decided(work, call.index, choice)
         return None
     drop_held(work, call.index, "a question was open")  # the decision is the person's now
-    choice = f"The supervisor would choose {said['target_agent']}"
-    words = f"{choice}, with a confidence of {confidence:g}: {said.get('reasoning') or 'no reason'}"
-    return _ask_who(work, call.index, words)
+    words = f"The supervisor would choose {choice.agent}, with a confidence of {confidence:g}"
+    return _ask_who(work, call.index, f"{words}: {choice.reasoning or 'it gives no reason'}")
 
 
-def _decided(work: Work, call: CheckedCall, confidence: float, by: str | None = None) -> None:
+def _decided(work: Work, index: int, choice: Choice, by: str | None = None) -> None:
     """Write a decision down. The turns of the step begin anew, since decisions are bounded."""
-    routed = Routed(
-        target_agent=call.arguments["target_agent"],
-        strategy=Strategy.LLM,
-        timestamp=work.now,
-        reasoning=call.arguments.get("reasoning", ""),
-        confidence=confidence,
-        by=by,
-    )
-    _note(work, routed)
-    work.edit(call.index).proposals = 0
+    _note(work, choice, Strategy.LLM, by)
+    work.edit(index).proposals = 0
 
 
 def at_bound(work: Work, index: int) -> Next:
@@ -175,9 +167,8 @@ def hand_to(work: Work, index: int, name: str, by: str) -> Next:
     meant = route_in(work.proposal(index))
     task = None if meant is None else meant.arguments.get("task")
     arguments = {"target_agent": name, "task": task}
-    call = proposed(work, index, ProposedCall(tool=ROUTE, arguments=arguments))
-    _decided(work, call, confidence=0, by=by)
-    return send(work, call)
+    _decided(work, index, Choice(name, "", 0.0), by)
+    return send(work, proposed(work, index, ProposedCall(tool=ROUTE, arguments=arguments)))
 
 
 def _takers(work: Work) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ def fail(work: Work, failure: Failure) -> None:
     is_stop = failure.stopped is not None
     if not _is_of_step(work, failure):
         why = "the chain that called it was stopped"
-        work.outputs += [CancelChild(sent.child, why) for sent in _sent(work) if sent.child]
+        work.outputs += [CancelChild(child, why) for child in _children(work)]
     if not has_to_wait(work, failure):
         _end(work, failure if is_stop else work.failing or failure)
     elif is_stop or work.failing is None:
@@ -57,7 +57,7 @@ def has_to_wait(work: Work, failure: Failure) -> bool:
     """
     if _is_of_step(work, failure):
         return any(not work.rests(action.id) for action in _sent(work))
-    return work.now < work.deadline and any(action.child for action in _sent(work))
+    return work.now < work.deadline and bool(_children(work))
 
 
 def _is_of_step(work: Work, failure: Failure) -> bool:
@@ -67,6 +67,11 @@ def _is_of_step(work: Work, failure: Failure) -> bool:
 
 def _sent(work: Work) -> list[Action]:
     return [action for action in work.actions.values() if action.status is ActionStatus.DISPATCHED]
+
+
+def _children(work: Work) -> list[str]:
+    """The chains that carry out its actions now."""
+    return [action.child for action in _sent(work) if action.child]
 
 
 def _end(work: Work, failure: Failure) -> None:
@@ -80,14 +85,17 @@ def _end(work: Work, failure: Failure) -> None:
             work.leave(index, StepStatus.CANCELLED)
         work.edit(index).pending = ()
         work.let_go(index)
-    fault = failure.fault or ErrorInfo(ErrorType.SERVER, error.message[:WHY], recoverable=False)
+    words = error.message[:WHY]
+    fault = failure.fault or ErrorInfo(ErrorType.SERVER, words, recoverable=False)
     if failure.stopped is not None:
         by, reason = failure.stopped
         _say(work, End(), fault)
         work.finish(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
         return
     _say(work, End(answer=failure.answer, error=error), fault)
-    told = {name: text for name, text in structs.asdict(error).items() if text is not None}
+    told = {"code": error.code, "message": error.message}
+    if error.step_id is not None:
+        told["step_id"] = error.step_id
     work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, told)
 
 

@@ -49,8 +49,9 @@ def gate(work: Work, index: int) -> Gate:
     own = work.steps[index].parallel or most
     if work.origin is PlanOrigin.LITERAL:  # it may say more than its task, of the same author
         most = max(most, own)
-    is_full = work.under_way() >= most or len(run.pending) >= own
-    return Gate.CAP if is_full else Gate.GO
+    if work.under_way() >= most or len(run.pending) >= own:
+        return Gate.CAP
+    return Gate.GO
 
 
 def is_held(call: CheckedCall) -> bool:
@@ -66,13 +67,15 @@ def is_held(call: CheckedCall) -> bool:
     if not others:
         return False
     beside = [other.tool for other in others if other.step == call.index]
-    if beside and not all(map(work.world.only_reads, (spec.name, *beside))):
+    reads = [work.world.only_reads(tool) for tool in (spec.name, *beside)]
+    if beside and not all(reads):
         return True
     specs = [work.world.spec(other.tool) for other in others]
-    if spec.kind is ToolKind.AGENT and any(other.kind is ToolKind.AGENT for other in specs):
+    if spec.kind is ToolKind.AGENT and ToolKind.AGENT in [other.kind for other in specs]:
         return True
-    is_literal = work.origin is PlanOrigin.LITERAL
-    return not is_literal and _acts(spec) and any(map(_acts, specs))
+    if work.origin is PlanOrigin.LITERAL:
+        return False
+    return _acts(spec) and any(map(_acts, specs))
 
 
 def _acts(spec: ToolSpec) -> bool:

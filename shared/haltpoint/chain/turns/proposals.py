@@ -78,8 +78,8 @@ def _take_words(work: Work, index: int, words: str) -> Next:
     if not missing(work, index):
         work.words = words
         return StepEnd(index)
-    asked = [action.tool == ASK_HUMAN for action in work.actions.values() if action.step == index]
-    if is_question(words) and not any(asked) and not must_route(work):
+    called = [action.tool for action in work.actions_of(index)]
+    if is_question(words) and ASK_HUMAN not in called and not must_route(work):
         note_round(work, index)
         arguments = {"question": in_short(words)}
         return send(work, CheckedCall(work, index, built_in.HUMAN_SPEC, arguments))
@@ -113,7 +113,8 @@ def release(work: Work, index: int) -> Next | None:
         if is_held(call):
             return None
         verdict = judge(call)
-        if work.run[index].pending and (verdict is not GO or wanted.tool == END_STEP):
+        is_plain = verdict is GO and wanted.tool != END_STEP
+        if work.run[index].pending and not is_plain:
             return None
         released = None
         if isinstance(verdict, Refuse):
@@ -131,7 +132,8 @@ def next_call(work: Work, index: int) -> ProposedCall | None:
         return None
     wanted = calls[run.taken]
     most = limits.actions_per_turn(work.steps[index], work.world.policy)
-    return wanted if run.in_turn < most or work.continues(index, wanted.tool) else None
+    is_next = run.in_turn < most or work.continues(index, wanted.tool)
+    return wanted if is_next else None
 
 
 def _let_run(work: Work, call: CheckedCall, verdict: Verdict) -> Next | None:

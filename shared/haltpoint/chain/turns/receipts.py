@@ -65,8 +65,9 @@ def end_of_calls(work: Work, index: int) -> StepEnd | None:
     calls of what it promised were dropped the model is told first (C7).
     """
     step, run = work.steps[index], work.run[index]
-    has_calls = run.pending or run.taken < len(calls_of(work, index))
-    if has_calls or work.origin is PlanOrigin.REACT:
+    if work.origin is PlanOrigin.REACT or run.pending:
+        return None
+    if run.taken < len(calls_of(work, index)):
         return None
     if work.origin is PlanOrigin.LITERAL:
         return StepEnd(index)
@@ -86,6 +87,13 @@ def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
     if work.origin is PlanOrigin.LITERAL:
         return failed_by_tool(Code.TOOL_FAILED, action, fault)
     return None
+
+
+def fail_with(
+    work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = ""
+) -> StepEnd | None:
+    """An error in place of the receipt, which no worker gave."""
+    return fail_action(work, resolve_error(work, action, fault, said, by), fault)
 
 
 def is_optional(work: Work, action: Action) -> bool:
@@ -195,7 +203,7 @@ def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
     if asked is not None and asked.on_timeout is OnTimeout.DENY:
         fault = ErrorInfo(ErrorType.DENIED, f"{words}, which means no", recoverable=False)
         ledger.deny(work, action, "")
-        return fail_action(work, resolve_error(work, action, fault), fault)
+        return fail_with(work, action, fault)
     is_doubt = request.kind is RequestKind.IN_DOUBT
     kind = ErrorType.IN_DOUBT if is_doubt else ErrorType.TIMEOUT
     fault = ErrorInfo(kind, words, recoverable=False, no_effect=None if is_doubt else True)

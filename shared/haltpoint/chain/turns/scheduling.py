@@ -12,7 +12,6 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.agents import router
 from haltpoint.chain.model.outputs import (
     Completed,
     Dispatch,
@@ -93,8 +92,7 @@ def _think(work: Work, wanted: ThoughtRequest) -> None:
     index = None if wanted.step_id is None else work.graph.index[wanted.step_id]
     for fault in wanted.corrections:
         told = {"violation": fault.violation.value, "message": fault.message, "tool": fault.tool}
-        known = {name: value for name, value in told.items() if value is not None}
-        work.tell(FactType.CONTRACT_CORRECTED, index, **known)
+        work.tell_known(FactType.CONTRACT_CORRECTED, index, told)
     if index is None:
         work.thought = wanted.thought_id
         if wanted.kind in (ThoughtKind.PLAN, ThoughtKind.BOUNDS):
@@ -205,5 +203,4 @@ def _last(work: Work) -> Next:
         return think_answer(work)
     if work.words:
         return Completed(work.words)
-    silent = work.phrases.said_nothing if router(work) is None else work.phrases.no_supervisor
-    return Completed(stand_in(work, silent))
+    return Completed(stand_in(work, work.phrases.said_nothing))

@@ -34,7 +34,8 @@ def end_step(work: Work, end: StepEnd) -> None:
     """End a step: completed, with its promise kept (C3), not needed (C11), or failed; its plan says
     what that does to the chain. Calls that are still held are dropped.
     """
-    index, failure, name = end.index, end.failure, work.steps[end.index].id
+    index, failure = end.index, end.failure
+    name = work.steps[index].id
     drop_held(work, index, "the step is over")
     if failure is not None:
         error = replace(failure.error, step_id=name)
@@ -70,7 +71,8 @@ def _fails_chain(work: Work, index: int) -> bool:
     if not step.fatal or work.origin is not PlanOrigin.DRAFTED:
         return step.fatal
     tools, spec_of = step.promised_tools, work.world.spec
-    if not tools or not all(spec_of(name).read_only for name in tools):
+    reads = [spec_of(name).read_only for name in tools]
+    if not reads or not all(reads):
         return True
     later = [other for other, run in enumerate(work.run) if not run.status.done]
     promised = chain.from_iterable(work.steps[other].promised_tools for other in later)
@@ -102,8 +104,8 @@ def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next:
     work.begin(action)
     work.outputs.append(Record(action.asking()))
     drop_held(work, index, "a question was open")
-    without = f"step {work.steps[index].id!r} without {in_words(missing(work, index))}"
-    text = f"The model wants to end {without} ({arguments['outcome']}): {reason}"
+    due, step = in_words(missing(work, index)), work.steps[index].id
+    text = f"The model wants to end step {step!r} without {due} ({arguments['outcome']}): {reason}"
     return ask_about_call(work, RequestKind.LEAVE_OUT, action, text)
 
 

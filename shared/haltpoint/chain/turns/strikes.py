@@ -41,16 +41,15 @@ def violate(
         _count(work, index)
     outside = "plan" if work.plan is None else "answer"
     place = outside if index is None else work.steps[index].id
-    said = said[:MOST_SAID]
     for fault in faults:
-        strike = Strike(place, thought, fault.violation, fault.message, fault.tool, said)
-        case = (*work.row.case, strike)[-MOST_REMEMBERED:]
-        work.row = replace(work.row, case=case)
-        told = {name: value for name, value in asdict(fault).items() if value is not None}
-        told |= {"violation": fault.violation.value, "said": said, "strikes": work.row.count}
-        if not is_counted:
-            told["counted"] = False
-        work.tell(FactType.CONTRACT_VIOLATED, index, thought_id=thought, **told)
+        kind, words, tool = fault.violation, fault.message, fault.tool
+        strike = Strike(place, thought, kind, words, tool, said[:MOST_SAID])
+        case = (*work.row.case, strike)
+        work.row = replace(work.row, case=case[-MOST_REMEMBERED:])
+        told = {"thought_id": thought, **asdict(fault), "violation": kind.value}
+        told |= {"said": strike.said, "strikes": work.row.count}
+        told["counted"] = None if is_counted else False
+        work.tell_known(FactType.CONTRACT_VIOLATED, index, told)
 
 
 def _count(work: Work, index: int | None) -> None:
@@ -120,7 +119,8 @@ def _case(work: Work, index: int | None, due: tuple[Promise, ...], reason: str) 
         return f"The model broke the contract {where}: {reason}. How should it continue?"
     tries = work.row.count or work.run[index].proposals
     template = work.world.policy.messages.escalate
-    return f"{template.format(expected_tools=in_words(due), count=tries)} ({where}: {reason})"
+    case = template.format(expected_tools=in_words(due), count=tries)
+    return f"{case} ({where}: {reason})"
 
 
 # ---- corrections
@@ -154,10 +154,11 @@ def both_ways(work: Work, index: int) -> str:
     """The forms of a call that is due, or of the decision that hands it on, and of the end of the
     step.
     """
-    step, mode, tools = work.steps[index], work.mode(index), work.world.tools
-    due = [name for name in tools_in(missing(work, index)) if name in tools]
-    own = [name for name in due if may_call(step, tools[name], mode, work.task)]
+    step, tools = work.steps[index], work.world.tools
+    due = tools_in(missing(work, index))
+    specs = [tools[name] for name in due if name in tools]
+    own = [spec for spec in specs if may_call(step, spec, work.mode(index), work.task)]
     if not own and ROUTE in tools:
-        own = [ROUTE]
-    forms = " ".join(call_form(tools[name]) for name in own) or ANY_FORM
+        own = [tools[ROUTE]]
+    forms = " ".join(map(call_form, own)) or ANY_FORM
     return f"{_FORM_IS} {forms} To end the step instead: {END_FORM}"

@@ -61,8 +61,9 @@ def think_step(
     row of strikes is full, or the turns of the step are used up (D2, D3). The end of the chain when
     its turns, tokens, money or time are.
     """
-    step, run, due = work.steps[index], work.run[index], missing(work, index)
-    is_strict, left = work.mode(index) is Mode.STRICT, turns_left(work, index)
+    step, run = work.steps[index], work.run[index]
+    due, left = missing(work, index), turns_left(work, index)
+    is_strict = work.mode(index) is Mode.STRICT
     if is_strict and strikes_exhausted(work, index):
         return escalate(work, index, "too many violations in a row")
     if left < 1:
@@ -71,7 +72,8 @@ def think_step(
     spent = _spent(work, step.id)
     if spent is not None:
         return spent
-    turn, attempt = (run.turn, run.attempt + 1) if again else (run.turn + 1, 1)
+    turn = run.turn if again else run.turn + 1
+    attempt = run.attempt + 1 if again else 1
     return thought(
         work,
         ThoughtKind.ACT if due else ThoughtKind.REASON,
@@ -166,21 +168,18 @@ def stand_in(work: Work, why: str) -> str:
     order of the plan, that of an agent in its words.
     """
     lines = [f"{work.phrases.no_words}: {why}."]
-    done = [
-        action for action in work.actions.values() if action.satisfies and not action.told.repeats
-    ]
+    actions = work.actions.values()
+    done = [action for action in actions if action.satisfies and not action.told.repeats]
     if done:
         lines.append(work.phrases.results)
-    lines += [
-        f"{action.told.below.agent or action.tool}: {_words_of(action)[:RECEIPT_WIDTH]}"
-        for action in done
-    ]
+    for action in done:
+        name = action.told.below.agent or action.tool
+        lines.append(f"{name}: {_words_of(action)[:RECEIPT_WIDTH]}")
     return "\n".join(lines)
 
 
 def _words_of(action: Action) -> str:
     """A result as people read it: the words of an agent, or of a person; else its data."""
-    if not action.told.below.agent and action.tool != ASK_HUMAN:
-        return action.data
-    words = read_json(action.data).get("text" if action.told.below.agent else "answer")
+    key = {ASK_HUMAN: "answer"}.get(action.tool, "text" if action.told.below.agent else "")
+    words = read_json(action.data).get(key) if key else None
     return words if isinstance(words, str) else action.data
