@@ -272,9 +272,8 @@ def for_above(work: Work) -> Receipts:
 
 def hear(work: Work, known: Receipts) -> None:
     """Keep what a chain below has made known."""
-    if known:
-        newest = _newest((*work.below.known, *known))
-        work.below = structs.replace(work.below, known=newest)
+    newest = _newest((*work.below.known, *known))
+    work.below = structs.replace(work.below, known=newest)
 
 
 def _own(work: Work) -> Iterator[KnownReceipt]:

@@ -304,10 +304,16 @@ def signature_of(spec: ToolSpec, text: str) -> str:
     Equal are calls whose arguments are the same JSON values (C14): names in any order, 7.0 for 7,
     and a default said or left out. Two spellings of one address are two calls.
     """
+    return _signature(compiled(spec), text)
+
+
+@lru_cache(maxsize=2048)
+def _signature(known: Compiled, text: str) -> str:
+    """It is asked for by the judges of a call, and again when the call is sent and has ended."""
     arguments = read_json(text)
     if isinstance(arguments, dict):
-        arguments = {**defaults(spec.parameters), **arguments}
-    values = json.loads(write_json([spec.name, arguments]), parse_float=_number)
+        arguments = {**defaults(known.spec.parameters), **arguments}
+    values = json.loads(write_json([known.spec.name, arguments]), parse_float=_number)
     canonical = json.dumps(values, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:_DIGITS]
 
