@@ -47,6 +47,7 @@ async def test_e7_undoing_twice_undoes_what_is_still_open_and_a_failure_stops_no
 
     shown = await system.typed("chain", "undo", run.id)
     assert shown.returncode == 1, "the oak stays"
+    assert 'Undo: Planted "ash"' in shown.stdout
     once = ["uprooted beech 5", "left the oak", "uprooted ash 3"]
     assert taken_out(system, run) == once
 

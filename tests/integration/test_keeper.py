@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -132,11 +133,16 @@ async def test_when_the_fork_server_is_killed_its_children_start_again_under_a_n
     await keeper.stop()
 
 
-async def test_children_die_with_a_keeper_that_is_killed(tmp_path: Path) -> None:
+async def test_children_die_with_a_keeper_that_is_killed_and_leave_nothing(tmp_path: Path) -> None:
     log = Log(tmp_path / "log")
     command = [sys.executable, "-c", OWNER, str(log.path)]
-    with subprocess.Popen(command) as owner:  # noqa: ASYNC220
+    with (
+        tempfile.TemporaryDirectory(prefix="hp-") as sockets,  # a path of pytest is too long
+        subprocess.Popen(command, env={**os.environ, "TMPDIR": sockets}) as owner,  # noqa: ASYNC220
+    ):
         await until(lambda: len(log.lines("began")) == 2)
+        assert os.listdir(sockets)
         owner.kill()
-    children = [int(pid) for _, _, pid, _ in log.lines("began")]
-    await until(lambda: all(map(gone, children)))
+        children = [int(pid) for _, _, pid, _ in log.lines("began")]
+        await until(lambda: all(map(gone, children)))
+        await until(lambda: not os.listdir(sockets))

@@ -143,3 +143,18 @@ def test_a_password_in_an_address_is_never_shown(url: str) -> None:
 def test_the_constructor_takes_only_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALTPOINT_SLOTS", "3")
     assert Settings(partitions=1).slots == 16
+
+
+def test_each_folder_has_a_state_directory_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HALTPOINT_STATE_DIR", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "states"))
+    found = []
+    for name in ("a/shop", "b/shop", "a/shop"):
+        (folder := tmp_path / name).mkdir(parents=True, exist_ok=True)
+        monkeypatch.chdir(folder)
+        found.append(Settings().state_dir)
+    assert found[0] == found[2] != found[1]
+    assert found[0].parent == tmp_path / "states" / "haltpoint"
+    assert found[0].name.startswith("shop-")

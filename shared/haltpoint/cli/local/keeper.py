@@ -11,6 +11,7 @@ import asyncio
 import gc
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -21,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from typing import Any, Final
 
@@ -164,7 +166,8 @@ def preload(modules: Sequence[str]) -> None:
 
 def born(child: Child, environment: Mapping[str, str], output: Path | None) -> BaseProcess:
     """Start the process of a child."""
-    arguments = (child.body, child.arguments, dict(environment), output)
+    folder = get_temp_dir()
+    arguments = (child.body, child.arguments, dict(environment), output, folder)
     process: BaseProcess = _PROCESSES.Process(target=_become, args=arguments)  # type: ignore[attr-defined]
     process.start()
     return process
@@ -191,6 +194,7 @@ def _become(
     arguments: tuple[Any, ...],
     environment: Mapping[str, str],
     output: Path | None,
+    folder: str,
 ) -> None:
     """In a new process: do what it is for, until that ends or its keeper does."""
     gc.freeze()  # a collection would write to, and so copy, all that is shared
@@ -202,17 +206,20 @@ def _become(
         log = os.open(output, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         os.dup2(log, 1)
         os.dup2(log, 2)
-    threading.Thread(target=_die_with_keeper, name="owner", daemon=True).start()
+    threading.Thread(target=_die_with_keeper, args=(folder,), daemon=True).start()
     try:
         sys.exit(body(*arguments))
     except HaltpointError as error:
         sys.exit(str(error))
 
 
-def _die_with_keeper() -> None:
-    """Leave when the keeper is gone; politely at first, after five seconds at once."""
+def _die_with_keeper(folder: str) -> None:
+    """Leave when the keeper is gone, without its folder of sockets; politely at first, after five
+    seconds at once.
+    """
     if (keeper := multiprocessing.parent_process()) is not None:
         keeper.join()
+    shutil.rmtree(folder, ignore_errors=True)
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(5)
     os._exit(1)

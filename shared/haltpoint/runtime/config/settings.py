@@ -4,6 +4,7 @@ each comes from.
 The constructor `Settings(...)` takes only what it is given, which is what tests want.
 """
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
@@ -136,7 +137,11 @@ class LimitSettings(_Section):
 
 
 def _state_dir() -> Path:
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "haltpoint"
+    """One for each project folder, so that the chains and questions of two never meet."""
+    states = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    here = Path.cwd()
+    digest = hashlib.sha256(os.fsencode(here)).hexdigest()[:8]
+    return states / "haltpoint" / f"{here.name}-{digest}"
 
 
 class Settings(BaseSettings):

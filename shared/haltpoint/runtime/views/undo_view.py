@@ -101,5 +101,9 @@ def _step(number: int, deed: Deed) -> Step:
     tool = f"{deed.tool}{UNDO}"
     call = ProposedCall(tool=tool, arguments={"action_id": deed.action_id})
     return Step(
-        id=f"u{number}", required_tools=(tool,), actions=(call,), on_failure=OnFailure.CONTINUE
+        id=f"undo-{number}",
+        description=f"Undo: {deed.says}",
+        required_tools=(tool,),
+        actions=(call,),
+        on_failure=OnFailure.CONTINUE,
     )
