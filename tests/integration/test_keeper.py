@@ -73,6 +73,10 @@ def gone(pid: int) -> bool:
     return state.stdout.strip() in ("", "Z", "Zs")
 
 
+def entries(folder: str) -> list[Path]:
+    return list(Path(folder).iterdir())
+
+
 @pytest.fixture
 def log(tmp_path: Path) -> Log:
     return Log(tmp_path / "log")
@@ -141,8 +145,8 @@ async def test_children_die_with_a_keeper_that_is_killed_and_leave_nothing(tmp_p
         subprocess.Popen(command, env={**os.environ, "TMPDIR": sockets}) as owner,  # noqa: ASYNC220
     ):
         await until(lambda: len(log.lines("began")) == 2)
-        assert os.listdir(sockets)
+        assert entries(sockets)
         owner.kill()
         children = [int(pid) for _, _, pid, _ in log.lines("began")]
         await until(lambda: all(map(gone, children)))
-        await until(lambda: not os.listdir(sockets))
+        await until(lambda: not entries(sockets))

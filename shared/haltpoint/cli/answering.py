@@ -82,14 +82,14 @@ def numbers_of(request: "RequestView") -> str:
 def ways(request: "RequestView") -> list[Way]:
     """The ways to answer a question, beside its options."""
     allowed = choices(request.kind, step=bool(request.step_id))
-    is_json = {Choice.ANSWER: request.form is not None, Choice.MANUAL: bool(request.tool)}
+    unfit = {
+        (Choice.ANSWER, "JSON" if request.form is None else "WORDS"),
+        (Choice.MANUAL, "WORDS" if request.tool else "JSON"),
+    }
     below = request.chain_id != root_of(request.chain_id)
     end = "cancel only the chain that asks" if below else "cancel the chain"
-    fitting = [
-        way
-        for way in _WAYS
-        if way.choice in allowed and is_json.get(way.choice) in (None, way.takes == "JSON")
-    ]
+    fitting = [way for way in _WAYS if way.choice in allowed]
+    fitting = [way for way in fitting if (way.choice, way.takes) not in unfit]
     return [*fitting, Way(Choice.ABORT, "a", "", end)]
 
 
@@ -105,18 +105,18 @@ def understand(request: "RequestView", typed: str) -> Said:
     for way in ways(request):
         if first.lower().replace("_", "-") in way.names:
             return {"decision": way.choice, **_what_belongs_to(way, request, rest)}
-    numbers = ["the number or id of an option"] if request.options else []
-    known = ", ".join([*numbers, *(way.usage for way in ways(request))])
-    raise NotUnderstoodError(f"{first!r} is no answer to this question; possible: {known}")
+    known = ["the number or id of an option"] if request.options else []
+    known += [way.usage for way in ways(request)]
+    possible = ", ".join(known)
+    raise NotUnderstoodError(f"{first!r} is no answer to this question; possible: {possible}")
 
 
 def option_named(request: "RequestView", name: str) -> str | None:
     """The id of the option with this number or id. Raises NotUnderstoodError for two."""
-    chosen = {
-        option.id
-        for number, option in enumerate(request.options, 1)
-        if name in (option.id, str(number))
-    }
+    chosen = set()
+    for number, option in enumerate(request.options, 1):
+        if name in (option.id, str(number)):
+            chosen.add(option.id)
     if len(chosen) > 1:
         raise NotUnderstoodError(f"{name} is the number of one option and the id of another")
     return chosen.pop() if chosen else None

@@ -12,37 +12,37 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.public_facts import PUBLIC
 
 _FACTS: Final = "facts"
+_SCHEMAS: Final = "#/components/schemas/{model}"
 _PARTITION: Final = {"description": "The hash tag, braces included.", "examples": ["{0}"]}
 _ADDRESSES: Final = {Stream.TOOLS.value: "hp:{partition}:tools:{queue}"}
 
 
 def document() -> dict[str, Any]:
     """One document for the whole system; each operation has its party's tag."""
-    arrows = [(row.stream.value, row.type, row.sender, row.receiver) for row in CATALOGUE]
-    doors: dict[str, TypeAdapter[Any]] = {row.type: door(row.message) for row in CATALOGUE}
+    rows: list[tuple[str, str, Party, Party, TypeAdapter[Any]]] = []
+    for row in CATALOGUE:
+        reads: TypeAdapter[Any] = door(row.message)
+        rows.append((row.stream.value, row.type, row.sender, row.receiver, reads))
     for fact, kind in PUBLIC.items():
-        arrows.append((_FACTS, f"{fact.value}.v1", Party.EXECUTOR, Party.CLIENT))
-        doors[f"{fact.value}.v1"] = TypeAdapter(kind)
-    keys, schemas = TypeAdapter.json_schemas(
-        [(name, "validation", reads) for name, reads in doors.items()],
-        ref_template="#/components/schemas/{model}",
+        rows.append((_FACTS, f"{fact.value}.v1", Party.EXECUTOR, Party.CLIENT, TypeAdapter(kind)))
+    payloads, schemas = TypeAdapter.json_schemas(
+        [(name, "validation", reads) for _, name, _, _, reads in rows], ref_template=_SCHEMAS
     )
-    channels = {name: _channel(name) for name in (*(stream.value for stream in Stream), _FACTS)}
+    channels: dict[str, Any] = {}
     operations: dict[str, Any] = {}
-    for stream, name, sender, receiver in arrows:
-        channels[stream]["messages"][name] = {"$ref": f"#/components/messages/{name}"}
-        operations[f"{sender.value}.send.{name}"] = _operation("send", sender, stream, name)
-        operations[f"{receiver.value}.receive.{name}"] = _operation(
-            "receive", receiver, stream, name
-        )
-    messages = {
-        name: {"name": name, "contentType": "application/json", "payload": payload}
-        for (name, _), payload in keys.items()
-    }
+    messages: dict[str, Any] = {}
+    for stream, name, sender, receiver, _ in rows:
+        payload = payloads[name, "validation"]
+        messages[name] = {"name": name, "contentType": "application/json", "payload": payload}
+        channel = channels.setdefault(stream, _channel(stream))
+        channel["messages"][name] = {"$ref": f"#/components/messages/{name}"}
+        for verb, party in (("send", sender), ("receive", receiver)):
+            operations[f"{party.value}.{verb}.{name}"] = _operation(verb, party, stream, name)
     about = "Each entry of a stream has its message as JSON in the field `__data__`."
+    info = {"title": "Haltpoint", "version": version("haltpoint"), "description": about}
     return {
         "asyncapi": "3.0.0",
-        "info": {"title": "Haltpoint", "version": version("haltpoint"), "description": about},
+        "info": info,
         "servers": {"redis": {"host": "127.0.0.1:6379", "protocol": "redis"}},
         "channels": channels,
         "operations": operations,

@@ -1,5 +1,6 @@
 """How verbs reach the gateway: its address and its key."""
 
+import re
 import socket
 import sys
 from collections.abc import Awaitable, Callable
@@ -18,67 +19,44 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 ADDRESS_FILE: Final = "gateway-address"
 KEY_FILE: Final = "admin-key"
-_TIMEOUT = 3.0
+_TIMEOUT: Final = 3.0
+_URL: Final = re.compile(r"https?://[^/?#]*[^/?#:](:[1-9]\d{0,4})?(/|$)")
 
 
 def address(shell: Shell) -> str:
     """--url, else our own gateway's. Raises HaltpointError for what is no address."""
+    gateway = shell.settings.gateway
     if shell.url is None:
-        return _own(shell)
-    try:
-        parts = urlsplit(shell.url)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        fits = False
-    if not fits:
+        return _read(shell.settings.state_dir / ADDRESS_FILE) or url_of(gateway.host, gateway.port)
+    if not _URL.match(shell.url):
         why = f"{shell.url!r} is not one" if shell.url else "it is empty; is the variable set?"
-        raise usage(
-            "--url takes the gateway's address", why, "--url http://127.0.0.1:8700, or leave it out"
-        )
+        fix = "--url http://127.0.0.1:8700, or leave it out"
+        raise usage("--url takes the gateway's address", why, fix)
     return shell.url.rstrip("/")
 
 
-def _own(shell: Shell) -> str:
-    """Where `haltpoint up` with the same state directory listens, else what the settings say."""
-    gateway = shell.settings.gateway
-    return _read(shell.settings.state_dir / ADDRESS_FILE) or url_of(gateway.host, gateway.port)
-
-
 def _own_key(shell: Shell, where: str) -> str:
-    """The admin key of this machine, for the gateway that it was made for. Raises
-    HaltpointError.
+    """The admin key of this machine, for the gateway that it was made for: that of the settings, or
+    of the state directory. Raises HaltpointError.
+
+    The files of the current folder may name another gateway, whose owner must not get the key: they
+    are believed of a key that they hold themselves, and of no other.
     """
-    key = _admin_key(shell)
-    home = _home(shell, key)
-    if _origin(where) != _origin(home):
-        why = f"none was given, and the admin key of this machine is for {home} only"
-        raise HaltpointError(
-            "HP-051", f"there is no key for the gateway at {where}", why, "Give one: --key KEY"
-        )
-    return key
-
-
-def _admin_key(shell: Shell) -> str:
-    """The key of the settings, else that of the state directory."""
-    configured, kept = shell.settings.gateway.admin_key, shell.settings.state_dir / KEY_FILE
-    key = configured.get_secret_value() if configured else _read(kept)
+    settings, outside = shell.settings, shell.gateway_outside
+    fix = "Give one: --key KEY"
+    own = settings.gateway.admin_key
+    kept = settings.state_dir / KEY_FILE
+    key = own.get_secret_value() if own else _read(kept)
     if not key:
         why = f"none was given and there is no {kept}"
-        raise HaltpointError(
-            "HP-051", "there is no key for the gateway", why, "Give one: --key KEY"
-        )
+        raise HaltpointError("HP-051", "there is no key for the gateway", why, fix)
+    trusted = settings.gateway if own is not None and outside.admin_key is None else outside
+    home = recall(settings.state_dir, key) or url_of(trusted.host, trusted.port)
+    if _origin(where) != _origin(home):
+        what = f"there is no key for the gateway at {where}"
+        why = f"none was given, and the admin key of this machine is for {home} only"
+        raise HaltpointError("HP-051", what, why, fix)
     return key
-
-
-def _home(shell: Shell, key: str) -> str:
-    """The gateway that the admin key was made for. The files of the current folder may name another
-    one, whose owner must not get the key: they are believed of a key that they hold themselves, and
-    of no other.
-    """
-    inside, outside = shell.settings.gateway, shell.gateway_outside
-    is_of_the_folder = inside.admin_key is not None and outside.admin_key is None
-    gateway = inside if is_of_the_folder else outside
-    return recall(shell.settings.state_dir, key) or url_of(gateway.host, gateway.port)
 
 
 def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
@@ -129,12 +107,14 @@ def unreachable(where: str) -> str:
 
 def url_of(host: str, port: int) -> str:
     """Where a gateway at this host and port is reached."""
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}"
 
 
 def _origin(where: str) -> tuple[str, str | None, int]:
     parts = urlsplit(where)
-    return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+    usual = 443 if parts.scheme == "https" else 80
+    return parts.scheme, parts.hostname, parts.port or usual
 
 
 def _read(path: Path) -> str | None:

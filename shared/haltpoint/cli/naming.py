@@ -36,7 +36,8 @@ async def request_named(client: "Client", name: str) -> "RequestView":
     if dot and len(chain) >= WHOLE:
         return await client.request(name)
     ids = [request.id async for request in open_requests(client)]
-    fitting = [known for known in ids if known.startswith(chain) and known.endswith(dot + number)]
+    fitting = [known for known in ids if known.startswith(chain)]
+    fitting = [known for known in fitting if known.endswith(dot + number)]
     if not fitting:
         why = "none begins so, or it was answered meanwhile"
         raise usage(f"{name} is no open question", why, "haltpoint inbox lists the open ones")
@@ -53,7 +54,8 @@ async def chain_named(client: "Client", name: str) -> str:
     page: Any = None
     for _ in range(_PAGES if len(name) < WHOLE else 0):
         page = await client.chains(cursor=page and page.next_cursor, limit=_PAGE)
-        ids |= {root_of(chain.id): None for chain in page.items if chain.id.startswith(name)}
+        fitting = [chain.id for chain in page.items if chain.id.startswith(name)]
+        ids |= dict.fromkeys(map(root_of, fitting))
         if page.next_cursor is None:
             break
     return _only(name, tuple(ids)) if ids else name

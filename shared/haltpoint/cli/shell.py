@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 import typer
 
 from haltpoint.cli.errors import CliError, Exit, exit_of
+from haltpoint.cli.wording import visible
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 
 if TYPE_CHECKING:
@@ -89,7 +90,11 @@ class Shell:
     def note(self, text: str) -> None:
         """Say something that is not the result."""
         if not self.quiet:
-            self.err.print(text, markup=False, style="dim", soft_wrap=True)
+            self.tell(text, "dim")
+
+    def tell(self, text: str, style: str = "") -> None:
+        """Say something beside the result that has to be read."""
+        self.err.print(visible(text), markup=False, style=style, soft_wrap=True)
 
     def emit(self, document: Any) -> None:
         """One JSON document, or one line of a JSON lines output."""
@@ -105,7 +110,7 @@ class Shell:
             self.emit(document)
             return
         for line in lines:
-            print(line) if isinstance(line, str) else self.out.print(line, soft_wrap=True)
+            print(visible(line)) if isinstance(line, str) else self.out.print(line, soft_wrap=True)
         if note:
             self.note(note)
 
@@ -122,8 +127,6 @@ class Shell:
         the columns of numbers; the first one has ids, which are never broken. `empty` is said where
         there are no rows.
         """
-        from haltpoint.cli.wording import visible
-
         cells = [["" if cell is None else visible(str(cell)) for cell in row] for row in rows]
         if self.json or not cells or not sys.stdout.isatty():
             lines = map("\t".join, cells)

@@ -10,8 +10,8 @@ from haltpoint.chain.model.canonical import UNSEEN
 
 def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
     """A call as one would write it; long values are cut, invisible characters made visible."""
-    written = [f"{visible(name)}={value_text(value, width)}" for name, value in arguments.items()]
-    return f"{visible(tool)}({', '.join(written)})"
+    written = [f"{name}={value_text(value, width)}" for name, value in arguments.items()]
+    return f"{tool}({', '.join(written)})"
 
 
 def visible(text: str) -> str:
@@ -32,12 +32,12 @@ def wrapped(text: str, width: int, indent: str) -> list[str]:
     whole = TextWrapper(
         width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
-    return whole.wrap(text)
+    return whole.wrap(visible(text))
 
 
 def value_text(value: Any, width: int) -> str:
     """A value as JSON, cut."""
-    text = visible(json.dumps(value, ensure_ascii=False))
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
@@ -59,4 +59,4 @@ def _plain(value: Any) -> str:
         return ", ".join(map(_plain, value))
     if isinstance(value, dict):
         return " ".join(f"{name}={_plain(inner)}" for name, inner in value.items() if inner)
-    return visible(" ".join(str(value).split())).removesuffix(".0")
+    return " ".join(str(value).split()).removesuffix(".0")

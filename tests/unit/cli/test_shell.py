@@ -46,8 +46,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("chain list --url localhost:8700", 2, "HP-040 --url takes the gateway's address"),
         (
             "chain list --url http://127.0.0.1:87000 --key k",
-            2,
-            "HP-040 --url takes the gateway's address",
+            4,
+            "HP-050 no gateway answers at http://127.0.0.1:87000: Port out of range",
         ),
         ("chain list --config /nonexistent", 2, "HP-001"),
         ("chain nonsense", 2, "No such command"),

@@ -1,10 +1,13 @@
 """What is told of a chain, and that nothing a model writes can do more than be read."""
 
+import io
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from haltpoint.cli.render.lines import Mark
+from haltpoint.cli.render.picture import heading, print_lines
 from haltpoint.cli.render.story import answer_lines, tell
 from haltpoint.cli.render.tree import tree
 from haltpoint.cli.wording import visible
@@ -251,8 +254,17 @@ def test_f1_that_nothing_happened_is_said_only_where_it_is_known(why: str, said:
 )
 def test_what_a_terminal_would_obey_or_hide_is_written_out(hostile: str, shown: str) -> None:
     assert visible(hostile) == shown
-    view = chain(goal=hostile, never_executed=[{"tool": hostile, "reason": hostile}])
-    assert all(c.isprintable() for line in tell(view) for c in line.text + line.note)
+    asked = request() | {"question": hostile, "options": [{"id": "1", "title": hostile}]}
+    dropped = [{"tool": hostile, "reason": hostile, "arguments": {hostile: hostile}}]
+    view = chain(
+        goal=hostile, never_executed=dropped, requests=[asked | {"step_id": "", "action_id": ""}]
+    )
+    for terminal in (True, False):
+        console = Console(file=io.StringIO(), width=200, force_terminal=terminal, color_system=None)
+        console.print(heading(view))
+        print_lines(console, view, tell(view))
+        assert isinstance(console.file, io.StringIO)
+        assert all(c.isprintable() or c == "\n" for c in console.file.getvalue())
 
 
 def test_the_tree_of_a_root_has_who_works_there_how_far_and_what_is_asked() -> None:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from haltpoint.client import Client
-    from haltpoint.contracts.views.chains import ChainView
+    from haltpoint.contracts.views.chains import ChainSummary, ChainView
+    from haltpoint.contracts.views.steps import ActionRecord
     from haltpoint.contracts.views.undoing import UndoView
 
 T = TypeVar("T")
@@ -35,16 +36,7 @@ def list_(
 ) -> None:
     """List chains, the most recently changed first."""
     page = talk(shell, lambda client: client.chains(status, limit=limit))
-    enough = _SHORT if shell.out.is_terminal else None
-    rows = [
-        (
-            chain.id[:enough],
-            chain.status,
-            f"{chain.created_at:%d %b %H:%M}",
-            chain.goal or "a literal plan",
-        )
-        for chain in page.items
-    ]
+    rows = [_summary(chain, short=shell.out.is_terminal) for chain in page.items]
     shell.table(page, ("chain", "state", "begun (UTC)", "goal"), rows, empty="No chains yet.")
 
 
@@ -66,7 +58,8 @@ def show(shell: Shell, chain: _ID) -> None:
     if view.bounds is not None:
         shell.show(view, outline({"what the goal asks of tools": in_full(view.bounds)}))
     if view.children:
-        shell.show(view, [f"\n chains below {view.id}", *(f"   {line}" for line in tree(view))])
+        shell.show(view, ["", f" chains below {view.id}"])
+        shell.show(view, tree(view, "   "))
 
 
 @verb(app, "watch", gateway=True)
@@ -120,20 +113,8 @@ def actions(shell: Shell, chain: _ID) -> None:
     result too.
     """
     found = _about(shell, chain, lambda client, name: client.actions(name))
-    rows = [
-        (
-            record.action_id.partition(".")[2],
-            record.tool,
-            f"{record.status}: {record.error.type}" if record.error else record.status,
-            None if record.duration_ms is None else f"{record.duration_ms} ms",
-            record.attempts,
-            record.tokens,
-            f"{record.time:%H:%M:%S}" if record.time else "",
-        )
-        for record in found
-    ]
     names = ("action", "tool", "status", "took", "runs", "tokens", "began (UTC)")
-    shell.table(found, names, rows, right=("took", "runs", "tokens"))
+    shell.table(found, names, map(_record, found), right=("took", "runs", "tokens"))
 
 
 @verb(app, "wrong", gateway=True)
@@ -152,6 +133,20 @@ def wrong(
     shell.show({"chain_id": chain, "recorded": True}, note="recorded, thank you")
 
 
+def _summary(chain: "ChainSummary", *, short: bool) -> tuple[str, ...]:
+    name = chain.id[:_SHORT] if short else chain.id
+    begun = f"{chain.created_at:%d %b %H:%M}"
+    return name, chain.status, begun, chain.goal or "a literal plan"
+
+
+def _record(one: "ActionRecord") -> tuple[object, ...]:
+    status = f"{one.status}: {one.error.type}" if one.error else one.status
+    took = None if one.duration_ms is None else f"{one.duration_ms} ms"
+    began = f"{one.time:%H:%M:%S}" if one.time else ""
+    name = one.action_id.partition(".")[2]
+    return name, one.tool, status, took, one.attempts, one.tokens, began
+
+
 def _about(shell: Shell, name: str, ask: "Callable[[Client, str], Awaitable[T]]") -> T:
     """Ask the gateway about one chain, which may be named by the beginning of its id."""
     from haltpoint.cli.naming import chain_named
@@ -164,11 +159,10 @@ def _about(shell: Shell, name: str, ask: "Callable[[Client, str], Awaitable[T]]"
 
 def _undo_lines(found: "UndoView") -> "Iterator[str]":
     """What was undone before, what is left, and that there is nothing to undo."""
-    from haltpoint.cli.wording import visible
-
     for deed in found.undone:
-        yield f"undone before: {visible(deed.says)} ({deed.action_id})"
+        yield f"undone before: {deed.says} ({deed.action_id})"
     for call in found.left:
-        yield f"stays as it is: {visible(call.says)} ({call.action_id}): {_WHY_LEFT[call.why]}"
+        why = _WHY_LEFT[call.why]
+        yield f"stays as it is: {call.says} ({call.action_id}): {why}"
     if found.chain_id is None:
         yield "There is nothing to undo."

@@ -43,7 +43,11 @@ def doctor(shell: Shell) -> int:
 
     checks = asyncio.run(_examine(shell))
     ok = all(check.ok for check in checks)
-    shell.show({"ok": ok, "checks": checks}, (line for check in checks for line in _lines(check)))
+    if shell.json:
+        shell.emit({"ok": ok, "checks": checks})
+    else:
+        for check in checks:
+            shell.show(check, _lines(check))
     return Exit.OK if ok else Exit.FAILED
 
 
@@ -59,10 +63,10 @@ def list_(shell: Shell) -> None:
     import asyncio
 
     found = asyncio.run(_queues(shell))
-    rows = [
-        (one.name, one.waiting, one.running, sum(row.calls for row in one.resting), held_up(one))
-        for one in found
-    ]
+    rows = []
+    for one in found:
+        resting = sum(row.calls for row in one.resting)
+        rows.append((one.name, one.waiting, one.running, resting, held_up(one)))
     numbers = ("waiting", "running", "resting")
     empty = "No worker has offered a tool within a day, so there are no queues."
     document = {"items": found, "next_cursor": None}
@@ -84,13 +88,13 @@ def show(
     from haltpoint.runtime.config.settings_sources import explain
 
     found, faults = explain(shell.config, redis_url=shell.redis_url)
-    settings = {
-        one.name: {"value": one.value, "variable": one.variable, "origin": one.origin}
-        for one in found
-    }
-    names = ("setting", "value", "from", "variable") if origin else ("setting", "value")
-    rows = [(one.name, one.value, one.origin, one.variable)[: len(names)] for one in found]
-    shell.table(settings, names, rows)
+    settings = {}
+    rows = []
+    for one in found:
+        settings[one.name] = {"value": one.value, "variable": one.variable, "origin": one.origin}
+        where = (one.origin, one.variable) if origin else ()
+        rows.append((one.name, one.value, *where))
+    shell.table(settings, ("setting", "value", "from", "variable")[: len(rows[0])], rows)
     if not faults:
         return Exit.OK
     fix = "haltpoint config show --origin says where each is set"
@@ -128,9 +132,7 @@ async def _queues(shell: Shell) -> "list[QueueState]":
 
 def held_up(queue: "QueueState") -> str:
     """What calls of this queue wait for, in words."""
-    reasons = [
-        f"{row.calls} for {row.why}, the first for {row.seconds:.0f} s" for row in queue.resting
-    ]
+    reasons = [f"{row.calls} for {row.why}" for row in queue.resting]
     if queue.left_over:
         held = f"{queue.left_over} of its workers' slots are held"
         reasons.append(f"{held} by calls that do not end (HP-036)")
@@ -138,7 +140,8 @@ def held_up(queue: "QueueState") -> str:
 
 
 def _lines(check: "Check") -> Iterator[str]:
-    yield f"{'✓' if check.ok else '✗'} {check.check}: {check.what}"
+    sign = "✓" if check.ok else "✗"
+    yield f"{sign} {check.check}: {check.what}"
     if not check.ok:
         yield f"  {check.code}: {check.why}."
         yield f"  {check.fix}."

@@ -45,7 +45,8 @@ def list_(
     import asyncio
 
     letters = asyncio.run(_letters(shell, reason))
-    rows = [[letter["id"], *(letter[name] for name in _TEXTS)] for letter in letters]
+    names = ("id", *_TEXTS)
+    rows = [[letter[name] for name in names] for letter in letters]
     document = {"items": letters, "next_cursor": None}
     shell.table(document, ("dead letter", *_TEXTS), rows, empty="No dead letters.")
 
@@ -65,8 +66,9 @@ def requeue(
         why = "Give ids or --reason, not both"
         raise usage("name dead letters or a reason", why, "haltpoint dlq list")
     statuses = asyncio.run(_requeue(shell, letters or [], reason))
-    shell.show(statuses, (f"{letter}: {_WORDS[status]}" for letter, status in statuses.items()))
-    return Exit.OK if set(statuses.values()) <= {"requeued"} else Exit.FAILED
+    words = {letter: _WORDS[status] for letter, status in statuses.items()}
+    shell.show(statuses, (f"{letter}: {word}" for letter, word in words.items()))
+    return Exit.OK if {*statuses.values()} == {"requeued"} else Exit.FAILED
 
 
 async def _letters(shell: Shell, reason: str | None) -> list[Letter]:
@@ -95,7 +97,9 @@ async def _in_partition(
 async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> dict[str, str]:
     from haltpoint.runtime.store.dead_letters import DeadLetters
 
-    names = letters or [letter["id"] for letter in await _letters(shell, reason)]
+    names = letters
+    if reason is not None:
+        names = [letter["id"] for letter in await _letters(shell, reason)]
     async with opened(shell, patience=5.0) as (_, topology, calls):
         dead = DeadLetters(calls, topology)
         statuses: dict[str, str] = {}
@@ -104,19 +108,19 @@ async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> dict
             if written is None or int(written[1]) >= topology.partitions:
                 what, why = f"{name!r} is not the id of a dead letter", "it is PARTITION/ID"
                 raise HaltpointError("HP-055", what, why, "haltpoint dlq list")
-            statuses[name] = (await dead.requeue(int(written[1]), written[2])).value
+            status = await dead.requeue(int(written[1]), written[2])
+            statuses[name] = status.value
         return statuses
 
 
 def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
-    texts = {key.decode(errors="replace"): fields[key].decode(errors="replace") for key in fields}
+    letter: Letter = {"id": name}
+    for text in _TEXTS:
+        letter[text] = fields.get(text.encode(), b"").decode(errors="replace")
+    letter["at"] = int(fields.get(b"at") or 0)
     message = _shown_of(fields.get(b"__data__", b""))
-    return {
-        "id": name,
-        **{text: texts.get(text, "") for text in _TEXTS},
-        "at": int(texts.get("at") or 0),
-        "message": message if len(message) <= _SHOWN else f"{message[:_SHOWN]}…",
-    }
+    letter["message"] = message if len(message) <= _SHOWN else f"{message[:_SHOWN]}…"
+    return letter
 
 
 def _shown_of(data: bytes) -> str:

@@ -84,10 +84,12 @@ def answer(
     """
     from haltpoint.cli.answering import NotUnderstoodError, understand
 
+    typed = " ".join([verb, *(words or ())])
+
     async def say(client: "Client") -> "RequestView":
         asked = await request_named(client, request)
         try:
-            said = understand(asked, " ".join([verb, *(words or ())]))
+            said = understand(asked, typed)
         except NotUnderstoodError as error:
             fix = f"haltpoint inbox shows the question {asked.id}"
             raise usage("the answer is not understood", str(error), fix) from error
@@ -104,12 +106,13 @@ def how_to_answer(request: "RequestView", width: int = 80) -> Iterator[str]:
     """
     from haltpoint.cli.answering import numbers_of, ways
     from haltpoint.cli.render.case import details
-    from haltpoint.cli.wording import visible, wrapped
+    from haltpoint.cli.wording import wrapped
     from haltpoint.contracts.base import root_of
     from haltpoint.contracts.reasons import ReasonKind
 
-    urgent = f"  [{request.priority}]" if request.priority not in (None, "normal") else ""
-    yield from wrapped(visible(f"■ {request.question}{urgent}"), width, "  ")
+    usual = request.priority in (None, "normal")
+    urgent = "" if usual else f"  [{request.priority}]"
+    yield from wrapped(f"■ {request.question}{urgent}", width, "  ")
     for text in details(request):
         yield from wrapped(f"    {text}", width, "      ")
     yield f"  haltpoint answer {request.id} ..."

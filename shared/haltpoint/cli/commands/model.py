@@ -63,16 +63,16 @@ async def _check(shell: Shell, settings: "ModelSettings") -> int:
     works = outcomes[:2] == ["yes", "yes"]  # it answers, and calls a tool
     advice = _advice(settings, found) if works else {}
     lines = [f"refuses {part}: the planner learns that and leaves it out" for part in refused]
-    lines += [f"{setting}={value}" for setting, value in advice.items()]
+    for setting, value in advice.items():
+        lines.append(f"{setting}={value}")
     shell.show({"findings": found, "refused": refused, "settings": advice}, lines)
     return Exit.OK if works else Exit.FAILED
 
 
 def _line(finding: "Finding") -> str:
-    from haltpoint.cli.wording import visible
-
     seconds = f"{finding.seconds:6.1f} s"
-    return f"{finding.outcome:<7}  {seconds}  {finding.what:<46}  {visible(finding.note)}"
+    what = f"{finding.what:<46}"
+    return f"{finding.outcome:<7}  {seconds}  {what}  {finding.note}"
 
 
 def _advice(settings: "ModelSettings", found: "list[Finding]") -> dict[str, str]:

@@ -19,7 +19,7 @@ def show(shell: Shell) -> None:
     from haltpoint.runtime.config.policy_file import SHIPPED
 
     text = SHIPPED.read_text(encoding="utf-8")
-    shell.show({"policy": text}, [text.rstrip("\n")])
+    shell.show({"policy": text}, text.splitlines())
 
 
 @verb(app, "check")

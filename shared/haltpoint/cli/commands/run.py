@@ -178,12 +178,11 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
     """The answer on stdout, words and deeds apart; everything about it on stderr."""
     from haltpoint.cli.render.picture import plain
     from haltpoint.cli.render.story import answer_lines
-    from haltpoint.cli.wording import visible
 
     error = chain.error.message if chain.error else ""
     shell.show(chain, map(plain, answer_lines(chain, (error,))))
     if chain.error:
-        shell.err.print(f"{chain.error.code} {visible(error)}", markup=False)
+        shell.tell(f"{chain.error.code} {error}")
     shell.note(f"{chain.status}: haltpoint chain show {chain.id}")
 
 
@@ -195,4 +194,4 @@ def _hint(shell: Shell, chain: "ChainView") -> None:
     for request in chain.requests:
         if request.status is RequestStatus.OPEN:
             for line in how_to_answer(request, shell.err.width):
-                shell.err.print(line, markup=False, soft_wrap=True)
+                shell.tell(line)

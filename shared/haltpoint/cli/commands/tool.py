@@ -27,10 +27,10 @@ app = typer.Typer(help="List, show and call tools.", no_args_is_help=True)
 def list_(shell: Shell) -> None:
     """List the tools that workers serve. A tool disappears a minute after its last worker."""
     found = talk(shell, lambda client: client.tools())
-    rows = [
-        (tool.name, tool.queue or "-", effects(tool), tool.description.strip().partition("\n")[0])
-        for tool in found
-    ]
+    rows = []
+    for tool in found:
+        about, _, _ = tool.description.strip().partition("\n")
+        rows.append((tool.name, tool.queue or "-", effects(tool), about))
     document = {"items": found, "next_cursor": None}
     shell.table(document, ("tool", "queue", "effects", "description"), rows)
     if not any(tool.queue for tool in found):
@@ -78,8 +78,8 @@ def call(
 
 def effects(tool: "ToolSpec") -> str:
     """What a call may do, in words, and whether it is a skill's."""
-    words = ", ".join(name.replace("_", "-") for name in _FLAGS if getattr(tool, name))
-    words = words or "effects, started at most once"
+    flags = [name for name in _FLAGS if getattr(tool, name)]
+    words = ", ".join(flags).replace("_", "-") or "effects, started at most once"
     return f"skill, {words}" if tool.kind == "skill" else words
 
 

@@ -59,9 +59,8 @@ def up(
         if given and Service.TOOL_WORKER not in names:
             fix = f"haltpoint up tool-worker {option}"
             raise usage(f"{option} is for tool workers", "none is started", fix)
-    settings = shell.load(
-        tools=",".join(tools or ()) or None, skills=",".join(skills or ()) or None
-    )
+    flags = {"tools": tools, "skills": skills}
+    settings = shell.load(**{name: ",".join(given) for name, given in flags.items() if given})
     if len(names) == 1 and workers == 1 and not reload:
         from haltpoint.cli.local.system import serve
 

@@ -24,7 +24,8 @@ from haltpoint.runtime.service.preflight import Check
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.topology import Topology
 
-_ROOM: Final = 1 << 30
+_GIB: Final = 1 << 30
+_ROOM: Final = _GIB
 """Bytes that the disk of the state directory needs free."""
 
 
@@ -45,7 +46,10 @@ async def look_around(
     """All looks."""
     alive = await presence.alive(redis, topology)
     scene = Scene(redis, settings, topology, tools, alive)
-    return [await _look(name, code, look(scene)) for name, (code, look) in _LOOKS.items()]
+    checks = []
+    for name, (code, look) in _LOOKS.items():
+        checks.append(await _look(name, code, look(scene)))
+    return checks
 
 
 async def _look(name: str, code: str, look: Awaitable[str]) -> Check:
@@ -66,7 +70,8 @@ async def _model(scene: Scene) -> str:
     model = scene.settings.model
     if not model.base_url:
         return "none is configured: literal plans need none"
-    what, url = f"{model.name} at {model.base_url}", f"{model.base_url.rstrip('/')}/models"
+    what = f"{model.name} at {model.base_url}"
+    url = f"{model.base_url.rstrip('/')}/models"
     headers = {}
     if model.api_key:
         headers["Authorization"] = f"Bearer {model.api_key.get_secret_value()}"
@@ -87,13 +92,14 @@ async def _model(scene: Scene) -> str:
 async def _tools(scene: Scene) -> str:
     from haltpoint_tool_worker.registry import registry_of
 
-    specs = scene.tools.values()
-    offered = sum(1 for spec in specs if not (spec.gone or spec.name in BUILT_IN))
+    live = [name for name, spec in scene.tools.items() if not spec.gone]
+    offered = len({*live}.difference(BUILT_IN))
     modules = scene.settings.tools
     if not modules and not scene.settings.skills:
         return f"workers serve {count(offered, 'tool')}; the settings name no module"
     known = registry_of(scene.settings, ()).specs
-    return f"{count(len(known), 'tool')} in {', '.join(modules) or 'skills'}, {offered} served"
+    where = ", ".join(modules) or "skills"
+    return f"{count(len(known), 'tool')} in {where}, {offered} served"
 
 
 async def _port(scene: Scene) -> str:
@@ -109,7 +115,8 @@ async def _port(scene: Scene) -> str:
 
 async def _services(scene: Scene) -> str:
     running = Counter(str(service["name"]) for service in scene.alive)
-    what = ", ".join(f"{number} {name}" for name, number in sorted(running.items()))
+    numbers = [f"{number} {name}" for name, number in sorted(running.items())]
+    what = ", ".join(numbers)
     missing = sorted({"gateway", "planner", "executor", "tool-worker"} - running.keys())
     if running and missing:
         why = f"{', '.join(missing)} does not run"
@@ -126,8 +133,9 @@ async def _questions(scene: Scene) -> str:
 
 async def _disk(scene: Scene) -> str:
     folder = scene.settings.state_dir
-    free = shutil.disk_usage(folder if folder.exists() else folder.anchor or ".").free
-    what = f"{free / (1 << 30):.1f} GiB free for {folder}"
+    there = folder if folder.exists() else folder.anchor or "."
+    free = shutil.disk_usage(there).free
+    what = f"{free / _GIB:.1f} GiB free for {folder}"
     if free < _ROOM:
         fix = "Free space, or set HALTPOINT_STATE_DIR"
         raise HaltpointError("HP-021", what, "less than 1 GiB is free", fix)
@@ -137,7 +145,8 @@ async def _disk(scene: Scene) -> str:
 async def _consumers(scene: Scene) -> str:
     """Whether readers that are gone hold entries: others take these over when the lease is over."""
     places = [(Stream.EVENTS, ""), (Stream.PLANS, ""), (Stream.HUMANS, "")]
-    places += [(Stream.TOOLS, queue) for queue in {spec.queue for spec in scene.tools.values()}]
+    queues = {spec.queue for spec in scene.tools.values()}
+    places += [(Stream.TOOLS, queue) for queue in queues]
     held = Counter[str]()
     for partition in range(scene.topology.partitions):
         for stream, queue in places:
@@ -159,7 +168,8 @@ async def _pending(redis: Redis, key: str, group: str) -> Counter[str]:
     if not await redis.exists(key):
         return Counter()
     consumers: list[dict[str, Any]] = await redis.xinfo_consumers(key, group)
-    return Counter({one["name"].decode(): one["pending"] for one in consumers if one["pending"]})
+    held = Counter({one["name"].decode(): one["pending"] for one in consumers})
+    return +held  # without those that hold none
 
 
 _LOOKS: Final[dict[str, tuple[str, Callable[[Scene], Awaitable[str]]]]] = {

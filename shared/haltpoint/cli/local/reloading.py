@@ -25,14 +25,11 @@ async def reload_tools(system: System, say: Say) -> None:
     while True:
         await asyncio.sleep(_LOOK)
         now = state_of(system.settings)
-        changed = sorted(
-            path.name for path in now.keys() | before.keys() if now.get(path) != before.get(path)
-        )
+        changed = {path.name for path, _ in now.items() ^ before.items()}
         if not changed:
             continue
         before = now
-        more = f" and {len(changed) - 1} more" if changed[1:] else ""
-        say(f"{changed[0]}{more} changed: reloading the tools")
+        say(f"{', '.join(sorted(changed))} changed: reloading the tools")
         for child in system.keeper.children:
             if child.service == "tool-worker":
                 await system.keeper.replace(child)

@@ -99,12 +99,11 @@ async def local_system(
 def _children(
     settings: Settings, services: Sequence[str], workers: int, queues: tuple[str, ...]
 ) -> Generator[Child]:
-    places = [
-        (service, number)
-        for service in services
-        for number in range(1, workers + 1 if service == "tool-worker" else 2)
-    ]
-    others = tuple(service for service, _ in places if service != "gateway")
+    places = [(service, 1) for service in services]
+    if "tool-worker" in services:
+        places += [("tool-worker", number) for number in range(2, workers + 1)]
+    names = [service for service, _ in places]
+    others = tuple(name for name in names if name != "gateway")
     for service, number in places:
         yield Child(service, serve, (service, settings, queues, others), number)
 

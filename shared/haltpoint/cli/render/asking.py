@@ -66,7 +66,8 @@ async def ask(client: "Client", request: "RequestView", read: ReadLine = read_li
     try:
         await _converse(client, request, typed)
     except _ClosedElsewhereError:
-        print(f"\n    {_withdrawn(await client.request(request.id))}")
+        words = _withdrawn(await client.request(request.id))
+        print(f"\n    {visible(words)}")
     finally:
         closed.cancel()
         await asyncio.gather(closed, return_exceptions=True)
@@ -88,7 +89,7 @@ async def _closed(client: "Client", request: "RequestView") -> None:
 def _withdrawn(request: "RequestView") -> str:
     if request.answer is None:
         return f"The question {CLOSED[request.status]}."
-    by = visible(request.answer.by) or "Another person"
+    by = request.answer.by or "Another person"
     return f"{by} has already answered the request: {answer_words(request, request.answer.answer)}"
 
 

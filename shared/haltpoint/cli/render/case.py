@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from haltpoint.chain.model.schemas import properties
-from haltpoint.cli.wording import call, value_text, visible
+from haltpoint.cli.wording import call, value_text
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reason, Source
@@ -39,7 +39,7 @@ def details(request: RequestView) -> Iterator[str]:
     options, the call, the form, or the whole case.
     """
     if request.path:
-        yield f"asked by: {' > '.join(map(visible, request.path))}"
+        yield f"asked by: {' > '.join(request.path)}"
     yield from _options(request)
     if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT):
         yield call(request.tool, request.arguments, width=10_000)
@@ -47,41 +47,35 @@ def details(request: RequestView) -> Iterator[str]:
         if reason.source is not None:
             yield _source(reason, reason.source)
     if request.approved_preview and request.approved_preview != request.preview:
-        yield from ("approved:", *_lines(request.approved_preview), "now:")
-    yield from _lines(request.preview)
+        yield from ("approved:", *request.approved_preview.splitlines(), "now:")
+    yield from (request.preview or "").splitlines()
     if request.kind is RequestKind.INPUT and request.form is not None:
         yield from fields(request.form)
     if request.kind is RequestKind.ESCALATION:
         yield from _case(request)
 
 
-def _lines(preview: str | None) -> Iterator[str]:
-    return map(visible, (preview or "").splitlines())
-
-
 def _options(request: RequestView) -> Iterator[str]:
     """One line each, aligned and numbered from 1; with how sure the tool is, if it says so."""
-    wide = max((len(visible(option.title)) for option in request.options), default=0)
+    wide = max((len(option.title) for option in request.options), default=0)
     for number, option in enumerate(request.options, 1):
         sure = "" if option.confidence is None else f"{option.confidence:.0%}"
-        yield (
-            f"{number}  {visible(option.title):<{wide}}  {sure:>4}  {visible(option.subtitle)}"
-        ).rstrip()
+        yield (f"{number}  {option.title:<{wide}}  {sure:>4}  {option.subtitle}").rstrip()
 
 
 def _source(reason: Reason, source: Source) -> str:
     """A value with the place where it was found, and the text around it."""
-    found = visible(source.where) or "no result, and not in your words"
-    around = f": “{visible(source.excerpt)}”" if source.excerpt else ""
+    found = source.where or "no result, and not in your words"
+    around = f": “{source.excerpt}”" if source.excerpt else ""
     value = value_text(reason.value, WIDTH)
-    name = visible(reason.parameter or "")
+    name = reason.parameter or ""
     return f"{name} = {value}  from {found} ({source.source.value}){around}"
 
 
 def _case(request: RequestView) -> Iterator[str]:
     """What was asked, what was wrong, what the model said at last, and what is missing."""
     if asked := request.step or request.goal:
-        yield f"asked:    {visible(asked)}"
+        yield f"asked:    {asked}"
     routing = request.path[-1:] == (SUPERVISOR,)
     faults = Counter(_fault(strike, routing=routing) for strike in request.strikes)
     for fault, times in faults.items():
@@ -90,7 +84,7 @@ def _case(request: RequestView) -> Iterator[str]:
         if words := model_words(strike.said):
             yield f"model:    {words}"
     if request.tool:
-        yield f"missing:  a receipt of {visible(request.tool)}"
+        yield f"missing:  a receipt of {request.tool}"
 
 
 def _fault(strike: Strike, *, routing: bool) -> str:
@@ -117,7 +111,7 @@ def _call(proposed: Any) -> str:
 
 
 def _cut(words: str) -> str:
-    line = visible(" ".join(words.split()))
+    line = " ".join(words.split())
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
 
@@ -126,8 +120,8 @@ def answer_words(request: RequestView, answer: Answer) -> str:
     if answer.decision is Choice.SELECT:
         titles = {option.id: option.title for option in request.options}
         option = answer.option_id or "?"
-        return visible(f"{titles.get(option, '?')}  ({option})")
-    words = visible(answer.text or answer.comment)
+        return f"{titles.get(option, '?')}  ({option})"
+    words = answer.text or answer.comment
     if not words and answer.value is not None:
         words = value_text(answer.value, 120)
     decision = answer.decision.value.replace("_", " ")
@@ -141,4 +135,4 @@ def fields(form: JsonObject) -> Iterator[str]:
         choice = schema.get("enum") or [schema.get("type", "any")]
         optional = "" if name in required else ", optional"
         about = schema.get("description") or schema.get("title") or ""
-        yield visible(f"{name}: {' | '.join(map(str, choice))}{optional}  {about}".rstrip())
+        yield f"{name}: {' | '.join(map(str, choice))}{optional}  {about}".rstrip()

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Final
 
 from haltpoint.cli.render.case import CLOSED, answer_words, details, model_words
-from haltpoint.cli.wording import call, value_text, visible
+from haltpoint.cli.wording import call, value_text
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.views.chains import DroppedCall, RequestView, RoutedView
@@ -57,19 +57,19 @@ def decision(routed: RoutedView) -> Line:
     """Who works on the task, and how that was decided."""
     name = routed.target_agent or "the agent without a name"
     by = f"by {routed.by}" if routed.by else routed.strategy.value
-    text = visible(f"{name} ({by})")
-    return Line(0, Mark.CHOICE, text, visible(routed.reasoning), at=routed.timestamp)
+    text = f"{name} ({by})"
+    return Line(0, Mark.CHOICE, text, routed.reasoning, at=routed.timestamp)
 
 
 def title(step: StepView) -> Line:
     """What a step is for, and what it needs. How it ended is a line below its calls, but for one
     that never began.
     """
-    text = visible(step.label or step.description or step.id)
+    text = step.label or step.description or step.id
     begun = step.started_at is not None
     if not begun and step.status == "skipped":
         return Line(0, Mark.NEVER, text, _left_out(step))
-    names = visible(joined([*step.required_tools, " or ".join(step.one_of)]))
+    names = joined([*step.required_tools, " or ".join(step.one_of)])
     mode = "" if step.tool_validation_mode is Mode.STRICT else step.tool_validation_mode.value
     note = joined([names and f"needs {names}", mode])
     return Line(0, Mark.RUNNING if begun else Mark.PENDING, text, note, at=step.started_at)
@@ -85,14 +85,14 @@ def closing(step: StepView) -> Line:
     elif step.validation_status == "failed":
         missing = joined(promise.tool for promise in step.promises if promise.kept_by is None)
         mark, words = Mark.BROKEN, "continued without its required tools"
-        note = f"no receipt of {visible(missing)}" if missing else "let pass"
+        note = f"no receipt of {missing}" if missing else "let pass"
     elif step.validation_status == "passed":
         note = "its required tools succeeded"
     return Line(0, mark, f"{step.id} {words}", note, at=step.ended_at)
 
 
 def _left_out(step: StepView) -> str:
-    return f"left out: {visible(step.reason or 'not needed')}"
+    return f"left out: {step.reason or 'not needed'}"
 
 
 def violation(broke: ViolationView, *, routing: bool = False) -> Iterator[Line]:
@@ -104,7 +104,7 @@ def violation(broke: ViolationView, *, routing: bool = False) -> Iterator[Line]:
     colon = ":" if words else ""
     yield Line(1, Mark.BROKEN, text + colon, note, struck=words, at=broke.at)
     if broke.correction:
-        yield Line(1, Mark.CORRECTED, f"corrected: {visible(broke.correction)}", at=broke.at)
+        yield Line(1, Mark.CORRECTED, f"corrected: {broke.correction}", at=broke.at)
 
 
 def called(action: ActionView, asked: Sequence[RequestView]) -> Iterator[Line]:
@@ -131,15 +131,15 @@ def result(action: ActionView, receipt: ToolResult, at: datetime) -> Line:
     """What a call brought, how long it took, or who gave the result."""
     ms, by = receipt.metadata.duration_ms, receipt.metadata.by
     took = f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms} ms"
-    note = f"by {visible(by)}" if by else took if ms else ""
+    note = f"by {by}" if by else took if ms else ""
     mark = Mark.DONE if receipt.success else Mark.FAILED
-    return Line(1, mark, f"{visible(action.tool)}: {brief(receipt)}", note, at=at)
+    return Line(1, mark, f"{action.tool}: {brief(receipt)}", note, at=at)
 
 
 def question(request: RequestView) -> Line:
     """A question with all that a person has to know beside it."""
     kind = request.kind.value.replace("_", " ")
-    text = f"STOP  {visible(request.question)}"
+    text = f"STOP  {request.question}"
     more = tuple(details(request))
     return Line(1, Mark.STOP, text, kind, more=more, at=request.asked_at)
 
@@ -148,7 +148,7 @@ def outcome(request: RequestView) -> Iterator[Line]:
     """What became of a question; nothing while it is open."""
     given = request.answer
     if given is not None:
-        by = f"by {visible(given.by)}" if given.by else ""
+        by = f"by {given.by}" if given.by else ""
         yield Line(1, Mark.CHOICE, answer_words(request, given.answer), by, at=given.at)
         if (arguments := edited(request)) is not None:
             text = f"edited: {call(request.tool, arguments)}"
@@ -165,8 +165,8 @@ def dropped(item: DroppedCall, depth: int) -> Line:
     arguments = item.get("arguments")
     tool = str(item.get("tool", "?"))
     # Arguments of which the log keeps only the beginning are text.
-    written = call(tool, arguments) if isinstance(arguments, dict) else f"{visible(tool)}(…)"
-    why = visible(item.get("reason", ""))
+    written = call(tool, arguments) if isinstance(arguments, dict) else f"{tool}(…)"
+    why = item.get("reason", "")
     at = item.get("at")
     below = at and at + _ONE_DECISION
     return Line(depth, Mark.NEVER, "never executed:", why, struck=written, at=below)
@@ -175,9 +175,9 @@ def dropped(item: DroppedCall, depth: int) -> Line:
 def brief(receipt: ToolResult) -> str:
     """A receipt in a few words."""
     if receipt.error:
-        return visible(f"{receipt.error.error_type.value}: {receipt.error.message}")
+        return f"{receipt.error.error_type.value}: {receipt.error.message}"
     shown = [
-        f"{visible(name)}={value_text(value, 32)}"
+        f"{name}={value_text(value, 32)}"
         for name, value in receipt.data.items()
         if name != "selected"
     ]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _TIME: Final = 8
 """Columns of the time at which something happened."""
+_BELOW: Final = "\n" + " " * 12
 
 
 class Teller:
@@ -103,18 +104,21 @@ def plain(line: Line) -> Text:
 
 def _words(line: Line) -> Text:
     style = line.mark.value[1] if line.mark in (Mark.NEVER, Mark.CHOICE) else ""
-    text = Text(line.text, style)
+    text = Text(visible(line.text), style)
     if line.struck:
-        text.append(" ").append(line.struck, "strike")
+        text.append(" ").append(visible(line.struck), "strike")
     if line.note:
-        text.append(f"  ({line.note})", "dim")
-    return text.append("".join(f"\n{' ' * 12}{more}" for more in line.more))
+        text.append(f"  ({visible(line.note)})", "dim")
+    for more in line.more:
+        text.append(_BELOW + visible(more))
+    return text
 
 
 def _card(line: Line) -> Panel:
     """A question in a box with all that a person has to know."""
-    asked = Text(line.text.removeprefix("STOP  "), "bold")
-    body = Text("\n").join([asked, *map(Text, line.more)])
+    body = Text(visible(line.text).removeprefix("STOP  "), "bold")
+    for more in line.more:
+        body.append("\n").append(visible(more), "not bold")
     title = Text.assemble((" STOP ", "bold black on yellow"), f" {line.note}: a person decides ")
     return Panel(body, title=title, title_align="left", border_style="yellow", expand=False)
 

@@ -11,7 +11,6 @@ from typing import Final
 
 from haltpoint.cli.render import lines
 from haltpoint.cli.render.lines import Line, Mark
-from haltpoint.cli.wording import visible
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.people.phrases import count, runs_again
 from haltpoint.contracts.views.chains import ChainView, RequestView
@@ -88,11 +87,11 @@ def _waits(chain: ChainView) -> Iterator[Line]:
     if chain.current is None:
         return
     if missing := chain.current.waiting_for:
-        unserved = f'{missing.code} no worker serves the queue "{visible(missing.queue)}"'
-        yield Line(1, Mark.MISSING, unserved, visible(missing.hint))
+        unserved = f'{missing.code} no worker serves the queue "{missing.queue}"'
+        yield Line(1, Mark.MISSING, unserved, missing.hint)
     if rest := chain.current.resting:
         text = runs_again(rest.until) if chain.steps else "waits"
-        yield Line(1, Mark.RUNNING, text, visible(rest.why))
+        yield Line(1, Mark.RUNNING, text, rest.why)
 
 
 def _now(chain: ChainView) -> Iterator[Line]:
@@ -100,7 +99,7 @@ def _now(chain: ChainView) -> Iterator[Line]:
     if not chain.steps:
         yield from _waits(chain)
     if rest := chain.waits_for_model:
-        what = visible(f"{rest.code} {rest.message}")
+        what = f"{rest.code} {rest.message}"
         yield Line(0, Mark.MISSING, what, "the chain waits, and asks it again")
 
 
@@ -161,11 +160,11 @@ def _errors(chain: ChainView) -> Iterator[str]:
 def _why(chain: ChainView, errors: list[str]) -> str:
     """Why it ended so, unless that was said by one of its calls."""
     if chain.stopped:
-        return f", {visible(chain.stopped)}"
+        return f", {chain.stopped}"
     if not chain.error:
         return ", unfinished" if chain.unfinished else ""
     is_told = any(words and words in chain.error.message for words in errors)
-    return f": {chain.error.code}" + ("" if is_told else f" {visible(chain.error.message)}")
+    return f": {chain.error.code}" + ("" if is_told else f" {chain.error.message}")
 
 
 def answer_lines(chain: ChainView, told: Container[str] = ()) -> list[Line]:
@@ -177,15 +176,15 @@ def answer_lines(chain: ChainView, told: Container[str] = ()) -> list[Line]:
     deeds = []
     for deed in answer.deeds:
         place = deed.action_id.removeprefix(f"{chain.id}.")
-        note = visible(lines.joined([place, deed.by and f"by {deed.by}", *deed.warnings]))
-        deeds.append(Line(0, Mark.DEED, f"Done: {visible(deed.says)}", note, at=at))
+        note = lines.joined([place, deed.by and f"by {deed.by}", *deed.warnings])
+        deeds.append(Line(0, Mark.DEED, f"Done: {deed.says}", note, at=at))
     for missed in answer.not_done:
         why = missed.why.value.replace("_", " ")
         reason = "" if missed.message in told else missed.message
-        note = visible(f"{why}: {reason}" if reason else why)
-        deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {visible(missed.says)}", note, at=at))
+        note = f"{why}: {reason}" if reason else why
+        deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {missed.says}", note, at=at))
     words = [
-        Line(0, Mark.WORDS, visible(text), at=at)
+        Line(0, Mark.WORDS, text, at=at)
         for text in answer.text.splitlines()
         if text.strip() and text not in told
     ]

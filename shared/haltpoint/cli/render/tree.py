@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from haltpoint.cli.wording import visible
-
 if TYPE_CHECKING:
     from haltpoint.contracts.views.chains import ChainView, ChildView
 
@@ -13,5 +11,5 @@ def tree(chain: "ChainView | ChildView", indent: str = "") -> Iterator[str]:
     """A line for each chain below, with its agent or its skill, its status and its id."""
     for child in chain.children:
         name = child.agent or child.goal.partition(":")[0]
-        yield f"{indent}{visible(name)}  {child.status.replace('_', ' ')}  {child.id}"
+        yield f"{indent}{name}  {child.status.replace('_', ' ')}  {child.id}"
         yield from tree(child, f"{indent}  ")
