@@ -131,11 +131,11 @@ def test_the_doctor_finds_nothing_wrong(system: Running) -> None:
     found = document(system.command("doctor", "--json"))
     assert found["ok"]
     shown = system.command("doctor").stdout
-    assert "✓ functions: " in shown
-    assert "✓ model: contacts at http://127.0.0.1:" in shown
-    assert f"✓ port: {system.url}" in shown
+    assert "✓\tfunctions\t" in shown
+    assert "✓\tmodel\tcontacts at http://127.0.0.1:" in shown
+    assert f"✓\tport\t{system.url}" in shown
     # Two of a kind when another test has killed one: it is listed until its lease is over.
-    running = r"✓ services: \d executor, \d gateway, \d planner, \d tool-worker\n"
+    running = r"✓\tservices\t\d executor, \d gateway, \d planner, \d tool-worker\n"
     assert re.search(running, shown), shown
 
 

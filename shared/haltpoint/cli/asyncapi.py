@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import CATALOGUE, Party, Stream
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.public_facts import PUBLIC
@@ -17,7 +18,7 @@ _PARTITION: Final = {"description": "The hash tag, braces included.", "examples"
 _ADDRESSES: Final = {Stream.TOOLS.value: "hp:{partition}:tools:{queue}"}
 
 
-def document() -> dict[str, Any]:
+def document() -> JsonObject:
     """One document for the whole system; each operation has its party's tag."""
     rows: list[tuple[str, str, Party, Party, TypeAdapter[Any]]] = []
     for row in CATALOGUE:
@@ -28,9 +29,9 @@ def document() -> dict[str, Any]:
     payloads, schemas = TypeAdapter.json_schemas(
         [(name, "validation", reads) for _, name, _, _, reads in rows], ref_template=_SCHEMAS
     )
-    channels: dict[str, Any] = {}
-    operations: dict[str, Any] = {}
-    messages: dict[str, Any] = {}
+    channels: JsonObject = {}
+    operations: JsonObject = {}
+    messages: JsonObject = {}
     for stream, name, sender, receiver, _ in rows:
         payload = payloads[name, "validation"]
         messages[name] = {"name": name, "contentType": "application/json", "payload": payload}
@@ -50,7 +51,7 @@ def document() -> dict[str, Any]:
     }
 
 
-def _channel(stream: str) -> dict[str, Any]:
+def _channel(stream: str) -> JsonObject:
     address = _ADDRESSES.get(stream, f"hp:{{partition}}:{stream}")
     parameters = {"partition": _PARTITION}
     if "{queue}" in address:
@@ -58,7 +59,7 @@ def _channel(stream: str) -> dict[str, Any]:
     return {"address": address, "parameters": parameters, "messages": {}}
 
 
-def _operation(action: str, party: Party, stream: str, name: str) -> dict[str, Any]:
+def _operation(action: str, party: Party, stream: str, name: str) -> JsonObject:
     channel = f"#/channels/{stream}"
     return {
         "action": action,

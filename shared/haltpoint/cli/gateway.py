@@ -27,7 +27,8 @@ def address(shell: Shell) -> str:
     """--url, else our own gateway's. Raises HaltpointError for what is no address."""
     gateway = shell.settings.gateway
     if shell.url is None:
-        return _read(shell.settings.state_dir / ADDRESS_FILE) or url_of(gateway.host, gateway.port)
+        running = _read(shell.settings.state_dir / ADDRESS_FILE)
+        return running or url_of(gateway.host, gateway.port)
     if not _URL.match(shell.url):
         why = f"{shell.url!r} is not one" if shell.url else "it is empty; is the variable set?"
         fix = "--url http://127.0.0.1:8700, or leave it out"
@@ -50,7 +51,8 @@ def _own_key(shell: Shell, where: str) -> str:
     if not key:
         why = f"none was given and there is no {kept}"
         raise HaltpointError("HP-051", "there is no key for the gateway", why, fix)
-    trusted = settings.gateway if own is not None and outside.admin_key is None else outside
+    is_of_the_folder = own is not None and outside.admin_key is None
+    trusted = settings.gateway if is_of_the_folder else outside
     home = recall(settings.state_dir, key) or url_of(trusted.host, trusted.port)
     if _origin(where) != _origin(home):
         what = f"there is no key for the gateway at {where}"

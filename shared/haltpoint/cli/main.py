@@ -43,7 +43,7 @@ class Root(TyperGroup):
             if type(error).__name__ == "NoArgsIsHelpError":
                 print(why)
                 sys.exit(error.exit_code)
-            wrong = usage(f"{path} cannot run", why, f"{path} --help shows how")
+            wrong = usage(f"{path} was not understood", why, f"{path} --help shows how")
             code = ended(Shell(), wrong)
         sys.exit(code)
 

@@ -50,15 +50,15 @@ async def chain_named(client: "Client", name: str) -> str:
     """
     from haltpoint.contracts.base import root_of
 
-    ids: dict[str, None] = {}
+    ids: list[str] = []
     page: Any = None
     for _ in range(_PAGES if len(name) < WHOLE else 0):
         page = await client.chains(cursor=page and page.next_cursor, limit=_PAGE)
-        fitting = [chain.id for chain in page.items if chain.id.startswith(name)]
-        ids |= dict.fromkeys(map(root_of, fitting))
+        ids += [root_of(chain.id) for chain in page.items if chain.id.startswith(name)]
         if page.next_cursor is None:
             break
-    return _only(name, tuple(ids)) if ids else name
+    known = tuple(dict.fromkeys(ids))
+    return _only(name, known) if known else name
 
 
 def _only(name: str, ids: Sequence[str]) -> str:

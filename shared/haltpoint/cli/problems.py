@@ -21,8 +21,8 @@ def told(error: GatewayError, where: str) -> HaltpointError:
     if faults:
         subject = {"invalid_plan": "plan", "invalid_answer": "answer"}.get(error.code, "request")
         what = f"the {subject} has {count(len(faults), 'problem')}"
-        words = list(map(_fault, faults))
-        why = words[0] if len(words) == 1 else "".join(f"\n  - {fault}" for fault in words)
+        first, *others = map(_fault, faults)
+        why = "\n  - ".join(["", first, *others]) if others else first
     return CliError(code, what, why, fix, exit_code=Exit.USAGE)
 
 

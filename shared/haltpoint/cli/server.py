@@ -1,8 +1,8 @@
 """How verbs reach the server of the settings: those that look below the gateway."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from haltpoint.cli.shell import Shell
 
@@ -11,6 +11,15 @@ if TYPE_CHECKING:
 
     from haltpoint.runtime.streams.connection import AutoPipeline
     from haltpoint.runtime.streams.topology import Topology
+
+T = TypeVar("T")
+
+
+def wait(work: "Coroutine[Any, Any, T]") -> T:
+    """What comes of it; its module is slow to import."""
+    import asyncio
+
+    return asyncio.run(work)
 
 
 @asynccontextmanager

@@ -133,14 +133,13 @@ class Shell:
             self.show(document, lines, "" if cells else empty)
             return
         from rich.table import Table
-        from rich.text import Text
 
         table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
         for name in names:
             justify: JustifyMethod = "right" if name in right else "left"
             table.add_column(name, justify=justify, overflow="fold", no_wrap=name == names[0])
         for row in cells:
-            table.add_row(*(Text(cell, _STYLES.get(cell.partition(":")[0], "")) for cell in row))
+            table.add_row(*map(_cell, row))
         self.out.print(table)
 
     def fail(self, error: HaltpointError) -> None:
@@ -152,8 +151,17 @@ class Shell:
         from rich.text import Text
 
         end = "" if error.why[-1:] in ".?!" else "."
-        self.err.print(Text.assemble((error.code, "bold red"), f" {error.what}: {error.why}{end}"))
+        words = f" {error.what}: {error.why}{end}"
+        self.err.print(Text.assemble((error.code, "bold red"), words))
         self.err.print(Text(error.fix, style="dim"))
+
+
+def _cell(text: str) -> "Text":
+    """A cell in the colour of the state that it names."""
+    from rich.text import Text
+
+    state, _, _ = text.partition(":")
+    return Text(text, _STYLES.get(state, ""))
 
 
 def _common(kind: Any, *names: str, **settings: Any) -> Any:
@@ -192,10 +200,10 @@ def verb(
 
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         kinds = inspect.Parameter.KEYWORD_ONLY
-        parameters = [one.replace(kind=kinds) for one in own] + [
-            inspect.Parameter(key, kinds, default=getattr(Shell, key), annotation=hint)
-            for key, hint in common.items()
-        ]
+        parameters = [one.replace(kind=kinds) for one in own]
+        for key, hint in common.items():
+            default = getattr(Shell, key)
+            parameters.append(inspect.Parameter(key, kinds, default=default, annotation=hint))
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in parameters}
         app.command(name, **settings)(command)

@@ -12,7 +12,12 @@ from typing import Any, Final
 from haltpoint.cli.errors import usage
 from haltpoint.runtime.config.errors import HaltpointError
 
-_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_UNITS: Final = {
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+}
 
 
 class Mode(StrEnum):
@@ -39,8 +44,9 @@ def texts_of(pairs: Iterable[str], what: str, fix: str) -> dict[str, str]:
 def read_json(path: Path) -> Any:
     """A JSON file; `-` is stdin. Raises HaltpointError HP-041."""
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
-        return json.loads(text)
+        if str(path) == "-":
+            return json.load(sys.stdin)
+        return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         what, fix = f"{path} cannot be read", "Give a file with JSON"
         raise HaltpointError("HP-041", what, str(error), fix) from error
@@ -66,7 +72,8 @@ def deadline_of(text: str, now: datetime) -> str:
     is_time = re.fullmatch(r"\d\d:\d\d(:\d\d)?", text)
     try:
         if length:
-            moment = now + timedelta(**{_UNITS[length[2]]: int(length[1])})
+            number, unit = length.groups()
+            moment = now + int(number) * _UNITS[unit]
         else:
             day = f"{now:%Y-%m-%d}T" if is_time else ""
             moment = datetime.fromisoformat(day + text).astimezone()

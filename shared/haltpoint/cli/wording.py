@@ -10,8 +10,12 @@ from haltpoint.chain.model.canonical import UNSEEN
 
 def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
     """A call as one would write it; long values are cut, invisible characters made visible."""
-    written = [f"{name}={value_text(value, width)}" for name, value in arguments.items()]
-    return f"{tool}({', '.join(written)})"
+    written = []
+    for name, value in arguments.items():
+        text = value_text(value, width)
+        written.append(f"{name}={text}")
+    inside = ", ".join(written)
+    return f"{tool}({inside})"
 
 
 def visible(text: str) -> str:
@@ -37,14 +41,19 @@ def wrapped(text: str, width: int, indent: str) -> list[str]:
 
 def value_text(value: Any, width: int) -> str:
     """A value as JSON, cut."""
-    text = json.dumps(value, ensure_ascii=False)
+    return cut(json.dumps(value, ensure_ascii=False), width)
+
+
+def cut(text: str, width: int) -> str:
+    """At most so many characters of a text, with … where there were more."""
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def outline(value: Any, indent: str = "  ") -> Iterator[str]:
     """Each field that says something, under its name; what is inside of it below."""
     for name, inner in value.items():
-        if inner is None or inner is False or inner in ("", [], {}):
+        says_nothing = inner is None or inner is False
+        if says_nothing or inner in ("", [], {}):
             continue
         if isinstance(inner, dict):
             yield f"{indent}{name}:"
@@ -58,5 +67,6 @@ def _plain(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_plain, value))
     if isinstance(value, dict):
-        return " ".join(f"{name}={_plain(inner)}" for name, inner in value.items() if inner)
+        said = {name: inner for name, inner in value.items() if inner}
+        return " ".join(f"{name}={_plain(inner)}" for name, inner in said.items())
     return " ".join(str(value).split()).removesuffix(".0")

@@ -68,7 +68,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("up planner --queue q", 2, "HP-040"),
         ("up --workers 0", 2, "--workers"),
         ("up nothing", 2, "nothing"),
-        ("demo --model m", 2, "HP-040"),
+        ("demo --own-model", 2, "HP-040 --own-model asks the configured model"),
         ("script-model /nonexistent", 2, "HP-041"),
     ],
 )

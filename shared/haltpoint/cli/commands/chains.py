@@ -71,7 +71,8 @@ def watch(shell: Shell, chain: _ID) -> int:
     def follow(client: "Client", name: str) -> "Awaitable[ChainView]":
         return watch_to_end(shell, client, name, live=True, stay=True)
 
-    return exit_code(_about(shell, chain, follow))
+    ended = _about(shell, chain, follow)
+    return exit_code(ended)
 
 
 @verb(app, "cancel", gateway=True)

@@ -1,12 +1,11 @@
 """`haltpoint init`, `doctor`, `queue list` and `config show`: what a deployment rests on."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from haltpoint.cli.errors import Exit
-from haltpoint.cli.server import opened
+from haltpoint.cli.server import opened, wait
 from haltpoint.cli.shell import Shell, verb
 from haltpoint.runtime.config.errors import HaltpointError
 
@@ -23,12 +22,10 @@ def init(shell: Shell) -> None:
     """Load the function library, create streams and groups, record the number of partitions.
     Safe to repeat.
     """
-    import asyncio
-
     from haltpoint.cli.local.system import initialise
     from haltpoint.runtime.store.library import NAME
 
-    asyncio.run(initialise(shell.settings))
+    wait(initialise(shell.settings))
     partitions = shell.settings.partitions
     note = f"{NAME} is loaded, {partitions} partitions have their streams and groups"
     shell.show({"library": NAME, "partitions": partitions}, note=note)
@@ -39,15 +36,10 @@ def doctor(shell: Shell) -> int:
     """Check server, model, tools, services and disk, and say how to fix each problem. Exit code
     1: it found one.
     """
-    import asyncio
-
-    checks = asyncio.run(_examine(shell))
+    checks = wait(_examine(shell))
     ok = all(check.ok for check in checks)
-    if shell.json:
-        shell.emit({"ok": ok, "checks": checks})
-    else:
-        for check in checks:
-            shell.show(check, _lines(check))
+    rows = [("✓" if check.ok else "✗", check.check, _found(check)) for check in checks]
+    shell.table({"ok": ok, "checks": checks}, ("", "look", "found"), rows)
     return Exit.OK if ok else Exit.FAILED
 
 
@@ -60,9 +52,7 @@ def list_(shell: Shell) -> None:
     """List the queues: calls that wait for a worker, that run, and that rest, with the limit
     they wait for.
     """
-    import asyncio
-
-    found = asyncio.run(_queues(shell))
+    found = wait(_queues(shell))
     rows = []
     for one in found:
         resting = sum(row.calls for row in one.resting)
@@ -139,9 +129,6 @@ def held_up(queue: "QueueState") -> str:
     return "; ".join(reasons)
 
 
-def _lines(check: "Check") -> Iterator[str]:
-    sign = "✓" if check.ok else "✗"
-    yield f"{sign} {check.check}: {check.what}"
-    if not check.ok:
-        yield f"  {check.code}: {check.why}."
-        yield f"  {check.fix}."
+def _found(check: "Check") -> str:
+    wrong = f": {check.why} ({check.code}). {check.fix}."
+    return check.what if check.ok else check.what + wrong

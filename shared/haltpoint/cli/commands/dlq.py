@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from haltpoint.cli.errors import Exit, usage
-from haltpoint.cli.server import opened
+from haltpoint.cli.server import opened, wait
 from haltpoint.cli.shell import Shell, verb
+from haltpoint.cli.wording import cut
 from haltpoint.runtime.config.errors import HaltpointError
 
 if TYPE_CHECKING:
@@ -42,9 +43,7 @@ def list_(
     reason: Annotated[str | None, typer.Option(help="Only with this reason.")] = None,
 ) -> None:
     """List dead letters, the oldest first."""
-    import asyncio
-
-    letters = asyncio.run(_letters(shell, reason))
+    letters = wait(_letters(shell, reason))
     names = ("id", *_TEXTS)
     rows = [[letter[name] for name in names] for letter in letters]
     document = {"items": letters, "next_cursor": None}
@@ -60,25 +59,21 @@ def requeue(
     """Put dead letters back into their streams, each once. Exit code 1: one could not be
     requeued.
     """
-    import asyncio
-
     if bool(letters) == (reason is not None):
         why = "Give ids or --reason, not both"
         raise usage("name dead letters or a reason", why, "haltpoint dlq list")
-    statuses = asyncio.run(_requeue(shell, letters or [], reason))
-    words = {letter: _WORDS[status] for letter, status in statuses.items()}
-    shell.show(statuses, (f"{letter}: {word}" for letter, word in words.items()))
+    statuses = wait(_requeue(shell, letters or [], reason))
+    rows = [(letter, _WORDS[status]) for letter, status in statuses.items()]
+    shell.table(statuses, ("dead letter", "outcome"), rows)
     return Exit.OK if {*statuses.values()} == {"requeued"} else Exit.FAILED
 
 
 async def _letters(shell: Shell, reason: str | None) -> list[Letter]:
     async with opened(shell) as (redis, topology, _):
         await topology.check(redis)
-        letters = [
-            letter
-            for partition in range(topology.partitions)
-            async for letter in _in_partition(redis, topology, partition)
-        ]
+        letters = []
+        for partition in range(topology.partitions):
+            letters += [letter async for letter in _in_partition(redis, topology, partition)]
     fitting = [letter for letter in letters if reason in (None, letter["reason"])]
     return sorted(fitting, key=lambda letter: (letter["at"], letter["id"]))
 
@@ -102,13 +97,14 @@ async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> dict
         names = [letter["id"] for letter in await _letters(shell, reason)]
     async with opened(shell, patience=5.0) as (_, topology, calls):
         dead = DeadLetters(calls, topology)
-        statuses: dict[str, str] = {}
+        statuses: Letter = {}
         for name in names:
             written = re.fullmatch(r"(\d+)/(.*-.*)", name)
-            if written is None or int(written[1]) >= topology.partitions:
+            partition = int(written[1]) if written else topology.partitions
+            if not written or partition >= topology.partitions:
                 what, why = f"{name!r} is not the id of a dead letter", "it is PARTITION/ID"
                 raise HaltpointError("HP-055", what, why, "haltpoint dlq list")
-            status = await dead.requeue(int(written[1]), written[2])
+            status = await dead.requeue(partition, written[2])
             statuses[name] = status.value
         return statuses
 
@@ -116,10 +112,11 @@ async def _requeue(shell: Shell, letters: list[str], reason: str | None) -> dict
 def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
     letter: Letter = {"id": name}
     for text in _TEXTS:
-        letter[text] = fields.get(text.encode(), b"").decode(errors="replace")
+        value = fields.get(text.encode(), b"")
+        letter[text] = value.decode(errors="replace")
     letter["at"] = int(fields.get(b"at") or 0)
     message = _shown_of(fields.get(b"__data__", b""))
-    letter["message"] = message if len(message) <= _SHOWN else f"{message[:_SHOWN]}…"
+    letter["message"] = cut(message, _SHOWN)
     return letter
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haltpoint.cli.errors import Exit
+from haltpoint.cli.server import wait
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ def check(
     """Ask a model what the planner asks: the configured one, or another. The key of the settings
     goes to the address of the settings alone.
     """
-    import asyncio
-
     from haltpoint.runtime.config.settings import ModelSettings
 
     configured = shell.settings.model
@@ -44,7 +43,7 @@ def check(
     flags = {field: value for field, value in given.items() if value is not None}
     key = configured.api_key if url in (None, configured.base_url) else None
     settings = ModelSettings.model_validate({**dict(configured), **flags, "api_key": key})
-    return asyncio.run(_check(shell, settings))
+    return wait(_check(shell, settings))
 
 
 async def _check(shell: Shell, settings: "ModelSettings") -> int:

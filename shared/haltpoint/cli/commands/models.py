@@ -1,39 +1,11 @@
-"""`haltpoint script-model`, and the options that name a model of the user's own."""
+"""`haltpoint script-model`: a model for the demo and for tests."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell, verb
-
-ModelUrl = Annotated[
-    str | None,
-    typer.Option("--model-url", metavar="URL", help="Your own model (OpenAI-compatible)."),
-]
-ModelName = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Model name.")]
-
-
-@dataclass(frozen=True, slots=True)
-class OwnModel:
-    """A model of the user's."""
-
-    url: str
-    name: str
-
-
-def own_model(url: str | None, name: str | None) -> OwnModel | None:
-    """What --model-url and --model name; both or none. Raises HaltpointError."""
-    if (url is None) != (name is None):
-        raise usage(
-            "--model-url and --model go together",
-            "one was given without the other",
-            "Give both or none",
-        )
-    return OwnModel(url, name) if url and name else None
-
 
 app = typer.Typer()
 

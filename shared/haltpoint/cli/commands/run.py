@@ -111,7 +111,8 @@ def run(
         if detach:
             shell.show({"chain_id": started.id}, [started.id])
             return Exit.OK
-        return exit_code(await watch_to_end(shell, client, started.id, live=watch))
+        ended = await watch_to_end(shell, client, started.id, live=watch)
+        return exit_code(ended)
 
     return talk(shell, converse)
 

@@ -73,7 +73,8 @@ def call(
 
     from haltpoint.cli.render.following import exit_code
 
-    return exit_code(talk(shell, converse))
+    ended = talk(shell, converse)
+    return exit_code(ended)
 
 
 def effects(tool: "ToolSpec") -> str:

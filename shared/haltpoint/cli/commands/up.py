@@ -54,13 +54,15 @@ def up(
     ] = False,
 ) -> int:
     """Start all services and an embedded server, or only the services you name."""
-    names, queues = tuple(services or Service), tuple(queue or ())
+    names = tuple(services or Service)
+    queues = tuple(queue or ())
     for option, given in (("--queue", queue), ("--reload", reload)):
         if given and Service.TOOL_WORKER not in names:
             fix = f"haltpoint up tool-worker {option}"
             raise usage(f"{option} is for tool workers", "none is started", fix)
-    flags = {"tools": tools, "skills": skills}
-    settings = shell.load(**{name: ",".join(given) for name, given in flags.items() if given})
+    modules = ",".join(tools or ()) or None
+    folders = ",".join(skills or ()) or None
+    settings = shell.load(tools=modules, skills=folders)
     if len(names) == 1 and workers == 1 and not reload:
         from haltpoint.cli.local.system import serve
 
@@ -93,9 +95,9 @@ async def _keep_up(
     from haltpoint.cli.local.reloading import reload_tools
     from haltpoint.cli.local.system import local_system
 
-    if (whole := asyncio.current_task()) is not None:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, whole.cancel)
+    loop, whole = asyncio.get_running_loop(), asyncio.current_task()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, whole.cancel if whole else loop.stop)
     place = settings.state_dir
     shell.note(f"starting {', '.join(services)} with the state directory {place} ...")
     if settings.redis_url:  # else the embedded server makes it, for its data

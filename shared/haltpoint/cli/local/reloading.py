@@ -12,6 +12,7 @@ from haltpoint.cli.local.keeper import Say
 from haltpoint.cli.local.system import System
 from haltpoint.runtime.config.settings import Settings
 
+Files = dict[Path, int]
 _LOOK: Final = 0.5
 """Seconds between two looks at the files."""
 
@@ -35,12 +36,13 @@ async def reload_tools(system: System, say: Say) -> None:
                 await system.keeper.replace(child)
 
 
-def state_of(settings: Settings) -> dict[Path, int]:
+def state_of(settings: Settings) -> Files:
     """The files that these settings make a worker read, each with the time of its last change."""
-    found: dict[Path, int] = {}
+    found = Files()
     for path in _files(settings):
         with suppress(OSError):  # it is gone since
-            found[path] = path.stat().st_mtime_ns
+            status = path.stat()
+            found[path] = status.st_mtime_ns
     return found
 
 

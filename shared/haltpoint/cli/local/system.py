@@ -42,10 +42,6 @@ class System:
     settings: Settings
     keeper: Keeper
 
-    def pid(self, service: str) -> int | None:
-        """The live process of a service."""
-        return next((child.pid for child in self.keeper.children if child.service == service), None)
-
 
 @asynccontextmanager
 async def local_system(

@@ -35,12 +35,16 @@ ReadLine = Callable[[str], Awaitable[str]]
 
 def prompt_for(request: "RequestView") -> str:
     """What may be typed, in one line."""
-    numbers = [numbers_of(request)] if request.options else []
+    typed = [numbers_of(request)] if request.options else []
     if request.kind is RequestKind.INPUT:
-        form = "words" if request.form is None else "JSON"
-        return f"    Your answer ({' or '.join([*numbers, form])}; {LEAVE} cancels): "
-    keys = [f"{way.key} {way.usage.partition(' [')[0]}" for way in ways(request)]
-    return f"    Your choice ({', '.join([*numbers, *keys])}): "
+        typed.append("words" if request.form is None else "JSON")
+        wanted = " or ".join(typed)
+        return f"    Your answer ({wanted}; {LEAVE} cancels): "
+    for way in ways(request):
+        usage, _, _ = way.usage.partition(" [")
+        typed.append(f"{way.key} {usage}")
+    wanted = ", ".join(typed)
+    return f"    Your choice ({wanted}): "
 
 
 class _ClosedElsewhereError(Exception):
@@ -81,7 +85,8 @@ async def _closed(client: "Client", request: "RequestView") -> None:
 
     with suppress(GatewayError):
         async for event in client.events(request.chain_id):
-            if event.type in _CLOSING and event.details.get("request_id") == request.id:
+            closed = event.details.get("request_id")
+            if event.type in _CLOSING and closed == request.id:
                 return
     await asyncio.get_running_loop().create_future()
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from haltpoint.chain.model.schemas import properties
-from haltpoint.cli.wording import call, value_text
+from haltpoint.cli.wording import call, cut, value_text
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reason, Source
@@ -60,7 +60,8 @@ def _options(request: RequestView) -> Iterator[str]:
     wide = max((len(option.title) for option in request.options), default=0)
     for number, option in enumerate(request.options, 1):
         sure = "" if option.confidence is None else f"{option.confidence:.0%}"
-        yield (f"{number}  {option.title:<{wide}}  {sure:>4}  {option.subtitle}").rstrip()
+        title = f"{option.title:<{wide}}  {sure:>4}"
+        yield f"{number}  {title}  {option.subtitle}".rstrip()
 
 
 def _source(reason: Reason, source: Source) -> str:
@@ -79,7 +80,8 @@ def _case(request: RequestView) -> Iterator[str]:
     routing = request.path[-1:] == (SUPERVISOR,)
     faults = Counter(_fault(strike, routing=routing) for strike in request.strikes)
     for fault, times in faults.items():
-        yield f"wrong:    {fault}" + (f" ({times} times)" if times > 1 else "")
+        often = f" ({times} times)" if times > 1 else ""
+        yield f"wrong:    {fault}{often}"
     for strike in request.strikes[-1:]:
         if words := model_words(strike.said):
             yield f"model:    {words}"
@@ -90,7 +92,9 @@ def _case(request: RequestView) -> Iterator[str]:
 def _fault(strike: Strike, *, routing: bool) -> str:
     """What was wrong, for a person; of arguments also where."""
     words = broken(strike.violation, routing=routing)
-    return f"{words}: {_cut(strike.message)}" if strike.violation in _EXPLAINED else words
+    if strike.violation not in _EXPLAINED:
+        return words
+    return f"{words}: {_cut(strike.message)}"
 
 
 def model_words(said: str) -> str:
@@ -112,7 +116,7 @@ def _call(proposed: Any) -> str:
 
 def _cut(words: str) -> str:
     line = " ".join(words.split())
-    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+    return cut(line, WIDTH)
 
 
 def answer_words(request: RequestView, answer: Answer) -> str:
@@ -133,6 +137,7 @@ def fields(form: JsonObject) -> Iterator[str]:
     required = form.get("required", ())
     for name, schema in properties(form).items():
         choice = schema.get("enum") or [schema.get("type", "any")]
+        kind = " | ".join(map(str, choice))
         optional = "" if name in required else ", optional"
         about = schema.get("description") or schema.get("title") or ""
-        yield f"{name}: {' | '.join(map(str, choice))}{optional}  {about}".rstrip()
+        yield f"{name}: {kind}{optional}  {about}".rstrip()

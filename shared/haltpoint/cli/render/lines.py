@@ -72,7 +72,8 @@ def title(step: StepView) -> Line:
     names = joined([*step.required_tools, " or ".join(step.one_of)])
     mode = "" if step.tool_validation_mode is Mode.STRICT else step.tool_validation_mode.value
     note = joined([names and f"needs {names}", mode])
-    return Line(0, Mark.RUNNING if begun else Mark.PENDING, text, note, at=step.started_at)
+    mark = Mark.RUNNING if begun else Mark.PENDING
+    return Line(0, mark, text, note, at=step.started_at)
 
 
 def closing(step: StepView) -> Line:
@@ -83,12 +84,14 @@ def closing(step: StepView) -> Line:
     elif step.status == "skipped":
         mark, words, note = Mark.NEVER, _left_out(step), ""
     elif step.validation_status == "failed":
-        missing = joined(promise.tool for promise in step.promises if promise.kept_by is None)
+        broken_ones = [promise for promise in step.promises if promise.kept_by is None]
+        missing = joined(promise.tool for promise in broken_ones)
         mark, words = Mark.BROKEN, "continued without its required tools"
         note = f"no receipt of {missing}" if missing else "let pass"
     elif step.validation_status == "passed":
         note = "its required tools succeeded"
-    return Line(0, mark, f"{step.id} {words}", note, at=step.ended_at)
+    text = f"{step.id} {words}"
+    return Line(0, mark, text, note, at=step.ended_at)
 
 
 def _left_out(step: StepView) -> str:
@@ -101,10 +104,12 @@ def violation(broke: ViolationView, *, routing: bool = False) -> Iterator[Line]:
     text = where + broken(broke.violation, routing=routing)
     words = model_words(broke.said)
     note = f"strike {broke.strikes}" if broke.strikes else ""
-    colon = ":" if words else ""
-    yield Line(1, Mark.BROKEN, text + colon, note, struck=words, at=broke.at)
+    if words:
+        text += ":"
+    yield Line(1, Mark.BROKEN, text, note, struck=words, at=broke.at)
     if broke.correction:
-        yield Line(1, Mark.CORRECTED, f"corrected: {broke.correction}", at=broke.at)
+        corrected = f"corrected: {broke.correction}"
+        yield Line(1, Mark.CORRECTED, corrected, at=broke.at)
 
 
 def called(action: ActionView, asked: Sequence[RequestView]) -> Iterator[Line]:
@@ -117,9 +122,11 @@ def called(action: ActionView, asked: Sequence[RequestView]) -> Iterator[Line]:
     arguments = before[0] if before else action.arguments
     below = f"chain {action.child}" if action.child else ""
     begun = action.started_at
-    yield Line(1, Mark.RUNNING, call(action.tool, arguments), below, at=begun)
+    written = call(action.tool, arguments)
+    yield Line(1, Mark.RUNNING, written, below, at=begun)
     if action.ran is not None:
-        yield Line(1, Mark.CORRECTED, f"ran as {call(action.tool, action.ran)}", at=begun)
+        ran = call(action.tool, action.ran)
+        yield Line(1, Mark.CORRECTED, f"ran as {ran}", at=begun)
 
 
 def edited(request: RequestView) -> JsonObject | None:
@@ -129,11 +136,12 @@ def edited(request: RequestView) -> JsonObject | None:
 
 def result(action: ActionView, receipt: ToolResult, at: datetime) -> Line:
     """What a call brought, how long it took, or who gave the result."""
-    ms, by = receipt.metadata.duration_ms, receipt.metadata.by
-    took = f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms} ms"
-    note = f"by {by}" if by else took if ms else ""
+    facts = receipt.metadata
+    took = f"{facts.duration_ms} ms" if facts.duration_ms else ""
+    note = f"by {facts.by}" if facts.by else took
     mark = Mark.DONE if receipt.success else Mark.FAILED
-    return Line(1, mark, f"{action.tool}: {brief(receipt)}", note, at=at)
+    text = f"{action.tool}: {brief(receipt)}"
+    return Line(1, mark, text, note, at=at)
 
 
 def question(request: RequestView) -> Line:
@@ -149,13 +157,15 @@ def outcome(request: RequestView) -> Iterator[Line]:
     given = request.answer
     if given is not None:
         by = f"by {given.by}" if given.by else ""
-        yield Line(1, Mark.CHOICE, answer_words(request, given.answer), by, at=given.at)
+        words = answer_words(request, given.answer)
+        yield Line(1, Mark.CHOICE, words, by, at=given.at)
         if (arguments := edited(request)) is not None:
             text = f"edited: {call(request.tool, arguments)}"
             yield Line(1, Mark.CORRECTED, text, by, at=given.at)
     elif request.status in CLOSED:
         at = request.closed_at or request.asked_at
-        yield Line(1, Mark.FAILED, f"the question {CLOSED[request.status]}", at=at)
+        text = f"the question {CLOSED[request.status]}"
+        yield Line(1, Mark.FAILED, text, at=at)
 
 
 def dropped(item: DroppedCall, depth: int) -> Line:
@@ -176,11 +186,11 @@ def brief(receipt: ToolResult) -> str:
     """A receipt in a few words."""
     if receipt.error:
         return f"{receipt.error.error_type.value}: {receipt.error.message}"
-    shown = [
-        f"{name}={value_text(value, 32)}"
-        for name, value in receipt.data.items()
-        if name != "selected"
-    ]
+    shown = []
+    for name, value in receipt.data.items():
+        if name != "selected":
+            text = value_text(value, 32)
+            shown.append(f"{name}={text}")
     return "  ".join(shown[:4]) or "ok"
 
 

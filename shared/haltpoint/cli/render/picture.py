@@ -39,8 +39,9 @@ class Teller:
         if self._chain != chain.id:
             self._chain, self._told = chain.id, set()
             self._console.print(heading(chain))
-        fresh = [line for line in tell(chain) if line.mark is not Mark.PENDING]
-        print_lines(self._console, chain, (line for line in fresh if line not in self._told))
+        told = [line for line in tell(chain) if line.mark is not Mark.PENDING]
+        fresh = [line for line in told if line not in self._told]
+        print_lines(self._console, chain, fresh)
         self._told.update(fresh)
         if chain.status in ENDS:
             self.close()
@@ -55,7 +56,8 @@ class Teller:
         is_news = words not in ("", self._waits_for) and not done
         if is_news and not self._console.is_terminal:
             self._waits_for = words
-            self._console.print(Text(f"{' ' * _TIME} · {words}"), soft_wrap=True)
+            blank = " " * _TIME
+            self._console.print(Text(f"{blank} · {words}"), soft_wrap=True)
 
     def _say(self, words: str) -> None:
         self._now.update(Text(words, "dim"))
@@ -75,7 +77,8 @@ class Teller:
 
 def heading(chain: "ChainView") -> Text:
     """What the chain is for, and its id."""
-    return Text.assemble((visible(chain.goal) or "a literal plan", "bold"), f"  [{chain.id}]")
+    goal = visible(chain.goal) or "a literal plan"
+    return Text.assemble((goal, "bold"), f"  [{chain.id}]")
 
 
 def print_lines(console: Console, chain: "ChainView", story: Iterable[Line]) -> None:
@@ -87,24 +90,30 @@ def print_lines(console: Console, chain: "ChainView", story: Iterable[Line]) -> 
         time = elapsed(chain, line.at) if line.at else ""
         wide = 1 + 2 * line.depth
         if not console.is_terminal:
-            console.print(Text(f"{time:>7} {sign:>{wide}} ").append(_words(line)), soft_wrap=True)
+            text = Text(f"{time:>7} {sign:>{wide}} ")
+            text.append(_words(line))
+            console.print(text, soft_wrap=True)
             continue
         grid = Table.grid(padding=(0, 1))
         grid.add_column(width=_TIME - 1, justify="right", style="dim", no_wrap=True)
         grid.add_column(width=wide, justify="right", style=style, no_wrap=True)
         grid.add_column(overflow="fold")
-        grid.add_row(time, sign, _card(line) if line.mark is Mark.STOP else _words(line))
+        body = _card(line) if line.mark is Mark.STOP else _words(line)
+        grid.add_row(time, sign, body)
         console.print(grid)
 
 
 def plain(line: Line) -> Text:
     """A line behind its sign: no words of a model can look like a deed."""
-    return Text(f"{line.mark.value[0]} ").append(_words(line))
+    sign, _ = line.mark.value
+    return Text(f"{sign} ").append(_words(line))
 
 
 def _words(line: Line) -> Text:
-    style = line.mark.value[1] if line.mark in (Mark.NEVER, Mark.CHOICE) else ""
-    text = Text(visible(line.text), style)
+    _, style = line.mark.value
+    text = Text(visible(line.text))
+    if line.mark in (Mark.NEVER, Mark.CHOICE):
+        text.stylize(style)
     if line.struck:
         text.append(" ").append(visible(line.struck), "strike")
     if line.note:
@@ -125,4 +134,5 @@ def _card(line: Line) -> Panel:
 
 def _doing(chain: "ChainView") -> str:
     tool = chain.current.tool if chain.current else None
-    return f"{chain.status.replace('_', ' ')} {tool or ''}"
+    status = chain.status.replace("_", " ")
+    return f"{status} {tool or ''}"

@@ -18,6 +18,8 @@ from haltpoint.contracts.views.steps import ActionView, StepView
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.runs import asked_in
 
+_MINUTES: Final = 120
+"""Seconds from which on a length of time is told in minutes."""
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 NOTHING: Final = "Nothing was sent, changed or deleted."
 _END_MARKS: Final = {"completed": Mark.DONE, "failed": Mark.FAILED, "cancelled": Mark.NEVER}
@@ -127,8 +129,11 @@ def _asked(request: RequestView) -> Iterator[Line]:
 
 def elapsed(chain: ChainView, at: datetime | None = None) -> str:
     """How long it took, or takes so far; up to `at`."""
-    seconds = max(0.0, ((at or chain.updated_at) - chain.created_at).total_seconds())
-    return f"{seconds:.1f} s" if seconds < 120 else str(timedelta(seconds=round(seconds)))
+    until = at or chain.updated_at
+    seconds = max(0.0, (until - chain.created_at).total_seconds())
+    if seconds < _MINUTES:
+        return f"{seconds:.1f} s"
+    return str(timedelta(seconds=round(seconds)))
 
 
 def _end(chain: ChainView) -> Iterator[Line]:
@@ -138,16 +143,15 @@ def _end(chain: ChainView) -> Iterator[Line]:
     errors = list(_errors(chain))
     told = {*errors, chain.error.message if chain.error else ""}
     yield from answer_lines(chain, told)
-    counts = [
-        elapsed(chain),
-        count(chain.usage.actions, "action"),
-        count(chain.usage.turns, "turn"),
-        count(sum(1 for _ in asked_in(chain)), "question"),
-    ]
+    asked = len(list(asked_in(chain)))
+    counts = [elapsed(chain), count(chain.usage.actions, "action")]
+    counts.append(count(chain.usage.turns, "turn"))
+    counts.append(count(asked, "question"))
     if chain.never_executed:
         counts.append(f"{count(len(chain.never_executed), 'call')} never executed")
     text = chain.status + _why(chain, errors)
-    yield Line(0, _END_MARKS[chain.status], text, " · ".join(counts), at=chain.updated_at)
+    note = " · ".join(counts)
+    yield Line(0, _END_MARKS[chain.status], text, note, at=chain.updated_at)
 
 
 def _errors(chain: ChainView) -> Iterator[str]:
@@ -163,8 +167,9 @@ def _why(chain: ChainView, errors: list[str]) -> str:
         return f", {chain.stopped}"
     if not chain.error:
         return ", unfinished" if chain.unfinished else ""
-    is_told = any(words and words in chain.error.message for words in errors)
-    return f": {chain.error.code}" + ("" if is_told else f" {chain.error.message}")
+    code, message = chain.error.code, chain.error.message
+    is_told = any(words and words in message for words in errors)
+    return f": {code}" if is_told else f": {code} {message}"
 
 
 def answer_lines(chain: ChainView, told: Container[str] = ()) -> list[Line]:
@@ -176,18 +181,17 @@ def answer_lines(chain: ChainView, told: Container[str] = ()) -> list[Line]:
     deeds = []
     for deed in answer.deeds:
         place = deed.action_id.removeprefix(f"{chain.id}.")
-        note = lines.joined([place, deed.by and f"by {deed.by}", *deed.warnings])
+        by = deed.by and f"by {deed.by}"
+        note = lines.joined([place, by, *deed.warnings])
         deeds.append(Line(0, Mark.DEED, f"Done: {deed.says}", note, at=at))
     for missed in answer.not_done:
         why = missed.why.value.replace("_", " ")
         reason = "" if missed.message in told else missed.message
         note = f"{why}: {reason}" if reason else why
         deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {missed.says}", note, at=at))
-    words = [
-        Line(0, Mark.WORDS, text, at=at)
-        for text in answer.text.splitlines()
-        if text.strip() and text not in told
-    ]
+    said = answer.text.splitlines()
+    texts = [text for text in said if text.strip() and text not in told]
+    words = [Line(0, Mark.WORDS, text, at=at) for text in texts]
     may_have_happened = any(missed.why is WhyNot.IN_DOUBT for missed in answer.not_done)
     if chain.answer is not None and not answer.deeds and not may_have_happened:
         words.append(Line(0, Mark.NOT_DONE, NOTHING, at=at))

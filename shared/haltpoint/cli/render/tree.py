@@ -11,5 +11,6 @@ def tree(chain: "ChainView | ChildView", indent: str = "") -> Iterator[str]:
     """A line for each chain below, with its agent or its skill, its status and its id."""
     for child in chain.children:
         name = child.agent or child.goal.partition(":")[0]
-        yield f"{indent}{name}  {child.status.replace('_', ' ')}  {child.id}"
+        status = child.status.replace("_", " ")
+        yield f"{indent}{name}  {status}  {child.id}"
         yield from tree(child, f"{indent}  ")

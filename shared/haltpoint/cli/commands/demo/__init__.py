@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from haltpoint.cli.commands.models import ModelName, ModelUrl, own_model
+from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell, verb
 
 app = typer.Typer()
@@ -17,13 +17,16 @@ def demo(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Answer the questions automatically.")
     ] = False,
-    model_url: ModelUrl = None,
-    model: ModelName = None,
+    own_model: Annotated[
+        bool, typer.Option("--own-model", help="Ask the configured model, not a careless one.")
+    ] = False,
 ) -> int:
     """See it work: an embedded server, four services, a careless model, and no wrong
     message.
     """
-    own = own_model(model_url, model)
+    if own_model and not shell.settings.model.base_url:
+        fix = "Set HALTPOINT_MODEL__BASE_URL and HALTPOINT_MODEL__NAME"
+        raise usage("--own-model asks the configured model", "none is configured", fix)
     if not shell.json:
         print(
             "Haltpoint demo: a server, four services and a model are starting, each "
@@ -33,4 +36,4 @@ def demo(
     # Only now: this import takes longer than the first line may.
     from haltpoint.cli.commands.demo.show import perform
 
-    return perform(shell, by_itself=yes, own=own)
+    return perform(shell, by_itself=yes, own=own_model)

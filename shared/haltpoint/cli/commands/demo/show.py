@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from haltpoint.cli.commands.models import OwnModel, play_script
+from haltpoint.cli.commands.models import play_script
 from haltpoint.cli.commands.run import watch_to_end
 from haltpoint.cli.errors import Exit
 from haltpoint.cli.gateway import KEY_FILE
@@ -57,7 +57,7 @@ CASES: Final = (
 """The first is two cases: the question, and what follows the choice."""
 
 
-def perform(shell: Shell, *, by_itself: bool, own: OwnModel | None) -> int:
+def perform(shell: Shell, *, by_itself: bool, own: bool) -> int:
     """Run the demo. Raises HaltpointError HP-045 when it did not come out as it must."""
     folder = Path(tempfile.mkdtemp(prefix="haltpoint-demo-"))
     show = Show(shell, folder, _why_alone(shell, by_itself=by_itself), own)
@@ -85,7 +85,7 @@ class Show:
     answers for the person; empty where the person does.
     """
 
-    def __init__(self, shell: Shell, folder: Path, alone: str, own: OwnModel | None) -> None:
+    def __init__(self, shell: Shell, folder: Path, alone: str, own: bool) -> None:
         self._shell = shell
         self._folder = folder
         self._outbox = folder / "outbox.jsonl"
@@ -129,19 +129,19 @@ class Show:
         self.wrong += len(wrong)
         self.faults += [f"{case.goal!r}: {name} got a message" for name in wrong]
         expected = 1 if allowed else 0
-        if self._own is None and len(sent) != expected:
+        if not self._own and len(sent) != expected:
             messages = count(len(sent), "message")
             self.faults.append(f"{case.goal!r}: {messages} instead of {expected}")
 
     def _system(self) -> AbstractAsyncContextManager[System]:
         port = free_port()
-        model = self._own or OwnModel(f"http://127.0.0.1:{port}/v1", "script")
         scripted = Child("script-model", play_script, (Path("contacts_careless"), port))
+        model = {"base_url": f"http://127.0.0.1:{port}/v1", "name": "script"}
         settings = load(
             state_dir=str(self._folder),
             tools="haltpoint.examples.contacts.tools",
             gateway={"port": 0},
-            model={"base_url": model.url, "name": model.name},
+            model={} if self._own else model,
         )
         return local_system(
             # Always a server of its own, whatever is configured: no data of the user are touched.
