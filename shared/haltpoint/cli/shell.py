@@ -128,9 +128,12 @@ class Shell:
         there are no rows.
         """
         cells = [["" if cell is None else visible(str(cell)) for cell in row] for row in rows]
-        if self.json or not cells or not sys.stdout.isatty():
-            lines = map("\t".join, cells)
-            self.show(document, lines, "" if cells else empty)
+        if self.json or not cells:
+            self.show(document, note=empty)
+            return
+        if not sys.stdout.isatty():
+            for row in cells:
+                print(*row, sep="\t")
             return
         from rich.table import Table
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from haltpoint.chain.model.schemas import properties
 from haltpoint.cli.wording import call, cut, value_text
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
@@ -135,7 +134,8 @@ def answer_words(request: RequestView, answer: Answer) -> str:
 def fields(form: JsonObject) -> Iterator[str]:
     """The fields of a form, each with what is wanted in words."""
     required = form.get("required", ())
-    for name, schema in properties(form).items():
+    for name, wanted in form.get("properties", {}).items():
+        schema = wanted if isinstance(wanted, dict) else {}  # `true` says nothing
         choice = schema.get("enum") or [schema.get("type", "any")]
         kind = " | ".join(map(str, choice))
         optional = "" if name in required else ", optional"
