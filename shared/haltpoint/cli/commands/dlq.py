@@ -116,7 +116,7 @@ def _letter(name: str, fields: dict[bytes, bytes]) -> Letter:
         letter[text] = value.decode(errors="replace")
     letter["at"] = int(fields.get(b"at") or 0)
     message = _shown_of(fields.get(b"__data__", b""))
-    letter["message"] = cut(message, _SHOWN)
+    letter["message"] = cut(message, _SHOWN + 1)
     return letter
 
 
