@@ -1,4 +1,5 @@
-"""What people read of chains has no secrets: the one place where it gets its stars.
+"""What people read of chains has no secrets: the one place where it gets its stars. An event has
+them before: `Views` knows the secrets of its whole chain.
 
 Rows keep the values, since calls, undos and edits need them.
 """

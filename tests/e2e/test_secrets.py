@@ -68,3 +68,39 @@ async def test_no_secret_of_a_call_is_in_clear_anywhere(
     for place in ("chain show --json", "inbox of the doubt", "log"):
         assert "no sign-in for ann with ***" in " ".join(places[place].split()), place
     assert system.written(chain_id) == [f"{NAMED[0]} {NAMED[1]} {NAMED[2]} {len(NOTE)}"]
+
+
+async def test_what_a_result_gives_back_of_a_secret_is_in_clear_nowhere(
+    system: Running, client: Client
+) -> None:
+    given = [f"password={NAMED[0]}", f"code={NAMED[1]}", f"pin={NAMED[2]}", "pages=3"]
+    run = await system.typed("tool", "call", "repeat", *given, "--json")
+    places = {"tool call": run.stdout + run.stderr}
+    chain_id = re.findall(r'"id":\s*"([^"]+)"', run.stdout)[0]
+    chain = await client.chain(chain_id)
+    (action,) = chain.steps[0].actions
+    wrong = {"password": NAMED[0], "code": [NAMED[1]], "pin": [NAMED[2]], "pages": 1}
+    plan = {"steps": [{"id": "a", "actions": [{"tool": "repeat", "arguments": wrong}]}]}
+    headers = {"Authorization": f"Bearer {system.key}"}
+    async with httpx.AsyncClient(base_url=system.url, headers=headers) as http:
+        of_chain = f"/v1/chains/{chain_id}"
+        for where in ("", "/events", "/actions", f"/results/{action.id}"):
+            places[where] = (await http.get(of_chain + where)).raise_for_status().text
+        stream = await http.get(f"{of_chain}/events", headers={"Accept": "text/event-stream"})
+        places["event stream"] = stream.text
+        refused = await http.post("/v1/tasks", json={"goal": "x", "plan": plan})
+        assert refused.status_code == 422
+        places["a plan that is refused"] = refused.text
+    for words in ("chain show", "chain watch", "chain actions"):
+        done = await system.typed(*words.split(), chain_id)
+        places[words] = done.stdout + done.stderr
+    own = {"Origin": system.url}
+    async with httpx.AsyncClient(base_url=system.url, headers=own) as browser:
+        await browser.post("/login", data={"key": system.key, "next": "/"})
+        page = await browser.get(f"/chains/{chain_id}")
+        assert "repeat" in page.raise_for_status().text
+        places["page"] = page.text
+    clear = [
+        (place, secret) for place, text in places.items() for secret in NAMED if secret in text
+    ]
+    assert clear == []

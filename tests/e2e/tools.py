@@ -224,3 +224,10 @@ async def sign_in(
     _log.warning("signing in %s", words)
     ctx.progress(0.5, words)
     raise RuntimeError(f"no sign-in for {words}")
+
+
+@tool(read_only=True)
+def repeat(password: str, code: SecretStr, pin: int, pages: int) -> dict[str, Any]:
+    """Give all back under names that say nothing."""
+    given = [password, code.get_secret_value(), str(pin)]
+    return {"given": given, "number": pin, "pages": ["a page of it " * 40_000] * pages}

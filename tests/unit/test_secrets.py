@@ -77,13 +77,30 @@ def test_the_value_of_a_secret_is_starred_in_the_other_texts_beside_it() -> None
 def test_a_value_that_is_a_word_or_a_number_is_starred_in_texts_alone(hidden: str) -> None:
     view = {
         "arguments": {"token": hidden},
-        "status": hidden,
+        "status": "completed",
+        "next_action": "clarification_needed",
         "at": "2026-11-26T22:55:12.606000Z",
         "id": "c2026606000.s1",
         "why": f"no login with {hidden}",
     }
     expected = {**view, "arguments": {"token": "***"}, "why": "no login with ***"}
     assert starred(view) == expected
+
+
+@pytest.mark.parametrize("hidden", ["swordfish", "739204", 8317, "x9!z"])
+def test_what_a_result_gives_back_is_starred_under_any_name(hidden: str | int) -> None:
+    view = {
+        "arguments": {"token": hidden},
+        "result": {"found": [hidden, f"{hidden}1"], "n": {"of": str(hidden)}},
+        "answer": {"text": json.dumps({"found": [hidden]})},
+    }
+    shown = starred(view)
+    assert shown["result"] == {"found": ["***", f"{hidden}1"], "n": {"of": "***"}}
+    assert str(hidden) not in shown["answer"]["text"]
+
+
+def test_a_number_alone_is_starred_as_a_text_of_any_name() -> None:
+    assert starred({"arguments": {"pin": 8317}, "text": "8317"})["text"] == "***"
 
 
 def test_arguments_that_are_called_properties_are_no_schema() -> None:

@@ -3,12 +3,14 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse
 from pydantic import BaseModel
 
 from haltpoint.contracts.base import chain_of, root_of
 from haltpoint.contracts.events import TaskCancelled
+from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page
 from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.views.undoing import UndoView
@@ -145,7 +147,9 @@ async def get_result(gateway: Here, chain_id: str, action_id: str, who: Reader) 
         detail = f"No uncut data are stored for {action_id!r}."
         hint = "GET the chain: a receipt without `whole` in its metadata holds all its data."
         raise Problem(404, "no_such_result", detail, hint=hint)
-    return Response(data, media_type="application/json")
+    hidden = await gateway.views.secrets(chain_id)
+    shown = starred({"data": msgspec.json.decode(data)}, values=hidden)
+    return Response(msgspec.json.encode(shown["data"]), media_type="application/json")
 
 
 @router.post("/{chain_id}/feedback", status_code=204)

@@ -80,6 +80,10 @@ _INSIDE: Final = 6
 """Characters of a value that is searched for inside of words, too."""
 _ARGUMENTS: Final = frozenset({"arguments", "ran", "input"})
 """The fields of views that have the arguments of a call."""
+_DATA: Final = _ARGUMENTS | {"data", "result", "value"}
+"""Those that have values of tools and people; in others a word may be that of a state."""
+_TOKEN: Final = re.compile(r"[\w.:~/+-]*")
+"""An id, a time, the word of a state: no text in which words are searched for."""
 
 
 @cache
@@ -199,8 +203,10 @@ class _Stars:
     texts: dict[str, str] = field(default_factory=dict)
     """Texts with their stars: many come again and again."""
 
-    def over(self, shown: Any, names: Names) -> Any:
+    def over(self, shown: Any, names: Names, *, is_data: bool = False) -> Any:
         """The JSON values with stars."""
+        if is_data and str(shown) in self.values and len(str(shown)) >= _SHORTEST:
+            return STARS
         if isinstance(shown, str):
             if shown not in self.texts:
                 self.texts[shown] = without_secrets(shown, self.values)
@@ -208,19 +214,22 @@ class _Stars:
         if isinstance(shown, Raw):
             text = bytes(shown)
             is_plain = not any(json.encode(hidden)[1:-1] in text for hidden in self.values)
-            return shown if is_plain else self.over(json.decode(text), names)
+            return shown if is_plain else self.over(json.decode(text), names, is_data=is_data)
         if isinstance(shown, list | tuple):
-            return [self.over(inner, names) for inner in shown]
+            return [self.over(inner, names, is_data=is_data) for inner in shown]
         if isinstance(shown, dict):
-            return {_key(name): self._field(name, inner, names) for name, inner in shown.items()}
+            return {
+                _key(name): self._field(name, inner, names, is_data=is_data or name in _DATA)
+                for name, inner in shown.items()
+            }
         return shown
 
-    def _field(self, name: str, inner: Any, names: Names) -> Any:
+    def _field(self, name: str, inner: Any, names: Names, *, is_data: bool) -> Any:
         if _is_schema(name, inner):
             return inner
         if names_secret(name) or name in names:
             return _stars_for(name, inner)
-        return self.over(inner, _below(name, names, self.typed))
+        return self.over(inner, _below(name, names, self.typed), is_data=is_data)
 
 
 def _is_schema(name: str, inner: Any) -> bool:
@@ -250,12 +259,14 @@ def _stars_for(name: str, hidden: Any) -> Any:
 
 def _without(text: str, hidden: str) -> str:
     """The text without a value. One that is a word, a number or short is a status, a part of a time
-    or in an id by chance, so it is searched for as a word of a text alone.
+    or in an id by chance, so it is searched for as a word of a text alone. No status is a number.
     """
-    is_plain = hidden.replace("_", "").isalpha() or hidden.isdecimal()
+    is_number = hidden.isdecimal()
+    is_plain = hidden.replace("_", "").isalpha() or is_number
     if len(hidden) >= _INSIDE and not is_plain:
         return text.replace(hidden, STARS)
-    if len(hidden) < _SHORTEST or not any(map(str.isspace, text)):
+    is_whole = text == hidden and is_number
+    if len(hidden) < _SHORTEST or (_TOKEN.fullmatch(text) and not is_whole):
         return text
     return re.sub(rf"(?<!\w){re.escape(hidden)}(?!\w)", STARS, text)
 

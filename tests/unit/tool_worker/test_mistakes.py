@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from haltpoint import Ctx, tool
 from haltpoint.chain.model.schemas import argument_faults
@@ -265,6 +265,19 @@ def test_wrong_arguments_are_said_in_plain_words() -> None:
         "arguments: there is no 'z'; there are x, y",
     )
     assert argument_faults(made.spec, {}) == ("arguments: 'x' is missing",)
+
+
+def test_a_secret_in_wrong_arguments_is_not_said() -> None:
+    @tool
+    def pay(card: int, code: list[SecretStr], about: int) -> None: ...
+
+    made = tool_of(pay)
+    assert made is not None
+    given = {"card": ["4929381332664295"], "code": "xyzzy-99", "about": "4929381332664295 xyzzy-99"}
+    faults = " ".join(argument_faults(made.spec, given))
+    assert "card: ['***']" in faults
+    assert "about: '*** ***'" in faults
+    assert "xyzzy" not in faults
 
 
 def test_a_value_that_no_tool_gives_is_said_at_the_start(folder: Path) -> None:

@@ -7,7 +7,7 @@ that are bounded.
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, cast
@@ -27,6 +27,7 @@ from haltpoint.chain.model.references import (
     replaced_at,
     write_json,
 )
+from haltpoint.contracts.secrets import secret_values, typed_in, without_secrets
 from haltpoint.contracts.tools import ToolSpec
 
 MOST: Final = 4096
@@ -174,8 +175,12 @@ def form_faults(form: Any) -> tuple[str, ...]:
 def _faults(
     validator: Validator | None, value: Any, name: str, unknown: Sequence[Place] = ()
 ) -> tuple[str, ...]:
-    errors = _errors(validator, value)
-    faults = {_fault(name, error) for error in errors if not _concerns(error, unknown)}
+    errors = [error for error in _errors(validator, value) if not _concerns(error, unknown)]
+    if not errors:
+        return ()
+    typed = frozenset(typed_in(validator.schema)) if validator else frozenset()
+    hidden = frozenset(secret_values(value, typed, typed))
+    faults = {_fault(name, error, hidden) for error in errors}
     return tuple(sorted(faults))[:SHOWN]
 
 
@@ -190,10 +195,11 @@ def _errors(validator: Validator | None, value: Any) -> list[ValidationError]:
         return [ValidationError(f"cannot be held against the tool's schema ({reason})")]
 
 
-def _fault(name: str, error: ValidationError) -> str:
+def _fault(name: str, error: ValidationError, hidden: Collection[str]) -> str:
+    """What is wrong at a place, with stars in place of these values."""
     place = path_text((name, *error.absolute_path))
     message = " or ".join(map(_in_words, _choices(error)))
-    return f"{_short(place)}: {_short(message)}"
+    return f"{_short(place)}: {_short(without_secrets(message, hidden))}"
 
 
 def _in_words(error: ValidationError) -> str:

@@ -14,11 +14,11 @@ from msgspec import structs
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.base import chain_of, undo_id, value
-from haltpoint.contracts.doors import in_full
+from haltpoint.contracts.base import JsonObject, chain_of, undo_id, value
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
 from haltpoint.contracts.people.phrases import Phrases
+from haltpoint.contracts.secrets import secret_values, starred
 from haltpoint.contracts.views.chains import (
     ChainSummary,
     ChainView,
@@ -32,6 +32,7 @@ from haltpoint.runtime.store.chain_codec import decode_chain
 from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import Data, Fields, Head, Key
 from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views import action_log, chain_view
 from haltpoint.runtime.views.log_view import Place, events_of, place_of
@@ -74,6 +75,14 @@ class LogSlice:
         return tuple(event for event in self.events if place_of(event.id) > place)
 
 
+_WORDLESS: Final = frozenset(
+    (
+        *("step_id", "action_id", "n", "tool", "child", "attempt", "until"),
+        *("next_action", "error_type", "validation_status", "request_id", "kind", "origin"),
+    )
+)
+"""Details of events that have no words, so no secrets."""
+
 _HEADER: Final = (Head.STATUS, Head.TRACE, Head.VERSION)
 
 
@@ -90,6 +99,7 @@ class Views:
         self._topology = topology
         self._records = Records(calls, topology, phrases or Phrases())
         self._chains = self._records.chains
+        self._catalogue = ToolCatalogue(calls, topology)
 
     async def chain(self, chain_id: str, visible_to: VisibleTo) -> ChainView | None:
         """The whole chain, or None when there is none that this reader sees."""
@@ -229,23 +239,40 @@ class Views:
             line = decode_line(chain_id, text)
             events += events_of(number, line)
             place = f"{number}.{max(len(line.facts) - 1, 0)}"
-        ends = [number for number, event in enumerate(events) if event.type in FINAL_FACTS]
-        for number in ends:
-            events[number] = await self._with_answer(chain_id, events[number])
+        ends = any(event.type in FINAL_FACTS for event in events)
+        if ends or any(event.details.keys() - _WORDLESS for event in events):
+            events = await self._without_secrets(chain_id, events)
         return LogSlice(
             events=tuple(events),
             lines=len(lines[:count]),
             place=place,
             more=len(lines) > count,
-            over=bool(ends) or _is_over(head),
+            over=ends or _is_over(head),
         )
 
-    async def _with_answer(self, chain_id: str, event: EventView) -> EventView:
-        record = await self._records.read(chain_id, lambda _: True)
-        if record is None:
-            return event
-        answer = in_full(chain_view.answer_of(record))
-        return structs.replace(event, details={**event.details, "answer": answer})
+    async def secrets(self, chain_id: str) -> frozenset[str]:
+        """The secrets that the view of a chain has, which are in no other text about it."""
+        _, hidden = await self._with_secrets(chain_id)
+        return hidden
+
+    async def _without_secrets(self, chain_id: str, events: list[EventView]) -> list[EventView]:
+        """The last one with the answer, and all with stars in place of the chain's secrets."""
+        document, hidden = await self._with_secrets(chain_id)
+        answer = {"answer": document["answer"]} if document else {}
+        told = [
+            {**event.details, **answer} if event.type in FINAL_FACTS else event.details
+            for event in events
+        ]
+        pairs = zip(events, starred(told, values=hidden), strict=True)
+        return [structs.replace(event, details=shown) for event, shown in pairs]
+
+    async def _with_secrets(self, chain_id: str) -> tuple[JsonObject, frozenset[str]]:
+        """A chain whole, as JSON values, and its secrets. Both are empty when it is gone."""
+        record, typed = await asyncio.gather(
+            self._records.read(chain_id, lambda _: True), self._catalogue.typed_secrets()
+        )
+        document = chain_view.view_of(record).model_dump(mode="json") if record else {}
+        return document, frozenset(secret_values(document, typed=typed))
 
     async def _waiting(self, record: ChainRecord) -> WaitingView | None:
         """Whether the action under way waits for a worker that is not there."""
