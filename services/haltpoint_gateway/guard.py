@@ -11,7 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
+from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_ITEMS
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint_gateway.auth import Keyring, Principal
 from haltpoint_gateway.problems import Problem, problem_of
@@ -108,18 +108,35 @@ def _check_type(media_type: bytes) -> None:
 
 
 def _check_json(body: bytes) -> None:
-    """Refuse what Python would read and others would not, and what is deeper than the limit."""
+    """Refuse what Python would read and others would not, and what is deeper or longer than the
+    limits.
+    """
+    hint = "Send a flatter or shorter document."
     if too_deep(body):
         detail = f"The body is nested deeper than {MAX_DEPTH} levels."
-        raise Problem(413, "body_too_large", detail, hint="Send a flatter document.")
+        raise Problem(413, "body_too_large", detail, hint=hint)
     try:
-        msgspec.json.decode(body)
+        value = msgspec.json.decode(body)
     except ValueError as error:
         hint = (
             "Send one JSON document in UTF-8; NaN, Infinity, 1e999 and halves of "
             "surrogate pairs are not JSON."
         )
         raise Problem(400, "bad_json", f"The body is not JSON: {error}", hint=hint) from None
+    if body.count(b",") >= MAX_ITEMS and _longest(value) > MAX_ITEMS:
+        detail = f"A list or object of the body has more than {MAX_ITEMS} entries."
+        raise Problem(413, "body_too_large", detail, hint=hint)
+
+
+def _longest(value: object) -> int:
+    """The number of entries of the longest list or object; the recursion is as deep as the JSON
+    was.
+    """
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return 0
+    return max([len(value), *map(_longest, value)])
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -19,7 +19,7 @@ MAX_WHOLE: Final = (
     16 * 1024 * 1024
 )  # bytes of data that were cut and are kept beside; larger ones are not kept
 MAX_DEPTH: Final = 32
-
+MAX_ITEMS: Final = 10_000
 MAX_STEPS: Final = 500  # of a literal plan; a drafted one is bound by the policy
 
 Count = Annotated[int, Meta(ge=1)]

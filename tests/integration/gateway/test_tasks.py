@@ -134,6 +134,7 @@ async def test_a_full_backlog_says_when_to_come_back(system: System) -> None:
     [
         (b"[" * 200_000, "body_too_large", 413),
         (b'{"context":' + b'{"a":' * 40 + b"1" + b"}" * 41, "body_too_large", 413),
+        (b'{"context":{"a":[' + b"1," * 10_000 + b"1]}}", "body_too_large", 413),
         (b'{"goal":"' + b"x" * MAX_BODY + b'"}', "body_too_large", 413),
         (b'{"context":{"a":NaN}}', "bad_json", 400),
         (b'{"context":{"a":[-1e999]}}', "bad_json", 400),
