@@ -51,30 +51,31 @@ _ADVICE: Final = (
 
 @value
 class Effect:
-    """The effect of one call: its name, and the same in words. `first` is an earlier call of it,
-    and `again` the same one where a person has to allow that it is repeated.
-    """
+    """The effect of one call."""
 
     digest: str
     words: str
+    """Its name in words."""
     first: Prior | None = None
-    again: Prior | None = None
+    """An earlier call of it."""
+    asks: bool = False
+    """A person has to allow that it is repeated."""
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
         """What a person is to know."""
-        if self.again is None:
+        if self.first is None or not self.asks:
             return ()
-        words = f"{_told(self.words, self.again)} Make it again?"
+        words = f"{_told(self.words, self.first)} Make it again?"
         return (Reason(kind=ReasonKind.REPEAT, words=words),)
 
     def bind(self, seen: Shown) -> Shown:
         """What a person sees of the call, bound to the earlier one: their yes holds for no
         other.
         """
-        if self.again is None:
+        if self.first is None or not self.asks:
             return seen
-        digest = digest_of_preview(f"{seen.digest} {self.again.reservation.owner}")
+        digest = digest_of_preview(f"{seen.digest} {self.first.reservation.owner}")
         return Shown(seen.text, digest)
 
 
@@ -116,13 +117,13 @@ class EffectKeys:
             raise self._rests(job, spec, f"{first.reservation.owner} {_RESTS[first.standing]}")
         if first.standing is Standing.DONE and not asked:
             raise _denied(spec, effect, first)
-        return replace(effect, first=first, again=first)
+        return replace(effect, first=first, asks=True)
 
     async def reserve(self, job: Job, spec: ToolSpec, effect: Effect, seconds: float) -> None:
         """Reserve the effect for the call. Raises RefusedError when it came too late, and rests."""
         over = None if effect.first is None else effect.first.reservation
         job.effect = await self._store.reserve(
-            effect.digest, job.request.action_id, seconds, over, keep=effect.again is not None
+            effect.digest, job.request.action_id, seconds, over, keep=effect.asks
         )
         if job.effect is None:
             raise self._rests(job, spec, "another call of it began first")

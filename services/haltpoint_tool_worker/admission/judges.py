@@ -4,7 +4,6 @@ Each may refuse the call, or give a reason to ask a person about it, to whom all
 one question. What they judge is the call as it would run: its hooks come first.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from pydantic_core import from_json
@@ -34,18 +33,14 @@ class Judges:
         self._receipt_store = receipt_store
         self._runner = runner
         self._effects = effects
-        self._judges: tuple[Callable[[ToolCall], Awaitable[None]], ...] = (
-            self._hooks,
-            self._origins,
-            self._effect,
-            self._person,
-            self._undo,
-        )
 
     async def judge(self, call: ToolCall) -> None:
         """Raises RefusedError, and redis-py's errors."""
-        for judge in self._judges:
-            await judge(call)
+        await self._hooks(call)
+        await self._origins(call)
+        await self._effect(call)
+        await self._person(call)
+        await self._undo(call)
 
     async def _hooks(self, call: ToolCall) -> None:
         for by in call.hooks.pre:

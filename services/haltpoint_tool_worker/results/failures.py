@@ -18,6 +18,8 @@ from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.results.redaction import clean
 
+_SAID: Final = ("suggestion", "recoverable", "invalid_fields", "retry_after", "no_effect")
+"""What a tool may say of its error, beside type and message."""
 MESSAGE: Final = 1000
 """Characters of a message, and of a suggestion."""
 
@@ -135,15 +137,8 @@ def reported(fault: ErrorInfo) -> Failure:
     """What the tool itself says of a failure, as a ToolError or in a result; its fields may be
     anything by now.
     """
-    fault = fault_of(
-        fault.error_type,
-        fault.message,
-        suggestion=fault.suggestion,
-        recoverable=fault.recoverable,
-        invalid_fields=fault.invalid_fields,
-        retry_after=fault.retry_after,
-        no_effect=fault.no_effect,
-    )
+    about = {name: getattr(fault, name) for name in _SAID}
+    fault = fault_of(fault.error_type, fault.message, **about)
     if fault.no_effect:
         return Failure(fault, Cause.NO_EFFECT)
     unsure = fault.error_type in (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.IN_DOUBT)

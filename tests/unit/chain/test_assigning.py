@@ -287,10 +287,7 @@ def test_i1_where_the_function_names_no_agent_that_there_is_the_fallback_takes_t
     story.take(names(name, confidence=1.0))
     (told,) = story.told("chain.routed")
     assert (told["target_agent"], told["confidence"]) == ("general", 0.0)
-    assert (
-        told["reasoning"]
-        == f"the function names {name}: general takes it"
-    )
+    assert told["reasoning"] == f"the function names {name}: general takes it"
 
 
 def test_i1_a_reply_that_says_nothing_of_routing_is_no_choice() -> None:

@@ -115,7 +115,9 @@ def test_c1_where_nobody_is_to_decide_the_chain_fails_after_the_last_attempt(mod
     told.draft(None, "no JSON in the reply")
     told.draft(None)
 
-    assert told.error == ChainError("HP-202", "no valid plan after 2 attempts: the reply has no plan")
+    assert told.error == ChainError(
+        "HP-202", "no valid plan after 2 attempts: the reply has no plan"
+    )
     assert len(told.thoughts) == 2
 
 
