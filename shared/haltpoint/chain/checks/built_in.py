@@ -35,7 +35,7 @@ HUMAN_SPEC: Final = ToolSpec(
             "priority": {"type": "string", "enum": ["low", "normal", "high"]},
             "timeout": {
                 "type": "number",
-                "exclusiveMinimum": 0,
+                "minimum": 1,
                 "description": "seconds until the question expires",
             },
         },

@@ -129,21 +129,17 @@ def _example(name: str, schema: Any, whole: dict[str, Any], levels: int) -> Any:
             return _example(name, some and some[0], whole, levels - 1)
         case {"const": shown} | {"enum": [shown, *_]} | {"minimum": shown}:
             return shown
-        case {"exclusiveMinimum": least}:
-            return least + 1
-        case {"type": [kind, *_]}:
-            return _example(name, {**schema, "type": kind}, whole, levels)
         case {"type": "object"}:
-            members = properties(schema)
-            needed = [inner for inner in schema.get("required", ()) if inner in members]
-            return {inner: _example(inner, members[inner], whole, levels - 1) for inner in needed}
+            needed, members = schema.get("required", ()), properties(schema).items()
+            inner = [(key, form) for key, form in members if key in needed]
+            return {key: _example(key, form, whole, levels - 1) for key, form in inner}
         case {"type": "array", "items": items}:
             return [_example(name, items, whole, levels - 1)] * schema.get("minItems", 1)
         case {"type": "array" | "integer" | "number" | "boolean" as kind}:
             return _PLAIN[kind]
         case {"type": "string"}:
-            shown = f"<{name}>"[: schema.get("maxLength")]
-            return shown.ljust(schema.get("minLength", 0), "x")
+            shown = f"<{name}>".ljust(schema.get("minLength", 0), "x")
+            return shown[: schema.get("maxLength")]
     return f"<{name}>"
 
 
