@@ -98,7 +98,9 @@ def _form(call: CheckedCall) -> Verdict:
     if len(write_json(arguments)) > MAX_ARGUMENTS:
         faults: tuple[str, ...] = (f"they have more than {MAX_ARGUMENTS} bytes",)
     else:
-        faults = call_faults(spec, arguments) or chain_faults(call.work, spec, arguments)
+        faults = call_faults(spec, arguments)
+    if spec.plan is not None:
+        faults = faults or chain_faults(call.work, spec, arguments)
     if not faults:
         return GO
     words = f"The arguments of {spec.name} are wrong: {'; '.join(faults)}."

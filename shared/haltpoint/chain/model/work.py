@@ -95,11 +95,6 @@ class Work(Chain, kw_only=True, gc=False):
         """The steps that have begun and have something to do or to wait for."""
         return [index for index in self.live if self.run[index].status is not StepStatus.READY]
 
-    @property
-    def ready(self) -> list[int]:
-        """The steps that may begin."""
-        return [index for index in self.live if self.run[index].status is StepStatus.READY]
-
     def proposal(self, index: int) -> Proposal:
         """What a step acts on; nothing where it waits for it."""
         return self.proposals.get(index, _NOTHING).proposal

@@ -62,8 +62,9 @@ def send_literal(work: Work, index: int) -> Next | None:
             faults = _size_faults(arguments)
         except UnresolvedError as missing:
             faults = (str(missing),)
-    if not faults:
-        faults = call_faults(spec, arguments) or chain_faults(work, spec, arguments)
+    faults = faults or call_faults(spec, arguments)
+    if spec.plan is not None:
+        faults = faults or chain_faults(work, spec, arguments)
     if faults:
         return step_failed(index, Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
     checked = CheckedCall(work, index, spec, arguments)

@@ -44,11 +44,8 @@ def advance(work: Work, wanted: Next | None) -> None:
     while True:
         if wanted is not None:
             _carry_out(work, wanted)
-        if work.status.final:
-            return
-        expired = [asked for asked in work.requests if asked.request_id in work.expired]
-        wanted = go_without(work, expired[0]) if expired else _next(work)
-        if wanted is None and not expired:
+        wanted = None if work.status.final else _next(work)
+        if wanted is None:
             return
 
 
@@ -107,16 +104,26 @@ def _think(work: Work, wanted: ThoughtRequest) -> None:
 
 
 def _next(work: Work) -> Next | None:
-    """What the first step that may have something wants; when no step has anything left, the end of
-    the chain.
+    """What follows from a question that has expired; what the first step that may have something
+    wants, those that have begun before those that are ready; when no step has anything left, the
+    end of the chain.
     """
-    for index in work.active:
+    wanted: Next | None
+    for request in work.requests:
+        wanted = go_without(work, request) if request.request_id in work.expired else None
+        if wanted is not None:
+            return wanted
+    ready = list[int]()
+    for index in work.live:
+        if work.run[index].status is StepStatus.READY:
+            ready.append(index)
+            continue
         wanted = _next_of(work, index)
         if wanted is not None:
             return wanted
     if work.failing is not None:
         return None if has_to_wait(work, work.failing) else work.failing
-    for index in work.ready:
+    for index in ready:
         wanted = _next_of(work, index)
         if wanted is not None or gate(work, index) is not Gate.GO:
             return wanted
