@@ -24,7 +24,7 @@ the plan). The rules that keep this small:
   has rested, its next turn, or nothing yet. So what cannot be sent now is sent after a later event,
   in whatever process, and no plan is too long for the stack. Nothing is sent, asked or ended
   anywhere else.
-- The gate (`gate`) says whether a step may have what it wants: go, stopped, cap, held, deadline. It
+- The gate (`gate`) says whether a step may have what it wants: go, stopped, cap, deadline. It
   is stopped while a question is open, unless its own was answered since (CONTRACT B3). What is
   under way ends meanwhile, and may ask too. A proposal that arrives is kept, and waits.
 - A call of a proposal that is refused is kept as such, with the fault.
@@ -40,7 +40,8 @@ How to read on: `state` is what a chain is, `limits` what it may use, `outputs` 
 for, and `HANDLERS` below says which handler takes which event. `thoughts` begins chains, once
 `agents` has found who works on them; `proposals` judges what the model proposes and `strikes` holds
 it to its word; `children` begins the chains that carry out calls of skills and agents; `asking`
-stops the chain and `answers` resumes it; `ending` ends steps and chains. `judges` is the table of
+stops the chain and `answers` resumes it; `steps` ends steps and `ending` chains; `interruptions`
+are cancellations, due times and lost messages. `judges` is the table of
 what may run, `promises` says what is due and how a step may end without it. Everything here is a
 function of its arguments.
 """

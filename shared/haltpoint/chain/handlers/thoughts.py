@@ -79,13 +79,11 @@ def begin_assigned(work: Work) -> Next | None:
     """Begin the task for the agent that works on it."""
     task = work.task
     known = work.world.agents.named(task.agent)
-    about = {} if known is None else {"agent": known.name}
-    work.tell(FactType.CHAIN_STARTED, None, origin=_origin(work).value, **about)
+    about = {"origin": _origin(work).value, "agent": known and known.name}
+    work.tell_known(FactType.CHAIN_STARTED, None, about)
     if task.agent is not None and known is None:
-        return failed(
-            Code.AGENT_GONE,
-            f"there is no agent {task.agent!r}; there are: {work.world.agents.names}",
-        )
+        words = f"there is no agent {task.agent!r}; there are: {work.world.agents.names}"
+        return failed(Code.AGENT_GONE, words)
     if task.plan is not None:
         faults = literal_faults(task.plan, work.world.tools)
         if faults:

@@ -254,7 +254,7 @@ class Work(Chain, kw_only=True, gc=False):
         self.resting, self.approvals = {}, {}
         self.requests = self.dropped = ()
         self.resume = self.thought = None
-        self.tell(fact, **details)
+        self.tell_known(fact, None, details)
 
     # ---- the value
 

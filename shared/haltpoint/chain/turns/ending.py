@@ -27,7 +27,7 @@ def complete(work: Work, end: Completed) -> None:
     """The chain is over, and no promise was broken; one that was left out is told (C11)."""
     unfinished = bool(not_done(work))
     _say(work, End(answer=end.answer, unfinished=unfinished))
-    details = {"unfinished": True} if unfinished else {}
+    details = {"unfinished": unfinished or None}
     work.finish(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
 
 
@@ -93,10 +93,7 @@ def _end(work: Work, failure: Failure) -> None:
         work.finish(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
         return
     _say(work, End(answer=failure.answer, error=error), fault)
-    told = {"code": error.code, "message": error.message}
-    if error.step_id is not None:
-        told["step_id"] = error.step_id
-    work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, told)
+    work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, structs.asdict(error))
 
 
 def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:
