@@ -35,6 +35,7 @@ _PART: Final = re.compile(
 )
 _OF_ANY: Final[dict[Part, type]] = {ANY: int, KEYS: str}
 _SCALARS: Final = (str, int, float)
+_NESTED: Final = (dict, list)
 _BARE: Final = re.compile(r'[^.\[\]{}"]+')
 _PATH: Final = re.compile(rf"(?!\.)(?:{_PART.pattern})+")
 
@@ -131,7 +132,7 @@ def walk(value: Any) -> Iterator[tuple[Place, Any]]:
     while waiting:
         place, inner = waiting.pop()
         yield place, inner
-        if isinstance(inner, dict | list):
+        if type(inner) in _NESTED:
             members = [((*place, key), member) for key, member in _members(inner).items()]
             waiting += reversed(members)
 

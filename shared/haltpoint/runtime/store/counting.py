@@ -36,6 +36,8 @@ OPEN: Final = "open"
 
 Details = Mapping[str, Any]
 
+_REPLIES: Final = (ActionProposed, BoundsDrafted, PlanDrafted, AnswerDrafted)
+
 
 def count(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
     """Add the facts of one decision of a chain, made on a message."""
@@ -113,12 +115,12 @@ def _is_of_a_model(message: Message) -> bool:
     """A proposal without a step may be a decision of a function of the deployment (I3)."""
     if isinstance(message, ActionProposed):
         return bool(message.data.step_id)
-    return isinstance(message, BoundsDrafted | PlanDrafted | AnswerDrafted)
+    return isinstance(message, _REPLIES)
 
 
 def _model_of(message: Message) -> str:
     """The author of a reply; a violation may come to light only when a receipt is there."""
-    if isinstance(message, ActionProposed | BoundsDrafted | PlanDrafted | AnswerDrafted):
+    if isinstance(message, _REPLIES):
         return message.data.usage.model or UNKNOWN
     return UNKNOWN
 
