@@ -51,6 +51,10 @@ _LONG: Final = 7.0
 """Seconds without a reply after which those who watch hear of it."""
 _NO_REPLY: Final = f"the model has not replied for {_LONG:g} s"
 
+_TOO_LATE: Final = HaltpointError(
+    "HP-309", "a model reply came too late", "its chain or step has ended", "Do nothing"
+)
+
 LOOK: Final = 1.0
 """Seconds between two looks for cancelled chains."""
 
@@ -97,7 +101,7 @@ class PlannerHandler:
         cancelled = await self._receipt_store.cancelled(leases)
         for (ref, message), is_over in zip(asked.items(), cancelled, strict=True):
             if is_over and self.slots.cancel(ref):
-                await self._receipt_store.record_thought(ref, failed(message, _too_late()))
+                await self._receipt_store.record_thought(ref, failed(message, _TOO_LATE))
 
     async def exhausted(self, entry: Entry) -> None:
         """Dead-letter an entry that no attempt finished, and report that to its chain."""
@@ -146,7 +150,7 @@ class PlannerHandler:
         request = message.data
         context = await self._reader.read(request)
         if context is None:  # found out again in one step with the acknowledgement
-            return Drafted(failed(message, _too_late()))
+            return Drafted(failed(message, _TOO_LATE))
         supervisor = self._agents.supervisor
         if request.kind is ThoughtKind.ROUTE and supervisor is not None and supervisor.function:
             task, names = context.task, [agent.name for agent in self._agents.choices]
@@ -183,7 +187,7 @@ class PlannerHandler:
         finally:
             notice.cancel()
         if agent is not None and agent.verbose:
-            _log.info("reply", **_about(context), words=words_of(reply))
+            _log.info("reply", thought=context.request.thought_id, words=words_of(reply))
         if reply.cut:
             limit = port.server.setting("max_tokens")
             _log.warning(f"a reply reached its limit of tokens and is cut off; raise {limit}")
@@ -227,18 +231,9 @@ def _prompt(context: Context, room: int) -> Prompt:
     prompt = prompts.build(replace(context, room=room))
     if context.agent is not None and context.agent.verbose:
         tools = [tool["function"]["name"] for tool in prompt.tools]
-        _log.info("prompt", **_about(context), messages=list(prompt.messages), tools=tools)
+        thought, messages = context.request.thought_id, list(prompt.messages)
+        _log.info("prompt", thought=thought, messages=messages, tools=tools)
     return prompt
-
-
-def _about(context: Context) -> dict[str, str]:
-    return {"kind": context.request.kind.value, "thought": context.request.thought_id}
-
-
-def _too_late() -> HaltpointError:
-    return HaltpointError(
-        "HP-309", "a model reply came too late", "its chain or step has ended", "Do nothing"
-    )
 
 
 def _question(entry: Entry) -> ToPlanner | Rejected:

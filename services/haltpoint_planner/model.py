@@ -23,7 +23,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
 from haltpoint_planner.exchange import Prompt, Reply
-from haltpoint_planner.refusals import Part, named_in, parts_of, without
+from haltpoint_planner.refusals import TOOLS, Part, named_in, parts_of, without
 from haltpoint_planner.servers import PassingError, RefusedError, Server
 
 Body = dict[str, Any]
@@ -60,7 +60,9 @@ class Port:
         self.settings = settings
         self.server = server
         self._send = send
-        self._refused: dict[str, tuple[Part, ...]] = {}
+        self.refused: dict[str, tuple[Part, ...]] = {}
+        """By model, what its server refuses of a question."""
+
         self._rooms: dict[str, int] = {}
 
     def room(self, name: str) -> int:
@@ -69,10 +71,6 @@ class Port:
 
     def _room_in(self, context: int) -> int:
         return max(context - self.settings.max_tokens, context // 2)
-
-    def refused(self, name: str) -> list[str]:
-        """What the server refuses of a question to the model `name`, as far as is known."""
-        return list(map(str, self._refused.get(name, ())))
 
     async def ask(self, name: str, make: Make, request: ThoughtRequest) -> Reply:
         """The reply of the model `name`; to a shorter prompt, when its server refuses the first one
@@ -142,7 +140,7 @@ class Port:
         part that it refuses, which is left out of all questions from now on. One is learnt of each
         question. A server that does not take the barest question either refuses something else.
         """
-        known = self._refused.get(name, ())
+        known = self.refused.get(name, ())
         body = without(body, known)
         try:
             return await self._send(body, request)
@@ -158,11 +156,14 @@ class Port:
                     break
             less = without(body, ordered[:number])
             reply = await self._reply_to(less, request)
-            if reply is not None:
-                self._refused[name] = (*self._refused.get(name, ()), part)
+            if reply is None:
+                continue
+            # A model that has called tools knows them: something else is refused.
+            if part != TOOLS or not any("tool_calls" in each for each in body["messages"]):
+                self.refused[name] = (*self.refused.get(name, ()), part)
                 words = "the model's server refuses a part of a question"
                 _log.warning(words, model=name, part=str(part))
-                return reply
+            return reply
         raise refusal
 
     async def _reply_to(self, body: Body, request: ThoughtRequest) -> Reply | None:

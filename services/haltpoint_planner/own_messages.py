@@ -5,7 +5,8 @@ model that wrote it gets it back whole; another one gets its words and calls.
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Container, Iterator
 from itertools import count
 from typing import Any, Final
 
@@ -15,7 +16,9 @@ from haltpoint.contracts.base import Contract
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.exchange import Message, Reply
+from haltpoint_planner.parsing.completions import words_in
 
+_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 MOST: Final = 256 * 1024
 """Bytes of a message that is kept."""
 
@@ -35,13 +38,16 @@ class Own(Contract):
         return list(self.message["tool_calls"])
 
 
-def kept(reply: Reply, proposal: Proposal, by: str, after: int) -> bytes:
+def kept(reply: Reply, proposal: Proposal, by: str, after: int, known: Container[str]) -> bytes:
     """The message of a reply as it is stored; nothing where it has no calls, or one that was not
-    read, or is too long.
+    read or has a name that no provider takes back, or is too long. `known` are the tools.
     """
     message = reply.message
     is_read = len(proposal.calls) == len(reply.calls) > 0
     if message is None or not is_read:
+        return b""
+    others = [call.name for call in reply.calls if call.name not in known]
+    if not all(map(_NAME.fullmatch, others)):
         return b""
     if not all(isinstance(arguments_of(call), dict) for call in message["tool_calls"]):
         return b""
@@ -81,8 +87,7 @@ def sent_back(own: Own, to: str, fresh: Iterator[str]) -> Message:
     """
     if own.by == to:
         return {**own.message, "tool_calls": list(_with_ids(own.calls, fresh))}
-    content = own.message.get("content")
-    words = content if isinstance(content, str) else ""
+    words = words_in(own.message)
     calls = [called(call["function"], next(fresh)) for call in own.calls]
     return {"role": "assistant", "content": words, "tool_calls": calls}
 

@@ -6,13 +6,15 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from haltpoint_planner.parsing.completions import words_in
+
 Body = dict[str, Any]
 Schema = dict[str, Any]
 
 _IN_A_MESSAGE: Final = ("role", "content", "tool_calls", "tool_call_id")
 _IN_A_CALL: Final = ("id", "type", "function")
-_SIMPLE: Final = ("type", "description", "enum", "properties", "required", "items")
-"""Of a schema; every server knows them."""
+_SIMPLE: Final = ("type", "description", "enum", "required", "items")
+"""Of a schema, beside its properties; every server knows them."""
 _DEEPEST: Final = 6
 """Levels to which a schema that contains itself is written out."""
 
@@ -32,13 +34,13 @@ def parts_of(body: Body) -> list[Part]:
     """What this question can do without, in a fixed order."""
     tools = [tool["function"]["name"] for tool in body.get("tools", ())]
     of_tools = [Part(what, tool) for what in _OF_A_TOOL for tool in tools]
-    parts = [*map(Part, _OF_A_QUESTION), *of_tools, _TOOLS]
+    parts = [*map(Part, _OF_A_QUESTION), *of_tools, TOOLS]
     return [part for part in parts if _left_out(body, part) != body]
 
 
 def named_in(words: str, parts: Sequence[Part]) -> list[Part]:
     """Those of these parts that the words of a refusal name: a hint, and no more."""
-    others = [part for part in parts if part != _TOOLS]
+    others = [part for part in parts if part != TOOLS]
     return [part for part in others if (part.tool or part.what) in words]
 
 
@@ -50,7 +52,7 @@ def without(body: Body, parts: Sequence[Part]) -> Body:
 
 
 def _left_out(body: Body, part: Part) -> Body:
-    if part == _TOOLS:
+    if part == TOOLS:
         return _in_words(body)
     if not part.tool:
         return _OF_A_QUESTION[part.what](body)
@@ -105,7 +107,7 @@ def _as_words(message: dict[str, Any]) -> dict[str, Any]:
     if "tool_calls" not in message:
         return message
     calls = [json.dumps(call["function"]) for call in message["tool_calls"]]
-    words = "\n".join([message.get("content") or "", *calls])
+    words = "\n".join([words_in(message), *calls])
     return {"role": "assistant", "content": words.strip()}
 
 
@@ -145,7 +147,8 @@ def _any_object(_: Schema) -> Schema:
 
 
 _LONGER: Final = "max_completion_tokens"
-_TOOLS: Final = Part("tools")
+TOOLS: Final = Part("tools")
+"""All of them: a model that knows none writes its calls into its words."""
 _OF_A_QUESTION: Final[dict[str, Callable[[Body], Body]]] = {
     "tool_choice": _lacking("tool_choice"),
     "response_format": _lacking("response_format"),

@@ -58,7 +58,8 @@ def drafted(message: ToPlanner, reply: Reply, context: Context, phrases: Phrases
     thought = reply_to(message, reply, context.known, phrases)
     own = b""
     if isinstance(thought, ActionProposed):
-        own = kept(reply, thought.data.proposal, context.by, context.last_number)
+        proposal, after = thought.data.proposal, context.last_number
+        own = kept(reply, proposal, context.by, after, context.known)
     return Drafted(thought, words_of(reply), own)
 
 
@@ -78,7 +79,9 @@ def reply_to(
             data = BoundsDrafted.Data(**about, bounds=draft_bounds(reply))
             return _event(BoundsDrafted, message, data)
         case ThoughtKind.PLAN:
-            return _event(PlanDrafted, message, PlanDrafted.Data(**about, **_plan(reply)))
+            plan, about["bounds"] = draft_plan(reply), draft_bounds(reply)
+            about["plan" if isinstance(plan, Plan) else "fault"] = plan
+            return _event(PlanDrafted, message, PlanDrafted.Data(**about))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
             about["step_id"] = request.step_id or ""
             proposal = _proposal(request, reply, tools, phrases)
@@ -121,14 +124,6 @@ def _event(event: Callable[..., Event], asked: ToPlanner, data: object) -> Event
         traceparent=asked.traceparent,
         data=data,
     )
-
-
-def _plan(reply: Reply) -> dict[str, Any]:
-    """The plan, or why it cannot be read; and the bounds, where these can be read."""
-    plan, bounds = draft_plan(reply), draft_bounds(reply)
-    if isinstance(plan, Plan):
-        return {"bounds": bounds, "plan": plan}
-    return {"bounds": bounds, "fault": plan}
 
 
 def _proposal(

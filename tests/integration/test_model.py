@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -303,12 +304,24 @@ async def test_a_model_that_knows_no_tools_is_asked_in_words() -> None:
     )
     words = openai("registry.ollama.ai/library/gemma:2b does not support tools")
     async with served(refusing(lambda body: "tools" in body, words)) as (model, asked):
-        for _ in range(2):
-            await model.ask("m", lambda _: prompt, thought())
+        await model.ask("m", lambda _: replace(prompt, messages=PROMPT.messages), thought())
+        await model.ask("m", lambda _: prompt, thought())
     body = asked.bodies[-1]
     assert set(body) == ALL - {"tools", "tool_choice"}
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
     assert body["messages"][1]["content"] == 'Looking.\n{"name": "find", "arguments": "{}"}'
+
+
+async def test_a_model_that_has_called_tools_is_never_learnt_to_know_none() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
+    said = {"role": "assistant", "content": [{"type": "text", "text": "I look."}]}
+    messages = (*PROMPT.messages, {**said, "tool_calls": [call]})
+    prompt = Prompt(messages=messages, tools=PROMPT.tools)
+    server = refusing(lambda body: "tool_calls" in str(body["messages"]), UNNAMED)
+    async with served(server) as (model, asked):
+        await model.ask("m", lambda _: prompt, thought())
+        await model.ask("m", lambda _: PROMPT, thought())
+    assert set(asked.bodies[-1]) == ALL
 
 
 # ---- streams

@@ -122,7 +122,7 @@ async def test_prompts_and_replies_of_a_verbose_agent_are_in_the_log(board: Boar
     system, task = prompt["messages"]
     assert system["content"].startswith("You are kind.\n\nYou draw up plans.")
     assert task["content"].endswith("Goal: Tell John hi")
-    assert (prompt["kind"], prompt["tools"], reply["kind"]) == ("plan", [], "plan")
+    assert (prompt["tools"], prompt["thought"]) == ([], reply["thought"])
     assert reply["words"] == json.dumps(GOOD_PLAN["say"]["plan"])
 
 

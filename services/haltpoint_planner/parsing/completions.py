@@ -90,10 +90,10 @@ def reply_of(message: Message, usage: Usage, why: str) -> Reply:
     for other, words in _FINISHES.items():
         if words.search(why.lower()):
             finish = other
-    return Reply(_words_in(message), tuple(calls), usage, finish, message)
+    return Reply(words_in(message), tuple(calls), usage, finish, message)
 
 
-def _words_in(message: Message) -> str:
+def words_in(message: Message) -> str:
     """The words of a message: its content, a text or a list of parts, or its refusal. Parts in
     which it thinks are none.
     """

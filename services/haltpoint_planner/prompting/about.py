@@ -55,7 +55,7 @@ def step_in(context: Context) -> str:
     if plan and len(plan.steps) > 1:
         lines += ["", "The plan:"]
         lines += [f"{each.id}: {each.description}" for each in plan.steps]
-    if step and not context.open_ended:
+    if step and not context.task.open_ended:
         lines += ["", f"Your step is {step.id}: {step.description}"]
     if step and step.expected_outcome:
         lines.append(f"Expected of it: {step.expected_outcome}")

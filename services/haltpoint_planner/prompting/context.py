@@ -92,13 +92,6 @@ class Context:
         return self.task.mode is Mode.STRICT or own is ValidationMode.STRICT
 
     @property
-    def open_ended(self) -> bool:
-        """Whether the step is the single one of a ReAct task: done when the model says so in
-        words.
-        """
-        return self.task.open_ended
-
-    @property
     def missing(self) -> tuple[str, ...]:
         """The tools of the promises that are due in the step (C3)."""
         return tuple(dict.fromkeys(tool for promise in self.request.due for tool in promise))

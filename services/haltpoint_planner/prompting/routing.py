@@ -35,14 +35,10 @@ def question(context: Context) -> Question:
     """The goal, and whom to give it to."""
     request, tools = context.request, context.tools
     offered = [tools[name] for name in tools if name == ROUTE or not request.forced]
-    last = with_goal(context, _last(context))
-    return Question(_ROUTER, goal_in(context), last, offered, is_due=bool(request.due))
-
-
-def _last(context: Context) -> str:
-    request = context.request
-    if not request.due:
-        return _ANSWER_OR_DECIDE
-    if ROUTE not in context.missing:
-        return f"{named(request.due)} is still to be called by an agent: call {ROUTE}."
-    return _DECIDE_ONLY if request.forced else _DECIDE
+    last = _ANSWER_OR_DECIDE
+    if request.due:
+        last = _DECIDE_ONLY if request.forced else _DECIDE
+    if request.due and ROUTE not in context.missing:
+        last = f"{named(request.due)} is still to be called by an agent: call {ROUTE}."
+    end, is_due = with_goal(context, last), bool(request.due)
+    return Question(_ROUTER, goal_in(context), end, offered, is_due=is_due)

@@ -33,7 +33,7 @@ end_step with the outcome "impossible" or "not_needed" and the reason, for the u
 def question(context: Context) -> Question:
     """The step, and what is due in it."""
     due = with_goal(context, " ".join(_due(context)))
-    system = OPEN if context.open_ended else _ACTOR
+    system = OPEN if context.task.open_ended else _ACTOR
     tools = list(context.tools.values())
     return Question(system, step_in(context), due, tools, is_due=True)
 

@@ -44,7 +44,7 @@ def reply_of(message: dict[str, Any]) -> tuple[Reply, Proposal]:
 def test_a_message_is_kept_whole() -> None:
     message = {"role": "assistant", "reasoning_content": "Hm.", "tool_calls": [called("find")]}
     reply, proposal = reply_of(message)
-    assert read_own(kept(reply, proposal, ":a", 3)) == Own(":a", 3, message)
+    assert read_own(kept(reply, proposal, ":a", 3, ())) == Own(":a", 3, message)
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,19 @@ def test_a_message_that_its_server_may_refuse_or_that_is_too_long_is_not_kept(
     message: dict[str, Any],
 ) -> None:
     reply, proposal = reply_of(message)
-    assert kept(reply, proposal, ":a", 0) == b""
+    assert kept(reply, proposal, ":a", 0, ()) == b""
+
+
+def test_a_name_with_a_dot_goes_back_where_it_is_of_a_tool() -> None:
+    reply, proposal = reply_of({"role": "assistant", "tool_calls": [called("mail.send")]})
+    assert kept(reply, proposal, ":a", 0, ()) == b""
+    assert kept(reply, proposal, ":a", 0, ("mail.send",))
 
 
 def test_a_message_of_which_a_call_was_not_read_is_not_kept() -> None:
     message = {"role": "assistant", "tool_calls": [called("find"), called("send")]}
     reply, proposal = reply_of(message)
-    assert kept(reply, Proposal(calls=proposal.calls[:1]), ":a", 0) == b""
+    assert kept(reply, Proposal(calls=proposal.calls[:1]), ":a", 0, ()) == b""
 
 
 def test_the_same_model_gets_its_message_as_it_came_and_another_one_words_and_calls() -> None:
