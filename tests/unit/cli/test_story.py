@@ -143,6 +143,7 @@ def test_an_edited_approval_is_a_line_of_its_own_and_the_call_keeps_what_was_ask
         '{"name": "send_message", "arguments": "{\\"recipient_id\\": \\"user_1\\"}"}',
         '{"name": "send_message", "arguments": {"recipient_id": "user_1"}}',
         '[{"name": "send_message", "arguments": {"recipient_id": "user_1"}}]',
+        '{"recipient_id": "user_1"}',
     ],
 )
 def test_a_call_that_was_refused_is_told_as_one_would_write_it(said: str) -> None:
@@ -152,6 +153,7 @@ def test_a_call_that_was_refused_is_told_as_one_would_write_it(said: str) -> Non
         "violation": "no_provenance",
         "message": "m",
         "said": said,
+        "tool": "send_message",
     }
     view = chain(steps=[step("find", "find", violations=[refused])])
     (line,) = [line for line in tell(view) if line.mark is Mark.BROKEN]

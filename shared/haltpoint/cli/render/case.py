@@ -82,7 +82,7 @@ def _case(request: RequestView) -> Iterator[str]:
         often = f" ({times} times)" if times > 1 else ""
         yield f"wrong:    {fault}{often}"
     for strike in request.strikes[-1:]:
-        if words := model_words(strike.said):
+        if words := model_words(strike.said, strike.tool):
             yield f"model:    {words}"
     if request.tool:
         yield f"missing:  a receipt of {request.tool}"
@@ -96,18 +96,22 @@ def _fault(strike: Strike, *, routing: bool) -> str:
     return f"{words}: {_cut(strike.message)}"
 
 
-def model_words(said: str) -> str:
-    """What a model said, in a line: a call as one would write it, words in quotes."""
+def model_words(said: str, tool: str | None = None) -> str:
+    """What a model said, in a line: a call as one would write it, words in quotes. `tool`: it is
+    about a call of this one, of which the arguments may be all that was said.
+    """
     try:
         proposed = json.loads(said)
         calls = proposed if isinstance(proposed, list) else [proposed]
-        return ", ".join(map(_call, calls))
+        return ", ".join(_call(one, tool) for one in calls)
     except (ValueError, TypeError, KeyError, AttributeError):
         return f"“{_cut(said)}”" if said.strip() else ""
 
 
-def _call(proposed: Any) -> str:
+def _call(proposed: Any, tool: str | None) -> str:
     """A call of a model as one would write it. Raises what reading it raises where it is none."""
+    if tool and "name" not in proposed:
+        return call(tool, dict(proposed))
     name, arguments = proposed["name"], proposed.get("arguments", {})
     read = json.loads(arguments) if isinstance(arguments, str) else arguments
     return call(name.strip(), dict(read))

@@ -102,7 +102,7 @@ def violation(broke: ViolationView, *, routing: bool = False) -> Iterator[Line]:
     """Where the model broke its word, and what it was told. `routing`: as a supervisor."""
     where = f"{broke.place}: " if broke.place in ("plan", "answer") else ""
     text = where + broken(broke.violation, routing=routing)
-    words = model_words(broke.said)
+    words = model_words(broke.said, broke.tool)
     note = f"strike {broke.strikes}" if broke.strikes else ""
     if words:
         text += ":"
