@@ -200,7 +200,9 @@ def _check_alone(function: Function, made: Tool) -> None:
     here = getattr(function, "__globals__", {})
     other = tool_of(here.get(getattr(function, "__qualname__", "")))
     file = made.place.rpartition(":")[0]
-    if other is None or other.place == made.place or other.place.rpartition(":")[0] != file:
+    if other is None or other.place == made.place:
+        return
+    if other.place.rpartition(":")[0] != file:
         return
     words = f"{other.place} declares a function of this name, too, and is lost: rename one of them"
     raise DeclarationError(f"tool {made.name!r} ({made.place}): {words}")

@@ -42,15 +42,14 @@ def limits_of(rate_limit: object, at_once: object) -> tuple[Limit, ...]:
 
 
 def _limit(kind: LimitKind, given: object) -> Limit:
-    is_text = isinstance(given, str)
-    is_number = kind is LimitKind.AT_ONCE and type(given) is int
-    match = _FORMS[kind].fullmatch(str(given)) if is_text or is_number else None
+    text = str(given) if isinstance(given, int | str) else ""
+    match = _FORMS[kind].fullmatch(text)
     if match is None:
         raise DeclarationError(f"{kind}={given!r}: {_HELP[kind]}")
     parts = match.groupdict()
     return Limit(
         kind=kind,
-        written=str(given),
+        written=text,
         calls=int(parts["calls"]),
         seconds=UNITS[parts.get("unit", "s")],
         burst=int(parts.get("burst") or 1),

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any, Final
 
 Node = Mapping[str, Any]
@@ -27,6 +26,11 @@ class Part:
     """
     within: frozenset[str] = frozenset()
     """The references that lead to it."""
+
+    @property
+    def place(self) -> str:
+        """The path as it is written, `letters[].to`."""
+        return "".join(map(_written, self.path)).removeprefix(".")
 
     def below(self, step: str | None, node: Any) -> "Part":
         """A part of its values."""
@@ -65,7 +69,13 @@ def _referred(part: Part, reference: str, schema: Node) -> Iterator[Part]:
     is_inside = reference in part.within
     if is_inside and part.loose:
         return
-    steps = reference.removeprefix("#/").split("/")
-    node = reduce(lambda above, step: above.get(step, {}), steps, schema)
+    node: Any = schema
+    for step in reference.removeprefix("#/").split("/"):
+        node = node.get(step, {})
     within = part.within | {reference}
-    yield replace(part, node=node, within=within, loose=part.loose or is_inside)
+    loose = part.loose or is_inside
+    yield replace(part, node=node, within=within, loose=loose)
+
+
+def _written(step: str | None) -> str:
+    return "[]" if step is None else f".{step}"

@@ -138,16 +138,14 @@ def _marked(mark: str, schema: Node) -> Iterator[tuple[str, Any]]:
     for part in parts_of(schema):
         if mark not in part.node:
             continue
-        place = "".join("[]" if name is None else f".{name}" for name in part.path)
-        place = place.removeprefix(".")
-        is_written = all(name is None or _NAME.fullmatch(name) for name in part.path)
-        if part.loose or not is_written:
+        names = [name for name in part.path if name is not None]
+        if part.loose or not all(map(_NAME.fullmatch, names)):
             raise DeclarationError(
-                f"{place}: {_MARKS[mark]} protects nothing here, since its value has no place "
+                f"{part.place}: {_MARKS[mark]} protects nothing here, since its value has no place "
                 "that can be named; use fields of an object or a list of them, no dict, no type "
                 "that holds itself, and names without dots and brackets"
             )
-        yield place, part.node[mark]
+        yield part.place, part.node[mark]
 
 
 def _inside(core: Any) -> Iterator[Any]:

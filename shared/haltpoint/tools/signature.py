@@ -275,9 +275,9 @@ def _in_wrap(place: str) -> str:
 
 def fields_in(schema: Node) -> list[str]:
     """The names of the fields of an object, of any branch of a union."""
-    places = [part.path for part in parts_of(schema) if len(part.path) == 1]
-    names = dict.fromkeys(name for (name,) in places)
-    return [name for name in names if name is not None]
+    outermost = [part for part in parts_of(schema) if len(part.path) == 1]
+    names = dict.fromkeys(part.name for part in outermost)
+    return [name for name in names if name]
 
 
 def _is_object(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:

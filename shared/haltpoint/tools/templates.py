@@ -22,7 +22,8 @@ def checked_says(
     """The words, if each name in them is one of a parameter or of a field of the result. Raises
     DeclarationError.
     """
-    known = [*parameters.get("properties", {}), *fields_in(result or {})]
+    fields = fields_in(result or {})
+    known = [*parameters.get("properties", {}), *fields]
     if says is not None:
         _names_in("says", says, known, "neither a parameter nor a field of the declared result")
     return says
