@@ -38,7 +38,7 @@ _KNOWN: Final = frozenset(
         "parallel",
     }
 )
-"""What is taken over of a step."""
+"""The fields of a step that are taken over."""
 _LABEL: Final = 200
 _PLAN_SIZE: Final = 128 * 1024
 _BOUNDS_SIZE: Final = 16 * 1024

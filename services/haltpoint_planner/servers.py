@@ -118,7 +118,7 @@ def own_words(body: Sequence[Body]) -> str:
 
 
 def _errors_in(body: Sequence[Body]) -> list[Any]:
-    """What stands under `error`, without the notes and warnings beside it."""
+    """The errors of a body, without the notes and warnings beside them."""
     return [part["error"] for part in body if part.get("error")]
 
 

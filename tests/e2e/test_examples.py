@@ -108,7 +108,7 @@ def test_customers_get_what_they_asked_for_from_the_team_whose_work_it_is(
         to("billing"),
         unsure,
         to("technical"),
-        "with a confidence of 0.",
+        "with a confidence of 0",
     )
 
 

@@ -36,7 +36,7 @@ class Typed:
         return self.fields.get(name, [otherwise])[0].replace("\r\n", "\n")
 
     def refused(self, problem: Problem) -> "Typed":
-        """The same with the faults that a problem tells of. Raises it when it is about something
+        """The same with the faults of a problem. Raises it when it is about something
         else than the form.
         """
         if problem.status not in (422, 429):
@@ -47,7 +47,7 @@ class Typed:
 
 
 class NotSignedInError(Exception):
-    """The page needs somebody to sign in."""
+    """The page is only for people who have signed in."""
 
 
 class Sessions:
@@ -55,7 +55,7 @@ class Sessions:
 
     def __init__(self, keyring: Keyring) -> None:
         self._keyring = keyring
-        # Slow on purpose: from a cookie nobody shall try out what a short admin key may be.
+        # Slow on purpose: a cookie must be no way to try out short admin keys.
         self._secret = hashlib.scrypt(keyring.admin_digest, salt=b"pages", n=1 << 14, r=8, p=1)
 
     async def cookie(self, key: str) -> str | None:
@@ -67,7 +67,7 @@ class Sessions:
         return f"{text}.{self._signature(text)}"
 
     async def principal(self, cookie: str) -> Principal | None:
-        """Who is signed in with this cookie; None: nobody, or no longer."""
+        """Who is signed in with this cookie; None: no session, or one that is over."""
         text, _, signature = cookie.rpartition(".")
         if not hmac.compare_digest(signature.encode(), self._signature(text).encode()):
             return None

@@ -37,8 +37,8 @@ async def question(request_id: str, visit: Looks) -> HTMLResponse:
 
 @router.post("/{request_id}")
 async def answer(request_id: str, visit: Looks, form: Form) -> Response:
-    """Give the answer, and go on with the next question. What cannot be taken is said beside what
-    was typed.
+    """Give the answer, and continue with the next question. A fault is shown beside the words that
+    were typed.
     """
     visit.needs(Scope.ANSWER)
     request = await api.seen(visit.gateway, request_id, visit.who)
@@ -91,7 +91,7 @@ def _difference(request: RequestView) -> list[tuple[str, str]]:
 
 
 async def _next(visit: Visit, answered: str) -> str:
-    """Where a person goes on behind an answer: the next open question, or the inbox."""
+    """Where a person continues behind an answer: the next open question, or the inbox."""
     page = await api.list_requests(visit.gateway, visit.who, RequestQuery(limit=2))
     for request in page.items:
         if request.id != answered:

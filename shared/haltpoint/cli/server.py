@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def wait(work: "Coroutine[Any, Any, T]") -> T:
-    """What comes of it; its module is slow to import."""
+    """The result; its module is slow to import."""
     import asyncio
 
     return asyncio.run(work)

@@ -19,7 +19,7 @@ from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.runs import asked_in
 
 _MINUTES: Final = 120
-"""Seconds from which on a length of time is told in minutes."""
+"""Seconds from which on a length of time has minutes."""
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 NOTHING: Final = "Nothing was sent, changed or deleted."
 _END_MARKS: Final = {"completed": Mark.DONE, "failed": Mark.FAILED, "cancelled": Mark.NEVER}

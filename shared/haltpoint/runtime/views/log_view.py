@@ -1,4 +1,4 @@
-"""A chain's log as it is read: its events, and what they tell of steps, actions and questions.
+"""A chain's log as it is read: its events, and what they say about steps, actions and questions.
 
 Pure, like `chain_view`, of which this is a part.
 """
@@ -135,7 +135,7 @@ class Told:
                 self.cancelled = details
 
     def _begin(self, name: str, at: datetime) -> None:
-        """It began now, unless it is known to have begun; and goes on."""
+        """It began now, unless it is known to have begun; and continues."""
         begun, _ = self.times.get(name, (at, None))
         self.times[name] = (begun, None)
 
