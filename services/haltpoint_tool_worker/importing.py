@@ -3,6 +3,7 @@
 import sys
 from importlib import import_module
 from pathlib import Path
+from sysconfig import get_path
 from traceback import extract_tb
 from types import ModuleType
 from typing import Final
@@ -13,7 +14,7 @@ from haltpoint.tools import DeclarationError
 
 _NOT_THEIRS: Final = (
     "<",
-    "/importlib/",
+    get_path("stdlib"),
     "/site-packages/",
     "/haltpoint_tool_worker/",
     "/haltpoint/tools/",
@@ -31,7 +32,7 @@ def import_tools(name: str) -> ModuleType:
     module = _module_of(name)
     try:
         return import_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         why, fix = _reason(module, error)
         what = f"the tools module {name!r} cannot be used"
         raise HaltpointError("HP-030", what, why, fix) from error
@@ -47,7 +48,7 @@ def _module_of(name: str) -> str:
     return ".".join(inside.with_suffix("").parts)
 
 
-def _reason(module: str, error: Exception) -> tuple[str, str]:
+def _reason(module: str, error: BaseException) -> tuple[str, str]:
     """Why a module cannot be used, and what to do."""
     again = "and start again"
     match error:
@@ -67,11 +68,16 @@ def _reason(module: str, error: Exception) -> tuple[str, str]:
                 f"{_place(error)} imports {error.name}, which is not installed",
                 f"Install it for {sys.executable}, or take the import out",
             )
+        case SystemExit():
+            return (
+                f"{_place(error)} ends the process: exit({error.code!r})",
+                'Put what is for a program alone under if __name__ == "__main__", ' + again,
+            )
         case _:
             return f"{in_words(error)} ({_place(error)})", f"Change this line, {again}"
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """The innermost line of the author's own."""
     frames = extract_tb(error.__traceback__)
     own = [frame for frame in frames if not any(part in frame.filename for part in _NOT_THEIRS)]

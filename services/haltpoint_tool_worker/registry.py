@@ -206,7 +206,7 @@ def load(
     registry.mark(targets, rules)
     check_skills([marked(tool, targets, rules) for tool in every_tool])
     if not registry.specs:
-        raise _nothing([*modules, *map(str, skills)], queues)
+        raise _nothing([*map(_named, imported), *map(str, skills)], queues)
     registry.surround([*load_hooks(imported, hooks), approvals(rules)])
     return registry
 
@@ -236,6 +236,11 @@ async def _open(stack: AsyncExitStack, name: str, lifespan: Lifespan) -> Any:
     except Exception as error:
         fix = "Fix what its lifespan opens; the worker starts again"
         raise HaltpointError("HP-033", what, in_words(error), fix) from error
+
+
+def _named(module: ModuleType) -> str:
+    """A module with its file, which may be of another module than the author's."""
+    return f"{module.__name__} ({getattr(module, '__file__', 'of Python itself')})"
 
 
 def _nothing(sources: list[str], queues: Sequence[str]) -> HaltpointError:

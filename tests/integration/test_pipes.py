@@ -30,9 +30,10 @@ def test_a_reader_that_has_gone_ends_a_command_quietly(tmp_path: Path) -> None:
     assert words == ""
 
 
-def test_a_full_disk_is_told_in_one_line_and_is_no_bug(tmp_path: Path) -> None:
+@pytest.mark.parametrize("typed", [LONG, ["schema", "--help"]])
+def test_a_full_disk_is_told_in_one_line_and_is_no_bug(tmp_path: Path, typed: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        process = started(tmp_path, LONG, full.fileno(), subprocess.PIPE)
+        process = started(tmp_path, typed, full.fileno(), subprocess.PIPE)
         _, words = process.communicate(timeout=60)
     assert process.returncode == 1
     assert words.startswith("HP-041 the output cannot be written: ")

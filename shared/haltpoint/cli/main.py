@@ -3,11 +3,14 @@
 import gc
 import io
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from haltpoint.cli import shell
 from haltpoint.cli.commands import (
     agent,
     chains,
@@ -25,7 +28,6 @@ from haltpoint.cli.commands import (
     up,
 )
 from haltpoint.cli.errors import usage
-from haltpoint.cli.shell import Shell, ended
 
 _UsageError: Any = typer.BadParameter.__base__
 
@@ -35,17 +37,22 @@ class Root(TyperGroup):
 
     def main(self, *arguments: Any, **settings: Any) -> Any:
         """Run the command that was typed, and exit."""
-        try:
-            code = super().main(*arguments, **{**settings, "standalone_mode": False})
-        except _UsageError as error:
-            path = error.ctx.command_path if error.ctx else "haltpoint"
-            why = error.format_message().rstrip(".")
-            if type(error).__name__ == "NoArgsIsHelpError":
-                print(why)
-                sys.exit(error.exit_code)
+        typed = partial(super().main, *arguments, **{**settings, "standalone_mode": False})
+        sys.exit(shell.run(shell.Shell(), partial(_understood, typed)))
+
+
+def _understood(typed: Callable[[], int]) -> int:
+    """The exit code of what was typed. Raises HaltpointError where it was typed wrongly."""
+    try:
+        return typed()
+    except _UsageError as error:
+        path = error.ctx.command_path if error.ctx else "haltpoint"
+        why = error.format_message().rstrip(".")
+        if type(error).__name__ != "NoArgsIsHelpError":
             wrong = usage(f"{path} was not understood", why, f"{path} --help shows how")
-            code = ended(Shell(), wrong)
-        sys.exit(code)
+            raise wrong from error
+        print(why)
+        return int(error.exit_code)
 
 
 app = typer.Typer(

@@ -1,6 +1,7 @@
 """Problems of the gateway in the words of the command line."""
 
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.client import GatewayError
@@ -15,6 +16,8 @@ def told(error: GatewayError, where: str) -> HaltpointError:
     code, what = _kind(error, where)
     why = error.detail.rstrip(".") or f"HTTP {error.status}"
     fix = _FIXES.get(error.code) or error.hint.rstrip(".")
+    if error.code == "not_found" and urlsplit(where).path:
+        fix = f"Is {where} the gateway's whole address? --url takes it without a path of the API"
     if error.status not in (400, 422):
         return HaltpointError(code, what, why, fix)
     faults = error.problem.get("errors") or error.problem.get("faults") or ()

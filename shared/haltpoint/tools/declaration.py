@@ -194,11 +194,16 @@ def _declare(function: Function, traits: Traits, place: str) -> Tool:
 
 
 def _check_alone(function: Function, made: Tool) -> None:
-    """Whether its module has no tool of this name before it, which would be lost. Raises
+    """Whether its module has it, and no tool of this name before it, which would be lost. Raises
     DeclarationError.
     """
-    here = getattr(function, "__globals__", {})
-    other = tool_of(here.get(getattr(function, "__qualname__", "")))
+    here, path = getattr(function, "__globals__", {}), getattr(function, "__qualname__", "")
+    if "." in path.rpartition("<locals>.")[2]:
+        words = (
+            "a tool is a function: take it out of its class, or register the method of an object"
+        )
+        raise DeclarationError(f"tool {made.name!r} ({made.place}): {words}")
+    other = tool_of(here.get(path))
     file = made.place.rpartition(":")[0]
     if other is None or other.place == made.place:
         return
@@ -208,10 +213,12 @@ def _check_alone(function: Function, made: Tool) -> None:
     raise DeclarationError(f"tool {made.name!r} ({made.place}): {words}")
 
 
-def _check(name: str, function: Function, traits: Traits) -> None:
+def _check(name: str, function: object, traits: Traits) -> None:
     """Whether it can be a tool, and its traits go together. Raises DeclarationError."""
-    if inspect.isclass(function):
-        raise DeclarationError("only functions and callable objects can be tools")
+    if inspect.isclass(function) or not callable(function):
+        kind = "class" if isinstance(function, type) else type(function).__name__
+        words = f"only functions and callable objects can be tools, not a {kind}"
+        raise DeclarationError(f"{words}; traits have names, as in @tool(description='...')")
     if not _NAME.fullmatch(name):
         raise DeclarationError(
             "a tool's name has 1 to 64 letters, digits, _ or -; give one with name=..."

@@ -9,6 +9,8 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
+from traceback import extract_stack
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 from pydantic import (
@@ -17,11 +19,13 @@ from pydantic import (
     Field,
     PydanticUserError,
     TypeAdapter,
+    ValidationError,
     create_model,
 )
 from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
+from pydantic_core import PydanticSerializationError, PydanticUndefined
 
 from haltpoint.contracts.doors import TARGET_MARK
 from haltpoint.contracts.results import ToolResult
@@ -92,9 +96,13 @@ def hints_of(function: Function) -> dict[str, Any]:
 
 
 def place_of(function: Function) -> str:
-    """Where a function is written, `file:line`."""
+    """Where a function is written, `file:line`; of all else, where it is declared."""
     code = getattr(inspect.unwrap(function), "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(type(function))
+    if code is not None:
+        return f"{code.co_filename}:{code.co_firstlineno}"
+    here = str(Path(__file__).parent)
+    frames = [frame for frame in extract_stack() if not frame.filename.startswith(here)]
+    return f"{frames[-1].filename}:{frames[-1].lineno}"
 
 
 def is_async(function: Function) -> bool:
@@ -196,6 +204,8 @@ def _model(
     config = ConfigDict(extra="forbid", json_schema_extra=_rule(one_of, names))
     try:
         model = create_model("Arguments", __config__=config, **fields)
+        for name, declared in zip(names, model.model_fields.values(), strict=True):
+            _check_default(name, declared.annotation, declared.default)
         adapter = TypeAdapter(model)
         schema = _schema_of(adapter, "validation")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
@@ -206,6 +216,18 @@ def _model(
         words = f"every call gives {name}: give it a default, or leave it out"
         raise DeclarationError(f"one_of_parameters={one_of!r}: {words}")
     return model, schema, adapter.core_schema
+
+
+def _check_default(name: str, kind: Any, default: Any) -> None:
+    """Whether a default is of the parameter's type, and JSON. Raises DeclarationError."""
+    if default is PydanticUndefined:
+        return
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    try:
+        adapter.dump_json(adapter.validate_python(default))
+    except (ValidationError, PydanticSerializationError) as error:
+        words = f"parameter {name!r}: its default {default!r} is not of its type, or no JSON"
+        raise DeclarationError(f"{words}; give one that is, or None and `| None`") from error
 
 
 def _unwritable(kinds: Mapping[str, Any]) -> str:

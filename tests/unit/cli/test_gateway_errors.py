@@ -61,6 +61,13 @@ def test_a_hint_for_programs_is_told_in_words_of_the_command_line(code: str) -> 
     assert "GET" not in error.fix
 
 
+def test_an_address_with_the_path_of_the_api_is_said_to_be_one() -> None:
+    problem = {"code": "not_found", "detail": "GET /v1/v1/chains: Not Found", "hint": "no"}
+    error = told(GatewayError(404, problem), "http://here/v1")
+    assert error.fix.startswith("Is http://here/v1 the gateway's whole address?")
+    assert "the ids" in told(GatewayError(404, problem), "http://here").fix
+
+
 def test_a_server_that_refuses_is_no_gateway_that_cannot_be_reached() -> None:
     problem = redis_unreachable(RefusedForNow("OOM")).document
     error = told(GatewayError(503, problem), "http://here")

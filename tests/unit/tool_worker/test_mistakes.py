@@ -79,6 +79,46 @@ MODULES = {
         "its result: JSON cannot say a Connection; return a dict",
         "Change this declaration",
     ),
+    "a default of another type": (
+        "@tool\ndef act(x: int = 'three'): ...",
+        r"tool 'act' \(.*made\.py:3\): parameter 'x': its default 'three' is not of its type",
+        "Change this declaration",
+    ),
+    "a default that is no JSON": (
+        "import threading\nfrom typing import Any\n@tool\ndef act(x: Any = threading.Lock()): ...",
+        "parameter 'x': its default <unlocked .*> is not of its type, or no JSON; give one that is",
+        "Change this declaration",
+    ),
+    "words in place of traits": (
+        "@tool('find a thing')\ndef act(x: int): ...",
+        r"\(.*made\.py:3\): only functions .* not a str; traits have names, as in @tool\(",
+        "Change this declaration",
+    ),
+    "a class": (
+        "@tool\nclass Act:\n    x: int = 1",
+        r"tool 'Act' \(.*made\.py:3\): only functions .* can be tools, not a class",
+        "Change this declaration",
+    ),
+    "a static method": (
+        "class Shop:\n    @tool\n    @staticmethod\n    def act(x: int): ...",
+        r"\(.*made\.py:4\): a tool is a function: take it out of its class",
+        "Change this declaration",
+    ),
+    "the end of the process": (
+        "import sys\nsys.exit('set DB_URL')",
+        r"made\.py:4 ends the process: exit\('set DB_URL'\)",
+        'Put what is for a program alone under if __name__ == "__main__"',
+    ),
+    "the arguments of a program": (
+        "import argparse\nargparse.ArgumentParser().parse_args(['up'])",
+        r"made\.py:4 ends the process: exit\(2\)",
+        "Put what is for a program alone",
+    ),
+    "an error of Python's own library": (
+        "import json\njson.loads('{')",
+        r"JSONDecodeError: .* \(.*made\.py:4\)",
+        "Change this line",
+    ),
     "a method": (
         "class Shop:\n    @tool\n    def act(self, x: int): ...",
         "a tool is a function: take it out of its class",
@@ -121,7 +161,11 @@ MODULES = {
         r"ValueError: no DB_URL \(.*made\.py:4\)",
         "Change this line",
     ),
-    "no tool in it": ("x = 1", "made declares none", "Name a module with @tool functions"),
+    "no tool in it": (
+        "x = 1",
+        r"made \(.*made\.py\) declares none",
+        "Name a module with @tool functions",
+    ),
 }
 """What the module has, what and why, what to do."""
 
@@ -157,6 +201,12 @@ def test_a_module_that_is_not_there_is_named_with_the_nearest_one(folder: Path) 
     assert f"neither {folder} nor an installed package has it" in words
     assert words.endswith("; did you mean shop?")
     assert "Start in the folder of the module" in fault_of(["nosuch.tools"])
+
+
+def test_a_module_in_the_place_of_the_authors_is_said_with_its_file(folder: Path) -> None:
+    (folder / "email.py").write_text(f"{HEAD}@tool\ndef act(): ...\n")
+    assert re.search(r"email \(.*email.__init__\.py\) declares none", fault_of(["email"]))
+    assert "time (of Python itself) declares none" in fault_of(["time"])
 
 
 def test_two_modules_with_a_tool_of_one_name_are_both_named(folder: Path) -> None:

@@ -107,10 +107,10 @@ def test_only_the_tools_of_the_wanted_queues_are_served() -> None:
     assert [spec.name for spec in load(["tests.e2e.tools"], ["slow"]).specs] == ["wait_long"]
     assert load(["tests.e2e.tools"], ["slow", "default"]).queues == ("default", "slow")
     with pytest.raises(
-        HaltpointError, match=r"no tool of tests\.e2e\.tools belongs to the queue none"
+        HaltpointError, match=r"no tool of tests\.e2e\.tools \(.*\) belongs to the queue none"
     ):
         load(["tests.e2e.tools"], ["none"])
-    with pytest.raises(HaltpointError, match=r"tests\.support\.builders declares none"):
+    with pytest.raises(HaltpointError, match=r"tests\.support\.builders \(.*\) declares none"):
         load(["tests.support.builders"])
     with pytest.raises(HaltpointError, match="no tools module and no skills were named"):
         load([])
