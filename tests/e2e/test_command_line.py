@@ -65,6 +65,7 @@ def test_tools_are_listed_shown_and_called(system: Running) -> None:
     )
     shown = system.command("tool", "show", "send_message").stdout
     assert "lookup_contacts.contact_id" in shown
+    assert "  says: Message to {name}: {content}\n" in shown
     missing = system.command("tool", "show", "nothing")
     assert (missing.returncode, "HP-053" in missing.stderr) == (1, True)
     called = document(system.command("tool", "call", "echo", "words=19122", "--json"))

@@ -89,3 +89,20 @@ def test_a_chain_of_another_release_has_its_code() -> None:
     error = told(GatewayError(refused.status, refused.document), "")
     assert error.code == "HP-022"
     assert error.what == "this chain is of another release"
+
+
+def test_a_field_of_the_task_is_told_as_the_option_that_gave_it() -> None:
+    faults = [
+        {"field": "budget.turnz", "message": "no such field"},
+        {"field": "conversation_id", "message": "is too long"},
+    ]
+    problem = {
+        "code": "invalid_fields",
+        "detail": "Two.",
+        "hint": "See `errors`.",
+        "errors": faults,
+    }
+    error = told(GatewayError(422, problem), "")
+    assert "--budget turnz: no such field" in error.why
+    assert "--conversation: is too long" in error.why
+    assert error.fix == "haltpoint run --help shows what each option takes"

@@ -42,6 +42,18 @@ def test_urgent_questions_are_at_the_top_of_the_inbox(monkeypatch: pytest.Monkey
     assert places == sorted(places)
 
 
+def test_a_long_inbox_shows_some_and_says_how_many_are_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def talk(_: Shell, conversation: Callable[[Any], Awaitable[None]]) -> None:
+        asyncio.run(conversation(Asked(*["normal"] * 5)))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(inbox, "talk", talk)
+    shown = CliRunner().invoke(app, ["inbox", "--limit", "2"])
+    assert shown.stdout.count("haltpoint answer ") == 2
+    assert "Open: 5 questions, of which 2 are shown: --limit 5" in shown.stderr
+
+
 class Waiting:
     """A client of a gateway with these open questions, which keeps what is answered."""
 

@@ -50,7 +50,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "HP-050 no gateway answers at http://127.0.0.1:87000: Port out of range",
         ),
         ("chain list --config /nonexistent", 2, "HP-001"),
-        ("chain nonsense", 2, "No such command"),
+        ("chain nonsense", 2, "HP-040 haltpoint chain was not understood: No such command"),
         ("chain list --limit 0", 2, "--limit"),
         ("answer x", 2, "Missing argument 'ANSWER'"),
         ("tool call echo words", 2, "HP-040"),
