@@ -3,6 +3,9 @@ say.
 """
 
 import ipaddress
+import socket
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def is_this_machine(host: str) -> bool:
@@ -10,8 +13,26 @@ def is_this_machine(host: str) -> bool:
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return True
+    address = _address(name)
+    return address is not None and (address.is_loopback or address.is_unspecified)
+
+
+def _address(name: str) -> _Address | None:
+    """The address that a name spells, in each way that connecting to it takes; None when it spells
+    none.
+    """
     try:
-        address = ipaddress.ip_address(name)
+        address: _Address = ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return address.is_loopback or address.is_unspecified
+        return _short_address(name)
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+def _short_address(name: str) -> _Address | None:
+    """Such as 127.1 or 0x7f000001."""
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(name))
+    except (OSError, ValueError):
+        return None
