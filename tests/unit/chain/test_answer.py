@@ -198,6 +198,23 @@ def test_f1_where_a_call_has_no_target_a_later_deed_has_its_words() -> None:
     assert len(not_done(first, other)) == 1
 
 
+def test_f1_a_call_that_never_ran_is_not_told_beside_a_deed_that_differs_by_an_unknown_value() -> (
+    None
+):
+    """A made-up id has no name; each deed stands for one such call."""
+    made_up = tuple(
+        Dropped("note", f'{{"id":"{name}","text":"hi"}}', "its turn is over", AT)
+        for name in ("x", "y")
+    )
+    jane = action(done('Note to "Jane": "hi"', "u1"), tool="note")
+    john = action(done('Note to "John": "hi"', "u2"), 2, tool="note")
+    other = action(done('Note to "John": "ho"', "u2"), 2, tool="note")
+    assert len(not_done(dropped=made_up)) == 2
+    assert len(not_done(jane, dropped=made_up)) == 1
+    assert len(not_done(jane, other, dropped=made_up)) == 1
+    assert not_done(jane, john, dropped=made_up) == []
+
+
 def test_f1_a_call_that_never_ran_has_a_line_unless_it_was_made_later() -> None:
     dropped = Dropped("send", '{"to":"u1"}', "a question was open", AT)
     assert not_done(dropped=(dropped,)) == [(None, "never_executed", "a question was open")]

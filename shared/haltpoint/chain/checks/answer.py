@@ -11,6 +11,7 @@ neither break a line nor forge one: it is quoted, has no quotation mark, line br
 its own, secrets are starred, and what is invisible is spelt out.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from string import Formatter
@@ -52,6 +53,7 @@ MOST_SHOWN: Final = 80  # characters of one value
 MOST_NAMED: Final = 5  # arguments that are named where the author gave no words
 _LONGEST: Final = 1000
 _UNKNOWN: Final = "…"
+_UNKNOWN_VALUE: Final = re.compile('…(?!")')  # a value that is cut ends with a quotation mark
 _MARKUP: Final = str.maketrans({'"': "'", "\uff02": "'", "`": "'"})
 
 
@@ -76,6 +78,7 @@ def answer(
         line = not_done_line(spec, call.arguments, WhyNot.NEVER_EXECUTED, call.reason)
         missed.append((line, moment_of(call.at)))
     lost = [line for line, at in missed if not _is_made_good(line, at, actions, deeds)]
+    lost = _without_doubles(lost, deeds)
     called = {line.tool for line in lost if line.action_id is not None}
     untold = [line for line in due if line.why not in _OF_PROMISES or called.isdisjoint(line.tools)]
     lines = tuple(dict.fromkeys((*lost, *untold)))
@@ -183,6 +186,30 @@ def _is_same(line: NotDone, deed: Deed) -> bool:
     if line.target is None:
         return line.says == deed.says
     return line.target == deed.target
+
+
+def _without_doubles(lines: Iterable[NotDone], deeds: Iterable[Deed]) -> list[NotDone]:
+    """The lines but for calls that never ran whose words are those of a deed, where they had a
+    value that nobody knew. Each deed stands for one such call.
+    """
+    words = [deed.says for deed in deeds]
+    told: list[NotDone] = []
+    for line in dict.fromkeys(lines):
+        same = [said for said in words if _may_be(line, said)]
+        if same:
+            words.remove(same[0])
+        else:
+            told.append(line)
+    return told
+
+
+def _may_be(line: NotDone, said: str) -> bool:
+    """Whether a call that never ran is one with these words, but for values that nobody knew."""
+    parts = _UNKNOWN_VALUE.split(line.says)
+    if line.why is not WhyNot.NEVER_EXECUTED or len(parts) == 1:
+        return False
+    pattern = ".*".join(map(re.escape, parts))
+    return re.fullmatch(pattern, said) is not None
 
 
 # ---- the words of a deed

@@ -100,7 +100,7 @@ def _form(call: CheckedCall) -> Verdict:
     else:
         faults = call_faults(spec, arguments)
     if spec.plan is not None:
-        faults = faults or chain_faults(call.work, spec, arguments)
+        faults = faults or chain_faults(call.work, spec.plan, arguments)
     if not faults:
         return GO
     words = f"The arguments of {spec.name} are wrong: {'; '.join(faults)}."

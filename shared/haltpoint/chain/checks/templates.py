@@ -49,15 +49,13 @@ def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
     return convert(filled, Plan)
 
 
-def chain_faults(work: Work, spec: ToolSpec, arguments: dict[str, Any]) -> tuple[str, ...]:
-    """Why a call of a skill can have no chain; nothing where it can, or the tool is no skill."""
-    if spec.plan is None:
-        return ()
+def chain_faults(work: Work, plan: Plan, arguments: dict[str, Any]) -> tuple[str, ...]:
+    """Why a call of the skill with this plan can have no chain; nothing where it can."""
     if levels_of(work.id) >= MOST_LEVELS:
         return (f"skills call skills more than {MOST_LEVELS} deep",)
     if references(arguments):
         return ("its arguments hold a $from, which would be read as one of the skill's",)
-    if len(json.encode(fill(spec.plan, arguments))) > MAX_BODY:
+    if len(json.encode(fill(plan, arguments))) > MAX_BODY:
         return (f"its steps with these arguments have more than {MAX_BODY} bytes",)
     return ()
 

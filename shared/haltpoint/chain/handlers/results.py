@@ -107,7 +107,7 @@ def _begin_skill(work: Work, action: Action, plan: Plan) -> Next | None:
         work.tell_action(FactType.ACTION_RESTING, action, until=work.now)
         return None
     spec, arguments = work.world.spec(action.tool), read_json(work.body).get("arguments", {})
-    faults = chain_faults(work, spec, arguments)
+    faults = chain_faults(work, plan, arguments)
     if faults:
         fault = ErrorInfo(ErrorType.VALIDATION, "; ".join(faults), recoverable=False)
         return fail_with(work, action, fault)

@@ -64,7 +64,7 @@ def send_literal(work: Work, index: int) -> Next | None:
             faults = (str(missing),)
     faults = faults or call_faults(spec, arguments)
     if spec.plan is not None:
-        faults = faults or chain_faults(work, spec, arguments)
+        faults = faults or chain_faults(work, spec.plan, arguments)
     if faults:
         return step_failed(index, Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
     checked = CheckedCall(work, index, spec, arguments)
