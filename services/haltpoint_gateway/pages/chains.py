@@ -6,11 +6,13 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from haltpoint.contracts.base import JsonObject, root_of
+from haltpoint.contracts.tools import UNDO
 from haltpoint_gateway.api import chains as api
 from haltpoint_gateway.auth import Scope
 from haltpoint_gateway.pages import pictures
 from haltpoint_gateway.pages.door import Form
-from haltpoint_gateway.pages.visit import Looks
+from haltpoint_gateway.pages.visit import Looks, Visit
 from haltpoint_gateway.queries import Cancel, ChainQuery
 
 router = APIRouter(prefix="/chains")
@@ -38,7 +40,17 @@ async def chain(chain_id: str, visit: Looks) -> HTMLResponse:
         bars=pictures.timeline(document, datetime.now(UTC)),
         nodes=pictures.graph(document["steps"]),
         log=log.events,
+        can_undo=await _can_undo(visit, document),
     )
+
+
+async def _can_undo(visit: Visit, chain: JsonObject) -> bool:
+    """Whether a chain that is over has a deed that can be undone."""
+    tools = await visit.gateway.catalogue.read()
+    deeds = (
+        chain["answer"]["deeds"] if chain["answer"] and root_of(chain["id"]) == chain["id"] else ()
+    )
+    return any(f"{deed['tool']}{UNDO}" in tools for deed in deeds)
 
 
 @router.post("/{chain_id}/cancel")

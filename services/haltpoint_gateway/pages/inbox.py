@@ -4,6 +4,7 @@ import difflib
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import Field
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from haltpoint.contracts.people.humans import RequestStatus
@@ -20,8 +21,15 @@ from haltpoint_gateway.queries import RequestQuery
 router = APIRouter(prefix="/inbox")
 
 
+class _Query(RequestQuery):
+    """Which questions are listed."""
+
+    answered: str = Field(default="", max_length=300)
+    """The one that was answered last."""
+
+
 @router.get("")
-async def inbox(visit: Looks, query: Annotated[RequestQuery, Query()]) -> HTMLResponse:
+async def inbox(visit: Looks, query: Annotated[_Query, Query()]) -> HTMLResponse:
     """The questions, urgent ones first."""
     page = await api.list_requests(visit.gateway, visit.who, query)
     items = await visit.documents(page.items)
@@ -29,10 +37,12 @@ async def inbox(visit: Looks, query: Annotated[RequestQuery, Query()]) -> HTMLRe
 
 
 @router.get("/{request_id}")
-async def question(request_id: str, visit: Looks) -> HTMLResponse:
-    """One question with all that a person needs to decide it."""
+async def question(
+    request_id: str, visit: Looks, answered: Annotated[str, Query(max_length=300)] = ""
+) -> HTMLResponse:
+    """One question with all that a person needs to decide it; `answered` is the one before."""
     request = await api.seen(visit.gateway, request_id, visit.who)
-    return await _card(visit, request, Typed())
+    return await _card(visit, request, Typed(), answered)
 
 
 @router.post("/{request_id}")
@@ -52,7 +62,9 @@ async def answer(request_id: str, visit: Looks, form: Form) -> Response:
     return RedirectResponse(await _next(visit, request_id), 303)
 
 
-async def _card(visit: Visit, request: RequestView, typed: Typed) -> HTMLResponse:
+async def _card(
+    visit: Visit, request: RequestView, typed: Typed, answered: str = ""
+) -> HTMLResponse:
     """The page of one question; with a form that was not taken and why."""
     spec = await _tool(visit, request)
     chain = await visit.gateway.views.chain(request.chain_id, visit.who.can_see)
@@ -71,6 +83,7 @@ async def _card(visit: Visit, request: RequestView, typed: Typed) -> HTMLRespons
         targets=spec.targets if spec else (),
         difference=_difference(request),
         typed=typed,
+        answered=answered,
     )
 
 

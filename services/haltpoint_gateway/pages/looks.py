@@ -67,11 +67,13 @@ def written(value: Any) -> Markup:
     return spelt(text)
 
 
-def moment(value: str | datetime | None) -> Markup:
-    """A moment in UTC, which the page's script puts into the reader's zone."""
+def moment(value: str | int | datetime | None) -> Markup:
+    """A moment in UTC, which the page's script puts into the reader's zone; a number counts ms."""
     if value is None:
         return Markup("")
     when = datetime.fromisoformat(value) if isinstance(value, str) else value
+    if isinstance(when, int):
+        when = datetime.fromtimestamp(when / 1000, UTC)
     exact = when.astimezone(UTC)
     return _TIME.format(exact.isoformat(timespec="seconds"), exact)
 

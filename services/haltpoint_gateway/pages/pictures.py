@@ -48,11 +48,12 @@ def timeline(chain: JsonObject, now: datetime) -> list[Bar]:
 
 
 def _bars(chain: JsonObject, now: datetime) -> Iterator[Bar]:
+    asked_at = {request["action_id"]: request["asked_at"] for request in chain["requests"]}
     for step in chain["steps"]:
         yield from _thoughts(step)
         for action in step["actions"]:
             if begun := _moment(action["started_at"]):
-                ended = _moment(action["ended_at"]) or now
+                ended = _moment(asked_at.get(action["id"]) or action["ended_at"]) or now
                 yield Bar(action["tool"], _kind(action), begun, ended, action["id"])
     for request in chain["requests"]:
         asked = _moment(request["asked_at"]) or now

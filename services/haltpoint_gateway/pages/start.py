@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.tasks import Mode, Task
+from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint_gateway.api.chains import list_chains
 from haltpoint_gateway.api.requests import list_requests
 from haltpoint_gateway.api.tasks import submit
@@ -125,5 +126,5 @@ def _task(form: Typed) -> Task:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "plan"
-        fault = f"{place}: {first['msg']}"
+        fault = f"{place}: {in_words_of_json(first)}"
         raise Problem(422, "invalid_fields", fault, hint=fault) from None
