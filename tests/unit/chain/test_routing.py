@@ -136,10 +136,21 @@ def test_i2_calls_of_its_tools_come_before_the_decision_and_their_results_are_ke
     assert tree.root.chain.below.rounds == 0, "they are counted for each decision"
 
 
-def test_i2_calls_beside_a_decision_never_run() -> None:
-    tree = routing()
-    tree.root.take(decision("billing", beside=(call("find_order", query="17"),)))
+def test_i3_calls_beside_a_decision_never_run_however_many_may_run_in_a_turn() -> None:
+    tree = routing(policy=Policy(actions_per_turn=3))
+    look = call("find_order", query="17")
+    tree.root.take(decision("billing", beside=(look, *decision("general").calls)))
     assert (begun(tree.root), tree.root.tools_called) == (["billing"], [])
+    ended(tree)
+    assert tree.root.tools_called == []
+    why = "its turn is over"
+    assert tree.root.never_executed == [("route", why), ("find_order", why)]
+    assert len(tree.root.told("chain.routed")) == 1
+
+
+def test_i3_calls_before_a_decision_in_its_reply_never_run_either() -> None:
+    tree = routing()
+    tree.root.propose(call("find_order", query="17"), *decision("billing").calls)
     ended(tree)
     assert tree.root.never_executed == [("find_order", "its turn is over")]
 
@@ -171,12 +182,13 @@ def test_i2_a_tool_that_is_complete_ends_no_routing_before_a_decision() -> None:
 
 @pytest.mark.parametrize("name", ["legal", SUPERVISOR, "find_order", "Billing"])
 def test_i3_an_unknown_target_is_a_strike_and_nothing_is_handed_on(name: str) -> None:
-    tree = routing()
-    tree.root.take(decision(name))
+    tree = routing(policy=Policy(actions_per_turn=2))
+    tree.root.take(decision(name, beside=(call("find_order", query="17"),)))
     (fault,) = tree.root.thought.corrections
     assert (fault.violation, fault.tool, begun(tree.root)) == (Violation.BAD_ARGUMENTS, "route", [])
     assert "technical" in fault.message
     assert (tree.root.strikes, tree.root.told("chain.routed")) == (1, [])
+    assert tree.root.never_executed == [("find_order", "its turn is over")]
 
 
 def test_i3_without_a_task_the_agent_gets_the_goal_and_without_a_number_the_confidence_is_0() -> (
@@ -373,7 +385,7 @@ def test_i3_an_unsure_decision_asks_a_person_and_nothing_is_handed_on_before() -
     assert [name for name, _ in options] == ["technical", "billing", "general"]
     assert tree.root.status == "awaiting_clarification"
     dropped = [one["tool"] for one in tree.root.told("action.never_executed")]
-    assert dropped == ["route", "find_order"], "it is the person's decision now"
+    assert dropped == ["find_order"], "the decision is the person's now"
     tree.root.pick("billing")
     child = tree.begun(tree.root.last)
     assert (child.chain.task.agent, child.chain.task.goal) == ("billing", "Find out where it is")

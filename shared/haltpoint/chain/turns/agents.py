@@ -135,7 +135,8 @@ def decide(work: Work, call: CheckedCall) -> Question | None:
     if supervisor.threshold is None or confidence >= supervisor.threshold:
         _decided(work, call.index, choice)
         return None
-    drop_held(work, call.index, "a question was open")  # the decision is the person's now
+    work.edit(call.index).taken += 1  # the decision is the person's now
+    drop_held(work, call.index, "a question was open")
     words = f"The supervisor would choose {choice.agent}, with a confidence of {confidence:g}"
     return _ask_who(work, call.index, f"{words}: {choice.reasoning or 'it gives no reason'}")
 

@@ -126,14 +126,17 @@ def release(work: Work, index: int) -> Next | None:
 
 
 def next_call(work: Work, index: int) -> ProposedCall | None:
-    """The next call of the proposal; None when as many have run as may in one turn (C7)."""
+    """The next call of the proposal; None when as many have run as may in one turn (C7), or a
+    decision was among them: no call beside it runs (I3).
+    """
     run, calls = work.run[index], calls_of(work, index)
     if run.taken >= len(calls):
         return None
     wanted = calls[run.taken]
     most = limits.actions_per_turn(work.steps[index], work.world.policy)
     is_next = run.in_turn < most or work.continues(index, wanted.tool)
-    return wanted if is_next else None
+    is_beside_decision = run.taken > 0 and calls[0].tool == ROUTE
+    return wanted if is_next and not is_beside_decision else None
 
 
 def _let_run(work: Work, call: CheckedCall, verdict: Verdict) -> Next | None:
