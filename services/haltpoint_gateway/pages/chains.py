@@ -47,10 +47,9 @@ async def chain(chain_id: str, visit: Looks) -> HTMLResponse:
 async def _can_undo(visit: Visit, chain: JsonObject) -> bool:
     """Whether a chain that is over has a deed that can be undone."""
     tools = await visit.gateway.catalogue.read()
-    deeds = (
-        chain["answer"]["deeds"] if chain["answer"] and root_of(chain["id"]) == chain["id"] else ()
-    )
-    return any(f"{deed['tool']}{UNDO}" in tools for deed in deeds)
+    if chain["answer"] is None or root_of(chain["id"]) != chain["id"]:
+        return False
+    return any(f"{deed['tool']}{UNDO}" in tools for deed in chain["answer"]["deeds"])
 
 
 @router.post("/{chain_id}/cancel")

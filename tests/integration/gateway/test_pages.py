@@ -162,6 +162,9 @@ async def test_a_question_is_answered_and_the_next_one_follows(
     assert "Find John" in seen
     reply = await browser.send(f"/inbox/{first}", decision="select", option_id="u2")
     assert reply.headers["location"] == f"/inbox/{second}?answered={first}"
+    assert "Your answer was taken." in await browser.see(reply.headers["location"])
+    reply = await browser.send(f"/inbox/{second}", decision="select", option_id="u1")
+    assert "Your answer was taken." in await browser.see(reply.headers["location"])
     document = (await system.http.get(f"/v1/requests/{first}")).json()
     assert document["answer"]["answer"]["option_id"] == "u2"
     assert "Answered by admin: select u2" in await browser.see(f"/inbox/{first}")
@@ -297,7 +300,7 @@ async def test_the_deployment_has_pages(system: System, browser: Browser) -> Non
     seen = await browser.see("/tools")
     assert "lookup_contacts" in seen
     assert "changes nothing" in seen
-    assert "There is no agents file" in await browser.see("/agents")
+    assert "No agents file is set" in await browser.see("/agents")
     assert "Services that are alive" in await browser.see("/queues")
     assert "Nothing yet." in await browser.see("/stats?days=1")
     key = (await system.key("shop", Scope.READ))["Authorization"].partition(" ")[2]

@@ -115,16 +115,22 @@ def test_people_have_a_bar_of_their_own_and_a_thought_begins_where_the_last_call
     ]  # fmt: skip
     thoughts = [{"id": "t1", "at": at(2)}, {"id": "t2", "at": at(5)}, {"id": "t3", "at": None}]
     step = {"id": "a", "started_at": at(0), "actions": actions, "thoughts": thoughts}
-    request = {"id": "c.r1", "kind": "confirmation", "asked_at": at(8), "closed_at": None}
+    request = {
+        "id": "c.r1",
+        "kind": "confirmation",
+        "action_id": "c.a.1",
+        "asked_at": at(2.5),
+        "closed_at": None,
+    }
     chain = {"steps": [step], "requests": [request]}
     bars = timeline(chain, NOW + timedelta(seconds=10))
     assert [(bar.kind, bar.begin.second, bar.seconds) for bar in bars] == [
         ("thought", 0, 2.0),
-        ("action", 2, 1.0),
+        ("action", 2, 0.5),
+        ("person", 2, 7.5),
         ("thought", 3, 2.0),
         ("resting", 5, 5.0),
         ("failed", 6, 1.0),
-        ("person", 8, 2.0),
     ]
 
 
