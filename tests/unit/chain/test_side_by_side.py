@@ -23,7 +23,7 @@ from haltpoint.contracts.results import (
 )
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Budget, Mode, Task
-from haltpoint.contracts.work.thoughts import Usage
+from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, Usage
 from tests.support.builders import (
     ALL_LISTS,
     OK,
@@ -342,15 +342,17 @@ def test_c3_a_drafted_step_keeps_its_promise_while_the_chain_fails() -> None:
     assert story.statuses == {"a": "failed", "b": "completed", "c": "cancelled"}
 
 
-def test_c8_a_second_failure_beside_the_first_one_changes_nothing() -> None:
+@pytest.mark.parametrize("code", ["HP-301", DOES_NOT_FIT])
+def test_c8_a_second_failure_beside_the_first_one_changes_nothing(code: str) -> None:
     story = drafted(*(owing(name, "send") for name in "abc"))
     first, second = story.thoughts[1], story.thoughts[2]
     story.propose(call("send", n=3), thought=3)
     story.no_thought(first.thought_id)
     failing = story.chain.failing
     assert failing is not None
-    story.no_thought(second.thought_id)
+    story.no_thought(second.thought_id, code=code)
     assert story.chain.failing == failing
+    assert story.chain.requests == ()
 
 
 def test_c8_the_first_failure_is_told_and_a_cancelled_chain_has_none() -> None:

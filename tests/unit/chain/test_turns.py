@@ -26,7 +26,7 @@ from haltpoint.contracts.results import (
 from haltpoint.contracts.results import Confirmation as Sure
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.tasks import Budget, Mode, Task
-from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
+from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, ThoughtKind, Usage, Violation
 from tests.support.builders import OK, call, plan, spec, writing
 from tests.unit.chain.story import START, Story, submitted
 
@@ -840,3 +840,21 @@ def test_a_chain_with_a_model_needs_its_receipts_and_the_proposal_that_it_acts_o
     assert needed_thoughts(told.chain) == {1: "c.send.t1.1"}
     told.cancel()
     assert (needed_actions(told.chain), needed_thoughts(told.chain)) == ((), {})
+
+
+@pytest.mark.parametrize("is_behind", [False, True])
+@pytest.mark.parametrize("mode", [Mode.STRICT, Mode.ADVISORY])
+def test_c5_a_prompt_that_is_too_long_fails_before_effects_and_is_a_persons_behind_one(
+    mode: Mode, is_behind: bool
+) -> None:
+    told = submitted(Task(goal="save it", mode=mode), SAVE, DROP)
+    told.plans(Step(id="save", required_tools=("save", "drop")))
+    if is_behind:
+        told.propose(call("save"))
+        told.result()
+    told.no_thought(code=DOES_NOT_FIT)
+
+    assert told.status == ("escalated" if is_behind else "failed")
+    if is_behind:
+        told.rule(Choice.RETRY)
+        assert told.thought.thought_id == "c.save.t2.2"

@@ -92,6 +92,11 @@ def has_lasting_effect(spec: ToolSpec) -> bool:
     return with_effects(spec) and not spec.repeats
 
 
+def has_acted(work: Work) -> bool:
+    """Whether the chain has had an effect, or may have had one."""
+    return any(entry.became in _REPEATED for entry in work.ledger.values())
+
+
 def _became(spec: ToolSpec, action: Action) -> Became | None:
     """What became of a call by its receipt; None: nothing that a later call has to know."""
     fault = action.error

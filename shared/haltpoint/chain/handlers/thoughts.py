@@ -13,6 +13,7 @@ from haltpoint.chain.checks.bounds import (
     nameable,
     tools_of,
 )
+from haltpoint.chain.checks.ledger import has_acted
 from haltpoint.chain.checks.plans import drafted_faults, literal_faults, open_to_models
 from haltpoint.chain.checks.promises import dropped
 from haltpoint.chain.model.needs import reads_goal
@@ -45,7 +46,7 @@ from haltpoint.contracts.work.bounds import Bounds, ChainBounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode
-from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
+from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, Correction, ThoughtKind, Violation
 
 REACT_STEP = "react"
 """The id of the one open-ended step of a task in the style react."""
@@ -294,7 +295,7 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     data = message.data
     for index in work.active:
         if work.awaits(index, data.thought_id):
-            return step_failed(index, data.code, data.message)
+            return _without_turn(work, index, data)
     if data.thought_id != work.thought:
         return None
     if reads_goal(work):
@@ -305,3 +306,12 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     if work.plan is None:
         return failed(data.code, data.message)
     return Completed(stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))
+
+
+def _without_turn(work: Work, index: int, data: ThoughtFailed.Data) -> Next:
+    """The step fails. When its prompt has become too long behind an effect, a person decides."""
+    is_too_long = data.code == DOES_NOT_FIT and work.failing is None
+    if is_too_long and has_acted(work):
+        work.edit(index).turn += 1  # the place of its thought is used up
+        return escalate(work, index, data.message)
+    return step_failed(index, data.code, data.message)
