@@ -1,6 +1,6 @@
 """Ids that are typed in part: the beginning of an id is enough where it is the only one."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from haltpoint.cli.errors import usage
@@ -29,18 +29,29 @@ async def open_requests(client: "Client") -> AsyncIterator["RequestView"]:
 
 
 async def request_named(client: "Client", name: str) -> "RequestView":
-    """The question with this id, or the open one that begins so: `01a2`, or `01a2.r2`. Raises
-    HaltpointError where there are several or none, and GatewayError for a whole id that is none.
+    """The question with this id, or the only one whose id begins so: `01a2`, or `01a2.r2`. Those
+    that were answered count too, so that an answer which is repeated never goes to another one.
+    Raises HaltpointError where there are several or none, and GatewayError for a whole id that is
+    none.
     """
+    from haltpoint.contracts.base import root_of
+    from haltpoint.runs import asked_in
+
     chain, dot, number = name.partition(".r")
     if dot and len(chain) >= WHOLE:
         return await client.request(name)
-    ids = [request.id async for request in open_requests(client)]
-    fitting = [known for known in ids if known.startswith(chain)]
-    fitting = [known for known in fitting if known.endswith(dot + number)]
+    known = await _beginning_so(client, chain)
+    known += [asked.chain_id async for asked in open_requests(client)]
+    known = [chain_id for chain_id in dict.fromkeys(known) if chain_id.startswith(chain)]
+    root = _only(chain, [*map(root_of, known)]) if known else chain
+    ids: list[str] = []
+    for chain_id in known:
+        if root_of(chain_id) == root:
+            ids += [asked.id for asked in asked_in(await client.chain(chain_id))]
+    fitting = [asked for asked in ids if asked.startswith(chain) and asked.endswith(dot + number)]
     if not fitting:
-        why = "none begins so, or it was answered meanwhile"
-        raise usage(f"{name} is no open question", why, "haltpoint inbox lists the open ones")
+        fix = "haltpoint inbox lists the open ones"
+        raise usage(f"{name} is no question", "no question has an id that begins so", fix)
     return await client.request(_only(name, fitting))
 
 
@@ -50,18 +61,29 @@ async def chain_named(client: "Client", name: str) -> str:
     """
     from haltpoint.contracts.base import root_of
 
+    known = await _beginning_so(client, name)
+    return _only(name, [*map(root_of, known)]) if len(name) < WHOLE and known else name
+
+
+async def _beginning_so(client: "Client", name: str) -> list[str]:
+    """The chains among the newest thousand whose ids begin so; a whole id is its own."""
+    if not name:
+        fix = "haltpoint inbox and haltpoint chain list show the ids"
+        raise usage("an id is needed", "it is empty; is the variable set?", fix)
+    if len(name) >= WHOLE:
+        return [name]
     ids: list[str] = []
     page: Any = None
-    for _ in range(_PAGES if len(name) < WHOLE else 0):
+    for _ in range(_PAGES):
         page = await client.chains(cursor=page and page.next_cursor, limit=_PAGE)
-        ids += [root_of(chain.id) for chain in page.items if chain.id.startswith(name)]
+        ids += [chain.id for chain in page.items if chain.id.startswith(name)]
         if page.next_cursor is None:
             break
-    known = tuple(dict.fromkeys(ids))
-    return _only(name, known) if known else name
+    return ids
 
 
-def _only(name: str, ids: Sequence[str]) -> str:
+def _only(name: str, known: Iterable[str]) -> str:
+    ids = [*dict.fromkeys(known)]
     if len(ids) > 1 and name not in ids:
         shown = ", ".join(ids[:_MOST_NAMED])
         raise usage(f"more than one id begins with {name}", f"there are {shown}", "Give more of it")

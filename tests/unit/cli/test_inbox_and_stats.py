@@ -54,24 +54,42 @@ def test_a_long_inbox_shows_some_and_says_how_many_are_open(
     assert "Open: 5 questions, of which 2 are shown: --limit 5" in shown.stderr
 
 
+_ANSWERED = ("def.r1", "xy.r1")
+
+
 class Waiting:
-    """A client of a gateway with these open questions, which keeps what is answered."""
+    """A client of a gateway with these questions, of which some are answered; it keeps what is
+    answered then.
+    """
 
     def __init__(self, *names: str) -> None:
-        self._open = {name: RequestView.model_validate({**request(), "id": name}) for name in names}
+        self._asked = {
+            name: RequestView.model_validate({**request(), "id": name, "chain_id": name[:-3]})
+            for name in names
+        }
         self.answered: list[str] = []
 
     async def request(self, name: str) -> RequestView:
-        if name not in self._open:
-            raise GatewayError(404, {"code": "no_such_request", "detail": f"there is no {name}"})
-        return self._open[name]
+        return self._asked[name]
 
     async def requests(self, cursor: str | None, limit: int) -> Page[RequestView]:
-        return Page(items=tuple(self._open.values()))
+        waiting = [asked for name, asked in self._asked.items() if name not in _ANSWERED]
+        return Page(items=tuple(waiting))
+
+    async def chains(self, cursor: str | None, limit: int) -> Any:
+        items = [SimpleNamespace(id=asked.chain_id) for asked in self._asked.values()]
+        return SimpleNamespace(items=items, next_cursor=None)
+
+    async def chain(self, chain_id: str) -> Any:
+        asked = [one for one in self._asked.values() if one.chain_id == chain_id]
+        return SimpleNamespace(requests=asked, children=())
 
     async def answer(self, name: str, **said: Any) -> RequestView:
+        if name in _ANSWERED:
+            detail = "bob has already answered the request."
+            raise GatewayError(409, {"code": "answered_already", "detail": detail})
         self.answered.append(f"{name} {said['option_id']}")
-        return self._open[name]
+        return self._asked[name]
 
 
 @pytest.mark.parametrize(
@@ -79,16 +97,21 @@ class Waiting:
     [
         ("abc.r1", ["abc.r1 user_def456"], ""),
         ("ab", ["abc.r1 user_def456"], ""),
-        ("b", [], "there are bcd.r1, bde.r1"),
+        ("b", [], "there are bcd, bde"),
         ("ab.r1", ["abc.r1 user_def456"], ""),
-        ("ab.r2", [], "ab.r2 is no open question"),
-        ("x", [], "x is no open question: none begins so, or it was answered meanwhile"),
+        ("ab.r2", [], "ab.r2 is no question"),
+        ("z", [], "z is no question: no question has an id that begins so"),
+        ("def", [], "more than one id begins with def: there are def.r1, def.r2"),
+        ("def.r2", ["def.r2 user_def456"], ""),
+        ("x", [], "bob has already answered the request"),
+        ("", [], "an id is needed: it is empty"),
+        (".r1", [], "an id is needed: it is empty"),
     ],
 )
 def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(
     monkeypatch: pytest.MonkeyPatch, name: str, answered: list[str], why: str
 ) -> None:
-    client, faults = Waiting("abc.r1", "bcd.r1", "bde.r1"), list[str]()
+    client, faults = Waiting("abc.r1", "bcd.r1", "bde.r1", "def.r1", "def.r2", "xy.r1"), list[str]()
 
     def talk(_: Shell, conversation: Callable[[Any], Coroutine[Any, Any, RequestView]]) -> Any:
         try:
@@ -114,6 +137,8 @@ async def test_a_chain_is_found_by_the_beginning_of_its_id(name: str, whole: str
             items = [SimpleNamespace(id=known) for known in ids]
             return SimpleNamespace(items=items, next_cursor=None if cursor else "more")
 
+    with pytest.raises(HaltpointError, match="an id is needed"):
+        await chain_named(Chains(), "")  # type: ignore[arg-type]
     if whole is None:
         with pytest.raises(
             HaltpointError, match="more than one id begins with b: there are bcd, bde"
