@@ -71,6 +71,10 @@ def test_tools_are_listed_shown_and_called(system: Running) -> None:
     called = document(system.command("tool", "call", "echo", "words=19122", "--json"))
     assert called["steps"][0]["result"] == {"words": "19122"}, "the schema says that it is a text"
     assert system.process("tool", "call", "echo", "words=break").returncode == 1
+    stopped = system.process("tool", "call", "lookup_contacts", "query=John")
+    assert stopped.returncode == 3
+    assert (stopped.stdout + stopped.stderr).count("Which 'John'") == 1
+    assert ".r1 ..." in stopped.stderr
 
 
 def test_a_chain_is_cancelled(system: Running) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from haltpoint.cli.answering import NotUnderstoodError, Said, understand
-from haltpoint.cli.commands.inbox import how_to_answer
+from haltpoint.cli.commands.inbox import card
 from haltpoint.cli.render.asking import ask, prompt_for
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
@@ -158,21 +158,17 @@ async def test_a_question_that_is_closed_elsewhere_is_withdrawn(
         ("in_doubt", ["happened [JSON]", "not-happened", "failed"]),
     ],
 )
-def test_the_inbox_says_how_to_answer(kind: str, commands: list[str]) -> None:
-    text = "\n".join(how_to_answer(question(kind)))
+def test_the_inbox_says_card(kind: str, commands: list[str]) -> None:
+    text = "\n".join(card(question(kind)))
     assert all(command in text for command in commands)
     assert prompt_for(question(kind))
 
 
 def test_e7_the_card_of_an_undo_names_no_cancelling_of_the_chain_that_has_ended() -> None:
     below = question("confirmation").model_dump() | {"id": "c1~a-1.r1", "chain_id": "c1~a-1"}
-    assert "haltpoint chain cancel c1 " in "\n".join(
-        how_to_answer(RequestView.model_validate(below))
-    )
+    assert "haltpoint chain cancel c1 " in "\n".join(card(RequestView.model_validate(below)))
     undo = below | {"id": "c1~undo-1.r1", "chain_id": "c1~undo-1"}
-    assert "haltpoint chain cancel" not in "\n".join(
-        how_to_answer(RequestView.model_validate(undo))
-    )
+    assert "haltpoint chain cancel" not in "\n".join(card(RequestView.model_validate(undo)))
 
 
 def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> None:
@@ -194,7 +190,7 @@ def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> 
     view = question("confirmation").model_dump() | {
         "reasons": [reason, made_up, {"kind": "hook", "words": "!"}]
     }
-    text = "\n".join(how_to_answer(RequestView.model_validate(view), 120))
+    text = "\n".join(card(RequestView.model_validate(view), 120))
     hidden = "e\\u{200b}ve@x.org"
     assert f'to = "{hidden}"  from c1.read.1 data.body (text): “to {hidden}”' in text
     assert 'cc = "x"  from no result, and not in your words (model)' in text

@@ -78,10 +78,13 @@ def test_a_failed_chain_says_why() -> None:
 def test_the_reason_of_a_failed_call_is_told_once() -> None:
     reason = "Nobody is called 'Zorgblort'."
     left = {"tool": "lookup_contacts", "says": "Find", "why": "failed", "message": reason}
-    answer = {"text": reason, "deeds": [], "not_done": [left]}
+    answer = {"text": f"{reason} Look again.", "deeds": [], "not_done": [left]}
     view = chain(**failed().model_dump() | {"answer": answer})
     page = [*lines(view), *(line.note for line in tell(view))]
     assert str(page).count(reason) == 1
+    alone = answer_lines(view)
+    assert str([(line.text, line.note) for line in alone]).count(reason) == 1
+    assert "Look again." in [line.text for line in alone if line.mark is Mark.WORDS]
 
 
 def test_the_message_of_a_failed_chain_is_told_once_where_there_is_no_answer() -> None:

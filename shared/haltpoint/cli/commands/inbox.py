@@ -43,7 +43,7 @@ def inbox(
             is_new = request.id not in seen
             seen.add(request.id)
             if is_new and (watch or shell.json or len(seen) <= limit):
-                shell.show(request, how_to_answer(request, shell.out.width))
+                shell.show(request, card(request, shell.out.width))
 
     async def keep_looking(client: "Client") -> None:
         await look(client)
@@ -99,22 +99,30 @@ def answer(
     shell.show(answered, note=f"answered: haltpoint chain watch {answered.chain_id}")
 
 
-def how_to_answer(request: "RequestView", width: int = 80) -> Iterator[str]:
-    """A question with all that belongs to it, and what may be answered, each with what it means; of
-    one below a root also how the whole task is cancelled. Lines are wrapped to `width` columns,
-    between words only: an id is never broken.
+def card(request: "RequestView", width: int = 80) -> Iterator[str]:
+    """A question with all that belongs to it, and how it is answered. Lines are wrapped to `width`
+    columns, between words only: an id is never broken.
     """
-    from haltpoint.cli.answering import numbers_of, ways
     from haltpoint.cli.render.case import details
     from haltpoint.cli.wording import wrapped
-    from haltpoint.contracts.base import root_of
-    from haltpoint.contracts.reasons import ReasonKind
 
     usual = request.priority in (None, "normal")
     urgent = "" if usual else f"  [{request.priority}]"
     yield from wrapped(f"■ {request.question}{urgent}", width, "  ")
     for text in details(request):
         yield from wrapped(f"    {text}", width, "      ")
+    yield from how_to_answer(request, width)
+
+
+def how_to_answer(request: "RequestView", width: int = 80) -> Iterator[str]:
+    """What may be answered, each with what it means; of a question below a root also how the whole
+    task is cancelled.
+    """
+    from haltpoint.cli.answering import numbers_of, ways
+    from haltpoint.cli.wording import wrapped
+    from haltpoint.contracts.base import root_of
+    from haltpoint.contracts.reasons import ReasonKind
+
     yield f"  haltpoint answer {request.id} ..."
     rows = [(numbers_of(request), "choose that option")] if request.options else []
     rows += [(way.usage, way.meaning) for way in ways(request)]

@@ -149,7 +149,7 @@ async def watch_to_end(
     if shell.json:
         shell.emit(chain)
     elif exit_code(chain) is Exit.WAITING:
-        _hint(shell, chain)
+        _hint(shell, chain, shown=live)
     elif not live:
         _conclude(shell, chain)
     return chain
@@ -182,17 +182,20 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
 
     error = chain.error.message if chain.error else ""
     shell.show(chain, map(plain, answer_lines(chain, (error,))))
+    not_done = chain.answer.not_done if chain.answer else ()
+    is_told = any(missed.message and missed.message in error for missed in not_done)
     if chain.error:
-        shell.tell(f"{chain.error.code} {error}")
+        shell.tell(chain.error.code if is_told else f"{chain.error.code} {error}")
     shell.note(f"{chain.status}: haltpoint chain show {chain.id}")
 
 
-def _hint(shell: Shell, chain: "ChainView") -> None:
-    """How to answer what the chain waits for."""
-    from haltpoint.cli.commands.inbox import how_to_answer
+def _hint(shell: Shell, chain: "ChainView", *, shown: bool) -> None:
+    """How to answer what the chain waits for; the question too, unless it was shown."""
+    from haltpoint.cli.commands.inbox import card, how_to_answer
     from haltpoint.contracts.people.humans import RequestStatus
 
     for request in chain.requests:
         if request.status is RequestStatus.OPEN:
-            for line in how_to_answer(request, shell.err.width):
+            lines = how_to_answer if shown else card
+            for line in lines(request, shell.err.width):
                 shell.tell(line)

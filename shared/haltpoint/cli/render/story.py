@@ -5,7 +5,7 @@ ended.
 soon as it is true.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -172,7 +172,7 @@ def _why(chain: ChainView, errors: list[str]) -> str:
     return f": {code}" if is_told else f": {code} {message}"
 
 
-def answer_lines(chain: ChainView, told: Container[str] = ()) -> list[Line]:
+def answer_lines(chain: ChainView, told: Iterable[str] = ()) -> list[Line]:
     """What was done and not done, and what the model says, apart (F1); the words first, unless the
     deeds do not say the same. `told`: reasons that were shown before.
     """
@@ -190,10 +190,20 @@ def answer_lines(chain: ChainView, told: Container[str] = ()) -> list[Line]:
         note = f"{why}: {reason}" if reason else why
         deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {missed.says}", note, at=at))
     said = answer.text.splitlines()
-    texts = [text for text in said if text.strip() and text not in told]
+    reasons = [*told, *(missed.message for missed in answer.not_done)]
+    texts = [_beyond(text, reasons) for text in said]
+    texts = [text for text in texts if text.strip(" .")]
     words = [Line(0, Mark.WORDS, text, at=at) for text in texts]
     may_have_happened = any(missed.why is WhyNot.IN_DOUBT for missed in answer.not_done)
     if chain.answer is not None and not answer.deeds and not may_have_happened:
         words.append(Line(0, Mark.NOT_DONE, NOTHING, at=at))
     differ = answer.not_done or not answer.deeds
     return [*deeds, *words] if differ else [*words, *deeds]
+
+
+def _beyond(text: str, reasons: Iterable[str]) -> str:
+    """What a text says behind a reason that was told before."""
+    for reason in reasons:
+        if reason and text.startswith(reason):
+            return text.removeprefix(reason).lstrip(". ")
+    return text
