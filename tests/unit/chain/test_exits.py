@@ -15,6 +15,7 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import Confirmation, ErrorType, NextAction, Outcome, Target
+from haltpoint.contracts.tools import END_STEP
 from haltpoint.contracts.work.bounds import LeftOut
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
@@ -225,6 +226,41 @@ def test_c11_strict_asks_a_person_once_and_their_yes_leaves_the_step_out() -> No
     assert story.chain.left_out == (LeftOut(tools=("send",), reason="It is late."),)
     story.say("It was left out.")
     assert (story.status, story.chain.end.unfinished) == ("completed", True)
+
+
+def insisted() -> Story:
+    """A person wants the step done that the model wanted to end."""
+    story = unread()
+    story.end("It is late.", "not_needed")
+    story.answer(RequestKind.LEAVE_OUT, Choice.INSIST, text="do it")
+    return story
+
+
+def test_c11_after_insist_the_end_of_the_step_is_a_strike() -> None:
+    story = insisted()
+    assert story.chain.actions["c.send.1"].data == (
+        '{"answer":"A person insists on it. do it","said":"do it"}'
+    )
+    assert story.thought.receipts == ("c.send.1",)
+    story.end("It is late.", "not_needed")
+    (fault,) = story.thought.corrections
+    assert (fault.violation, fault.tool) == (Violation.UNFOUNDED_END, "send")
+    assert fault.message == "A person wants this done: send. The step does not end without it."
+    assert END_STEP not in fault.form
+    assert len(story.questions) == 1, "they are not asked again"
+    story.writes("It is late.")
+    story.writes("It is late.")
+    assert story.status == "escalated"
+
+
+def test_c11_after_insist_an_error_ends_no_step_by_end_step_or_by_words() -> None:
+    story = insisted()
+    story.calls("send")
+    story.fails(ErrorType.SERVER, "it is down")
+    story.end("It is down.", "impossible")
+    story.writes("It is down.")
+    faults = [fault["violation"] for fault in story.told("contract.violated")]
+    assert (story.statuses["send"], faults) == ("in_progress", ["unfounded_end", "no_call"])
 
 
 def test_c11_after_insist_a_step_that_has_all_that_is_due_may_end() -> None:

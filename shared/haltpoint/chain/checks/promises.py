@@ -20,7 +20,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.reasons import Heard
 from haltpoint.contracts.results import ErrorType
-from haltpoint.contracts.tools import BUILT_IN
+from haltpoint.contracts.tools import BUILT_IN, END_STEP
 from haltpoint.contracts.work.bounds import Bound, ChainBounds, LeftOut
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.routing import ROUTE
@@ -142,6 +142,7 @@ def _line(tools: Promise, why: WhyNot, reason: str) -> NotDone:
 class Exit(StrEnum):
     """What becomes of a step that the model wants to end without what is due."""
 
+    STRIKE = "strike"
     FAILED = "failed"
     SKIPPED = "skipped"
     ASK = "ask"
@@ -149,10 +150,12 @@ class Exit(StrEnum):
 
 def exit_of(work: Work, index: int) -> Exit:
     """Who decides, in the order of the contract. Why the model wants to end the step makes no
-    difference.
+    difference. A step that has an `end_step` and is not over is one that a person insists on.
     """
     if not missing(work, index):
         return Exit.SKIPPED
+    if END_STEP in [action.tool for action in work.actions_of(index)]:
+        return Exit.STRIKE
     if last_error(work, index) is not None:
         return Exit.SKIPPED if work.origin is PlanOrigin.REACT else Exit.FAILED
     if _may_be_left(work, index) or work.mode(index) is not Mode.STRICT:

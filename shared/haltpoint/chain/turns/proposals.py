@@ -9,7 +9,7 @@ from haltpoint.chain.checks.agents import did_not_route, ends_routing, must_rout
 from haltpoint.chain.checks.calls import GO, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge, proposed
 from haltpoint.chain.checks.ledger import answered
-from haltpoint.chain.checks.promises import last_error, missing
+from haltpoint.chain.checks.promises import Exit, exit_of, last_error, missing
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Next, StepEnd
 from haltpoint.chain.model.state import OpenProposal
@@ -84,7 +84,8 @@ def _take_words(work: Work, index: int, words: str) -> Next:
         arguments = {"question": in_short(words)}
         return send(work, CheckedCall(work, index, built_in.HUMAN_SPEC, arguments))
     if mode is not Mode.OFF:
-        if last_error(work, index) is not None:
+        is_end = last_error(work, index) is not None
+        if is_end and exit_of(work, index) is not Exit.STRIKE:
             work.words = words
             return give_up(work, index, words)
         fault = no_call(work, index)

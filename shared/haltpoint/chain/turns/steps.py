@@ -24,6 +24,7 @@ from haltpoint.chain.turns.asking import ask_about_call, free, withdraw
 from haltpoint.chain.turns.ending import fail
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.receipts import failed_by_tool, outcome_of, write_down
+from haltpoint.chain.turns.strikes import insisted_on, refuse
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import Metadata
@@ -94,13 +95,17 @@ def _open_dependants(work: Work, index: int) -> None:
 # ------------------------------------------------------------------------------------------
 
 
-def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next:
-    """What a call of `end_step` does."""
-    reason = str(arguments["reason"]).strip()
+def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next | None:
+    """What a call of `end_step` does; None: it is refused, since a person insists on the step."""
+    wanted, reason = exit_of(work, index), str(arguments["reason"]).strip()
+    if wanted is Exit.STRIKE:
+        refuse(work, index, insisted_on(work, index))
+        return None
     action = work.next_action(index, END_STEP, write_text(arguments))
-    if exit_of(work, index) is not Exit.ASK:
+    if wanted is not Exit.ASK:
+        ended = give_up(work, index, reason)
         write_down(work, accepted(action))
-        return give_up(work, index, reason)
+        return ended
     work.begin(action)
     work.outputs.append(Record(action.asking()))
     drop_held(work, index, "a question was open")

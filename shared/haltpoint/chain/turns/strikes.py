@@ -139,6 +139,15 @@ def no_call(work: Work, index: int) -> Correction:
     return Correction(Violation.NO_CALL, text, due[0][0], both_ways(work, index))
 
 
+def insisted_on(work: Work, index: int) -> Correction:
+    """The model ends a step that a person insists on: they have heard why it should be left out
+    (C11).
+    """
+    due = missing(work, index)
+    text = f"A person wants this done: {in_words(due)}. The step does not end without it."
+    return Correction(Violation.UNFOUNDED_END, text, due[0][0], _form_of_due(work, index))
+
+
 def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]:
     """What could not be read of a proposal, as the model is told it, and the form of what is due
     (C9).
@@ -151,9 +160,12 @@ def unread(work: Work, index: int, proposal: Proposal) -> tuple[Correction, ...]
 
 
 def both_ways(work: Work, index: int) -> str:
-    """The forms of a call that is due, or of the decision that hands it on, and of the end of the
-    step.
-    """
+    """The form of what is due, and of the end of the step."""
+    return f"{_form_of_due(work, index)} To end the step instead: {END_FORM}"
+
+
+def _form_of_due(work: Work, index: int) -> str:
+    """The forms of a call that is due, or of the decision that hands it on."""
     step, tools = work.steps[index], work.world.tools
     due = tools_in(missing(work, index))
     specs = [tools[name] for name in due if name in tools]
@@ -161,4 +173,4 @@ def both_ways(work: Work, index: int) -> str:
     if not own and ROUTE in tools:
         own = [tools[ROUTE]]
     forms = " ".join(map(call_form, own)) or ANY_FORM
-    return f"{_FORM_IS} {forms} To end the step instead: {END_FORM}"
+    return f"{_FORM_IS} {forms}"

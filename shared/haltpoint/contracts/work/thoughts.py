@@ -56,6 +56,7 @@ class Violation(StrEnum):
     NOT_ALLOWED = "not_allowed"
     BAD_ARGUMENTS = "bad_arguments"
     NO_PROVENANCE = "no_provenance"
+    UNFOUNDED_END = "unfounded_end"
     STUCK = "stuck"
 
 
@@ -67,6 +68,7 @@ _BROKEN: Final[dict[Violation, str]] = {
     Violation.NOT_ALLOWED: "called a tool that is not allowed here",
     Violation.BAD_ARGUMENTS: "called a tool with invalid arguments",
     Violation.NO_PROVENANCE: "used a value with no known source",
+    Violation.UNFOUNDED_END: "ended a step that a person insists on",
     Violation.STUCK: "repeated the same call",
 }
 _ROUTING: Final[dict[Violation, str]] = {
