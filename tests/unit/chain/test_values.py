@@ -489,6 +489,23 @@ def test_c9_a_value_that_differs_from_one_origin_only_in_its_signs_takes_its_spe
     assert order.sources["to[0]"].source is SourceKind.RESULT
 
 
+@pytest.mark.parametrize(
+    ("own", "written"),
+    [
+        ("Bob@Example.org", "Bob@Example.org\u00a0"),
+        ("Bob@Example.org", "Bob\uff20Example.org"),
+        ("+49 30 1234567", "+49\u00a030\u00a01234567"),
+        ("DE89 3704 0044 0532 0130 00", "DE89\u00a03704 0044 0532 0130 00"),
+    ],
+)
+def test_c9_the_spelling_of_an_origin_is_its_own_also_of_addresses_and_numbers(
+    own: str, written: str
+) -> None:
+    story = knows(open_ended("do it", ring("find.ids[]")), {"ids": [own.replace(" ", ""), own]})
+    order = sent(story, "ring", to=[written])
+    assert read_json(order.action.arguments) == {"to": [own]}
+
+
 @pytest.mark.parametrize("ids", [["A-B 7", "A\u2013B7"], ["A-B 8"]])
 def test_c9_a_value_like_two_origins_or_like_none_is_made_up(ids: list[str]) -> None:
     story = knows(open_ended("do it", ring("find.ids[]")), {"ids": ids})

@@ -96,9 +96,10 @@ class Document:
         return bool(places) and _are_in(places, self._paths(origins))
 
     def texts_at(self, origins: Strings) -> list[str]:
-        """The forms of the values in it that are at one of these origins."""
+        """The values in it that are at one of these origins, as they are spelled there."""
         paths = self._paths(origins)
-        return [text for text, places in _entries(self.data).items() if _are_in(places, paths)]
+        scalars = scalars_at(read_json(self.data)) if paths else ()
+        return [str(scalar) for place, scalar in scalars if _are_in([place], paths)]
 
     def _paths(self, origins: Strings) -> list[Path]:
         paths = [] if self.typed is None else [self.typed]
@@ -178,12 +179,14 @@ class Known:
             return True
         return any(document.is_origin(text, origins) for document in self.documents)
 
-    def spellings(self, origins: Strings) -> dict[str, list[str]]:
-        """The texts at these origins, by what they are without spaces and signs (C9)."""
+    def spellings(self, origins: Strings) -> dict[str, dict[str, str]]:
+        """The texts at these origins, by what they are without spaces and signs (C9), and by their
+        forms: of two spellings of one value the later counts.
+        """
         texts = chain.from_iterable(document.texts_at(origins) for document in self.documents)
-        spelled: dict[str, list[str]] = {}
-        for text in set(texts):
-            spelled.setdefault(bare(text), []).append(text)
+        spelled: dict[str, dict[str, str]] = {}
+        for text in texts:
+            spelled.setdefault(bare(text), {})[form(text)] = text
         return spelled
 
 

@@ -123,9 +123,9 @@ def respelled(known: Known, spec: ToolSpec, arguments: Any) -> Any:
         strange = [value for value in given if not known.has_origin(value.value, origins)]
         spelled = known.spellings(origins) if strange else {}
         for value in strange:
-            alike = spelled.get(bare(str(value.value)), [])
+            alike = spelled.get(bare(str(value.value)), {})
             if len(alike) == 1 and KEYS not in value.path:
-                arguments = replaced_at(arguments, value.path, alike)
+                arguments = replaced_at(arguments, value.path, list(alike.values()))
     return arguments
 
 
