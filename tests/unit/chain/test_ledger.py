@@ -251,18 +251,17 @@ def test_c14_a_child_begins_with_the_ledger_of_its_caller_and_hands_back_what_it
 
 
 @pytest.mark.parametrize(
-    ("decision", "words"), [(Choice.ABORT, ["may have taken effect"]), (Choice.FAILED, [])]
+    ("decision", "words"), [(Choice.ABORT, "may have taken effect"), (Choice.FAILED, "failed")]
 )
-def test_c14_a_doubt_in_a_child_is_in_the_ledger_of_its_root_until_a_person_says_that_it_failed(
-    decision: Choice, words: list[str]
+def test_c14_a_doubt_in_a_child_is_in_the_ledger_of_its_root_however_it_ends(
+    decision: Choice, words: str
 ) -> None:
     story, child = skilled()
     child.fails(ErrorType.IN_DOUBT)
     child.answer(RequestKind.IN_DOUBT, decision, request=f"{child.chain.id}.r1")
     tell_parent(story, child)
-    heard = reasons(story, PAID)
-    assert [word for word in words if word not in heard[0]] == []
-    assert len(heard) == len(words)
+    heard = reasons(story, PAID) if decision is Choice.ABORT else [refused(story, PAID)]
+    assert any(words in sentence for sentence in heard)
 
 
 @pytest.mark.parametrize("rests", [False, True])
@@ -361,6 +360,65 @@ def test_c6_another_call_after_a_no_asks_in_a_literal_plan_too() -> None:
     story.reject()
     [reason] = story.reasons
     assert reason.kind is ReasonKind.DENIED
+
+
+# ---- calls that would fail again
+# --------------------------------------------------------------------------------------------------
+
+NO_RIGHTS = ErrorInfo(ErrorType.PERMISSION, "no rights")
+FINAL = "stuck: This call of pay failed, and would fail again. Continue without it."
+
+
+def tried(fault: ErrorInfo, mode: Mode = Mode.STRICT, tool: str = "pay") -> Story:
+    """A call has failed with this error."""
+    story = open_ended(mode)
+    story.calls(tool, to="ann")
+    story.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
+    return story
+
+
+def test_c11_the_equal_call_after_a_final_error_is_refused_and_another_one_is_not() -> None:
+    story = tried(NO_RIGHTS)
+    assert refused(story, PAID) == FINAL
+    assert reasons(story, call("pay", to="bob")) == []
+
+
+def test_c11_it_is_refused_after_other_calls_and_in_later_steps_too() -> None:
+    story = submitted(Task(goal="go on"), *TOOLS)
+    first = owing("a", "pay", on_failure=OnFailure.CONTINUE)
+    story.plans(first, owing("b", "pay"))
+    story.propose(PAID)
+    story.result(Outcome(success=False, next_action=NextAction.ERROR, error=NO_RIGHTS))
+    story.end("I have no rights.")
+    assert story.status_of("a") == "failed"
+    assert refused(story, PAID) == FINAL
+
+
+@pytest.mark.parametrize("cause", [None, ErrorInfo(ErrorType.SERVER, "it broke")])
+def test_e5_a_person_who_says_that_it_failed_says_so_of_the_equal_call(
+    cause: ErrorInfo | None,
+) -> None:
+    story = tried(ErrorInfo(ErrorType.IN_DOUBT, "it may have happened", cause=cause))
+    story.answer(RequestKind.IN_DOUBT, Choice.FAILED)
+    assert refused(story, PAID) == FINAL
+
+
+def test_c11_the_equal_call_after_an_error_that_is_not_final_runs() -> None:
+    assert reasons(tried(ErrorInfo(ErrorType.NOT_FOUND, "no ann")), PAID) == []
+
+
+def test_c11_an_idempotent_call_that_failed_for_good_but_may_have_acted_is_asked_about() -> None:
+    story = tried(ErrorInfo(ErrorType.SERVER, "it broke", recoverable=False), tool="set")
+    assert len(reasons(story, call("set", to="ann"))) == 1
+
+
+@pytest.mark.parametrize("mode", [Mode.ADVISORY, Mode.OFF])
+def test_modes_elsewhere_than_in_strict_the_call_that_failed_for_good_runs_again(
+    mode: Mode,
+) -> None:
+    story = tried(NO_RIGHTS, mode)
+    assert reasons(story, PAID) == []
+    assert story.violations == (["stuck"] if mode is Mode.ADVISORY else [])
 
 
 # ---- answered lookups, stuck models

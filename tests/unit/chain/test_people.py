@@ -297,10 +297,7 @@ CAUSE = ErrorInfo(ErrorType.UNKNOWN, "KeyError: 'city'", recoverable=True)
     ("cause", "error"),
     [
         (CAUSE, CAUSE),
-        (
-            None,
-            ErrorInfo(ErrorType.UNKNOWN, "a person says that it did not happen", recoverable=True),
-        ),
+        (None, ErrorInfo(ErrorType.UNKNOWN, "a person says that it did not happen")),
     ],
     ids=["raised", "died"],
 )
@@ -315,7 +312,7 @@ def test_e5_it_failed_so_the_exception_is_the_error_and_nothing_runs_again(
     outcome = told.resolved[0].action.outcome
     assert outcome is not None
     assert (outcome.error, outcome.metadata.by) == (
-        msgspec.structs.replace(error, no_effect=True),
+        msgspec.structs.replace(error, no_effect=True, recoverable=False),
         "ann",
     )
     assert len(told.dispatches) == 1

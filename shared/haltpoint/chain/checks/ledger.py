@@ -1,5 +1,5 @@
-"""One ledger of the root chain (CONTRACT C14): which effects were done, denied or are in doubt,
-known by signature.
+"""One ledger of the root chain (CONTRACT C14): which effects were done, denied or are in doubt, and
+which calls would fail again, known by signature.
 
 A child begins with the ledger of its caller and hands back what it has added. The submitter of a
 literal plan has written each call of it, so a root chain with such a plan keeps what a person
@@ -104,8 +104,9 @@ def _became(spec: ToolSpec, action: Action) -> Became | None:
         is_done = action.satisfies and has_lasting_effect(spec)
         return Became.DONE if is_done else None
     may_have_acted = fault.error_type in MAY_HAVE_ACTED and not fault.no_effect
-    in_doubt = fault.error_type is ErrorType.IN_DOUBT or (spec.idempotent and may_have_acted)
-    return Became.IN_DOUBT if in_doubt else None
+    if fault.error_type is ErrorType.IN_DOUBT or (spec.idempotent and may_have_acted):
+        return Became.IN_DOUBT
+    return None if fault.recoverable else Became.FAILED
 
 
 # ---- judging
@@ -154,8 +155,14 @@ def repeat(call: CheckedCall) -> Verdict:
 
 
 def stuck(call: CheckedCall) -> Verdict:
-    """The third equal call in a row that would bring the same receipt."""
+    """The third equal call in a row that would bring the same receipt, or a call whose error said
+    that it would fail again (C11).
+    """
     work, spec = call.work, call.spec
+    known = work.ledger.get(call.signature)
+    if known is not None and known.became is Became.FAILED:
+        words = f"This call of {spec.name} failed, and would fail again. Continue without it."
+        return refuse(call, words, Violation.STUCK)
     last = work.actions_of(call.index)[-2:]
     row = [action for action in last if _is_equal(call, action)]
     receipts = [(action.error, action.data) for action in row]

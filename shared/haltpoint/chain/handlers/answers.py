@@ -207,10 +207,13 @@ def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str)
 
 
 def _failed(work: Work, action: Action, by: str) -> Next | None:
-    """E5: the failure behind the doubt is the error; a worker that died did not live to say one."""
-    unknown = ErrorInfo(ErrorType.UNKNOWN, work.phrases.did_not_happen, recoverable=True)
+    """E5: the failure behind the doubt is the error, and final; a worker that died did not live to
+    say one.
+    """
+    unknown = ErrorInfo(ErrorType.UNKNOWN, work.phrases.did_not_happen)
     fault = (action.error and action.error.cause) or unknown
-    return fail_with(work, action, structs.replace(fault, no_effect=True), by=by)
+    fault = structs.replace(fault, no_effect=True, recoverable=False)
+    return fail_with(work, action, fault, by=by)
 
 
 def _give(

@@ -12,12 +12,13 @@ LONGEST_WORDS = 200
 
 class Became(StrEnum):
     """What became of a call. `in_doubt`: from its start until its receipt, or because that says
-    so.
+    so. `failed`: its error, or a person, says that the same call would fail again.
     """
 
     DONE = "done"
     DENIED = "denied"
     IN_DOUBT = "in_doubt"
+    FAILED = "failed"
 
 
 class Entry(Contract):
