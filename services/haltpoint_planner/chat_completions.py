@@ -59,10 +59,12 @@ class ChatCompletions:
         except (httpx.LocalProtocolError, UnicodeEncodeError) as error:  # the key is no header
             raise self._server.error("HP-303", str(error)) from error
         except (httpx.UnsupportedProtocol, httpx.InvalidURL, ValueError) as error:
-            raise self._server.error("HP-302", str(error)) from error
+            why = "its address must be a whole one, as http://localhost:11434/v1"
+            raise self._server.error("HP-302", why) from error
         except (httpx.TransportError, httpx.DecodingError, AttributeError) as error:
             # AttributeError is anyio's, of a connection that was closed while it was opened
             why = str(error) or type(error).__name__
+            why = why.replace("All connection attempts failed", "nothing listens there")
             raise PassingError(self._server.error("HP-302", why)) from error
         reply = read_reply(text) if response.status_code == _OK else None
         if reply is None:

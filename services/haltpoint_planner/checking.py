@@ -142,7 +142,7 @@ class Checking:
             reply = await self._port.ask(self._name, lambda _: trial.prompt, request)
             outcome, note = ("yes" if trial.is_passed(reply) else "no"), _words(reply)
         except HaltpointError as error:
-            outcome, note = error.code, f"{error.why}. {error.fix}"
+            outcome, note = error.code, f"{error.what}: {error.why}. {error.fix}"
         return Finding(trial.what, outcome, time.monotonic() - begun, note), reply
 
 

@@ -123,7 +123,7 @@ async def _close_when_stopping(here: Service, slots: Slots) -> None:
 async def _list_tools(here: Service, registry: Registry, slots: Slots) -> None:
     """Write what is served into the catalogue, now and with each heartbeat."""
     catalogue = ToolCatalogue(here.calls, here.topology)
-    names = [spec.name for spec in registry.specs]
+    names = [spec.name for spec in registry.specs if not spec.undoes]
     here.about.update(queues=registry.queues, tools=names, slots=slots.capacity, left_over=0)
 
     async def announce() -> None:

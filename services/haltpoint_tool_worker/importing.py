@@ -55,7 +55,8 @@ def _reason(module: str, error: BaseException) -> tuple[str, str]:
         case DeclarationError():
             return str(error), f"Change this declaration, {again}"
         case SyntaxError():
-            return f"{error.msg} ({error.filename}:{error.lineno})", f"Change this line, {again}"
+            why = f"{error.msg} ({error.filename}:{error.lineno})"
+            return why, f"python -m py_compile {error.filename} tries the file alone"
         case ModuleNotFoundError() if f"{module}.".startswith(f"{error.name}."):
             files = [file.stem for file in Path.cwd().glob("*.py")]
             advice = "Start in the folder of the module, or name one that is importable from here"
@@ -74,7 +75,8 @@ def _reason(module: str, error: BaseException) -> tuple[str, str]:
                 'Put what is for a program alone under if __name__ == "__main__", ' + again,
             )
         case _:
-            return f"{in_words(error)} ({_place(error)})", f"Change this line, {again}"
+            why = f"{in_words(error)} ({_place(error)})"
+            return why, f"A worker imports it to start; try that alone: python -c 'import {module}'"
 
 
 def _place(error: BaseException) -> str:

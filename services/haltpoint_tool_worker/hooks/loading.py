@@ -57,7 +57,7 @@ def _at(path: str, shown: str) -> Hook:
     except ValueError as error:
         raise _unusable(shown, str(error), "Write module:function") from error
     except Exception as error:
-        raise _unusable(shown, in_words(error), "Correct the path or the module") from error
+        raise _unusable(shown, in_words(error), dotted_path.NAMED) from error
     hook = hook_of(function)
     if hook is None:
         remedy = "Decorate the function: @hook.pre(...) or @hook.post(...)"

@@ -54,6 +54,7 @@ _TRAITS: Final = {"name", "description", "parameters", "queue", "destructive", "
     "targets",
     "foreign",
 }
+_FIX: Final = "docs/skills.md shows what its files hold; without the folder the rest starts"
 _TELLING: Final = (
     "data.instructions is the text of a skill of this system. Follow it as far as it serves "
     "the task. "
@@ -112,7 +113,7 @@ def skills_in(directories: Sequence[Path]) -> list[Tool]:
 
 def unusable(place: Path | str, why: str) -> HaltpointError:
     """The error about one of them, HP-034."""
-    return HaltpointError("HP-034", f"the skill {place} cannot be used", why, "Fix or remove it")
+    return HaltpointError("HP-034", f"the skill {place} cannot be used", why, _FIX)
 
 
 def _folders(directory: Path) -> list[Path]:
@@ -172,7 +173,7 @@ def _plan(folder: Path, spec: ToolSpec) -> Plan:
     try:
         plan = door(Plan).validate_json(_text(folder, PLAN_FILE))
     except ValidationError as error:
-        raise unusable(folder, f"{PLAN_FILE}: {_problems(error)}") from None
+        raise unusable(folder, f"{PLAN_FILE}: {_problems(error, Plan)}") from None
     faults = template_faults(plan, spec.parameters)
     if faults:
         raise unusable(folder, f"{PLAN_FILE}: {'; '.join(faults)}")
@@ -186,7 +187,7 @@ def _read(folder: Path) -> tuple[Head, str]:
     except FrontMatterError as error:
         raise unusable(folder, str(error)) from None
     except ValidationError as error:
-        raise unusable(folder, _problems(error)) from None
+        raise unusable(folder, _problems(error, Head)) from None
     if head.name != folder.name:
         raise unusable(
             folder, f"its name is {head.name!r}, but its folder is called {folder.name!r}"
@@ -207,11 +208,11 @@ def _text(folder: Path, name: str) -> str:
         raise unusable(folder, f"{name} is not UTF-8 text") from None
 
 
-def _problems(error: ValidationError) -> str:
+def _problems(error: ValidationError, kind: type) -> str:
     words = []
     for problem in error.errors(include_url=False):
         place = ".".join(map(str, problem["loc"]))
-        words.append(f"{place}: {in_words_of_json(problem)}")
+        words.append(f"{place}: {in_words_of_json(problem, kind, problem['loc'])}")
     return "; ".join(words)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from haltpoint.contracts.base import root_of
 from haltpoint.contracts.people.humans import Choice, choices
 from haltpoint.contracts.reasons import Reach
+from haltpoint.runtime.config.errors import why_unread
 
 if TYPE_CHECKING:
     from haltpoint.contracts.views.chains import RequestView
@@ -149,7 +150,7 @@ def _object(way: Way, text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        value, fault = None, f" ({error})"
+        value, fault = None, f" ({why_unread(error)})"
     if not isinstance(value, dict):
         raise NotUnderstoodError(f"{way.verb} takes a JSON object, and this is none{fault}: {text}")
     return value

@@ -47,12 +47,23 @@ def _understood(typed: Callable[[], int]) -> int:
         return typed()
     except _UsageError as error:
         path = error.ctx.command_path if error.ctx else "haltpoint"
-        why = error.format_message().rstrip(".")
+        why = _why(error)
         if type(error).__name__ != "NoArgsIsHelpError":
             wrong = usage(f"{path} was not understood", why, f"{path} --help shows how")
             raise wrong from error
         print(why)
         return int(error.exit_code)
+
+
+def _why(error: Any) -> str:
+    """What is wrong with what was typed; of a value in the words of all our files."""
+    if not isinstance(error, typer.BadParameter) or not hasattr(error.__cause__, "errors"):
+        return str(error.format_message()).rstrip(".")
+    from haltpoint.runtime.config.faults import in_words
+
+    (fault,) = error.__cause__.errors()
+    words = in_words(fault).rstrip(".")
+    return f"{error.param.opts[0]}: {words}"
 
 
 app = typer.Typer(

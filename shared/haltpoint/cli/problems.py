@@ -61,6 +61,13 @@ _FIXES: Final = {
     "chain_ended": "haltpoint chain show shows how it ended",
     "request_expired": _HOW_IT_WENT_ON,
     "request_stale": _HOW_IT_WENT_ON,
+    "no_such_action": "haltpoint chain actions CHAIN lists them by their ids",
+    "no_such_agent": "haltpoint agent list shows the agents; without --agent none is chosen",
+    "too_much_feedback": "The first 100 are kept; haltpoint chain show shows the chain",
+    "invalid_answer": "haltpoint inbox shows what can be answered",
+    "request_changed": "haltpoint inbox shows the question as it is now",
+    "backlog_full": "Try again later, or run more workers: haltpoint up tool-worker",
+    "redis_unreachable": "haltpoint chain list shows whether it took effect",
     "answered_already": "The first answer counts; haltpoint chain show shows it",
     "idempotency_conflict": "Use another --idempotency-key for another task",
     "invalid_fields": "haltpoint run --help shows what each option takes",
@@ -76,9 +83,9 @@ def _fault(fault: dict[str, Any]) -> str:
     if fault.get("step_id"):
         return f"step {fault['step_id']!r}{label}: {message}"
     option, _, inside = str(fault.get("field") or "").partition(".")
-    if option in ("", "decision", "value"):
+    if option in ("", "decision", "value", "arguments"):
         return message
     if option == "plan":
-        return f"{option}.{inside}: {message}"
+        return f"{fault['field']}: {message}"
     name = option.removesuffix("_id").replace("_", "-")
     return f"--{name} {inside}".rstrip() + f": {message}"

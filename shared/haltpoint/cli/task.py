@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from haltpoint.cli.errors import usage
-from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.errors import HaltpointError, why_unread
 
 _UNITS: Final = {
     "s": timedelta(seconds=1),
@@ -49,7 +49,7 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         what, fix = f"{path} cannot be read", "Give a file with JSON"
-        raise HaltpointError("HP-041", what, str(error), fix) from error
+        raise HaltpointError("HP-041", what, why_unread(error), fix) from error
 
 
 def context_of(text: str) -> Any:
@@ -59,7 +59,7 @@ def context_of(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        why = f"{text!r} is not JSON: {error}"
+        why = f"{text!r}: {why_unread(error)}"
         fix = """--context '{"team": "a"}', or --context @context.json"""
         raise usage("--context takes JSON", why, fix) from error
 

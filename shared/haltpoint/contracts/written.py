@@ -92,6 +92,7 @@ Duration = Annotated[
     float,
     Meta(gt=0),
     BeforeValidator(in_seconds),
+    Field(allow_inf_nan=False),
     WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _IN_WORDS]}),
 ]
 """Seconds in a contract; a door reads `"5m"`, too."""

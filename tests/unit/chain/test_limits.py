@@ -74,7 +74,7 @@ def test_a_choice_between_members_is_told_in_words_whatever_the_others_will_be(
 def test_a_result_is_an_object_and_fits_its_schema() -> None:
     tool = spec("a", result_schema={"type": "object", "required": ["id"]})
 
-    assert result_faults(tool, [1]) == ("data: [1] is not of type 'object'",)
+    assert result_faults(tool, [1]) == ("data: [1] is not an object",)
     assert result_faults(tool, {}) == ("data: 'id' is missing",)
     assert result_faults(spec("a"), {"x": 1}) == ()
 

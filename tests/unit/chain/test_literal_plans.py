@@ -254,9 +254,7 @@ def test_a_resolved_value_must_fit_the_schema() -> None:
 
     told.returns('{"contact_id": 12}')
 
-    assert told.error == ChainError(
-        "HP-206", "send: arguments.to: 12 is not of type 'string'", "send"
-    )
+    assert told.error == ChainError("HP-206", "send: arguments.to: 12 is not a text", "send")
     assert told.tools_called == ["find"]
 
 

@@ -186,7 +186,7 @@ def test_literal_arguments_fit_the_schema_and_what_is_not_known_yet_is_not_judge
     )
 
     assert faults(steps) == [
-        "step 'b': actions[0] send: arguments.ids[1]: 7 is not of type 'string'",
+        "step 'b': actions[0] send: arguments.ids[1]: 7 is not a text",
         "step 'b': actions[0] send: arguments: there is no 'more'; there are to, ids, either",
         "step 'c': actions[0] send: arguments: 'to' is missing",
     ]

@@ -373,7 +373,7 @@ def test_r1_no_call_is_told_as_held_when_the_chain_has_ended(seconds: int, actio
         (call("secret"), Violation.NOT_ALLOWED, "secret may not be called in step 'send'"),
         (call("save"), Violation.NOT_ALLOWED, "Tools that may be called here: lookup, send."),
         (call("drop"), Violation.NOT_ALLOWED, "drop may not be called in step 'send'"),
-        (call("send", to=3), Violation.BAD_ARGUMENTS, "arguments.to: 3 is not of type 'string'."),
+        (call("send", to=3), Violation.BAD_ARGUMENTS, "arguments.to: 3 is not a text."),
         (call("send", to="x" * 70_000), Violation.BAD_ARGUMENTS, "more than 65536 bytes"),
         (
             TELL,

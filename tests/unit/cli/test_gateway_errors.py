@@ -50,7 +50,11 @@ def test_one_fault_is_told_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["no_such_chain", "no_such_request", "answered_already", "invalid_plan"]
+    "code",
+    [
+        *("no_such_chain", "no_such_request", "no_such_action", "no_such_agent"),
+        *("answered_already", "invalid_answer", "invalid_plan"),
+    ],
 )
 def test_a_hint_for_programs_is_told_in_words_of_the_command_line(code: str) -> None:
     error = told(

@@ -117,7 +117,7 @@ MODULES = {
     "an error of Python's own library": (
         "import json\njson.loads('{')",
         r"JSONDecodeError: .* \(.*made\.py:4\)",
-        "Change this line",
+        "python -c 'import made'",
     ),
     "a method": (
         "class Shop:\n    @tool\n    def act(self, x: int): ...",
@@ -150,7 +150,11 @@ MODULES = {
         "write a tool's name, a dot and the place in its data",
         "Change this declaration",
     ),
-    "syntax error": ("def act(:", r"invalid syntax \(.*made\.py:3\)", "Change this line"),
+    "syntax error": (
+        "def act(:",
+        r"invalid syntax \(.*made\.py:3\)",
+        "python -m py_compile .*made.py",
+    ),
     "missing import": (
         "import nosuchpackage",
         r"made\.py:3 imports nosuchpackage, which is not installed",
@@ -159,7 +163,7 @@ MODULES = {
     "raises": (
         "def connect():\n    raise ValueError('no DB_URL')\nconnect()",
         r"ValueError: no DB_URL \(.*made\.py:4\)",
-        "Change this line",
+        "python -c 'import made'",
     ),
     "no tool in it": (
         "x = 1",

@@ -202,8 +202,23 @@ def _fault(name: str, error: ValidationError, hidden: Collection[str]) -> str:
     return f"{_short(place)}: {_short(without_secrets(message, hidden))}"
 
 
+_KINDS: Final = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+
+
 def _in_words(error: ValidationError) -> str:
     """What jsonschema says, for people."""
+    if error.validator == "type":
+        wanted = error.validator_value
+        kinds = [wanted] if isinstance(wanted, str) else cast("list[str]", wanted)
+        return f"{error.instance!r} is not {' or '.join(_KINDS[kind] for kind in kinds)}"
     if error.validator != "additionalProperties" or error.validator_value is not False:
         return error.message.replace(" is a required property", " is missing")
     known = properties(cast("dict[str, Any]", error.schema))

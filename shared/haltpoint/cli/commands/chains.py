@@ -55,8 +55,9 @@ def show(shell: Shell, chain: _ID) -> None:
 
     shell.out.print(heading(view))
     print_lines(shell.out, view, tell(view))
-    if view.bounds is not None:
-        shell.show(view, outline({"what the goal asks of tools": in_full(view.bounds)}))
+    asked = list(outline(in_full(view.bounds) if view.bounds else {}, "    "))
+    if asked:
+        shell.show(view, ["  what the goal asks of tools:", *asked])
     if view.children:
         shell.show(view, ["", f" chains below {view.id}"])
         shell.show(view, tree(view, "   "))

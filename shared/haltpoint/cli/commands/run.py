@@ -105,13 +105,19 @@ def run(
     )
 
     async def converse(client: "Client") -> int:
+        import asyncio
+
         from haltpoint.cli.render.following import exit_code
 
         started = await client.run(task=task, idempotency_key=idempotency_key)
         if detach:
             shell.show({"chain_id": started.id}, [started.id])
             return Exit.OK
-        ended = await watch_to_end(shell, client, started.id, live=watch)
+        try:
+            ended = await watch_to_end(shell, client, started.id, live=watch)
+        except asyncio.CancelledError:  # Ctrl-C
+            shell.note(f"the chain continues: haltpoint chain watch {started.id}")
+            raise
         return exit_code(ended)
 
     return talk(shell, converse)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haltpoint.cli.commands.run import watch_to_end
+from haltpoint.cli.errors import usage
 from haltpoint.cli.gateway import talk
 from haltpoint.cli.shell import Shell, verb
 from haltpoint.cli.task import texts_of
@@ -63,10 +64,14 @@ def call(
     texts = texts_of(arguments or [], "an argument", "haltpoint tool show TOOL")
 
     async def converse(client: "Client") -> "ChainView":
-        from haltpoint.chain.model.schemas import read_arguments
+        from haltpoint.chain.model.schemas import argument_faults, read_arguments
 
         tool = await _find(client, name)
-        action = {"tool": name, "arguments": read_arguments(tool, {**texts})}
+        given = read_arguments(tool, {**texts})
+        if faults := argument_faults(tool, given):
+            fix = f"haltpoint tool show {name} lists its arguments"
+            raise usage(f"{name} does not take these", "; ".join(faults), fix)
+        action = {"tool": name, "arguments": given}
         plan = {"steps": [{"id": "call", "required_tools": [name], "actions": [action]}]}
         started = await client.run(task={"goal": f"Call {name}", "plan": plan})
         return await watch_to_end(shell, client, started.id, live=not shell.json)
@@ -87,6 +92,9 @@ def effects(tool: "ToolSpec") -> str:
 async def _find(client: "Client", name: str) -> "ToolSpec":
     tools = {tool.name: tool for tool in await client.tools()}
     if name not in tools:
-        why = f"workers serve {', '.join(tools) or 'none'}"
+        from haltpoint.runtime.config.faults import near
+
+        known = [tool.name for tool in tools.values() if not tool.undoes]
+        why = f"no worker serves it{near(name, known)}"
         raise HaltpointError("HP-053", f"there is no tool {name!r}", why, "haltpoint tool list")
     return tools[name]

@@ -11,9 +11,12 @@ from contextvars import copy_context
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, Final
 
 from haltpoint.runtime.config.errors import HaltpointError, in_words
+
+NAMED: Final = "Write module:function, of a module that Python can import in this folder"
+"""What to do where nothing can be loaded."""
 
 
 class TooSlowError(Exception):
@@ -43,9 +46,7 @@ def function(path: str, code: str, role: str) -> Callable[..., Any]:
     try:
         named = load(path)
     except (Exception, SystemExit) as error:  # a script ends itself
-        raise HaltpointError(
-            code, what, in_words(error), "Correct the path or the module"
-        ) from error
+        raise HaltpointError(code, what, in_words(error), NAMED) from error
     if not callable(named):
         raise HaltpointError(code, what, "it does not name a function", "Write module:function")
     return named

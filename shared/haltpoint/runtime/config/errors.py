@@ -2,6 +2,7 @@
 codes.
 """
 
+from json import JSONDecodeError
 from typing import Final
 
 from haltpoint.chain.model.statuses import Code
@@ -107,6 +108,15 @@ def in_words(error: BaseException) -> str:
     return f"{type(error).__name__}{words}".encode(errors="replace")[:MOST_WORDS].decode(
         errors="replace"
     )
+
+
+def why_unread(error: OSError | ValueError) -> str:
+    """Why JSON could not be read, for people who wrote it."""
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    if isinstance(error, JSONDecodeError):
+        return f"it is no JSON from line {error.lineno}, column {error.colno} on"
+    return "it is no text in UTF-8"
 
 
 def unforeseen(error: BaseException) -> HaltpointError:

@@ -31,6 +31,7 @@ _WORDS: Final = {
     "int_from_float": _WHOLE,
     "float_type": _NUMBER,
     "float_parsing": _NUMBER,
+    "finite_number": _NUMBER,
     "tuple_type": "must be a list",
     "dict_type": _TABLE,
     "model_type": _TABLE,
@@ -54,6 +55,7 @@ _PATTERNS: Final = {
     NAME: "must be 1 to 64 letters, digits, _ or -",
     FUNCTION: "must be module:function",
     "^https?://": "must begin with http:// or https://",
+    r"^[a-z0-9]+(-[a-z0-9]+)*$": "must be small letters and digits, with - between, as send-letter",
     r"[^\W_]": "must have a letter or a digit",
 }
 

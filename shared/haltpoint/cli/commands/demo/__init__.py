@@ -29,8 +29,7 @@ def demo(
         raise usage("--own-model asks the configured model", "none is configured", fix)
     if not shell.json:
         print(
-            "Haltpoint demo: a server, four services and a model are starting, each "
-            "a process of its own ..."
+            "Haltpoint demo: a server, four services and a model are starting, a process each ..."
         )
         sys.stdout.flush()
     # Only now: this import takes longer than the first line may.
