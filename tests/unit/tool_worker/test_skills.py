@@ -85,7 +85,7 @@ def test_its_own_parameters_are_a_json_schema_and_are_asked(tmp_path: Path) -> N
         ("---\nname: greet\n---\nBe kind.", "description: is missing"),
         (
             "---\nname: greet\ndescription: x\nparamaters: {}\n---\nBe kind.",
-            "paramaters: no such field",
+            "paramaters: no such field; did you mean parameters",
         ),
         (
             "---\nname: greet\ndescription: Note: this\n---\nBe kind.",

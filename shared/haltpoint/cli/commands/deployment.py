@@ -36,11 +36,22 @@ def doctor(shell: Shell) -> int:
     """Check server, model, tools, services and disk, and say how to fix each problem. Exit code
     1: it found one.
     """
-    checks = wait(_examine(shell))
+    from haltpoint.cli.local.diagnosis import look_before
+
+    try:
+        checks = wait(_examine(shell))
+    except HaltpointError as error:
+        if error.code == "HP-010":
+            _show(shell, wait(look_before(shell.settings)), ok=False)
+        raise
     ok = all(check.ok for check in checks)
+    _show(shell, checks, ok=ok)
+    return Exit.OK if ok else Exit.FAILED
+
+
+def _show(shell: Shell, checks: "list[Check]", *, ok: bool) -> None:
     rows = [("✓" if check.ok else "✗", check.check, _found(check)) for check in checks]
     shell.table({"ok": ok, "checks": checks}, ("", "look", "found"), rows)
-    return Exit.OK if ok else Exit.FAILED
 
 
 queue = typer.Typer(help="The queues that tool workers read.", no_args_is_help=True)

@@ -31,9 +31,11 @@ _ROOM: Final = _GIB
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A deployment: `tools` are those that workers serve, `alive` its services."""
+    """A deployment: `tools` are those that workers serve, `alive` its services. Before the server
+    answers there is no `redis`, and none of these.
+    """
 
-    redis: Redis
+    redis: Any
     settings: Settings
     topology: Topology
     tools: Mapping[str, ToolSpec]
@@ -46,10 +48,14 @@ async def look_around(
     """All looks."""
     alive = await presence.alive(redis, topology)
     scene = Scene(redis, settings, topology, tools, alive)
-    checks = []
-    for name, (code, look) in _LOOKS.items():
-        checks.append(await _look(name, code, look(scene)))
-    return checks
+    return [await _look(name, code, look(scene)) for name, (code, look) in _LOOKS.items()]
+
+
+async def look_before(settings: Settings) -> list[Check]:
+    """The looks that need no server: before the first `haltpoint up`."""
+    scene = Scene(None, settings, Topology(settings.partitions), {}, [])
+    looks = {name: look for name, look in _LOOKS.items() if name not in _OF_SERVER}
+    return [await _look(name, code, look(scene)) for name, (code, look) in looks.items()]
 
 
 async def _look(name: str, code: str, look: Awaitable[str]) -> Check:
@@ -70,7 +76,7 @@ async def _model(scene: Scene) -> str:
     model = scene.settings.model
     if not model.base_url:
         return "none is configured: literal plans need none"
-    what = f"{model.name} at {model.base_url}"
+    what = f"{model.name or 'the model'} at {model.base_url}"
     url = f"{model.base_url.rstrip('/')}/models"
     headers = {}
     if model.api_key:
@@ -181,3 +187,4 @@ _LOOKS: Final[dict[str, tuple[str, Callable[[Scene], Awaitable[str]]]]] = {
     "disk": ("HP-021", _disk),
     "consumers": ("HP-102", _consumers),
 }
+_OF_SERVER: Final = ("questions", "consumers")
