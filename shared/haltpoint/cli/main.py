@@ -57,11 +57,12 @@ def _understood(typed: Callable[[], int]) -> int:
 
 def _why(error: Any) -> str:
     """What is wrong with what was typed; of a value in the words of all our files."""
-    if not isinstance(error, typer.BadParameter) or not hasattr(error.__cause__, "errors"):
+    cause: Any = error.__cause__
+    if not hasattr(cause, "errors"):
         return str(error.format_message()).rstrip(".")
     from haltpoint.runtime.config.faults import in_words
 
-    (fault,) = error.__cause__.errors()
+    (fault,) = cause.errors()
     words = in_words(fault).rstrip(".")
     return f"{error.param.opts[0]}: {words}"
 
