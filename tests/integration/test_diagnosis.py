@@ -51,7 +51,7 @@ async def test_a_model_that_answers_and_one_that_is_away(
         checks = await looked(redis, topology, tmp_path, model=there)
         assert checks["model"].ok, checks["model"]
     away = (await looked(redis, topology, tmp_path, model=there))["model"]
-    assert (away.ok, away.code, away.why) == (False, "HP-302", "no answer: ConnectError")
+    assert (away.ok, away.code, away.why) == (False, "HP-302", "it does not answer")
 
 
 async def test_tools_that_cannot_be_imported_and_a_port_in_use(

@@ -86,7 +86,7 @@ async def _model(scene: Scene) -> str:
             to = connections.to(model.base_url)
             reply = await to.get(url, headers=headers, timeout=model.connect_timeout)
     except httpx.HTTPError as error:
-        why = f"no answer: {type(error).__name__}"
+        why = "it does not answer"
         fix = "Start it; haltpoint model check tries it"
         raise HaltpointError("HP-302", what, why, fix) from error
     if reply.status_code in (401, 403):
