@@ -1,5 +1,6 @@
 """Arguments are read once, exactly, by the schema of their tool (CONTRACT C9)."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from haltpoint.chain.model.schemas import read_arguments
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
-from tests.support.builders import owing
+from tests.support.builders import call, open_task, owing, writing
 from tests.unit.chain.story import submitted
 
 PARTY = {"type": "object", "properties": {"seats": {"type": "integer"}, "name": {"type": "string"}}}
@@ -95,6 +96,38 @@ def test_c9_null_is_left_out_where_a_parameter_cannot_be_null() -> None:
         "any": None,
     }
     assert read(parties=[None]) == {"parties": [None]}
+
+
+LITERAL = {"type": "string", "enum": ["a", "b"], "default": "a"}
+OF_TEXT = {"type": "object", "properties": {"p": {"type": "string"}}}
+OF_NUMBER = {"type": "object", "properties": {"p": {"type": "integer"}}}
+OF_LIST = {"type": "object", "properties": {"p": {"type": "array"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "written", "value"),
+    [
+        (LITERAL, {"p": None}, {}),
+        ({"type": "integer", "enum": [1, 2]}, {"p": None}, {}),
+        ({"type": "string", "const": "a"}, {"p": None}, {}),
+        ({"allOf": [{"type": "string"}, {"enum": ["a"]}]}, {"p": None}, {}),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}], "enum": ["a", 1]}, {"p": None}, {}),
+        (OF_TEXT | {"minProperties": 1, "enum": [{"p": "a"}]}, {"p": None}, {}),
+        ({"type": "object", "properties": {"p": LITERAL}}, {"p": {"p": None}}, {"p": {}}),
+        ({"anyOf": [OF_TEXT, OF_NUMBER]}, {"p": {"p": None}}, {"p": {}}),
+        ({"anyOf": [OF_NUMBER, OF_LIST]}, {"p": {"p": "5"}}, {"p": {"p": 5}}),
+    ],
+)
+def test_c9_two_errors_about_one_value_are_one_reading(
+    schema: dict[str, Any], written: dict[str, Any], value: dict[str, Any]
+) -> None:
+    members = {"n": {"type": "integer"}, "p": schema}
+    book = writing("book", parameters={"type": "object", "properties": members})
+    story = submitted(open_task("book"), book)
+    story.propose(call("book", n=1), call("book", n=2, **written))
+    story.result()
+    assert story.tools_called == ["book", "book"]
+    assert json.loads(story.action.arguments) == {"n": 2, **value}
 
 
 def test_c9_a_model_that_writes_a_number_as_a_text_gets_no_strike() -> None:

@@ -25,6 +25,7 @@ from haltpoint.chain.model.references import (
     path_text,
     read_json,
     replaced_at,
+    values_at,
     write_json,
 )
 from haltpoint.contracts.secrets import secret_values, typed_in, without_secrets
@@ -271,8 +272,13 @@ def read_arguments(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
 def _read(
     validator: Validator, arguments: dict[str, Any], error: ValidationError
 ) -> dict[str, Any]:
-    """The arguments without the errors that reading them can take away."""
+    """The arguments without the errors that reading them can take away.
+
+    An error about a value that has been read because of another error says nothing any more.
+    """
     place, value = tuple(error.absolute_path), error.instance
+    if all(there is not value for there in values_at(arguments, place)):
+        return arguments
     if value is None:
         arguments = replaced_at(arguments, place, [] if isinstance(place[-1], str) else [None])
     elif not _is_of_no_type(error):
