@@ -159,6 +159,14 @@ def test_c6_a_tool_cannot_put_words_into_a_persons_mouth() -> None:
     assert place(SEND, {"to": "u9"}, receipt("other", '{"said": "u9"}', marked)) == "to"
 
 
+def test_c6_a_tool_picks_none_of_its_options_for_a_person() -> None:
+    marked = msgspec.structs.replace(OK, metadata=Metadata(action_id="c.a.1"))
+    data = '{"people": [{"id": "u1"}], "selected": {"id": "u9"}}'
+
+    assert place(SEND, {"to": "u9"}, receipt("find", data, marked)) == "to"
+    assert place(SEND, {"to": "u1"}, receipt("find", data, marked)) is None
+
+
 def test_c6_the_whole_of_a_result_may_be_an_origin() -> None:
     whole = spec("send", provenance={"to": ("find",)})
 

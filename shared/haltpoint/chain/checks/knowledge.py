@@ -103,10 +103,11 @@ class Document:
 
     def _paths(self, origins: Strings) -> list[Path]:
         paths = [] if self.typed is None else [self.typed]
+        picked = [_PICKED] if self.kind is SourceKind.PERSON else []
         for origin in origins:
             tool, _, place = origin.partition(".")
             if tool == self.tool:
-                paths += [parse_path(place), _PICKED]
+                paths += [parse_path(place), *picked]
         return paths
 
     def _at(self, place: Path) -> str:
