@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic_core import from_json
 
-from haltpoint.chain.checks.knowledge import Known, documents, documents_of, origins_in_words
+from haltpoint.chain.checks.knowledge import Known, documents_of, given_whole, origins_in_words
 from haltpoint.chain.checks.values import Marked, made_up, marked_values
 from haltpoint.contracts.people.approvals import digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
@@ -58,8 +58,9 @@ class Judges:
         receipts = await self._receipt_store.receipts(request.action_id, request.origins)
         marked = marked_values(spec, call.proposed)
         said = [value.value for value in marked if _is_said(call, value)]
-        given = documents(request.context, said)
-        known = Known([], [*given, *documents_of(receipts.values(), {})])
+        context = given_whole(SourceKind.CONTEXT, request.context)
+        typed = given_whole(SourceKind.PERSON, said)
+        known = Known([], [context, typed, *documents_of(receipts.values(), {})])
         place = made_up(known, spec, from_json(call.text))
         if place is None:
             return

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haltpoint.chain.checks.knowledge import Known, documents, documents_of
+from haltpoint.chain.checks.knowledge import Known, documents_of, given_whole
 from haltpoint.chain.checks.values import made_up
 from haltpoint.chain.model.references import (
     Reference,
@@ -22,6 +22,7 @@ from haltpoint.chain.model.references import (
 )
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus
+from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import Metadata, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from tests.support.builders import OK, failed, spec
@@ -102,7 +103,8 @@ def place(
     words: tuple[str, ...] = (),
 ) -> str | None:
     """The place of a value that was made up."""
-    given = [*documents(context or {}, ()), *documents_of(actions.values(), {})]
+    context_of_task = given_whole(SourceKind.CONTEXT, context or {})
+    given = [context_of_task, *documents_of(actions.values(), {})]
     return made_up(Known(words, given), tool, arguments)
 
 

@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.values import rewritten
+from haltpoint.chain.checks import knowledge, values
+from haltpoint.chain.checks.knowledge import Document
+from haltpoint.chain.checks.values import MOST_SHOWN, MOST_SOURCES, rewritten
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.references import read_json
@@ -416,6 +418,14 @@ def test_c6_a_yes_to_an_edited_call_holds_for_the_values_that_the_edit_left() ->
     assert [grant.value for grant in story.chain.people.granted] == ["bob@x.org"]
 
 
+def test_c6_a_yes_to_a_reason_without_a_value_covers_none() -> None:
+    story = open_ended()
+    unknown = [f"x{number}@x.org" for number in range(MOST_SHOWN)]
+    sent(story, to=[*unknown, "eve@x.org", "None"])
+    approve(story)
+    assert [grant.value for grant in story.chain.people.granted] == unknown
+
+
 def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:
     story = open_ended()
     sent(story, to="eve@x.org")
@@ -439,6 +449,45 @@ def test_c13_what_was_nowhere_in_a_call_before_is_from_who_changed_it() -> None:
         "cc": "goal",
     }
     assert rewritten(SEND, {}, {"to": "a"}, {"to": "a"}, SourceKind.HOOK) == {}
+
+
+# ---- how much is worked out
+
+
+def count(monkeypatch: pytest.MonkeyPatch, room: Any, name: str) -> list[str]:
+    """A line for each time that this is called."""
+    calls: list[str] = []
+    original = getattr(room, name)
+
+    def counted(*given: Any) -> Any:
+        calls.append(name)
+        return original(*given)
+
+    monkeypatch.setattr(room, name, counted)
+    return calls
+
+
+UNKNOWN = [f"x{number}@x.org" for number in range(500)]
+
+
+def test_c13_texts_are_searched_only_for_the_values_that_a_question_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    story = knows(open_ended(), {"rows": ["a row"]})
+    searches = count(monkeypatch, Document, "piece")
+    story.calls("send", to=UNKNOWN)
+    assert len(searches) < 10 * MOST_SOURCES
+
+
+def test_c13_a_call_and_its_defaults_are_read_once_for_all_of_its_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    story = knows(open_ended(), {"rows": UNKNOWN}, q=UNKNOWN[:100])
+    comparisons = count(monkeypatch, knowledge, "holds")
+    readings = count(monkeypatch, values, "defaults")
+    story.calls("send", to=UNKNOWN)
+    assert len(readings) < 20
+    assert len(comparisons) < 20 * len(UNKNOWN)
 
 
 # ---- values with an origin

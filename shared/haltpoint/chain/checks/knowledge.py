@@ -115,7 +115,7 @@ class Document:
 
     def _repeats(self, text: str) -> bool:
         """Whether a value is in the call that brought the document."""
-        return any(holds(given, text) for given in _entries(self.call))
+        return holds(_texts(self.call), text)
 
 
 def _are_in(places: Iterable[Path], paths: Iterable[Path]) -> bool:
@@ -134,6 +134,12 @@ def _entries(data: str) -> dict[str, list[Path]]:
     return entries
 
 
+@lru_cache(maxsize=256)
+def _texts(data: str) -> str:
+    """The texts and numbers of JSON text, by their forms, as one text: no phrase spans two."""
+    return "\0".join(_entries(data))
+
+
 @dataclass(eq=False)
 class Known:
     """All that is known where a call is judged: by the core, or once more by a worker."""
@@ -150,10 +156,10 @@ class Known:
         """
         plan = work.plan if is_submitters(work) else None
         written = write_json([call.arguments for call in calls_of(plan)])
-        given = documents(work.task.context, ())
+        given = given_whole(SourceKind.CONTEXT, work.task.context)
         receipts = documents_of(work.receipts.values(), work.world.tools)
         own = Document(SourceKind.GOAL, "plan", written)
-        return cls(users_words(work), [own, *given, *receipts])
+        return cls(users_words(work), [own, given, *receipts])
 
     @cached_property
     def source(self) -> Callable[[Any], Source]:
@@ -161,12 +167,17 @@ class Known:
         return cache(self._source)
 
     def _source(self, value: Any) -> Source:
+        pieces = (document.piece(value) for document in self.documents)
+        found = self.whole(value) or next(filter(None, pieces), None)
+        return found or Source(source=SourceKind.MODEL)
+
+    def whole(self, value: Any) -> Source | None:
+        """The source of a value that is known. No text is searched for one that is not."""
         text = form(value)
         if self._is_said(text):
             return Source(source=SourceKind.GOAL)
         wholes = (document.whole(text) for document in self.documents)
-        pieces = (document.piece(value) for document in self.documents)
-        return next(filter(None, chain(wholes, pieces)), Source(source=SourceKind.MODEL))
+        return next(filter(None, wholes), None)
 
     def _is_said(self, text: str) -> bool:
         return any(holds(words, text) for words in self.words)
@@ -191,12 +202,9 @@ class Known:
         return spelled
 
 
-def documents(context: Mapping[str, Any], answers: Sequence[Any]) -> tuple[Document, ...]:
-    """What was given with the task, and what a person typed while the chain was planned."""
-    return (
-        Document(SourceKind.PERSON, "answers", write_json(answers), typed=()),
-        Document(SourceKind.CONTEXT, "context", write_json(context), typed=()),
-    )
+def given_whole(kind: SourceKind, data: Any) -> Document:
+    """What the task or a person gave as a whole."""
+    return Document(kind, kind.value, write_json(data), typed=())
 
 
 def documents_of(receipts: Iterable[Action], tools: Mapping[str, ToolSpec]) -> Iterator[Document]:

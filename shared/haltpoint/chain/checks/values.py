@@ -82,9 +82,11 @@ def _values_at(arguments: Any, *marks: str) -> Iterable[Marked]:
     return by_path.values()
 
 
-def _is_default(spec: ToolSpec, given: Marked) -> bool:
-    known = _values_at(defaults(spec.parameters), given.mark)
-    return given.form in [default.form for default in known]
+def _own_values(spec: ToolSpec, arguments: Any, *marks: str) -> list[Marked]:
+    """The values of a call at these marks that are no default of their mark."""
+    known = {(given.mark, given.form) for given in _values_at(defaults(spec.parameters), *marks)}
+    values = _values_at(arguments, *marks)
+    return [given for given in values if (given.mark, given.form) not in known]
 
 
 # ---- origins
@@ -108,8 +110,8 @@ def origin(call: CheckedCall) -> Verdict:
 def made_up(known: Known, spec: ToolSpec, arguments: Any) -> str | None:
     """The first place with a value that is at none of its origins; null and a default need none."""
     for mark, origins in spec.provenance.items():
-        for given in _values_at(arguments, mark):
-            if not known.has_origin(given.value, origins) and not _is_default(spec, given):
+        for given in _own_values(spec, arguments, mark):
+            if not known.has_origin(given.value, origins):
                 return mark
     return None
 
@@ -136,7 +138,7 @@ def respelled(known: Known, spec: ToolSpec, arguments: Any) -> Any:
 def target(call: CheckedCall) -> Verdict:
     """Ask about the values that say to whom or where and are not known."""
     tool, known = call.spec.name, call.known
-    targets = _values_at(call.arguments, *call.spec.targets)
+    targets = _own_values(call.spec, call.arguments, *call.spec.targets)
     unknown = [given for given in targets if _is_unknown(call, given)]
     if not unknown:
         return GO
@@ -149,7 +151,7 @@ def target(call: CheckedCall) -> Verdict:
 
 
 def _is_unknown(call: CheckedCall, given: Marked) -> bool:
-    if call.known.source(given.value).source not in _WHY or _is_default(call.spec, given):
+    if call.known.whole(given.value) is not None:
         return False
     grants = (Grant(tool=call.spec.name), *_grants(call.spec, given).values())
     return set(grants).isdisjoint(call.work.people.granted)
@@ -180,7 +182,7 @@ def granted(
         return work.people.granted
     new = [Grant(tool=spec.name)]
     if reach is not Reach.TOOL:
-        asked = [form(reason.value) for reason in reasons]
+        asked = {form(reason.value) for reason in reasons if reason.value is not None}
         marked = marked_values(spec, arguments)
         new = [_grants(spec, given)[reach] for given in marked if given.form in asked]
     return tuple(dict.fromkeys((*work.people.granted, *new)))

@@ -90,6 +90,7 @@ def holds(words: str, text: str) -> bool:
     return number in map(_number, spellings) or _holds_phrase(_folded(words), _folded(text))
 
 
+@lru_cache(maxsize=64)
 def _folded(text: str) -> str:
     return " ".join(text.lower().split())
 
