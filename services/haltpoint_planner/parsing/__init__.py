@@ -1,1 +1,3 @@
-"""What a model's reply says, one file per family of dialects."""
+"""What a model's reply says: the completion as its server sent it, the JSON in its words, and what
+both mean.
+"""

@@ -11,6 +11,12 @@ import pytest
 
 from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
+from haltpoint.chain.model.schemas import (
+    argument_faults,
+    form_faults,
+    form_value_faults,
+    result_faults,
+)
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
@@ -302,7 +308,15 @@ def test_c6_a_number_that_the_schema_cannot_be_asked_about_is_a_faulty_argument(
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"$ref": "#"}, {"properties": []}, {"$schema": []}, {"$schema": 5}, {"type": 5}]
+    "parameters",
+    [
+        {"$ref": "#"},
+        {"properties": []},
+        {"$schema": []},
+        {"$schema": 5},
+        {"$schema": "http://["},
+        {"type": 5},
+    ],
 )
 def test_c6_a_tool_whose_own_schema_is_broken_is_not_called(parameters: dict[str, Any]) -> None:
     told = planned(FIND, tools=(spec("lookup", parameters=parameters),))
@@ -310,6 +324,37 @@ def test_c6_a_tool_whose_own_schema_is_broken_is_not_called(parameters: dict[str
 
     assert told.dispatches == []
     assert told.thought.corrections[0].violation is Violation.BAD_ARGUMENTS
+
+
+PAIR = {"type": "array", "items": [{"type": "number"}, {"type": "string"}]}
+ABOVE_0 = {"type": "number", "minimum": 0, "exclusiveMinimum": True}
+
+
+@pytest.mark.parametrize(
+    ("draft", "schema", "right", "wrong"),
+    [
+        ("draft-07", PAIR, [1, "a"], ["a"]),
+        ("draft-04", ABOVE_0, 1, 0),
+    ],
+)
+def test_c6_arguments_are_held_against_the_draft_that_the_schema_names(
+    draft: str, schema: dict[str, Any], right: Any, wrong: Any
+) -> None:
+    named = {"$schema": f"http://json-schema.org/{draft}/schema#", "properties": {"a": schema}}
+    tool = spec("lookup", parameters=named, result_schema=named)
+    for faults in (argument_faults, result_faults):
+        assert faults(tool, {"a": right}) == ()
+        assert "schema" not in str(faults(tool, {"a": wrong}))
+        assert len(faults(tool, {"a": wrong})) == 1
+
+
+def test_i4_a_form_is_of_todays_draft_whatever_it_names() -> None:
+    form = {
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "properties": {"a": {"exclusiveMinimum": 0}},
+    }
+    assert form_faults(form) == form_value_faults(form, {"a": 1}) == ()
+    assert len(form_value_faults(form, {"a": 0})) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final, cast
 
 import msgspec
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.protocols import Validator
-from jsonschema.validators import extend
+from jsonschema.validators import extend, validator_for
 from referencing import Registry
 
 from haltpoint.chain.model.references import (
@@ -114,13 +114,16 @@ def _plain_types(schema: dict[str, Any]) -> dict[str, type]:
 
 @lru_cache(maxsize=MOST)
 def _validator(schema: str) -> Validator | None:
-    """The validator of a schema in JSON, which never fetches anything; None for a wrong schema."""
+    """The validator of a schema in JSON, by the draft that it names, else today's; it never fetches
+    anything. None for a wrong schema.
+    """
     read = read_json(schema)
     try:
-        _Schemas.check_schema(read)
-    except SchemaError:
+        draft = validator_for(read, default=Draft202012Validator)
+        draft.check_schema(read)
+    except (SchemaError, AttributeError, TypeError, ValueError):  # `$schema` may be anything
         return None
-    return _Schemas(read, registry=Registry())
+    return _bounded(draft)(read, registry=Registry())
 
 
 def _unique_items(
@@ -134,10 +137,11 @@ def _unique_items(
         yield ValidationError("the same item is in it more than once")
 
 
-_Schemas = cast(
-    "type[Validator]",
-    extend(Draft202012Validator, {"uniqueItems": _unique_items}),  # type: ignore[no-untyped-call]
-)
+@cache
+def _bounded(draft: type[Validator]) -> type[Validator]:
+    """The validators of a draft, without what takes time out of proportion."""
+    validators = extend(draft, {"uniqueItems": _unique_items})  # type: ignore[no-untyped-call]
+    return cast("type[Validator]", validators)
 
 
 # ---- is it right?
@@ -158,12 +162,16 @@ def argument_faults(
 
 def result_faults(spec: ToolSpec, data: Any) -> tuple[str, ...]:
     """What is wrong with a result's data; a tool without a result schema takes any object."""
-    return form_value_faults({"type": "object", **(spec.result_schema or {})}, data, "data")
+    schema = {"type": "object", **(spec.result_schema or {})}
+    return _faults(_validator(write_json(schema)), data, "data")
 
 
-def form_value_faults(form: dict[str, Any], value: Any, name: str = "value") -> tuple[str, ...]:
-    """What is wrong with the value that a person gave for a form."""
-    return _faults(_validator(write_json(form)), value, name)
+def form_value_faults(form: dict[str, Any], value: Any) -> tuple[str, ...]:
+    """What is wrong with the value that a person gave for a form, which is of today's draft as
+    `form_faults` has read it.
+    """
+    schema = form | {"$schema": Draft202012Validator.META_SCHEMA["$id"]}
+    return _faults(_validator(write_json(schema)), value, "value")
 
 
 def form_faults(form: Any) -> tuple[str, ...]:
