@@ -78,7 +78,8 @@ async def test_a_skill_gives_its_instructions_back_and_is_listed_with_its_kind(
     assert "Two sentences at most" in data["instructions"]
     shown = (await asyncio.to_thread(system.process, "tool", "show", "tell-somebody")).stdout
     assert "skill, effects" in shown
-    assert "step find: lookup_contacts" in shown
+    assert "id: find" in shown
+    assert "tool: lookup_contacts" in shown
 
 
 async def test_a_skill_with_steps_is_a_chain_of_its_own_whose_question_is_answered(

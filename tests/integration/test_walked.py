@@ -15,9 +15,9 @@ from tests.bench.walked_decisions import decisions
 
 BARS = {
     "plan.drafted": (74, 17),
-    "a proposal, read-only": (78, 23),
+    "a proposal, read-only": (80, 23),
     "a proposal, effect, one FromResult": (140, 28),
-    "answer.drafted": (28, 13),
+    "answer.drafted": (30, 13),
     "tool.completed that asks": (33, 10),
     "human.answered, a choice": (84, 25),
     "literal tool.completed": (64, 20),
@@ -26,7 +26,7 @@ BARS = {
 
 
 @pytest.mark.parametrize(
-    ("path", "functions", "files"), [("decide", 64, 20), ("executor", 119, 39), ("worker", 49, 19)]
+    ("path", "functions", "files"), [("decide", 64, 20), ("executor", 119, 39), ("worker", 60, 20)]
 )
 def test_one_plain_action_walks_few_functions(
     path: str, functions: int, files: int, tmp_path: Path

@@ -55,11 +55,19 @@ def outline(value: Any, indent: str = "  ") -> Iterator[str]:
         says_nothing = inner is None or inner is False
         if says_nothing or inner in ("", [], {}):
             continue
-        if isinstance(inner, dict):
+        below = _numbered(inner)
+        if below:
             yield f"{indent}{name}:"
-            yield from outline(inner, f"{indent}  ")
+            yield from outline(below, f"{indent}  ")
         else:
             yield f"{indent}{name}: {_plain(inner)}"
+
+
+def _numbered(value: Any) -> dict[str, Any]:
+    """An object as it is, and the objects of a list by their numbers; of anything else nothing."""
+    if isinstance(value, list) and isinstance(value[0], dict):
+        return {str(number): item for number, item in enumerate(value, 1)}
+    return value if isinstance(value, dict) else {}
 
 
 def _plain(value: Any) -> str:
