@@ -19,6 +19,7 @@ class FactType(StrEnum):
     STEP_FAILED = "step.failed"
     STEP_SKIPPED = "step.skipped"
     CONTRACT_VIOLATED = "contract.violated"
+    CONTRACT_WOULD_ASK = "contract.would_ask"
     CONTRACT_CORRECTED = "contract.corrected"
     ACTION_DISPATCHED = "action.dispatched"
     ACTION_RESTING = "action.resting"

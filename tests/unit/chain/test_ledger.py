@@ -189,11 +189,21 @@ def test_c14_a_policy_may_refuse_and_a_name_counts_before_a_glob() -> None:
     assert words.endswith("It must not be made again.")
 
 
-def test_c14_mode_off_says_nothing() -> None:
-    story = open_ended(Mode.OFF)
+def test_c14_in_advisory_mode_the_log_says_what_strict_would_ask_and_the_call_runs() -> None:
+    story = open_ended(Mode.ADVISORY)
     done(story, PAID)
     assert reasons(story, PAID) == []
-    assert "would_ask" not in story.told("action.dispatched")[-1]
+    told = story.told("contract.would_ask")[-1]
+    assert (told["step_id"], told["tool"]) == ("react", "pay")
+    assert told["reasons"][-1].endswith("May this one run?")
+
+
+@pytest.mark.parametrize("mode", [Mode.STRICT, Mode.OFF])
+def test_c14_the_other_modes_have_no_such_line(mode: Mode) -> None:
+    story = open_ended(mode)
+    done(story, PAID)
+    assert len(reasons(story, PAID)) == (mode is Mode.STRICT)
+    assert story.told("contract.would_ask") == []
 
 
 # ---- children

@@ -6,7 +6,7 @@ import dataclasses
 
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.agents import did_not_route, ends_routing, must_route
-from haltpoint.chain.checks.calls import GO, CheckedCall, Refuse, Verdict
+from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge, proposed
 from haltpoint.chain.checks.ledger import answered
 from haltpoint.chain.checks.promises import Exit, exit_of, last_error, missing
@@ -23,6 +23,7 @@ from haltpoint.chain.turns.steps import end_by_call, give_up
 from haltpoint.chain.turns.strikes import no_call, refuse, strike, unread
 from haltpoint.chain.turns.thinking import think_step
 from haltpoint.contracts.events import ActionProposed
+from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
@@ -148,9 +149,7 @@ def _let_run(work: Work, call: CheckedCall, verdict: Verdict) -> Next | None:
     if tool == END_STEP:
         return end_by_call(work, index, call.arguments)
     if call.mode is Mode.ADVISORY:
-        strictly = judge(dataclasses.replace(call, held_to=Mode.STRICT))
-        if isinstance(strictly, Refuse):  # that is written down, and the call runs
-            strike(work, index, strictly.correction)
+        _note_what_strict_says(work, call)
     if tool == ROUTE:
         unsure = decide(work, call)
         if unsure is not None:
@@ -161,6 +160,16 @@ def _let_run(work: Work, call: CheckedCall, verdict: Verdict) -> Next | None:
     if earlier is not None:
         return succeed(work, give_back(work, index, earlier))
     return send(work, call, verdict)
+
+
+def _note_what_strict_says(work: Work, call: CheckedCall) -> None:
+    """Write down what the judges refuse, or ask a person, in strict mode. The call runs."""
+    strictly = judge(dataclasses.replace(call, held_to=Mode.STRICT))
+    if isinstance(strictly, Refuse):
+        strike(work, call.index, strictly.correction)
+    elif isinstance(strictly, AskFirst):
+        reasons = [reason.words for reason in strictly.reasons]
+        work.tell(FactType.CONTRACT_WOULD_ASK, call.index, tool=call.spec.name, reasons=reasons)
 
 
 # ---- the next turn
