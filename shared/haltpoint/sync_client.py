@@ -30,6 +30,17 @@ class _Sync(Generic[_Held]):
         self._portal = portal
         self._held = held
 
+    def wait(
+        self,
+        call: Callable[Concatenate[_Held, _P], Coroutine[Any, Any, _T]],
+        /,
+        *args: _P.args,
+        **options: _P.kwargs,
+    ) -> _T:
+        """Wait for the result of a call."""
+        result: _T = self._portal.call(partial(call, self._held, *args, **options))
+        return result
+
 
 def _waits(
     call: Callable[Concatenate[_Held, _P], Coroutine[Any, Any, _T]],
@@ -37,8 +48,7 @@ def _waits(
     """A call, with its arguments and its text, as one that waits for the result."""
 
     def waiting(self: _Sync[_Held], /, *args: _P.args, **options: _P.kwargs) -> _T:
-        result: _T = self._portal.call(partial(call, self._held, *args, **options))
-        return result
+        return self.wait(call, *args, **options)
 
     update_wrapper(waiting, call)
     return waiting

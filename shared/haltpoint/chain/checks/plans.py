@@ -140,7 +140,8 @@ def _example(name: str, schema: Any, whole: dict[str, Any], levels: int) -> Any:
         case {"type": "string"}:
             shown = f"<{name}>".ljust(schema.get("minLength", 0), "x")
             return shown[: schema.get("maxLength")]
-    return f"<{name}>"
+        case _:
+            return f"<{name}>"
 
 
 def listed(names: Sequence[str]) -> str:

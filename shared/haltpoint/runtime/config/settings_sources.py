@@ -150,8 +150,9 @@ def _build(layers: _Layers) -> Settings:
             sections.setdefault(section, {})[key] = given
         else:
             alone[key] = given
+    values: dict[str, Any] = {**alone, **sections}
     try:
-        return Settings(**alone | sections)
+        return Settings(**values)
     except ValidationError as error:
         # Without the cause: pydantic's own text repeats the input, and with it a secret.
         lines = [_sentence(layers, fault) for fault in error.errors()]

@@ -82,6 +82,8 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
             case FactType.CHAIN_COMPLETED | FactType.CHAIN_FAILED | FactType.CHAIN_CANCELLED:
                 if agent and begins:  # a chain may end before it was decided who is at work
                     counts[f"{OPEN}:{agent}"] -= 1
+            case _:
+                pass
 
 
 def _count_violation(

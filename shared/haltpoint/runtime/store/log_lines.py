@@ -4,7 +4,7 @@ facts.
 Where a text begins with the chain's id and a dot, the id is one letter that no JSON text has.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct, json
 
@@ -44,7 +44,7 @@ def encode_line(chain_id: str, received: Received, decision: Decision, now: int)
     message = received.message
     kind = type(message)
     facts = [(fact.type, fact.details) for fact in decision.facts]
-    line = [now, _NAMES[kind], facts]
+    line: list[Any] = [now, _NAMES[kind], facts]
     refs = [getattr(message.data, name) for name in _REFERS if hasattr(message.data, name)]
     if refs:
         line.append(refs[0])

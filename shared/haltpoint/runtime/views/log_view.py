@@ -133,6 +133,8 @@ class Told:
                 self.routed.append({**details, "timestamp": at})
             case FactType.CHAIN_CANCELLED:
                 self.cancelled = details
+            case _:
+                pass
 
     def _begin(self, name: str, at: datetime) -> None:
         """It began now, unless it is known to have begun; and continues."""
