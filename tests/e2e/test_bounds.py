@@ -27,7 +27,7 @@ async def test_c12_who_wants_to_confirm_first_is_asked_once_before_anything_is_s
     chain = await client.chain(run.id)
     assert chain.bounds is not None
     assert [bound.by for bound in chain.bounds.ask_before] == [SaidBy.PATTERN]
-    assert "ask_before: " in (await system.typed("chain", "show", run.id)).stdout
+    assert "ask_before:" in (await system.typed("chain", "show", run.id)).stdout
 
     await client.answer(request.id, decision=decision)
 

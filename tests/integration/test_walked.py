@@ -16,7 +16,7 @@ from tests.bench.walked_decisions import decisions
 BARS = {
     "plan.drafted": (74, 17),
     "a proposal, read-only": (80, 23),
-    "a proposal, effect, one FromResult": (140, 28),
+    "a proposal, effect, one FromResult": (141, 28),
     "answer.drafted": (30, 13),
     "tool.completed that asks": (33, 10),
     "human.answered, a choice": (84, 25),
