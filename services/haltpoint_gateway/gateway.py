@@ -67,17 +67,20 @@ class _Allowed(HTTPBearer):
 
     async def __call__(self, request: HTTPConnection) -> Any:
         """The principal. Raises Problem."""
-        principal: Principal = request.state.principal
-        if not principal.may(self._scope):
-            raise Problem(
-                403,
-                "scope_missing",
-                f"The key {principal.name!r} does not have the scope {self._scope.value!r}.",
-                hint="Use a key with the scope "
-                f"{' or '.join(dict.fromkeys((self._scope.value, 'admin')))}.",
-                scopes=sorted(scope.value for scope in principal.scopes),
-            )
-        return principal
+        return with_scope(request.state.principal, self._scope)
+
+
+def with_scope(principal: Principal, scope: Scope) -> Principal:
+    """The principal, when its key has the scope. Raises Problem."""
+    if not principal.may(scope):
+        raise Problem(
+            403,
+            "scope_missing",
+            f"The key {principal.name!r} does not have the scope {scope.value!r}.",
+            hint=f"Use a key with the scope {' or '.join(dict.fromkeys((scope.value, 'admin')))}.",
+            scopes=sorted(one.value for one in principal.scopes),
+        )
+    return principal
 
 
 Reader = Annotated[Principal, Security(_Allowed(Scope.READ))]

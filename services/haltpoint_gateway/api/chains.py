@@ -100,7 +100,7 @@ async def events(
     An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID continues
     after it, and ends after the chain's final event.
     """
-    header = await _header(gateway, chain_id, who)
+    header = await header_of(gateway, chain_id, who)
     after = query.cursor
     if "text/event-stream" not in request.headers.get("accept", ""):
         place = place_of(after)  # its line may have more events
@@ -141,7 +141,7 @@ async def get_result(gateway: Here, chain_id: str, action_id: str, who: Reader) 
     """The whole data of a result that was cut: its receipt says how large they are in
     `metadata.whole`.
     """
-    await _header(gateway, chain_id, who)
+    await header_of(gateway, chain_id, who)
     data = await gateway.views.whole(action_id) if chain_of(action_id) == chain_id else None
     if data is None:
         detail = f"No uncut data are stored for {action_id!r}."
@@ -187,7 +187,7 @@ async def cancel(
     """Stop a chain. Actions that run finish; nothing else is dispatched. A repeat changes
     nothing.
     """
-    await _header(gateway, chain_id, who)
+    await header_of(gateway, chain_id, who)
     message = TaskCancelled(
         id=f"{chain_id}/cancel",
         source="haltpoint/gateway",
@@ -210,7 +210,7 @@ async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
     """Undo what a chain that has ended did, the last deed first, in a chain of its own. A
     repeat undoes what is still open.
     """
-    header = await _header(gateway, chain_id, who)
+    header = await header_of(gateway, chain_id, who)
     root = root_of(chain_id)
     if root != chain_id:
         detail = f"The chain {chain_id!r} is not undone by itself."
@@ -229,7 +229,7 @@ async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
     return undoing.view
 
 
-async def _header(gateway: Gateway, chain_id: str, who: Principal) -> ChainHeader:
+async def header_of(gateway: Gateway, chain_id: str, who: Principal) -> ChainHeader:
     """A chain's header. Raises Problem 404 when there is no chain that this one sees."""
     header = await gateway.views.header(chain_id, who.can_see)
     if header is None:

@@ -3,10 +3,11 @@
 from typing import Final
 
 from haltpoint.contracts.base import JsonObject, value
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, choices
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.reasons import Reach, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import RequestView
+from haltpoint_gateway.answering import allowed
 from haltpoint_gateway.pages.door import Typed
 from haltpoint_gateway.pages.forms import Field, fields_of, values_of
 from haltpoint_gateway.problems import Problem
@@ -17,11 +18,9 @@ ARGUMENT: Final = "argument."
 
 
 def ways(request: RequestView) -> list[str]:
-    """What may be decided, in the words of the API."""
-    allowed = choices(request.kind, step=bool(request.step_id))
-    if not request.options:
-        allowed -= {Choice.SELECT}
-    return sorted(choice.value for choice in allowed)
+    """The decisions that the question takes, in the words of the API."""
+    decisions: list[str] = allowed(request)["decisions"]
+    return decisions
 
 
 def reaches(request: RequestView) -> list[str]:
@@ -57,12 +56,14 @@ def forms_of(request: RequestView, spec: ToolSpec | None, shown: JsonObject, typ
 
 
 def answer_of(request: RequestView, typed: Typed, forms: Forms) -> Answer:
-    """The answer. Raises Problem for a decision that there is not."""
-    name = typed.text("decision")
-    if name not in ways(request):
+    """The answer. Raises Problem for a decision, or a reach of it, that there is
+    not.
+    """
+    name, reach = typed.text("decision"), typed.text("for")
+    if name not in ways(request) or reach not in ("", *reaches(request)):
         hint = f"Choose one of: {', '.join(ways(request))}."
         raise Problem(422, "invalid_answer", f"{name!r} cannot be decided here.", hint=hint)
-    reach, arguments = typed.text("for"), None
+    arguments = None
     if typed.text("edited"):
         arguments = values_of(forms.schema, forms.edit, typed, ARGUMENT)
     return Answer(

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from starlette.responses import StreamingResponse
 
-from haltpoint_gateway.api.chains import get_chain
+from haltpoint_gateway.api.chains import header_of
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.pages.door import Person
 from haltpoint_gateway.watchers import EVERYTHING, Watchers
@@ -35,7 +35,7 @@ async def live(
 ) -> StreamingResponse:
     """Says when something has changed, of one chain or of any."""
     if chain is not None:
-        await get_chain(gateway, chain, who)
+        await header_of(gateway, chain, who)
     stream = changes(gateway.watchers, chain or EVERYTHING)
     return StreamingResponse(stream, headers=_HEADERS)
 

@@ -10,10 +10,9 @@ from starlette.responses import HTMLResponse
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.secrets import starred
 from haltpoint_gateway.auth import Principal, Scope
-from haltpoint_gateway.gateway import Gateway, Here
+from haltpoint_gateway.gateway import Gateway, Here, with_scope
 from haltpoint_gateway.pages.door import Person
 from haltpoint_gateway.pages.looks import html
-from haltpoint_gateway.problems import Problem
 
 
 @value
@@ -25,9 +24,7 @@ class Visit:
 
     def needs(self, scope: Scope) -> None:
         """Raises Problem when the key of who looks has not this scope."""
-        if not self.who.may(scope):
-            detail = f"Your key {self.who.name!r} does not have the scope {scope.value!r}."
-            raise Problem(403, "scope_missing", detail, hint="Sign in with another key.")
+        with_scope(self.who, scope)
 
     async def documents(self, views: Iterable[BaseModel]) -> list[JsonObject]:
         """Views as plain values, with stars in place of secrets."""

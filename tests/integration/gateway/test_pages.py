@@ -201,6 +201,8 @@ async def test_an_answer_that_there_is_not_is_refused_in_words(
     reply = await browser.send(f"/inbox/{request}", decision="approve")
     assert reply.status_code == 422
     assert "'approve' cannot be decided here" in words(reply)
+    reply = await browser.send(f"/inbox/{request}", decision="none", **{"for": "everything"})
+    assert reply.status_code == 422
 
 
 async def test_the_second_answer_sees_the_first(system: System, browser: Browser) -> None:

@@ -34,7 +34,7 @@ async function renew() {
   });
 }
 
-// A form in which somebody has begun to write stays as it is, unless the question is closed; what is unfolded stays so.
+// A form that a person has begun to fill in is left alone, unless the question is closed. Open details stay open.
 function mayChange(before, after) {
   if (before instanceof HTMLFormElement && before.dataset.touched) {
     return false;
@@ -93,15 +93,15 @@ function hold(form, button) {
   const words = document.createElement("span");
   const back = document.createElement("button");
   back.type = "button";
-  back.textContent = "Take it back";
+  back.textContent = document.body.dataset.takeBack;
   const now = document.createElement("button");
   now.type = "button";
-  now.textContent = "Send now";
+  now.textContent = document.body.dataset.sendNow;
   bar.append(words, back, now);
   document.body.append(bar);
   let left = HOLD;
   const name = button ? button.textContent.trim().split("\n")[0] : "";
-  const show = () => { words.textContent = `${name}: sent in ${left} s`; };
+  const show = () => { words.textContent = document.body.dataset.held.replace("{name}", name).replace("{seconds}", left); };
   const stop = () => {
     clearInterval(timer);
     bar.remove();
