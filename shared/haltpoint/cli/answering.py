@@ -152,5 +152,5 @@ def _object(way: Way, text: str) -> dict[str, Any]:
     except ValueError as error:
         value, fault = None, f" ({why_unread(error)})"
     if not isinstance(value, dict):
-        raise NotUnderstoodError(f"{way.verb} takes a JSON object, and this is none{fault}: {text}")
+        raise NotUnderstoodError(f"{way.verb} takes a JSON object; this is not one{fault}: {text}")
     return value

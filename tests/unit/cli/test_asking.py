@@ -224,8 +224,8 @@ def test_a_command_names_what_is_decided(kind: str, typed: str, said: Said) -> N
     ("kind", "typed", "why"),
     [
         ("clarification", "John", "'John' is no answer to this question; possible: the number or"),
-        ("escalation", "manual sent", "manual takes a JSON object, and this is none"),
-        ("escalation", "manual [1]", "manual takes a JSON object, and this is none: [1]"),
+        ("escalation", "manual sent", "manual takes a JSON object; this is not one"),
+        ("escalation", "manual [1]", "manual takes a JSON object; this is not one: [1]"),
         ("escalation", "rephrase", "rephrase takes words; write: rephrase WORDS"),
         ("input", "value 7", "'value' is no answer to this question; possible: text WORDS, abort"),
     ],

@@ -102,7 +102,7 @@ def _take_words(work: Work, index: int, words: str) -> Next:
 
 
 def release(work: Work, index: int) -> Next | None:
-    """The next call of the proposal that may run; None when it has to wait, or there is none.
+    """The next call of the proposal that may run; None when it has to wait, or no call is left.
 
     What does not simply go waits for the calls of its step that are under way: their results may
     be origins and sources.

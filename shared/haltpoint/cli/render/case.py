@@ -109,7 +109,9 @@ def model_words(said: str, tool: str | None = None) -> str:
 
 
 def _call(proposed: Any, tool: str | None) -> str:
-    """A call of a model as one would write it. Raises what reading it raises where it is none."""
+    """A call of a model as one would write it. Raises the error of the reader where it
+    is no call.
+    """
     if tool and "name" not in proposed:
         return call(tool, dict(proposed))
     name, arguments = proposed["name"], proposed.get("arguments", {})

@@ -1,7 +1,7 @@
 """A chain as a person would like to read it: what happened, in the order of its times, and how it
 ended.
 
-`tell` makes lines of a view. `chain show` prints them all; whoever watches gets each line once, as
+`tell` makes lines of a view. `chain show` prints them all; a watcher gets each line once, as
 soon as it is true.
 """
 

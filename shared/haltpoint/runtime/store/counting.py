@@ -103,7 +103,7 @@ def _is_call(message: Message, details: Details) -> bool:
 
 
 def _called(agent: str | None, details: Details) -> str | None:
-    """The tool of a violation. An agent is none, nor is a name that a supervisor's model made up
+    """The tool of a violation. An agent is no tool, nor is a name that a supervisor's model made up
     for an agent.
     """
     if "tool" not in details or "agent" in details:

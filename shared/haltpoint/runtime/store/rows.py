@@ -223,11 +223,6 @@ def action_parts(name: str) -> list[str]:
     return [name + part for part in _ACTION_PARTS]
 
 
-def request_parts(name: str) -> tuple[str, str]:
-    """The fields of `data:<id>` about the question of this local id."""
-    return name, f"{name}.{Part.ANSWER}"
-
-
 def action_of(name: str, head: Fields, data: Fields) -> StoredAction | None:
     """An action by its id, out of its chain's two hashes; None when it is not there."""
     place = local(name)
