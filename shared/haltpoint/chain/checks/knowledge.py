@@ -10,7 +10,7 @@ which brought it. Receipts that a chain knows are made known to those below it a
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import chain, product
+from itertools import chain
 from typing import Any, Final, Self
 
 from msgspec import structs
@@ -72,13 +72,16 @@ class Document:
 
     def whole(self, text: str) -> Source | None:
         """The source of a value that is the whole of a text or number, by its form."""
-        own = [place for place in _entries(self.data).get(text, ()) if KEYS not in place]
-        if own and self.foreign:
-            foreign = [parse_path(mark) for mark in self.foreign]
-            own = [place for place in own if not _are_in([place], foreign)]
-        if self.kind is SourceKind.TEXT or not own or self._repeats(text):
+        places = _entries(self.data).get(text, ())
+        own = next(filter(self._is_own, places), None)
+        if self.kind is SourceKind.TEXT or own is None or self._repeats(text):
             return None
-        return Source(source=self.kind, where=self._at(own[0]))
+        return Source(source=self.kind, where=self._at(own))
+
+    def _is_own(self, place: Path) -> bool:
+        """Whether a place is no key, and none that strangers write."""
+        foreign = map(parse_path, self.foreign)
+        return KEYS not in place and not any(is_below(path, place) for path in foreign)
 
     def piece(self, value: Any) -> Source | None:
         """The place of the first text that holds a value; of an echo there is none."""
@@ -90,25 +93,15 @@ class Document:
                 return Source(source=SourceKind.TEXT, where=self._at(places[0]), excerpt=around)
         return None
 
-    def is_origin(self, text: str, origins: Strings) -> bool:
-        """Whether a value in it is at one of these origins, by its form."""
-        places = _entries(self.data).get(text, ())
-        return bool(places) and _are_in(places, self._paths(origins))
-
-    def texts_at(self, origins: Strings) -> list[str]:
-        """The values in it that are at one of these origins, as they are spelled there."""
-        paths = self._paths(origins)
-        scalars = scalars_at(read_json(self.data)) if paths else ()
-        return [str(scalar) for place, scalar in scalars if _are_in([place], paths)]
-
-    def _paths(self, origins: Strings) -> list[Path]:
+    def at(self, origins: Strings) -> dict[str, str]:
+        """The values in it that are at one of these origins, by their forms as they are spelled."""
         paths = [] if self.typed is None else [self.typed]
         picked = [_PICKED] if self.kind is SourceKind.PERSON else []
         for origin in origins:
             tool, _, place = origin.partition(".")
             if tool == self.tool:
                 paths += [parse_path(place), *picked]
-        return paths
+        return _at(self.data, tuple(paths)) if paths else {}
 
     def _at(self, place: Path) -> str:
         return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
@@ -116,11 +109,6 @@ class Document:
     def _repeats(self, text: str) -> bool:
         """Whether a value is in the call that brought the document."""
         return holds(_texts(self.call), text)
-
-
-def _are_in(places: Iterable[Path], paths: Iterable[Path]) -> bool:
-    """Whether one of the places is at or below one of these paths."""
-    return any(is_below(path, place) for path, place in product(paths, places))
 
 
 @lru_cache(maxsize=256)
@@ -132,6 +120,14 @@ def _entries(data: str) -> dict[str, list[Path]]:
     for place, scalar in scalars_at(read_json(data)):
         entries.setdefault(form(scalar), []).append(place)
     return entries
+
+
+@lru_cache(maxsize=256)
+def _at(data: str, paths: tuple[Path, ...]) -> dict[str, str]:
+    """The texts and numbers of JSON text at these paths or below them."""
+    whole = read_json(data)
+    scalars = chain.from_iterable(scalars_at(whole, path) for path in paths)
+    return {form(scalar): str(scalar) for _, scalar in scalars}
 
 
 @lru_cache(maxsize=256)
@@ -189,17 +185,16 @@ class Known:
         text = form(value)
         if GOAL in origins and self._is_said(text):
             return True
-        return any(document.is_origin(text, origins) for document in self.documents)
+        return any(text in document.at(origins) for document in self.documents)
 
-    def spellings(self, origins: Strings) -> dict[str, dict[str, str]]:
-        """The texts at these origins, by what they are without spaces and signs (C9), and by their
-        forms: of two spellings of one value the later counts.
+    def like(self, value: Any, origins: Strings) -> list[str]:
+        """The texts at these origins that a value is but for its spaces and signs (C9). Of two
+        spellings of one value the later counts.
         """
-        texts = chain.from_iterable(document.texts_at(origins) for document in self.documents)
-        spelled: dict[str, dict[str, str]] = {}
-        for text in texts:
-            spelled.setdefault(bare(text), {})[form(text)] = text
-        return spelled
+        wanted, spelled = bare(str(value)), dict[str, str]()
+        for document in self.documents:
+            spelled |= document.at(origins)
+        return [text for text in spelled.values() if bare(text) == wanted]
 
 
 def given_whole(kind: SourceKind, data: Any) -> Document:

@@ -25,8 +25,6 @@ FaultsOf = Callable[[Step], Iterator[str]]
 
 _MOST_NAMES = 30  # tools that one sentence lists
 _PLAIN: Final = {"array": [], "integer": 0, "number": 0, "boolean": False}
-_DEEPEST: Final = 6
-"""Levels of a schema that are followed: one may contain itself."""
 
 
 def with_effects(spec: ToolSpec) -> bool:
@@ -113,33 +111,33 @@ def call_form(spec: ToolSpec) -> str:
     """
     whole = spec.parameters
     named = properties(whole).items()
-    arguments = {name: _example(name, schema, whole, _DEEPEST) for name, schema in named}
+    try:
+        arguments = {name: _example(name, schema, whole) for name, schema in named}
+    except RecursionError:  # a schema that needs itself
+        return ""
     wrong = argument_faults(spec, arguments)
     return "" if wrong else write_json({"tool": spec.name, "arguments": arguments})
 
 
-def _example(name: str, schema: Any, whole: dict[str, Any], levels: int) -> Any:
-    """A value for a schema inside of the whole, which may contain itself."""
-    match schema if levels else None:
+def _example(name: str, schema: Any, whole: dict[str, Any]) -> Any:
+    """A value for a schema inside of the whole."""
+    match schema:
         case {"$ref": str(target)}:
             found = values_at(whole, tuple(target.split("/")[1:]))
-            return _example(name, found and found[0], whole, levels - 1)
+            return _example(name, found and found[0], whole)
         case {"anyOf": choices} | {"oneOf": choices} | {"allOf": choices}:
             some = [choice for choice in choices if choice != {"type": "null"}]
-            return _example(name, some and some[0], whole, levels - 1)
+            return _example(name, some and some[0], whole)
         case {"const": shown} | {"enum": [shown, *_]} | {"minimum": shown}:
             return shown
         case {"type": "object"}:
             needed, members = schema.get("required", ()), properties(schema).items()
             inner = [(key, form) for key, form in members if key in needed]
-            return {key: _example(key, form, whole, levels - 1) for key, form in inner}
+            return {key: _example(key, form, whole) for key, form in inner}
         case {"type": "array", "items": items}:
-            return [_example(name, items, whole, levels - 1)] * schema.get("minItems", 1)
+            return [_example(name, items, whole)]
         case {"type": "array" | "integer" | "number" | "boolean" as kind}:
             return _PLAIN[kind]
-        case {"type": "string"}:
-            shown = f"<{name}>".ljust(schema.get("minLength", 0), "x")
-            return shown[: schema.get("maxLength")]
         case _:
             return f"<{name}>"
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from haltpoint.chain.checks.answer import shown
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Verdict, refuse
 from haltpoint.chain.checks.knowledge import LONGEST_PLACE, Known, origins_in_words
-from haltpoint.chain.model.canonical import bare, form
+from haltpoint.chain.model.canonical import form
 from haltpoint.chain.model.references import (
     KEYS,
     Path,
@@ -121,13 +121,12 @@ def respelled(known: Known, spec: ToolSpec, arguments: Any) -> Any:
     for its Unicode form, spaces, dashes or quotes, has the spelling of that origin (C9).
     """
     for mark, origins in spec.provenance.items():
-        given = _values_at(arguments, mark)
-        strange = [value for value in given if not known.has_origin(value.value, origins)]
-        spelled = known.spellings(origins) if strange else {}
-        for value in strange:
-            alike = spelled.get(bare(str(value.value)), {})
-            if len(alike) == 1 and KEYS not in value.path:
-                arguments = replaced_at(arguments, value.path, list(alike.values()))
+        for given in _values_at(arguments, mark):
+            if KEYS in given.path or known.has_origin(given.value, origins):
+                continue
+            alike = known.like(given.value, origins)
+            if len(alike) == 1:
+                arguments = replaced_at(arguments, given.path, alike)
     return arguments
 
 
