@@ -25,6 +25,7 @@ from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.delivery import Entry
+from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import EntryRef, Topology
@@ -91,6 +92,7 @@ def assemble(
     """What the API works with, over one connection for calls and `redis` for reading."""
     policy = settings.limits
     catalogue = ToolCatalogue(calls, topology, policy_file.read(settings.policy_file).blocked_tools)
+    pauses = Pauses(calls, topology)
     views = Views(redis, calls, topology, phrases_file.read(settings.phrases_file))
     return Gateway(
         settings=settings,
@@ -104,13 +106,15 @@ def assemble(
         ),
         inbox=Inbox(calls, topology),
         catalogue=catalogue,
+        pauses=pauses,
+        dead_letters=DeadLetters(calls, topology),
         views=views,
         logs=SharedLogs(views),
         history=History(redis, topology),
         keyring=Keyring.of(redis, key),
         tracing=tracing,
         faults=lambda: _faults(redis, topology, Counter(beside)),
-        queues=lambda: _queues(redis, topology, catalogue),
+        queues=lambda: _queues(redis, topology, catalogue, pauses),
         services=lambda: presence.alive(redis, topology),
     )
 
@@ -168,14 +172,13 @@ async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> lis
     ]
 
 
-async def _queues(redis: Redis, topology: Topology, catalogue: ToolCatalogue) -> list[QueueState]:
-    """The queues of the tools that workers serve; none while Redis does not answer."""
-    try:
-        async with asyncio.timeout(2.0):
-            tools = await catalogue.listed()
-            return await read_queues(redis, topology, (tool.spec.queue for tool in tools.values()))
-    except (*UNREACHABLE, RedisError, TimeoutError):
-        return []
+async def _queues(
+    redis: Redis, topology: Topology, catalogue: ToolCatalogue, pauses: Pauses
+) -> list[QueueState]:
+    """The queues of the tools that workers serve, and those that are paused."""
+    tools = await catalogue.listed()
+    names = {tool.spec.queue for tool in tools.values()} | await pauses.read()
+    return await read_queues(redis, topology, names)
 
 
 def _address(http: HttpServer) -> str:

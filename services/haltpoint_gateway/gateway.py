@@ -12,8 +12,10 @@ from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.inbox import Inbox
 from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.queues import QueueState
@@ -36,6 +38,8 @@ class Gateway:
     store: Store
     inbox: Inbox
     catalogue: ToolCatalogue
+    pauses: Pauses
+    dead_letters: DeadLetters
     views: Views
     history: History
     keyring: Keyring

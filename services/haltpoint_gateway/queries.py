@@ -11,7 +11,9 @@ from pydantic import Field
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
+from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views.history import KEPT
+from haltpoint.runtime.views.letters import LETTER
 
 Cursor = Annotated[
     str,
@@ -47,6 +49,14 @@ class RequestQuery(Form):
     kind: RequestKind | None = None
     cursor: Cursor | None = None
     limit: Limit = 50
+
+
+class LetterQuery(Form):
+    """Which dead letters."""
+
+    reason: DeadLetterReason | None = None
+    cursor: Annotated[str, Field(pattern=f"^{LETTER.pattern}$")] | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 50
 
 
 class StatsQuery(Form):

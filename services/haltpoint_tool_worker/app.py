@@ -13,6 +13,8 @@ from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.limits.effects import EffectStore
 from haltpoint.runtime.store.limits.reserving import LimitStore
 from haltpoint.runtime.store.receipts import ReceiptStore
+from haltpoint.runtime.streams.delivery import Subscription
+from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.tool_catalogue import ANNOUNCE_EVERY, ToolCatalogue
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.limits import Limits
@@ -74,8 +76,10 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     here.every(HEARTBEAT, _Stuck(here, slots, handlers).look, "slots")
     here.spawn(_close_when_stopping(here, slots), "stop waiting")
     heartbeat.start()
+    reading = _Reading(here, registry, slots, handlers)
     try:
-        await _subscribe(here, registry, slots, handlers)
+        await reading.look()
+        here.every(HEARTBEAT, reading.look, "paused queues")
         await here.serve()
         await handlers.drain()
     finally:
@@ -96,7 +100,8 @@ class _Stuck:
     async def look(self) -> None:
         """One look."""
         slots, left_over = self._slots, len(self._handlers.left_over)
-        self._here.about["left_over"] = left_over
+        held = [lease.action_id for lease in self._handlers.leases()]
+        self._here.about.update(left_over=left_over, holds=held)
         if not slots.stuck(left_over):
             self._since = None
         elif self._since is None:
@@ -136,16 +141,41 @@ async def _list_tools(here: Service, registry: Registry, slots: Slots) -> None:
     here.every(min(ANNOUNCE_EVERY, max(1.0, here.settings.heartbeat)), announce, "catalogue")
 
 
-async def _subscribe(here: Service, registry: Registry, slots: Slots, handlers: Handlers) -> None:
-    for queue in registry.queues:
-        for partition in range(here.settings.partitions):
-            stream = here.topology.stream(partition, Stream.TOOLS, queue)
-            await here.subscribe(
-                stream,
-                GROUP[Stream.TOOLS].value,
-                handlers.handle,
-                max_records=slots.share,
-                on_exhausted=handlers.exhausted,
-                has_lease=partial(handlers.has_lease, stream),
-                alone=handlers.alone,
-            )
+class _Reading:
+    """Reads the queues that are not paused."""
+
+    def __init__(self, here: Service, registry: Registry, slots: Slots, handlers: Handlers) -> None:
+        self._here = here
+        self._queues = registry.queues
+        self._slots = slots
+        self._handlers = handlers
+        self._pauses = Pauses(here.calls, here.topology)
+        self._read: dict[str, list[Subscription]] = {}
+
+    async def look(self) -> None:
+        """Begin to read, pause and continue, as people have said since the last look."""
+        paused = await self._pauses.read()
+        for queue in self._queues:
+            for subscription in self._read.get(queue, ()):
+                if queue in paused:
+                    await subscription.pause()
+                else:
+                    subscription.resume()
+            if queue not in paused and queue not in self._read:
+                self._read[queue] = [
+                    await self._subscribe(queue, partition)
+                    for partition in range(self._here.topology.partitions)
+                ]
+
+    async def _subscribe(self, queue: str, partition: int) -> Subscription:
+        stream = self._here.topology.stream(partition, Stream.TOOLS, queue)
+        handlers = self._handlers
+        return await self._here.subscribe(
+            stream,
+            GROUP[Stream.TOOLS].value,
+            handlers.handle,
+            max_records=self._slots.share,
+            on_exhausted=handlers.exhausted,
+            has_lease=partial(handlers.has_lease, stream),
+            alone=handlers.alone,
+        )

@@ -27,6 +27,7 @@ from haltpoint.runtime.config.errors import BLOCKED, HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store.dead_letters import RequeueStatus
 from haltpoint.runtime.store.rows import Head, Key
+from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.queues import read_queues, unserved
 from haltpoint_tool_worker.app import run
@@ -487,6 +488,25 @@ async def test_e7_a_repeatable_call_that_has_waited_long_does_not_begin_when_its
     async with bench.worker():
         assert error_of(await bench.outcome(action)) == "DENIED"
     assert worker_tools.GATE.passed == 0
+
+
+async def test_a_paused_queue_is_left_alone_and_what_runs_ends(bench: Bench) -> None:
+    pauses = Pauses(bench.desk.calls, bench.desk.topology)
+    async with bench.worker():
+        running = await bench.order("wait")
+        await wait_until(lambda: worker_tools.GATE.inside == 1)
+        await pauses.pause("default")
+        await asyncio.sleep(2)  # by then every worker has seen it
+        waiting = await bench.order("add", left=1, right=1)
+        worker_tools.GATE.open()
+        assert (await bench.outcome(running)).success
+        await asyncio.sleep(2 * LEASE)
+        assert (await bench.desk.action(waiting)).receipt is None
+    async with bench.worker():
+        await asyncio.sleep(1)
+        assert (await bench.desk.action(waiting)).receipt is None
+        await pauses.resume("default")
+        assert (await bench.outcome(waiting)).success
 
 
 async def test_a_worker_ends_when_calls_that_do_not_end_hold_all_slots(bench: Bench) -> None:

@@ -1,17 +1,17 @@
 """Is it alive, is it ready, what does it count: without a key, as on every service."""
 
-import re
-from typing import Final
+import asyncio
+from contextlib import suppress
 
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
+from redis.exceptions import RedisError
 
-from haltpoint.runtime.views.queues import QueueState
+from haltpoint.runtime.streams.broker import UNREACHABLE
+from haltpoint.runtime.views.queues import QueueState, without_tenants
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.problems import Problem, documented
-
-_TENANT: Final = re.compile(r"(?<= per tenant) \(.*\)(?= of )", re.DOTALL)
 
 
 class _Metrics(Response):
@@ -39,7 +39,11 @@ async def readyz(gateway: Here) -> PlainTextResponse:
 @router.get("/metrics", response_class=_Metrics)
 async def metrics(gateway: Here) -> Response:
     """Prometheus text: this process, and the queues of the deployment."""
-    return _Metrics(generate_latest() + queue_metrics(await gateway.queues()))
+    queues: list[QueueState] = []
+    with suppress(*UNREACHABLE, RedisError, TimeoutError):
+        async with asyncio.timeout(2.0):
+            queues = await gateway.queues()
+    return _Metrics(generate_latest() + queue_metrics(queues))
 
 
 def queue_metrics(queues: list[QueueState]) -> bytes:
@@ -59,9 +63,9 @@ def queue_metrics(queues: list[QueueState]) -> bytes:
         ["queue", "limit"],
         registry=registry,
     )
-    for queue in queues:
+    for queue in map(without_tenants, queues):
         waiting.labels(queue.name).set(queue.waiting)
         running.labels(queue.name).set(queue.running)
         for row in queue.resting:
-            resting.labels(queue.name, _TENANT.sub("", row.why)).inc(row.calls)
+            resting.labels(queue.name, row.why).inc(row.calls)
     return generate_latest(registry)

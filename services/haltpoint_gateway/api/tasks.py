@@ -16,22 +16,22 @@ from haltpoint.runtime.observability.telemetry import finish
 from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
 from haltpoint.runtime.views.reading import OtherReleaseError
 from haltpoint_gateway.answering import short_answer
-from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full
+from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full, no_chain
 from haltpoint_gateway.api.requests import seen, take_answer
 from haltpoint_gateway.auth import Principal, Scope
 from haltpoint_gateway.gateway import Gateway, Here, Submitter
 from haltpoint_gateway.problems import Problem, other_release
 from haltpoint_gateway.queries import IdempotencyKey
 
-router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
-
+router = APIRouter(prefix="/v1")
 
 _ANSWERED = "The words answered the conversation's open question; `chain_id` is the root's chain."
 
 
 @router.post(
-    "",
+    "/tasks",
     status_code=202,
+    tags=["tasks"],
     response_model=Accepted,
     responses={200: {"model": RequestView, "description": _ANSWERED}},
 )
@@ -51,13 +51,42 @@ async def submit(
     """
     task = _owned(task, who)
     key = idempotency_key
-    chain_id = new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)
+    chain_id = _chain_id(task, key)
     # A repeat gets its first outcome, whatever has become of tools and questions meanwhile.
     if key is None or await gateway.views.header(chain_id, who.can_see) is None:
         await _check(gateway, task)
         answered = await _answer(gateway, task, who, chain_id, key)
         if answered is not None:
             return JSONResponse(answered.model_dump(mode="json"))
+    return await _begin(gateway, task, chain_id, request)
+
+
+@router.post("/chains/{chain_id}/again", status_code=202, tags=["chains"])
+async def again(
+    gateway: Here,
+    chain_id: str,
+    who: Submitter,
+    request: Request,
+    idempotency_key: IdempotencyKey = None,
+) -> Accepted:
+    """Submit the task of a chain once more: a new chain, whose id is in the answer."""
+    task = await gateway.views.task(chain_id, who.can_see)
+    if task is None:
+        raise no_chain(chain_id)
+    root = root_of(chain_id)
+    if root != chain_id:
+        detail = f"The chain {chain_id!r} is a part of another one."
+        raise Problem(409, "part_of_a_chain", detail, hint=f"Submit {root} again.")
+    await _check(gateway, task)
+    return await _begin(gateway, task, _chain_id(task, idempotency_key), request)
+
+
+def _chain_id(task: Task, key: str | None) -> str:
+    return new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)
+
+
+async def _begin(gateway: Gateway, task: Task, chain_id: str, request: Request) -> Accepted:
+    """The chain of a task that was checked. Raises Problem."""
     parent = request.headers.get("traceparent")
     traceparent, root = gateway.tracing.submission(chain_id, task, parent)
     submitted = await gateway.store.submit(task, chain_id=chain_id, trace=traceparent)

@@ -1,6 +1,6 @@
 """Views of a deployment: its agents, and what was counted of them (see `chains`)."""
 
-from datetime import date
+from datetime import date, datetime
 
 from haltpoint.contracts.base import Strings
 from haltpoint.contracts.doors import View
@@ -62,3 +62,43 @@ class AgentsView(Page[AgentView]):
 
     supervisor: Supervisor | None = None
     unserved: Strings = NONE_THERE
+
+
+class WorkerView(View):
+    """A tool worker that is alive."""
+
+    instance: str
+    """Its name among all workers."""
+    host: str
+    pid: int
+    since: datetime
+    """When it started."""
+    queues: Strings
+    """What it reads."""
+    tools: Strings
+    """What it serves."""
+    slots: int
+    """How many calls it takes at a time."""
+    holds: Strings | None
+    """The ids of the actions that it has in hand; null for those who do not see all tenants."""
+    left_over: int
+    """Calls that are over and do not end, and so hold slots."""
+
+
+class LetterView(View):
+    """A message that could not be processed."""
+
+    id: str
+    """`<partition>/<entry>`."""
+    stream: str
+    """Where it came from."""
+    reason: str
+    """A word for why it could not be processed."""
+    detail: str
+    """The same in a sentence."""
+    chain_id: str
+    """The chain that it is about; empty when it names none."""
+    at: datetime
+    """When it was found."""
+    message: str
+    """Its beginning, without what a task gives to its tools alone."""

@@ -78,6 +78,10 @@ class DeadLetters(Side):
         status, letter = await self._functions.call("dead_letter", ref.partition, *args)
         return letter.decode() if status == b"moved" else None
 
+    async def drop(self, partition: int, letter: str) -> bool:
+        """Forget a dead letter; False when there is none. What waits for it waits in vain."""
+        return bool(await self._calls.call("XDEL", self._topology.key(partition, "dead"), letter))
+
     async def requeue(self, partition: int, letter: str) -> RequeueStatus:
         """Give a dead letter back to its stream, once."""
         reply = await self._functions.call("requeue", partition, letter)

@@ -132,6 +132,8 @@ class Subscription:
         self._alone = alone
         self._handled: set[str] = set()
         self._closing = asyncio.Event()
+        self._open = asyncio.Event()
+        self._open.set()
         self._tasks: list[asyncio.Task[None]] = []
         # An entry lies idle for at most a quarter of a lease after its lease has run out.
         quarter = lease_ms / 4000
@@ -161,6 +163,7 @@ class Subscription:
         The entries of a slot consumer stay its own.
         """
         self._closing.set()
+        self._open.set()
         await self._reading.aclose()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=5.0)
@@ -169,11 +172,27 @@ class Subscription:
             async with asyncio.timeout(AT_THE_END):
                 await self._hand_back()
 
+    async def pause(self) -> None:
+        """Read nothing and take nothing over until `resume`; running handlers are left alone."""
+        if self._open.is_set():
+            self._open.clear()
+            await self._reading.aclose()
+            await self._hand_back()
+
+    def resume(self) -> None:
+        """Read on."""
+        self._open.set()
+
+    async def _may_read(self) -> bool:
+        """Wait while paused; False at the end."""
+        await self._open.wait()
+        return not self._closing.is_set()
+
     async def _read_for_ever(self) -> None:
         count = self._max_records
         before = ("XREADGROUP", "GROUP", self.group, self.consumer, "COUNT")
         after = ("BLOCK", POLL_MS, "STREAMS", self.stream, ">")
-        while not self._closing.is_set():
+        while await self._may_read():
             begun = time.monotonic()
             try:
                 reply = await self._reading.call(*before, count, *after)
@@ -206,7 +225,7 @@ class Subscription:
         return None
 
     async def _reclaim_for_ever(self) -> None:
-        while not self._closing.is_set():
+        while await self._may_read():
             try:
                 if await self._reclaim():
                     continue
@@ -220,7 +239,7 @@ class Subscription:
 
     def _report(self, error: Exception) -> None:
         """Say why reading failed; a group that is gone ends it, and is reported once."""
-        if self._closing.is_set():
+        if self._closing.is_set() or not self._open.is_set():
             return
         if "NOGROUP" in str(error):
             self._closing.set()

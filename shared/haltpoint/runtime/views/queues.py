@@ -4,8 +4,10 @@ worker serves (HP-102).
 A chain cannot tell a queue without a worker from a slow tool.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from redis.asyncio import Redis
@@ -15,7 +17,7 @@ from haltpoint.contracts.catalogue import GROUP, Party, Stream
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.limits.reserving import resting_keys
-from haltpoint.runtime.streams import presence
+from haltpoint.runtime.streams import pauses, presence
 from haltpoint.runtime.streams.topology import Topology
 
 GRACE: Final = 5.0
@@ -23,6 +25,7 @@ GRACE: Final = 5.0
 long.
 """
 
+_TENANT: Final = re.compile(r"(?<= per tenant) \(.*\)(?= of )", re.DOTALL)
 _LATE: Final = 5000
 """Ms that a call may be late: one that is later has ended in another way, as a cancelled one
 does.
@@ -51,6 +54,8 @@ class QueueState:
     """Calls that are over and do not end, and so hold slots of the workers of this queue."""
     waited: float
     """Seconds that the oldest call has waited, or run."""
+    paused: bool = False
+    """Its workers take nothing new (streams/pauses.py)."""
 
 
 @value
@@ -83,6 +88,12 @@ class Unserved:
         )
 
 
+def without_tenants(queue: QueueState) -> QueueState:
+    """The queue without the tenants of the limits that calls wait for."""
+    resting = [replace(row, why=_TENANT.sub("", row.why)) for row in queue.resting]
+    return replace(queue, resting=tuple(resting))
+
+
 async def read_queues(redis: Redis, topology: Topology, names: Iterable[str]) -> list[QueueState]:
     """The state of these queues, each once, by name."""
     services = await presence.alive(redis, topology)
@@ -97,12 +108,13 @@ async def _read(
         pipe.time()
         pipe.zrange(resting_key, 0, -1, withscores=True)
         pipe.hgetall(why_key)
+        pipe.sismember(pauses.key_of(topology), name)
         for partition in range(topology.partitions):
             stream = topology.stream(partition, Stream.TOOLS, name)
             pipe.xlen(stream)
             pipe.xpending(stream, GROUP[Stream.TOOLS].value)
             pipe.xrange(stream, count=1)
-        (seconds, us), resting, why, *streams = await pipe.execute(
+        (seconds, us), resting, why, paused, *streams = await pipe.execute(
             raise_on_error=False  # a queue that no worker has read has no group
         )
     lengths, pendings, oldest = streams[0::3], streams[1::3], streams[2::3]
@@ -113,7 +125,8 @@ async def _read(
     now = seconds * 1000 + us / 1000
     begun = [int(entries[0][0].partition(b"-")[0]) for entries in oldest if entries]
     waited = (now - min(begun, default=now)) / 1000
-    return QueueState(name, waiting, running, _resting(resting, why, now), left_over, waited)
+    rests = _resting(resting, why, now)
+    return QueueState(name, waiting, running, rests, left_over, waited, bool(paused))
 
 
 def _resting(calls: list[Any], why: dict[bytes, bytes], now: float) -> tuple[Resting, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
-from msgspec import structs
+from msgspec import json, structs
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.statuses import ChainStatus
@@ -27,14 +27,18 @@ from haltpoint.contracts.views.chains import (
     RequestView,
     WaitingView,
 )
+from haltpoint.contracts.views.deployment import LetterView
 from haltpoint.contracts.views.steps import ActionRecord
+from haltpoint.contracts.work.tasks import Handed, Task
 from haltpoint.runtime.store.chain_codec import decode_chain
 from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import Data, Fields, Head, Key
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views import action_log, chain_view
+from haltpoint.runtime.views.letters import read_letters
 from haltpoint.runtime.views.log_view import Place, events_of, place_of
 from haltpoint.runtime.views.pages import page
 from haltpoint.runtime.views.queues import unserved
@@ -143,6 +147,17 @@ class Views:
         trace = head.get(Head.TRACE.encode(), b"").decode()
         return ChainHeader(status, trace or None)
 
+    async def task(self, chain_id: str, visible_to: VisibleTo) -> Task | None:
+        """The task of a chain as it was submitted, or None when there is none that this reader
+        sees.
+        """
+        fields = await self._records.fields(chain_id, visible_to, (Head.VERSION,), (Data.TASK,))
+        if fields is None:
+            return None
+        _, data = fields
+        task = json.decode(data[Data.TASK.encode()], type=Task)
+        return structs.replace(task, handed=Handed())
+
     async def whole(self, action: str) -> bytes | None:
         """The uncut data of an action's result as JSON, or None when none are kept. For readers who
         may see the chain.
@@ -209,6 +224,12 @@ class Views:
         record = await self._records.alone(chain_id, visible_to)
         views = () if record is None else chain_view.requests_of(record)
         return [view for view in views if member in (view.id, chain_id)]
+
+    async def letters(
+        self, reason: DeadLetterReason | None, cursor: str | None, limit: int
+    ) -> Page[LetterView]:
+        """Dead letters, the oldest first: of `limit` letters those with this reason."""
+        return await read_letters(self._calls, self._topology, reason, cursor, limit)
 
     async def open_requests(
         self, chain_ids: Sequence[str], visible_to: VisibleTo

@@ -1,0 +1,111 @@
+"""The deployment, for those who run it: workers, queues, dead letters."""
+
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from haltpoint.contracts.catalogue import Party
+from haltpoint.contracts.views.chains import Page
+from haltpoint.contracts.views.deployment import LetterView, WorkerView
+from haltpoint.runtime.store.dead_letters import RequeueStatus
+from haltpoint.runtime.views.letters import LETTER, LetterId
+from haltpoint.runtime.views.queues import QueueState, without_tenants
+from haltpoint_gateway.gateway import Admin, Gateway, Here, Reader
+from haltpoint_gateway.problems import Problem
+from haltpoint_gateway.queries import LetterQuery
+from haltpoint_gateway.stars import Starred
+
+router = APIRouter(prefix="/v1", tags=["deployment"], route_class=Starred)
+
+Letter = Annotated[str, Path(pattern=f"^{LETTER.pattern}$", description="The id of a letter")]
+
+
+@router.get("/workers")
+async def list_workers(gateway: Here, who: Reader) -> Page[WorkerView]:
+    """The tool workers that are alive, by name, with the calls that each has in hand."""
+    services = await gateway.services()
+    alive = [WorkerView.model_validate(one) for one in services if one["name"] == Party.WORKER]
+    alive.sort(key=lambda worker: worker.instance)
+    if not who.admin:
+        alive = [worker.model_copy(update={"holds": None}) for worker in alive]
+    return Page(items=tuple(alive))
+
+
+@router.get("/queues")
+async def list_queues(gateway: Here, who: Reader) -> Page[QueueState]:
+    """The queues of all tools that workers serve, and those that are paused: calls that wait, run
+    and rest.
+    """
+    queues = await gateway.queues()
+    return Page(items=tuple(queues if who.admin else map(without_tenants, queues)))
+
+
+@router.post("/queues/{queue}/pause")
+async def pause(gateway: Here, queue: str, _: Admin) -> QueueState:
+    """Let the workers of a queue take nothing new; what is under way ends. It lasts until it is
+    resumed.
+    """
+    state = await _queue(gateway, queue)
+    await gateway.pauses.pause(queue)
+    return replace(state, paused=True)
+
+
+@router.post("/queues/{queue}/resume")
+async def resume(gateway: Here, queue: str, _: Admin) -> QueueState:
+    """Let the workers of a queue continue."""
+    state = await _queue(gateway, queue)
+    await gateway.pauses.resume(queue)
+    return replace(state, paused=False)
+
+
+@router.get("/dlq")
+async def list_letters(
+    gateway: Here, _: Admin, query: Annotated[LetterQuery, Query()]
+) -> Page[LetterView]:
+    """Dead letters of all tenants, the oldest first."""
+    return await gateway.views.letters(query.reason, query.cursor, query.limit)
+
+
+@router.post("/dlq/{letter:path}/requeue", status_code=204)
+async def requeue(gateway: Here, letter: Letter, _: Admin) -> None:
+    """Put a dead letter back into its stream, once."""
+    place = _place(gateway, letter)
+    match await gateway.dead_letters.requeue(place.partition, place.entry):
+        case RequeueStatus.REQUEUED:
+            pass
+        case RequeueStatus.GONE:
+            raise _no_letter(letter)
+        case RequeueStatus.DONE:
+            detail = "Its action has an outcome, its chain has ended, or a person decides."
+            hint = "Drop it, or leave it: nothing waits for it."
+            raise Problem(409, "not_needed", detail, hint=hint)
+
+
+@router.post("/dlq/{letter:path}/drop", status_code=204)
+async def drop(gateway: Here, letter: Letter, _: Admin) -> None:
+    """Forget a dead letter. A chain that waits for it waits until its deadline."""
+    place = _place(gateway, letter)
+    if not await gateway.dead_letters.drop(place.partition, place.entry):
+        raise _no_letter(letter)
+
+
+async def _queue(gateway: Gateway, name: str) -> QueueState:
+    """One queue. Raises Problem 404."""
+    for queue in await gateway.queues():
+        if queue.name == name:
+            return queue
+    hint = "GET /v1/queues lists the queues of all tools that workers have served within a day."
+    raise Problem(404, "no_such_queue", f"No tool has the queue {name!r}.", hint=hint)
+
+
+def _place(gateway: Gateway, letter: str) -> LetterId:
+    place = LetterId.parse(letter)
+    if place.partition >= gateway.settings.partitions:
+        raise _no_letter(letter)
+    return place
+
+
+def _no_letter(letter: str) -> Problem:
+    hint = "GET /v1/dlq lists all; it was requeued or dropped before, or never was there."
+    return Problem(404, "no_such_letter", f"No dead letter has the id {letter!r}.", hint=hint)

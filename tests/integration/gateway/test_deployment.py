@@ -1,0 +1,106 @@
+"""What operators see and do over HTTP: workers, queues, dead letters, a chain once more."""
+
+import asyncio
+import json
+from typing import Any
+
+from haltpoint.contracts.catalogue import Stream
+from haltpoint.runtime.store.dead_letters import DeadLetters, Orphan
+from haltpoint.runtime.streams.presence import Presence
+from haltpoint.runtime.streams.topology import EntryRef
+from haltpoint.runtime.streams.wire import DeadLetterReason
+from haltpoint_gateway.auth import Scope
+from tests.integration.gateway.conftest import System, problem
+
+
+async def letter(system: System, reason: DeadLetterReason, data: bytes, near: str = "c1") -> None:
+    """A dead letter out of an entry with these bytes."""
+    partition = system.topology.partition(near)
+    key = system.topology.stream(partition, Stream.EVENTS)
+    entry: Any = await system.redis.xadd(key, {b"stream": b"\xff", b"__data__": data})
+    ref = EntryRef.of(key, entry.decode())
+    letters: DeadLetters = system.gateway.dead_letters
+    await letters.add(ref, reason, "in words", about=Orphan(near))
+
+
+async def test_workers_are_shown_with_what_they_hold_to_those_who_see_all(system: System) -> None:
+    about = {"queues": ["default"], "tools": ["send"], "slots": 4, "left_over": 0}
+    for name in ("tool-worker", "executor"):
+        present = Presence(system.topology, name, f"{name}-1", 1_700_000_000_000)
+        await present.renew(system.redis, {**about, "holds": ["c1.s.1"]})
+    (worker,) = (await system.http.get("/v1/workers")).json()["items"]
+    assert (worker["instance"], worker["slots"]) == ("tool-worker-1", 4)
+    assert worker["since"] == "2023-11-14T22:13:20Z"
+    assert worker["holds"] == ["c1.s.1"]
+    reader = await system.key("acme", Scope.READ)
+    (seen,) = (await system.http.get("/v1/workers", headers=reader)).json()["items"]
+    assert seen == {**worker, "holds": None}
+
+
+async def test_a_queue_is_paused_until_it_is_resumed(system: System) -> None:
+    async def paused() -> dict[str, bool]:
+        queues = (await system.http.get("/v1/queues")).json()["items"]
+        return {queue["name"]: queue["paused"] for queue in queues}
+
+    assert await paused() == {"default": False}
+    reply = await system.http.post("/v1/queues/default/pause")
+    assert (reply.status_code, reply.json()["paused"]) == (200, True)
+    assert await paused() == {"default": True}
+    assert await system.gateway.pauses.read() == {"default"}
+    assert (await system.http.post("/v1/queues/default/resume")).json()["paused"] is False
+    assert await paused() == {"default": False}
+    problem(await system.http.post("/v1/queues/nope/pause"), 404, "no_such_queue")
+
+
+async def test_what_changes_the_deployment_needs_the_scope_admin(system: System) -> None:
+    reader = await system.key("acme", Scope.READ, Scope.SUBMIT, Scope.ANSWER)
+    for path in ("queues/default/pause", "queues/default/resume", "dlq/0/1-1/requeue"):
+        reply = await system.http.post(f"/v1/{path}", headers=reader)
+        problem(reply, 403, "scope_missing")
+    problem(await system.http.get("/v1/dlq", headers=reader), 403, "scope_missing")
+    assert (await system.http.get("/v1/queues", headers=reader)).status_code == 200
+
+
+async def test_dead_letters_are_paged_requeued_and_dropped(system: System) -> None:
+    private = json.dumps({"data": {"tool": "send", "private": {"token": "x"}}})
+    for number in range(4):
+        await letter(system, DeadLetterReason.BAD_JSON, b"{nonsense", f"c{number}")
+        await asyncio.sleep(0.005)  # their order is that of the milliseconds
+    await letter(system, DeadLetterReason.BAD_FIELDS, private.encode())
+    every = await system.pages("/v1/dlq", limit=2)
+    assert [item["reason"] for item in every] == ["bad_json"] * 4 + ["bad_fields"]
+    assert [item["chain_id"] for item in every] == ["c0", "c1", "c2", "c3", "c1"]
+    assert (every[0]["message"], every[0]["stream"]) == ("{nonsense", "events")
+    assert json.loads(every[4]["message"]) == {"data": {"tool": "send"}}
+    (fitting,) = await system.pages("/v1/dlq", reason="bad_fields", limit=3)
+    assert fitting == every[4]
+
+    async def act(item: Any, verb: str) -> Any:
+        return await system.http.post(f"/v1/dlq/{item['id']}/{verb}")
+
+    assert (await act(every[0], "requeue")).status_code == 204
+    problem(await act(every[0], "requeue"), 404, "no_such_letter")
+    assert (await act(every[1], "drop")).status_code == 204
+    problem(await act(every[1], "drop"), 404, "no_such_letter")
+    problem(await system.http.post("/v1/dlq/99/1-1/drop"), 404, "no_such_letter")
+    problem(await system.http.post("/v1/dlq/nope/drop"), 422, "invalid_fields")
+    assert await system.pages("/v1/dlq") == every[2:]
+    assert len(await system.entries("events", every[0]["chain_id"])) == 1
+
+
+async def test_a_chain_is_submitted_again_as_a_new_one(system: System) -> None:
+    first = await system.submit(tenant="acme", context={"a": 1}, private={"b": 2})
+    again = f"/v1/chains/{first}/again"
+    reply = await system.http.post(again, headers={"Idempotency-Key": "once-more"})
+    assert reply.status_code == 202
+    chain_id = reply.json()["chain_id"]
+    assert chain_id != first
+    repeat = await system.http.post(again, headers={"Idempotency-Key": "once-more"})
+    assert repeat.json()["chain_id"] == chain_id
+    views = system.gateway.views
+    tasks = [await views.task(each, lambda _: True) for each in (first, chain_id)]
+    assert tasks[0] == tasks[1]
+    assert tasks[0] is not None
+    assert tasks[0].private == {"b": 2}
+    stranger = await system.key("umbrella", Scope.SUBMIT)
+    problem(await system.http.post(again, headers=stranger), 404, "no_such_chain")
