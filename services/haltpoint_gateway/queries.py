@@ -8,19 +8,10 @@ from typing import Annotated, Final
 from fastapi import Header
 from pydantic import Field
 
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import Form
-from haltpoint.contracts.people.humans import RequestKind, RequestStatus
 from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views.history import KEPT
 from haltpoint.runtime.views.letters import LETTER
-
-Cursor = Annotated[
-    str,
-    Field(pattern=r"^[0-9]{1,20}_[0-9A-Za-z_.~-]{1,200}$", description="`next_cursor` of a page"),
-]
-Limit = Annotated[int, Field(ge=1, le=200, description="items on a page")]
-
 
 IdempotencyKey = Annotated[
     str | None,
@@ -32,23 +23,6 @@ IdempotencyKey = Annotated[
     ),
 ]
 EVENT_ID: Final = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
-
-
-class ChainQuery(Form):
-    """Which chains."""
-
-    status: ChainStatus | None = None
-    cursor: Cursor | None = None
-    limit: Limit = 50
-
-
-class RequestQuery(Form):
-    """Which requests. Open ones unless told otherwise."""
-
-    status: RequestStatus = RequestStatus.OPEN
-    kind: RequestKind | None = None
-    cursor: Cursor | None = None
-    limit: Limit = 50
 
 
 class LetterQuery(Form):

@@ -17,11 +17,12 @@ from haltpoint.contracts.views.undoing import UndoView
 from haltpoint.runtime.store.counting import UNKNOWN
 from haltpoint.runtime.store.store import CancelStatus, FeedbackStatus, SubmitStatus
 from haltpoint.runtime.views.log_view import place_of
+from haltpoint.runtime.views.queries import ChainQuery
 from haltpoint.runtime.views.views import ChainHeader
 from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
 from haltpoint_gateway.problems import Problem
-from haltpoint_gateway.queries import EVENT_ID, Cancel, ChainQuery, EventQuery, Feedback
+from haltpoint_gateway.queries import EVENT_ID, Cancel, EventQuery, Feedback
 from haltpoint_gateway.stars import Starred
 
 
@@ -67,7 +68,7 @@ async def list_chains(
     gateway: Here, who: Reader, query: Annotated[ChainQuery, Query()]
 ) -> Page[ChainSummary]:
     """Chains, those that changed last first."""
-    return await gateway.views.chains(query.status, query.cursor, query.limit, who.can_see)
+    return await gateway.views.chains(query, who.can_see)
 
 
 @router.get("/{chain_id}")

@@ -14,11 +14,12 @@ from haltpoint.contracts.secrets import starred, unstarred
 from haltpoint.contracts.views.chains import AnswerView, Page, RequestView
 from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
 from haltpoint.runtime.views.log_view import moment
+from haltpoint.runtime.views.queries import RequestQuery
 from haltpoint_gateway.answering import allowed, approves, faults_of
 from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Answerer, Gateway, Here, Reader
 from haltpoint_gateway.problems import Problem
-from haltpoint_gateway.queries import IdempotencyKey, RequestQuery
+from haltpoint_gateway.queries import IdempotencyKey
 from haltpoint_gateway.stars import Starred
 
 
@@ -40,9 +41,7 @@ async def list_requests(
     """Questions to people: the open ones unless `status` says otherwise; urgent ones first,
     then the newest.
     """
-    return await gateway.views.requests(
-        query.status, query.kind, query.cursor, query.limit, who.can_see
-    )
+    return await gateway.views.requests(query, who.can_see)
 
 
 @router.get("/{request_id}")

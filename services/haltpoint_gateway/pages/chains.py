@@ -8,12 +8,13 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from haltpoint.contracts.base import JsonObject, root_of
 from haltpoint.contracts.tools import UNDO
+from haltpoint.runtime.views.queries import ChainQuery
 from haltpoint_gateway.api import chains as api
 from haltpoint_gateway.auth import Scope
 from haltpoint_gateway.pages import pictures
 from haltpoint_gateway.pages.door import Form
 from haltpoint_gateway.pages.visit import Looks, Visit
-from haltpoint_gateway.queries import Cancel, ChainQuery
+from haltpoint_gateway.queries import Cancel
 
 router = APIRouter(prefix="/chains")
 

@@ -10,13 +10,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import RequestView
+from haltpoint.runtime.views.queries import RequestQuery
 from haltpoint_gateway.api import requests as api
 from haltpoint_gateway.auth import Scope
 from haltpoint_gateway.pages import answers
 from haltpoint_gateway.pages.door import Form, Typed
 from haltpoint_gateway.pages.visit import Looks, Visit
 from haltpoint_gateway.problems import Problem
-from haltpoint_gateway.queries import RequestQuery
 
 router = APIRouter(prefix="/inbox")
 

@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint.runtime.config.faults import in_words_of_json
+from haltpoint.runtime.views.queries import ChainQuery, RequestQuery
 from haltpoint_gateway.api.chains import list_chains
 from haltpoint_gateway.api.requests import list_requests
 from haltpoint_gateway.api.tasks import submit
@@ -27,7 +28,6 @@ from haltpoint_gateway.pages.looks import html
 from haltpoint_gateway.pages.visit import Looks, Visit
 from haltpoint_gateway.pages.words import WORDS
 from haltpoint_gateway.problems import Problem
-from haltpoint_gateway.queries import ChainQuery, RequestQuery
 
 router = APIRouter()
 

@@ -5,6 +5,7 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.runtime.store.rows import Key, Part
 from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import System, problem
 
@@ -42,9 +43,41 @@ async def test_the_list_is_filtered_and_paged_without_gaps_or_repeats(system: Sy
     assert sorted(item["id"] for item in done) == sorted(chains[:2])
 
 
+async def test_chains_are_found_by_all_that_is_known_of_them(system: System) -> None:
+    plain = await system.submit()
+    acme = await system.submit(tenant="acme", conversation_id="talk-1", goal="Write to Ann")
+    await system.ask(acme)
+    middle = (await system.http.get(f"/v1/chains/{acme}")).json()["created_at"]
+    calling = await system.submit()
+    await system.redis.hset(
+        system.topology.key_of(Key.DATA, calling), f"find.1.{Part.CALL}", "lookup_contacts\n{}"
+    )
+
+    async def found(path: str = "/v1/chains", **params: str) -> list[str]:
+        return sorted(item["id"] for item in await system.pages(path, **params))
+
+    assert await found(tenant="acme") == [acme]
+    assert await found(conversation="talk-1") == [acme]
+    assert await found(q="to ann") == [acme]
+    assert await found(q=plain) == [plain]
+    assert await found(tool="lookup_contacts") == [calling]
+    assert await found(tool="lookup") == []
+    assert await found(agent="mail") == []
+    assert plain not in await found(since=middle)
+    assert await found(since="2100-01-01T00:00:00Z") == []
+
+    async def asked(**params: str) -> int:
+        return len(await found("/v1/requests", **params))
+
+    assert [await asked(tenant=name) for name in ("acme", "umbrella")] == [1, 0]
+    assert [await asked(q=words) for words in ("WRITE TO", "Find John")] == [1, 0]
+    assert [await asked(**{name: "x"}) for name in ("tool", "agent")] == [0, 0]
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [
+        ("since=2026-01-01T00:00:00", "since"),
         ("status=done", "status"),
         ("stauts=failed", "stauts"),
         ("cursor=x", "cursor"),

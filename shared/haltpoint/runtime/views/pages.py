@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
+from haltpoint.contracts.base import value
 from haltpoint.contracts.views.chains import Page
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 
 T = TypeVar("T")
+Shown: TypeAlias = Callable[[list[str]], Awaitable[list[list[T]]]]
+"""Makes the items of each of some members."""
 _Place = tuple[int, str]
 """A score and a member."""
 
@@ -18,26 +21,58 @@ continues behind them.
 """
 
 
+@value
+class Indexes:
+    """Indexes of these names in all partitions, down to the lowest score that is looked for."""
+
+    calls: AutoPipeline
+    topology: Topology
+    names: Sequence[str]
+    lowest: int | None = None
+
+    async def behind(self, cursor: str | None, limit: int) -> list[_Place]:
+        """The `limit` highest places behind a cursor."""
+        partitions = range(self.topology.partitions)
+        keys = [self.topology.key(place, name) for place in partitions for name in self.names]
+        places: list[_Place] = []
+        for behind in await asyncio.gather(*(self._behind(key, cursor, limit) for key in keys)):
+            places += behind
+        return sorted(places, reverse=True)[:limit]
+
+    async def _behind(self, key: str, cursor: str | None, limit: int) -> list[_Place]:
+        """At least `limit` places of one index behind a cursor, as far as there are so many."""
+        top, _, last = cursor.partition("_") if cursor else ("+inf", "", "")
+        lowest = "-inf" if self.lowest is None else self.lowest
+        scores = (key, top, lowest, "WITHSCORES", "LIMIT")
+        places: list[_Place] = []
+        offset = 0
+        while len(places) < limit:
+            reply: list[tuple[bytes, Any]] = await self.calls.call(
+                "ZREVRANGEBYSCORE", *scores, offset, limit
+            )
+            for member, score in reply:
+                place = (int(score), member.decode())
+                # Members of the cursor's own score are on both sides of it, in the order of their
+                # names.
+                if cursor is None or place < (int(top), last):
+                    places.append(place)
+            if len(reply) < limit:
+                break
+            offset += limit
+        return places
+
+
 async def page(
-    calls: AutoPipeline,
-    topology: Topology,
-    names: Sequence[str],
-    cursor: str | None,
-    limit: int,
-    step: int,
-    shown: Callable[[list[str]], Awaitable[list[list[T]]]],
+    indexes: Indexes, cursor: str | None, limit: int, step: int, shown: Shown[T]
 ) -> Page[T]:
     """The items that `shown` makes of each member, `step` members at a time, until there are
     `limit` items or more.
 
     All items of a member are on one page.
     """
-    keys = [
-        topology.key(partition, name) for partition in range(topology.partitions) for name in names
-    ]
     items: list[T] = []
     for _ in range(0, _SCAN, step):
-        places = await _newest(calls, keys, cursor, step)
+        places = await indexes.behind(cursor, step)
         shown_items = await shown([member for _, member in places])
         for (score, member), fitting in zip(places, shown_items, strict=True):
             cursor = f"{score}_{member}"
@@ -47,34 +82,3 @@ async def page(
         if len(places) < step:
             return Page(items=tuple(items))
     return Page(items=tuple(items), next_cursor=cursor)
-
-
-async def _newest(
-    calls: AutoPipeline, keys: Sequence[str], cursor: str | None, limit: int
-) -> list[_Place]:
-    """The `limit` highest places behind a cursor, over these indexes."""
-    places: list[_Place] = []
-    for behind in await asyncio.gather(*(_behind(calls, key, cursor, limit) for key in keys)):
-        places += behind
-    return sorted(places, reverse=True)[:limit]
-
-
-async def _behind(calls: AutoPipeline, key: str, cursor: str | None, limit: int) -> list[_Place]:
-    """At least `limit` places of one index behind a cursor, as far as there are so many."""
-    top, _, last = cursor.partition("_") if cursor else ("+inf", "", "")
-    places: list[_Place] = []
-    offset = 0
-    while len(places) < limit:
-        reply: list[tuple[bytes, Any]] = await calls.call(
-            "ZREVRANGEBYSCORE", key, top, "-inf", "WITHSCORES", "LIMIT", offset, limit
-        )
-        for member, score in reply:
-            place = (int(score), member.decode())
-            # Members of the cursor's own score are on both sides of it, in the order of their
-            # names.
-            if cursor is None or place < (int(top), last):
-                places.append(place)
-        if len(reply) < limit:
-            break
-        offset += limit
-    return places

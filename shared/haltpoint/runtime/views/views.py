@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import JsonObject, chain_of, undo_id, value
 from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.people.humans import RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.secrets import secret_values, starred
 from haltpoint.contracts.views.chains import (
@@ -40,7 +40,8 @@ from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views import action_log, chain_view
 from haltpoint.runtime.views.letters import read_letters
 from haltpoint.runtime.views.log_view import Place, events_of, place_of
-from haltpoint.runtime.views.pages import page
+from haltpoint.runtime.views.pages import Indexes, Shown, T, page
+from haltpoint.runtime.views.queries import ChainQuery, ListQuery, RequestQuery
 from haltpoint.runtime.views.queues import unserved
 from haltpoint.runtime.views.reading import OtherReleaseError, Records, VisibleTo
 from haltpoint.runtime.views.record import ChainRecord
@@ -165,23 +166,16 @@ class Views:
         data: bytes | None = await self._calls.call("GET", self._topology.key_of("whole", action))
         return data
 
-    async def chains(
-        self, status: ChainStatus | None, cursor: str | None, limit: int, visible_to: VisibleTo
-    ) -> Page[ChainSummary]:
-        """Chains in one or in any state, those that changed last first."""
+    async def chains(self, query: ChainQuery, visible_to: VisibleTo) -> Page[ChainSummary]:
+        """Chains, those that changed last first."""
 
         async def shown(chain_ids: list[str]) -> list[list[ChainSummary]]:
-            summaries = await asyncio.gather(
-                *(self._summary(chain_id, visible_to) for chain_id in chain_ids)
+            return await asyncio.gather(
+                *(self._summary(chain_id, query, visible_to) for chain_id in chain_ids)
             )
-            return [
-                [summary] if summary is not None and status in (None, summary.status) else []
-                for summary in summaries
-            ]
 
-        return await page(
-            self._calls, self._topology, _indexes(status), cursor, limit, limit, shown
-        )
+        lowest = round(query.since.timestamp() * 1000) if query.since else None
+        return await self._page(_indexes(query.status), query, query.limit, shown, lowest)
 
     async def request(self, request: str, visible_to: VisibleTo) -> RequestView | None:
         """One question, or None when there is none that this reader sees."""
@@ -189,41 +183,42 @@ class Views:
         views = () if record is None else chain_view.requests_of(record)
         return next((view for view in views if view.id == request), None)
 
-    async def requests(
-        self,
-        status: RequestStatus,
-        kind: RequestKind | None,
-        cursor: str | None,
-        limit: int,
-        visible_to: VisibleTo,
-    ) -> Page[RequestView]:
+    async def requests(self, query: RequestQuery, visible_to: VisibleTo) -> Page[RequestView]:
         """Questions in one state: open ones by priority and newest first, others by the chains that
         changed last.
         """
-        is_open = status is RequestStatus.OPEN
 
         async def shown(members: list[str]) -> list[list[RequestView]]:
-            asked = await asyncio.gather(*(self._asked(name, visible_to) for name in members))
-            return [
-                [view for view in views if view.status is status and kind in (None, view.kind)]
-                for views in asked
-            ]
+            return await asyncio.gather(*(self._asked(name, query, visible_to) for name in members))
 
-        names = ["index:requests"] if is_open else _indexes(None)
-        step = limit if is_open else 100
-        return await page(self._calls, self._topology, names, cursor, limit, step, shown)
+        if query.status is RequestStatus.OPEN:
+            return await self._page(["index:requests"], query, query.limit, shown)
+        return await self._page(_indexes(None), query, 100, shown)
 
-    async def _asked(self, member: str, visible_to: VisibleTo) -> list[RequestView]:
-        """The question of this id, or all of the chain of this id, as far as this reader sees
-        them.
+    async def _page(
+        self,
+        names: list[str],
+        query: ListQuery,
+        step: int,
+        shown: Shown[T],
+        lowest: int | None = None,
+    ) -> Page[T]:
+        indexes = Indexes(self._calls, self._topology, names, lowest)
+        return await page(indexes, query.cursor, query.limit, step, shown)
+
+    async def _asked(
+        self, member: str, query: RequestQuery, visible_to: VisibleTo
+    ) -> list[RequestView]:
+        """The question of this id, or all of the chain of this id, as far as they are looked for
+        and this reader sees them.
         """
         chain_id = chain_of(member)
         head = await self._chains.head(chain_id, Head.ASKED, Head.VERSION)
-        if len(head) < 2:
+        record = await self._records.alone(chain_id, visible_to) if len(head) == 2 else None
+        if record is None:
             return []
-        record = await self._records.alone(chain_id, visible_to)
-        views = () if record is None else chain_view.requests_of(record)
-        return [view for view in views if member in (view.id, chain_id)]
+        views = [view for view in chain_view.requests_of(record) if member in (view.id, chain_id)]
+        return [view for view in views if query.fits(view, record.task)]
 
     async def letters(
         self, reason: DeadLetterReason | None, cursor: str | None, limit: int
@@ -313,15 +308,21 @@ class Views:
             )
         return None
 
-    async def _summary(self, chain_id: str, visible_to: VisibleTo) -> ChainSummary | None:
-        """A line of the list; None: the chain is gone, of another release, or this reader does not
-        see it.
+    async def _summary(
+        self, chain_id: str, query: ChainQuery, visible_to: VisibleTo
+    ) -> list[ChainSummary]:
+        """A line of the list; none: the chain is gone, of another release, not looked for, or this
+        reader does not see it.
         """
+        names = () if query.tool else tuple(Data)
         try:
-            fields = await self._records.fields(chain_id, visible_to, (), tuple(Data))
+            fields = await self._records.fields(chain_id, visible_to, (), names)
         except OtherReleaseError:
-            return None
-        return chain_view.summary_of(decode_chain(chain_id, *fields)) if fields else None
+            return []
+        if fields is None:
+            return []
+        chain = decode_chain(chain_id, *fields)
+        return [chain_view.summary_of(chain)] if query.fits(chain, fields[1]) else []
 
 
 def _is_over(head: Fields) -> bool:

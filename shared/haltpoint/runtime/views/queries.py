@@ -1,0 +1,88 @@
+"""Which chains and requests a page of a list has, as callers write it. Unknown names are errors."""
+
+from typing import Annotated, Final
+
+from pydantic import AwareDatetime, Field
+
+from haltpoint.chain.model.state import Chain, goal_of
+from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.doors import Form
+from haltpoint.contracts.people.humans import RequestKind, RequestStatus
+from haltpoint.contracts.views.chains import RequestView
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store.rows import Fields, Part
+
+Cursor = Annotated[
+    str,
+    Field(pattern=r"^[0-9]{1,20}_[0-9A-Za-z_.~-]{1,200}$", description="`next_cursor` of a page"),
+]
+Limit = Annotated[int, Field(ge=1, le=200, description="items on a page")]
+_CALL: Final = f".{Part.CALL}".encode()
+
+Text = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class ListQuery(Form):
+    """Which part of a list."""
+
+    tool: Text | None = None
+    """The tool that is called, or asked about."""
+    agent: Text | None = None
+    """The agent that works on it."""
+    tenant: Text | None = None
+    """Whose it is."""
+    q: Text | None = None
+    """Words in the goal, the question, or the id."""
+    cursor: Cursor | None = None
+    limit: Limit = 50
+
+    def has_words(self, *texts: str) -> bool:
+        """Whether one of these texts has the words that are looked for, in any case."""
+        words = (self.q or "").casefold()
+        return any(words in text.casefold() for text in texts)
+
+
+class ChainQuery(ListQuery):
+    """Which chains."""
+
+    status: ChainStatus | None = None
+    conversation: Text | None = None
+    """The id of the conversation that it belongs to."""
+    since: AwareDatetime | None = None
+    """It has changed since."""
+
+    def fits(self, chain: Chain, data: Fields) -> bool:
+        """Whether the list has this chain; `data` are its calls, when a tool is looked for."""
+        task = chain.task
+        return (
+            self.status in (None, chain.status)
+            and self.agent in (None, task.agent)
+            and self.tenant in (None, task.tenant)
+            and self.conversation in (None, task.conversation_id)
+            and self.has_words(chain.id, goal_of(chain))
+            and (self.tool is None or self.tool in _tools_of(data))
+        )
+
+
+class RequestQuery(ListQuery):
+    """Which requests. Open ones unless told otherwise."""
+
+    status: RequestStatus = RequestStatus.OPEN
+    kind: RequestKind | None = None
+
+    def fits(self, request: RequestView, task: Task) -> bool:
+        """Whether the list has this request, of a chain with this task."""
+        return (
+            self.status is request.status
+            and self.kind in (None, request.kind)
+            and self.tool in (None, request.tool)
+            and self.agent in (None, task.agent)
+            and self.tenant in (None, task.tenant)
+            and self.has_words(request.id, request.goal, request.question)
+        )
+
+
+def _tools_of(data: Fields) -> set[str]:
+    """The tools that a chain has called, out of its field of each call (store/rows.py)."""
+    calls = [text for name, text in data.items() if name.endswith(_CALL)]
+    return {text.partition(b"\n")[0].decode() for text in calls}
