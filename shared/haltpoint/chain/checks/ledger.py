@@ -14,7 +14,7 @@ from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.schemas import signature_of
 from haltpoint.chain.model.state import Action, is_submitters
-from haltpoint.chain.model.work import Work, without
+from haltpoint.chain.model.work import Work
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.results import ErrorType
@@ -49,10 +49,9 @@ def settle(work: Work, action: Action) -> None:
     became = _became(work.world.spec(action.tool), action)
     if became is not None:
         add(work, _entries(work, action, became))
-        return
-    for signature in _written(work, action):
-        if work.ledger[signature].became is not Became.DENIED:
-            work.ledger = without(work.ledger, signature)
+    else:
+        entries = work.ledger.items()
+        work.ledger = {name: entry for name, entry in entries if _stands(entry, action)}
 
 
 def deny(work: Work, action: Action, words: str) -> None:
@@ -75,16 +74,21 @@ def additions(work: Work) -> Ledger:
 
 def _entries(work: Work, action: Action, became: Became, words: str = "") -> Ledger:
     """What became of a call: as it was proposed, and as people or hooks had it run."""
-    spec = work.world.spec(action.tool)
-    signatures = [signature_of(spec, text) for text in (action.arguments, action.ran)]
-    entry = Entry(action.tool, action.id, became, work.now, words[:LONGEST_WORDS])
-    return dict.fromkeys((*signatures, *_written(work, action)), entry)
-
-
-def _written(work: Work, action: Action) -> list[str]:
-    """The signatures under which something of a call is known."""
+    signatures = _signatures(work.world.spec(action.tool), action)
     entries = work.ledger.items()
-    return [signature for signature, entry in entries if entry.action_id == action.id]
+    before = [signature for signature, entry in entries if entry.action_id == action.id]
+    entry = Entry(action.tool, action.id, became, work.now, words[:LONGEST_WORDS])
+    return dict.fromkeys((*signatures, *before), entry)
+
+
+def _stands(entry: Entry, action: Action) -> bool:
+    """Whether an entry is about another call than this action's, or a person's no."""
+    return entry.action_id != action.id or entry.became is Became.DENIED
+
+
+def _signatures(spec: ToolSpec, action: Action) -> list[str]:
+    """Those of a call as it was proposed, and as it ran."""
+    return [signature_of(spec, text) for text in (action.arguments, action.ran)]
 
 
 def has_lasting_effect(spec: ToolSpec) -> bool:
@@ -118,8 +122,6 @@ def denied(call: CheckedCall) -> Verdict:
     two entries of one action.
     """
     ledger, tool = call.work.ledger, call.spec.name
-    if not ledger:
-        return GO
     known = ledger.get(call.signature)
     if known is not None and known.became is Became.DENIED:
         return refuse(
@@ -192,5 +194,4 @@ def answered(call: CheckedCall) -> Action | None:
 def _is_equal(call: CheckedCall, action: Action) -> bool:
     if action.tool != call.spec.name or action.outcome is None:
         return False
-    texts = (action.arguments, action.ran)
-    return call.signature in [signature_of(call.spec, text) for text in texts]
+    return call.signature in _signatures(call.spec, action)

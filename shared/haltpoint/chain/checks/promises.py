@@ -48,8 +48,7 @@ def missing(work: Work, index: int) -> tuple[Promise, ...]:
 
 def _unkept(work: Work, index: int) -> list[Promise]:
     receipts, promises = work.run[index].receipts, of_step(work, index)
-    kept = [tools for bit, tools in enumerate(promises) if receipts >> bit & 1]
-    return [tools for tools in promises if tools not in kept]
+    return [tools for bit, tools in enumerate(promises) if not receipts >> bit & 1]
 
 
 def tools_in(promises: Iterable[Promise]) -> list[str]:

@@ -81,7 +81,7 @@ def begin_assigned(work: Work) -> Next | None:
     task = work.task
     known = work.world.agents.named(task.agent)
     about = {"origin": _origin(work).value, "agent": known and known.name}
-    work.tell_known(FactType.CHAIN_STARTED, None, about)
+    work.tell(FactType.CHAIN_STARTED, **about)
     if task.agent is not None and known is None:
         words = f"there is no agent {task.agent!r}; there are: {work.world.agents.names}"
         return failed(Code.AGENT_GONE, words)

@@ -129,15 +129,13 @@ class Work(Chain, kw_only=True, gc=False):
     # ---- writing
 
     def tell(self, fact: FactType, index: int | None = None, **details: Any) -> None:
-        """Add a line to the chain's log, about a step or about the chain."""
+        """Add a line to the chain's log, about a step or about the chain: with the details that
+        are known, not None.
+        """
         if index is not None:
             details = {"step_id": self.steps[index].id, **details}
-        self.facts.append(Fact(fact, details))
-
-    def tell_known(self, fact: FactType, index: int | None, details: Mapping[str, Any]) -> None:
-        """Add a line with those details that are known: not None."""
-        known = {name: value for name, value in details.items() if value is not None}
-        self.tell(fact, index, **known)
+        known = {name: detail for name, detail in details.items() if detail is not None}
+        self.facts.append(Fact(fact, known))
 
     def tell_action(self, fact: FactType, action: Action, **details: Any) -> None:
         """Add a line about an action."""
@@ -254,7 +252,7 @@ class Work(Chain, kw_only=True, gc=False):
         self.resting, self.approvals = {}, {}
         self.requests = self.dropped = ()
         self.resume = self.thought = None
-        self.tell_known(fact, None, details)
+        self.tell(fact, **details)
 
     # ---- the value
 

@@ -105,7 +105,7 @@ def _note(work: Work, choice: Choice, strategy: Strategy, by: str | None = None)
         rule=choice.rule,
         by=by,
     )
-    work.tell_known(FactType.CHAIN_ROUTED, None, in_full(routed))
+    work.tell(FactType.CHAIN_ROUTED, **in_full(routed))
 
 
 # ---- a supervisor's model

@@ -89,7 +89,7 @@ def _think(work: Work, wanted: ThoughtRequest) -> None:
     index = None if wanted.step_id is None else work.graph.index[wanted.step_id]
     for fault in wanted.corrections:
         told = {"violation": fault.violation.value, "message": fault.message, "tool": fault.tool}
-        work.tell_known(FactType.CONTRACT_CORRECTED, index, told)
+        work.tell(FactType.CONTRACT_CORRECTED, index, **told)
     if index is None:
         work.thought = wanted.thought_id
         if wanted.kind in (ThoughtKind.PLAN, ThoughtKind.BOUNDS):

@@ -49,7 +49,7 @@ def violate(
         told = {"thought_id": thought, **asdict(fault), "violation": kind.value}
         told |= {"said": strike.said, "strikes": work.row.count}
         told["counted"] = None if is_counted else False
-        work.tell_known(FactType.CONTRACT_VIOLATED, index, told)
+        work.tell(FactType.CONTRACT_VIOLATED, index, **told)
 
 
 def _count(work: Work, index: int | None) -> None:
