@@ -17,7 +17,6 @@ from haltpoint.chain.checks.plans import Tools, open_to_models, with_effects
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.model.references import reached
 from haltpoint.chain.model.state import Chain
-from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import action_of, levels_of, value
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
@@ -189,7 +188,7 @@ def router(work: Work) -> Supervisor | None:
     """What the file says of the supervisor, where its model routes the task; None: no model does
     that here.
     """
-    if work.task.agent != SUPERVISOR or work.origin is not PlanOrigin.REACT:
+    if work.task.agent != SUPERVISOR or not work.is_open:
         return None
     return work.world.agents.supervisor
 

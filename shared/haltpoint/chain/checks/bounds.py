@@ -75,7 +75,8 @@ def merged(work: Work, reading: Bounds | None) -> ChainBounds:
     for name, bound in _read(work, reading or Bounds(), given):
         is_softened = name == "forbidden" and not wanted.isdisjoint(bound.tools)
         lists["ask_before" if is_softened else name].append(bound)
-    barred, required = tools_of(lists["forbidden"]), lists.pop("required_tools")
+    barred = tools_of(lists["forbidden"])
+    required = lists.pop("required_tools")
     due = [bound for bound in required if not barred.issuperset(bound.tools)]
     others = {name: tuple(bounds) for name, bounds in lists.items()}
     return ChainBounds(required_tools=tuple(due), **others)
@@ -104,7 +105,8 @@ def _said(bounds: Bounds, by: SaidBy) -> Entries:
 
 def _read(work: Work, reading: Bounds, given: Bounds) -> Entries:
     """Of a model's reading the lists that the submitter leaves, with the tools that it may name."""
-    known, asked_for = nameable(work.world.tools, work.task), set[str]()
+    known = nameable(work.world.tools, work.task)
+    asked_for = set[str]()
     for name, bound in _said(reading, SaidBy.GOAL):
         is_known = set(known).issuperset(bound.tools)
         if name in _OF_WISHES and is_known:
@@ -118,7 +120,8 @@ def _found(work: Work) -> Entries:
     """What the patterns that are on find in the goal. One whose tools no worker serves says
     nothing.
     """
-    task, world = work.task, work.world
+    task = work.task
+    world = work.world
     for pattern in world.policy.patterns:
         tools = fitting(pattern.tools, served(world.tools, task)) if pattern.tools else (EVERY,)
         words = _words(pattern, users_goal(work), str(task.context.get("active_session") or ""))
@@ -132,7 +135,8 @@ def _words(pattern: Pattern, goal: str, session: str) -> str:
     """What a pattern finds, quoted, with its reason; where it looks at the session, too, both are
     found. An empty expression finds no words, and fits.
     """
-    in_goal, in_session = found_in(goal, pattern.pattern), found_in(session, pattern.session)
+    in_goal = found_in(goal, pattern.pattern)
+    in_session = found_in(session, pattern.session)
     if in_goal is None or in_session is None:
         return ""
     return f'"{in_goal or in_session}": {pattern.reason}'.removesuffix(": ")
@@ -187,7 +191,8 @@ def unasked(call: CheckedCall) -> Verdict:
     """An effect that nothing asks for: the policy says what happens then. A literal plan has no
     bounds.
     """
-    work, tool = call.work, call.spec.name
+    work = call.work
+    tool = call.spec.name
     if work.bounds is None or _is_named(work, work.bounds, tool) or _is_granted(call):
         return GO
     match limits.treatment(work.world.policy.unasked_effects, tool):
@@ -235,7 +240,8 @@ def _about(call: CheckedCall, name: str) -> Bound | None:
     """The first that holds and is about the tool, or about one that it calls as a skill. Where an
     agent is called, each call is asked about in the agent's own chain.
     """
-    spec, bounds = call.spec, _holding(call, name)
+    spec = call.spec
+    bounds = _holding(call, name)
     if spec.kind is ToolKind.AGENT or not bounds:
         return None
     every = (EVERY,) if with_effects(spec) else ()

@@ -25,7 +25,6 @@ from haltpoint.chain.checks.plans import (
 from haltpoint.chain.checks.templates import chain_faults
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.schemas import read_arguments
-from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.reasons import Reason
@@ -64,8 +63,7 @@ def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
 
 def judge(call: CheckedCall) -> Verdict:
     """The verdict on a call."""
-    is_literal = call.work.origin is PlanOrigin.LITERAL
-    rows = LITERAL if is_literal else BY_MODE[call.mode]
+    rows = LITERAL if call.work.is_literal else BY_MODE[call.mode]
     reasons: list[Reason] = []
     for row in rows:
         verdict = row.verdict_on(call) if row.tools(call.spec) else GO
@@ -77,8 +75,10 @@ def judge(call: CheckedCall) -> Verdict:
 
 
 def _allowed(call: CheckedCall) -> Verdict:
-    work, spec = call.work, call.spec
-    step, tools = work.steps[call.index], work.world.tools
+    work = call.work
+    spec = call.spec
+    step = work.steps[call.index]
+    tools = work.world.tools
     if spec.name not in tools:
         return refuse(call, unknown(spec.name, tools), Violation.UNKNOWN_TOOL)
     if not may_call(step, spec, call.mode, work.task):
@@ -94,7 +94,8 @@ def _allowed(call: CheckedCall) -> Verdict:
 
 def _form(call: CheckedCall) -> Verdict:
     """All faults of the arguments at once, or why the chain of a skill cannot begin with them."""
-    spec, arguments = call.spec, call.arguments
+    spec = call.spec
+    arguments = call.arguments
     if len(write_json(arguments)) > MAX_ARGUMENTS:
         faults: tuple[str, ...] = (f"they have more than {MAX_ARGUMENTS} bytes",)
     else:

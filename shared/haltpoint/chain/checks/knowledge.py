@@ -191,7 +191,8 @@ class Known:
         """The texts at these origins that a value is but for its spaces and signs (C9). Of two
         spellings of one value the later counts.
         """
-        wanted, spelled = bare(str(value)), dict[str, str]()
+        wanted = bare(str(value))
+        spelled = dict[str, str]()
         for document in self.documents:
             spelled |= document.at(origins)
         return [text for text in spelled.values() if bare(text) == wanted]
@@ -207,7 +208,8 @@ def documents_of(receipts: Iterable[Action], tools: Mapping[str, ToolSpec]) -> I
     write.
     """
     for action in receipts:
-        spec, approval = tools.get(action.tool), action.told.approval
+        spec = tools.get(action.tool)
+        approval = action.told.approval
         if approval is not None and approval.proposed is not None:
             edited = f"{action.id} edited"
             yield Document(SourceKind.PERSON, edited, action.ran, approval.proposed)
@@ -216,7 +218,8 @@ def documents_of(receipts: Iterable[Action], tools: Mapping[str, ToolSpec]) -> I
             yield _given(action, foreign)
         elif action.is_source:
             kind = SourceKind.TEXT if spec is None else SourceKind.RESULT
-            where, tool = f"{action.id} data", action.tool
+            where = f"{action.id} data"
+            tool = action.tool
             yield Document(kind, where, action.data, action.arguments, foreign, tool)
 
 
@@ -292,7 +295,8 @@ def _own(work: Work) -> Iterator[KnownReceipt]:
 
 def _newest(receipts: Receipts) -> Receipts:
     """The last of these receipts that there is room for, in their order."""
-    room, kept = MOST_KNOWN, list[KnownReceipt]()
+    room = MOST_KNOWN
+    kept = list[KnownReceipt]()
     for receipt in reversed(receipts):
         size = len(receipt.arguments) + len(receipt.data)
         if size <= room:

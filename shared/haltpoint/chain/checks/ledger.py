@@ -68,7 +68,8 @@ def add(work: Work, added: Ledger) -> None:
 
 def additions(work: Work) -> Ledger:
     """What a child hands back: the entries that it did not begin with."""
-    entries, given = work.ledger.items(), work.task.handed.ledger
+    entries = work.ledger.items()
+    given = work.task.handed.ledger
     return {name: entry for name, entry in entries if given.get(name) != entry}
 
 
@@ -121,7 +122,8 @@ def denied(call: CheckedCall) -> Verdict:
     """A person's no (E4): to exactly this call, or to another call of its tool. An edited call has
     two entries of one action.
     """
-    ledger, tool = call.work.ledger, call.spec.name
+    ledger = call.work.ledger
+    tool = call.spec.name
     known = ledger.get(call.signature)
     if known is not None and known.became is Became.DENIED:
         return refuse(
@@ -160,7 +162,8 @@ def stuck(call: CheckedCall) -> Verdict:
     """The third equal call in a row that would bring the same receipt, or a call whose error said
     that it would fail again (C11).
     """
-    work, spec = call.work, call.spec
+    work = call.work
+    spec = call.spec
     known = work.ledger.get(call.signature)
     if known is not None and known.became is Became.FAILED:
         words = f"This call of {spec.name} failed, and would fail again. Continue without it."

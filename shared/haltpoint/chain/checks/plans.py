@@ -131,7 +131,8 @@ def _example(name: str, schema: Any, whole: dict[str, Any]) -> Any:
         case {"const": shown} | {"enum": [shown, *_]} | {"minimum": shown}:
             return shown
         case {"type": "object"}:
-            needed, members = schema.get("required", ()), properties(schema).items()
+            needed = schema.get("required", ())
+            members = properties(schema).items()
             inner = [(key, form) for key, form in members if key in needed]
             return {key: _example(key, form, whole) for key, form in inner}
         case {"type": "array", "items": items}:

@@ -15,7 +15,6 @@ from haltpoint.chain.checks.bounds import NO_BOUNDS, whose
 from haltpoint.chain.checks.plans import inside, listed
 from haltpoint.chain.model.references import reached, read_json, walk, write_json
 from haltpoint.chain.model.state import Action
-from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.reasons import Heard
@@ -32,7 +31,7 @@ Promise = tuple[str, ...]
 def of_step(work: Work, index: int) -> tuple[Promise, ...]:
     """All that a step promises, in a fixed order."""
     own = work.steps[index].promised
-    if work.origin is not PlanOrigin.REACT or work.bounds is None:
+    if not work.is_open or work.bounds is None:
         return own
     return (*own, *(bound.tools for bound in work.bounds.required_tools))
 
@@ -41,13 +40,14 @@ def missing(work: Work, index: int) -> tuple[Promise, ...]:
     """What is due in a step: its promises without a receipt, but for those that an agent has left
     out.
     """
-    entries = work.left_out if work.origin is PlanOrigin.REACT else ()
+    entries = work.left_out if work.is_open else ()
     left_out = [entry.tools for entry in entries]
     return tuple(tools for tools in _unkept(work, index) if tools not in left_out)
 
 
 def _unkept(work: Work, index: int) -> list[Promise]:
-    receipts, promises = work.run[index].receipts, of_step(work, index)
+    receipts = work.run[index].receipts
+    promises = of_step(work, index)
     return [tools for bit, tools in enumerate(promises) if not receipts >> bit & 1]
 
 
@@ -108,7 +108,7 @@ def not_done(work: Work) -> tuple[NotDone, ...]:
     may have done.
     """
     left_out = {entry.tools: entry.reason for entry in work.left_out}
-    if work.origin is PlanOrigin.LITERAL:
+    if work.is_literal:
         lines = [_line(tools, WhyNot.LEFT_OUT, left_out[tools]) for tools in left_out]
         return (*lines, *_not_reached(work))
     lines = []
@@ -123,7 +123,8 @@ def _not_reached(work: Work) -> Iterator[NotDone]:
     """The calls of a literal plan that were not made, but for those that may fail."""
     for step, run in zip(work.steps, work.run, strict=True):
         for call in step.actions[run.actions :]:
-            spec, arguments = work.world.spec(call.tool), write_json(call.arguments)
+            spec = work.world.spec(call.tool)
+            arguments = write_json(call.arguments)
             reason = work.phrases.not_reached
             if not call.optional:
                 yield not_done_line(spec, arguments, WhyNot.NEVER_EXECUTED, reason)
@@ -156,7 +157,7 @@ def exit_of(work: Work, index: int) -> Exit:
     if END_STEP in [action.tool for action in work.actions_of(index)]:
         return Exit.STRIKE
     if last_error(work, index) is not None:
-        return Exit.SKIPPED if work.origin is PlanOrigin.REACT else Exit.FAILED
+        return Exit.SKIPPED if work.is_open else Exit.FAILED
     if _may_be_left(work, index) or work.mode(index) is not Mode.STRICT:
         return Exit.SKIPPED
     return Exit.ASK

@@ -24,8 +24,6 @@ from haltpoint.chain.model.references import (
     scalars_at,
 )
 from haltpoint.chain.model.schemas import defaults
-from haltpoint.chain.model.statuses import PlanOrigin
-from haltpoint.chain.model.work import Work
 from haltpoint.contracts import base
 from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.tools import ToolSpec
@@ -136,7 +134,8 @@ def respelled(known: Known, spec: ToolSpec, arguments: Any) -> Any:
 
 def target(call: CheckedCall) -> Verdict:
     """Ask about the values that say to whom or where and are not known."""
-    tool, known = call.spec.name, call.known
+    tool = call.spec.name
+    known = call.known
     targets = _own_values(call.spec, call.arguments, *call.spec.targets)
     unknown = [given for given in targets if _is_unknown(call, given)]
     if not unknown:
@@ -171,20 +170,17 @@ def about(tool: str, given: Marked, source: Source) -> Reason:
 # ------------------------------------------------------------------------------
 
 
-def granted(
-    work: Work, spec: ToolSpec, arguments: Any, reasons: Iterable[Reason], reach: Reach
-) -> tuple[Grant, ...]:
-    """The chain's grants with those of a person's yes to these reasons, as far as it goes: to a
-    value where the call still has it, as people had it run.
+def granted(spec: ToolSpec, arguments: Any, reasons: Iterable[Reason], reach: Reach) -> list[Grant]:
+    """The grants of a person's yes to these reasons, as far as it goes: to a value where the call
+    still has it, as people had it run.
     """
     if spec.destructive or reach is Reach.CALL:
-        return work.people.granted
-    new = [Grant(tool=spec.name)]
-    if reach is not Reach.TOOL:
-        asked = {form(reason.value) for reason in reasons if reason.value is not None}
-        marked = marked_values(spec, arguments)
-        new = [_grants(spec, given)[reach] for given in marked if given.form in asked]
-    return tuple(dict.fromkeys((*work.people.granted, *new)))
+        return []
+    if reach is Reach.TOOL:
+        return [Grant(tool=spec.name)]
+    asked = {form(reason.value) for reason in reasons if reason.value is not None}
+    marked = marked_values(spec, arguments)
+    return [_grants(spec, given)[reach] for given in marked if given.form in asked]
 
 
 def _grants(spec: ToolSpec, given: Marked) -> dict[Reach, Grant]:
@@ -201,7 +197,7 @@ def sources(call: CheckedCall) -> dict[str, Source]:
     """Where the values at the marked places of a call come from. Of a literal plan only rules of
     the policy ask.
     """
-    if call.work.origin is PlanOrigin.LITERAL and not call.work.world.policy.sourced:
+    if call.work.is_literal and not call.work.world.policy.sourced:
         return {}
     marked = islice(marked_values(call.spec, call.arguments), MOST_SOURCES)
     return {given.place: call.known.source(given.value) for given in marked}

@@ -195,8 +195,8 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
         arguments = write_text(edited)
         action = structs.replace(action, arguments=arguments)
     work.approvals = {**work.approvals, action.id: approval}
-    grants = granted(work, spec, read_json(arguments), asked.reasons, answer.for_ or Reach.VALUE)
-    work.people = structs.replace(work.people, granted=grants)
+    grants = granted(spec, read_json(arguments), asked.reasons, answer.for_ or Reach.VALUE)
+    work.hear(Heard.NOTHING, grants, corrected=False)
     return send_again(work, action)
 
 

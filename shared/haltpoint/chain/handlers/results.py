@@ -13,7 +13,7 @@ from haltpoint.chain.checks.templates import chain_faults
 from haltpoint.chain.model.outputs import Next
 from haltpoint.chain.model.references import read_json, write_text
 from haltpoint.chain.model.state import Action, Rest
-from haltpoint.chain.model.statuses import ActionStatus, PlanOrigin
+from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_about_call
 from haltpoint.chain.turns.children import child_for, take_back
@@ -121,7 +121,7 @@ def _stop(
     """The question that stops the chain at once (B3)."""
     if work.now >= work.deadline:
         return too_late()
-    if work.origin is not PlanOrigin.LITERAL:
+    if not work.is_literal:
         drop_held(work, receipt.step, "a question was open")
     shown: dict[str, Any] = {"arguments": receipt.ran, "sources": receipt.told.sources}
     if outcome.clarification is not None:

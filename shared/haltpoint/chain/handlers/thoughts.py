@@ -80,8 +80,8 @@ def begin_assigned(work: Work) -> Next | None:
     """Begin the task for the agent that works on it."""
     task = work.task
     known = work.world.agents.named(task.agent)
-    about = {"origin": _origin(work).value, "agent": known and known.name}
-    work.tell(FactType.CHAIN_STARTED, **about)
+    agent = None if known is None else known.name
+    work.tell(FactType.CHAIN_STARTED, origin=_origin(work).value, agent=agent)
     if task.agent is not None and known is None:
         words = f"there is no agent {task.agent!r}; there are: {work.world.agents.names}"
         return failed(Code.AGENT_GONE, words)

@@ -63,7 +63,8 @@ def _is_read(chain: Chain, index: int) -> bool:
     """Whether the result of a literal plan's step may still be looked at: its own calls continue, a
     step that refers to it is not done, or it may be the last: the step behind it has none.
     """
-    runs, readers = chain.runs, chain.graph.readers[index]
+    runs = chain.runs
+    readers = chain.graph.readers[index]
     if index + 1 == len(runs) or not runs[index + 1].last_ok:
         return True
     return not all(runs[reader].status.done for reader in (index, index + 1, *readers))

@@ -165,8 +165,10 @@ def step_failed(
 
 def stopped(by: str, reason: str) -> Failure:
     """A person or a parent stops the chain. Their words are passed on, and so they are bounded."""
-    by, reason = by[:WHO], reason[:WHY]
-    whom, words = f" by {by}" if by else "", reason or "the chain was cancelled"
+    by = by[:WHO]
+    reason = reason[:WHY]
+    whom = f" by {by}" if by else ""
+    words = reason or "the chain was cancelled"
     fault = ErrorInfo(ErrorType.DENIED, f"it was stopped{whom}: {words}")
     error = ChainError("cancelled", words)
     return Failure(error, fault=fault, stopped=(by, reason))

@@ -192,7 +192,9 @@ def replaced_at(value: Any, place: Path, by: Sequence[Any]) -> Any:
     """
     if not place:
         return by[0]
-    copy, part, rest = value.copy(), place[0], place[1:]
+    copy = value.copy()
+    part = place[0]
+    rest = place[1:]
     if rest or by:
         copy[part] = replaced_at(value[part], rest, by)
     else:

@@ -269,7 +269,8 @@ def read_arguments(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
     is the JSON of the wanted type is that value. All else stays as it is, for the check of the
     schema to refuse.
     """
-    known, before = compiled(spec), None
+    known = compiled(spec)
+    before = None
     while known.arguments is not None and arguments != before and not known.fits(arguments):
         before = arguments
         for error in _errors(known.arguments, arguments):
@@ -284,7 +285,8 @@ def _read(
 
     An error about a value that has been read because of another error says nothing any more.
     """
-    place, value = tuple(error.absolute_path), error.instance
+    place = tuple(error.absolute_path)
+    value = error.instance
     if all(there is not value for there in values_at(arguments, place)):
         return arguments
     if value is None:

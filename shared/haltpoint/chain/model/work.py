@@ -1,6 +1,6 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 from typing import Any, Final, Self
 
@@ -11,7 +11,7 @@ from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.needs import kept_actions
 from haltpoint.chain.model.outputs import Decision, Output
 from haltpoint.chain.model.state import Action, Chain, OpenProposal, StepRun
-from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.phrases import Phrases
@@ -178,14 +178,15 @@ class Work(Chain, kw_only=True, gc=False):
         the place of its call, whatever was left out before.
         """
         run = self.run[index]
-        number = 1 + (run.taken if self.origin is PlanOrigin.LITERAL else run.actions)
+        number = 1 + (run.taken if self.is_literal else run.actions)
         return Action(self.action_id(index, number), index, number, tool, arguments)
 
     def continues(self, index: int, tool: str) -> bool:
         """Whether a call counts as one with the last call of the same turn (C7): it is one of the
         same tool, or both only read.
         """
-        run, reads = self.run[index], self.world.only_reads
+        run = self.run[index]
+        reads = self.world.only_reads
         before = self.actions.get(self.action_id(index, run.actions)) if run.in_turn else None
         if before is None:
             return False
@@ -196,7 +197,7 @@ class Work(Chain, kw_only=True, gc=False):
         way.
         """
         run = self.edit(action.step)
-        if self.origin is not PlanOrigin.LITERAL and not self.continues(action.step, action.tool):
+        if not self.is_literal and not self.continues(action.step, action.tool):
             run.in_turn += 1
         run.actions = action.number
         run.taken += 1
@@ -228,15 +229,14 @@ class Work(Chain, kw_only=True, gc=False):
         """Let go of a step's proposal."""
         self.proposals = without(self.proposals, index)
 
-    def hear(self, heard: Heard, granted: tuple[Grant, ...] = (), *, corrected: bool) -> None:
+    def hear(self, heard: Heard, granted: Iterable[Grant] = (), *, corrected: bool) -> None:
         """Keep the weightiest of what persons have said, their yeses, and whether the model was
         corrected since.
         """
-        heard = max(self.people.heard, heard)
-        granted = tuple(dict.fromkeys((*self.people.granted, *granted)))
-        self.people = structs.replace(
-            self.people, heard=heard, granted=granted, corrected=corrected
-        )
+        people = self.people
+        heard = max(people.heard, heard)
+        grants = tuple(dict.fromkeys((*people.granted, *granted)))
+        self.people = structs.replace(people, heard=heard, granted=grants, corrected=corrected)
 
     def spend(self, usage: Usage) -> None:
         """Count what a thought has cost."""
@@ -248,8 +248,10 @@ class Work(Chain, kw_only=True, gc=False):
         says.
         """
         self.status = status
-        self.actions, self.proposals = {}, {}
-        self.resting, self.approvals = {}, {}
+        self.actions = {}
+        self.proposals = {}
+        self.resting = {}
+        self.approvals = {}
         self.requests = self.dropped = ()
         self.resume = self.thought = None
         self.tell(fact, **details)
@@ -263,7 +265,8 @@ class Work(Chain, kw_only=True, gc=False):
 
     def decision(self) -> Decision:
         """What was written down, as a value."""
-        self.runs, self.updated_at = tuple(self.run), self.now
+        self.runs = tuple(self.run)
+        self.updated_at = self.now
         self.actions = kept_actions(self)
         return Decision(
             Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed)
@@ -272,7 +275,9 @@ class Work(Chain, kw_only=True, gc=False):
 
 def without(kept: dict[Any, Any], key: Any) -> dict[Any, Any]:
     """The same without one key."""
-    return {name: item for name, item in kept.items() if name != key} if key in kept else kept
+    others = dict(kept)
+    others.pop(key, None)
+    return others
 
 
 def _known(receipt: KnownReceipt) -> Action:

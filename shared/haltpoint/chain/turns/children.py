@@ -25,7 +25,7 @@ from haltpoint.chain.model.limits import added, deadline_of, used_up
 from haltpoint.chain.model.outputs import StartChild, failed
 from haltpoint.chain.model.references import references
 from haltpoint.chain.model.state import Action, Failure
-from haltpoint.chain.model.statuses import Code, PlanOrigin
+from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import child_id
 from haltpoint.contracts.events import ToolCompleted
@@ -156,7 +156,7 @@ def _users_own(work: Work, action: Action) -> str | None:
     """The user's own goal; None where the call itself is in the user's words: those of a
     submitter's literal plan.
     """
-    if work.origin is PlanOrigin.LITERAL:
+    if work.is_literal:
         call = work.steps[action.step].actions[action.number - 1]
         if not any(references(call.arguments)):
             return None

@@ -27,7 +27,7 @@ from haltpoint.chain.model.references import (
     write_json,
 )
 from haltpoint.chain.model.state import Action
-from haltpoint.chain.model.statuses import ActionStatus, Code, PlanOrigin
+from haltpoint.chain.model.statuses import ActionStatus, Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_for_input
 from haltpoint.chain.turns.children import child_for, hand_on
@@ -109,7 +109,7 @@ def send(work: Work, call: CheckedCall, verdict: Verdict = GO) -> Next:
     index, spec, arguments = call.index, call.spec, call.arguments
     reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
     budget, most = work.task.budget.actions, work.world.policy.max_actions
-    is_over = work.spent.actions >= most and work.origin is not PlanOrigin.LITERAL
+    is_over = work.spent.actions >= most and not work.is_literal
     if is_over or (budget is not None and work.spent_in_all().actions >= budget):
         words = "the chain has used up its budget of actions"
         return failed(Code.OVER_BUDGET, words, work.steps[index].id)
@@ -136,7 +136,7 @@ def _ask_person(work: Work, action: Action, arguments: dict[str, Any]) -> Next:
     """AskHuman goes to no worker: the calls behind it are dropped (B3, I4)."""
     work.begin(action)
     work.tell_action(FactType.ACTION_DISPATCHED, action)
-    if work.origin is not PlanOrigin.LITERAL:
+    if not work.is_literal:
         drop_held(work, action.step, "a question was open")
     return ask_for_input(work, action, arguments)
 
@@ -184,7 +184,7 @@ def _order(work: Work, action: Action, spec: ToolSpec, **about: Any) -> Dispatch
     """The order to a worker. It names the receipts in which the worker looks for origins (H3)."""
     approval = work.approvals.get(action.id)
     is_edited = approval is not None and approval.proposed is not None
-    is_models = work.origin is not PlanOrigin.LITERAL and not is_edited
+    is_models = not work.is_literal and not is_edited
     origins = None
     if spec.provenance and is_models and work.mode(action.step) is Mode.STRICT:
         tools = origin_tools(chain.from_iterable(spec.provenance.values()))

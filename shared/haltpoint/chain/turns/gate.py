@@ -10,7 +10,6 @@ from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Dropped
-from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.secrets import starred, typed_in
@@ -47,7 +46,7 @@ def gate(work: Work, index: int) -> Gate:
         return Gate.DEADLINE
     most = work.task.parallel or work.world.policy.parallel
     own = work.steps[index].parallel or most
-    if work.origin is PlanOrigin.LITERAL:  # it may say more than its task, of the same author
+    if work.is_literal:  # it may say more than its task, of the same author
         most = max(most, own)
     if work.under_way() >= most or len(run.pending) >= own:
         return Gate.CAP
@@ -73,7 +72,7 @@ def is_held(call: CheckedCall) -> bool:
     specs = [work.world.spec(other.tool) for other in others]
     if spec.kind is ToolKind.AGENT and ToolKind.AGENT in [other.kind for other in specs]:
         return True
-    if work.origin is PlanOrigin.LITERAL:
+    if work.is_literal:
         return False
     return _acts(spec) and any(map(_acts, specs))
 
@@ -93,7 +92,7 @@ def calls_of(work: Work, index: int) -> Sequence[ProposedCall]:
     """The calls that a step makes one after the other: those of its plan, or of its proposal, where
     a decision of a supervisor comes first (I3).
     """
-    if work.origin is PlanOrigin.LITERAL:
+    if work.is_literal:
         return work.steps[index].actions
     calls = work.proposal(index).calls
     if len(calls) < 2:
@@ -116,7 +115,7 @@ def drop_next(work: Work, index: int, call: ProposedCall, reason: str) -> None:
     arguments = write_json(call.arguments)
     run.taken += 1
     run.dropped |= call.tool in work.steps[index].promised_tools
-    if work.origin is not PlanOrigin.LITERAL and with_effects(spec):
+    if not work.is_literal and with_effects(spec):
         dropped = Dropped(call.tool, arguments, reason, work.now)
         work.dropped = (*work.dropped, dropped)[-MOST_DROPPED:]
     shown = write_json(starred(call.arguments, frozenset(typed_in(spec.parameters))))

@@ -11,7 +11,7 @@ from haltpoint.chain.checks.promises import keep, missing, of_step
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import NO_STRIKES, Action, ChainError, Failure
-from haltpoint.chain.model.statuses import Code, PlanOrigin
+from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.gate import calls_of, drop_held
@@ -54,7 +54,7 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     if record(work, action) or not of_step(work, index):
         work.edit(index).strikes = 0
     says_complete = outcome is not None and outcome.next_action is NextAction.COMPLETE
-    if says_complete and work.origin is not PlanOrigin.REACT and not missing(work, index):
+    if says_complete and not work.is_open and not missing(work, index):
         return StepEnd(index)
     return end_of_calls(work, index)
 
@@ -65,11 +65,11 @@ def end_of_calls(work: Work, index: int) -> StepEnd | None:
     calls of what it promised were dropped the model is told first (C7).
     """
     step, run = work.steps[index], work.run[index]
-    if work.origin is PlanOrigin.REACT or run.pending:
+    if work.is_open or run.pending:
         return None
     if run.taken < len(calls_of(work, index)):
         return None
-    if work.origin is PlanOrigin.LITERAL:
+    if work.is_literal:
         return StepEnd(index)
     is_open = not step.promised or step.each or run.dropped or missing(work, index)
     return None if is_open else StepEnd(index)
@@ -84,7 +84,7 @@ def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
     if is_optional(work, action):
         return end_of_calls(work, index)
     drop_held(work, index, "the call before it failed")
-    if work.origin is PlanOrigin.LITERAL:
+    if work.is_literal:
         return failed_by_tool(Code.TOOL_FAILED, action, fault)
     return None
 
@@ -98,10 +98,7 @@ def fail_with(
 
 def is_optional(work: Work, action: Action) -> bool:
     """Whether the submitter says that this call of a literal plan may fail."""
-    return (
-        work.origin is PlanOrigin.LITERAL
-        and work.steps[action.step].actions[action.number - 1].optional
-    )
+    return work.is_literal and work.steps[action.step].actions[action.number - 1].optional
 
 
 def failed_by_tool(code: Code, action: Action, fault: ErrorInfo) -> StepEnd:

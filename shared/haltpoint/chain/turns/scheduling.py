@@ -21,7 +21,7 @@ from haltpoint.chain.model.outputs import (
 )
 from haltpoint.chain.model.references import read_json, write_text
 from haltpoint.chain.model.state import Failure
-from haltpoint.chain.model.statuses import PlanOrigin, StepStatus
+from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import send_again, send_literal
@@ -136,7 +136,7 @@ def _next_of(work: Work, index: int) -> Next | None:
     awake = _awake(work, index) if work.resting else None
     if awake is not None:
         return awake
-    run, is_literal = work.run[index], work.origin is PlanOrigin.LITERAL
+    run, is_literal = work.run[index], work.is_literal
     if run.status is StepStatus.WAITING or run.status.done or (run.thinking and not run.here):
         return None
     if is_literal and run.taken == len(work.steps[index].actions):
@@ -202,11 +202,11 @@ def _last(work: Work) -> Next:
     """Every step is done: the answer is the last result, the words of an open-ended step, or asked
     for.
     """
-    if work.origin is PlanOrigin.LITERAL:
+    if work.is_literal:
         names = [work.action_id(index, run.last_ok) for index, run in enumerate(work.run)]
         done = [work.actions[name] for name in names if name in work.actions]
         return Completed(write_text(read_json(done[-1].data)) if done else None)
-    if work.origin is not PlanOrigin.REACT or work.words is None:
+    if not work.is_open or work.words is None:
         return think_answer(work)
     if work.words:
         return Completed(work.words)

@@ -50,7 +50,7 @@ def end_step(work: Work, end: StepEnd) -> None:
         work.leave(index, StepStatus.SKIPPED)
     else:
         validation = "passed"
-        if work.origin is not PlanOrigin.LITERAL:
+        if not work.is_literal:
             unkept = bool(missing(work, index))
             validation = limits.validation(work.steps[index], work.mode(index), unkept=unkept)
         work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
