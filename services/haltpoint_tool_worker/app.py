@@ -23,7 +23,6 @@ from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry, registry_of
 from haltpoint_tool_worker.results.action_line import log_action
-from haltpoint_tool_worker.running.runner import Runner
 from haltpoint_tool_worker.running.slots import Slots
 
 _log = logs.get(__name__)
@@ -58,11 +57,11 @@ def _slots(settings: Settings, registry: Registry) -> Slots:
 async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     settings, calls, topology = here.settings, here.calls, here.topology
     receipt_store = ReceiptStore(calls, topology, here.instance)
-    runner, tracing = Runner(), telemetry.start_tracing(Party.WORKER.value)
+    tracing = telemetry.start_tracing(Party.WORKER.value)
     limit_store = LimitStore(calls, topology, settings.lease)
     limits = Limits(limit_store, here.instance)
     effects = EffectKeys(EffectStore(calls, topology, settings.lease), limit_store)
-    pipeline = Pipeline(registry, receipt_store, runner, tracing, settings.lease, limits, effects)
+    pipeline = Pipeline(registry, receipt_store, tracing, settings.lease, limits, effects)
     handlers = Handlers(
         slots,
         pipeline,
@@ -84,7 +83,6 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
         await handlers.drain()
     finally:
         await heartbeat.stop()
-        runner.close()
         tracing.close()
 
 

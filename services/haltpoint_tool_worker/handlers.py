@@ -26,6 +26,7 @@ from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import BEGUN, DeadLetterReason, Rejected, decode
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.runner import Stopped
 from haltpoint_tool_worker.running.slots import Slots
 
 _TURNS: Final = 3
@@ -130,7 +131,7 @@ class Handlers:
         for lease in leases:
             job = self._jobs.get(lease.ref)
             if job is not None:
-                job.cancel()
+                job.stop(Stopped.CANCELLED)
 
     def suspects(self, task: "asyncio.Task[Any] | None") -> Sequence[Job]:
         """The jobs one of which keeps the event loop from turning while it is in this task: the one
@@ -156,7 +157,7 @@ class Handlers:
             if is_ours:
                 job.leased_at = at
             else:
-                job.lose()
+                job.stop(Stopped.LOST)
 
     async def drain(self) -> None:
         """Finish what runs and hand back what has not begun. Nothing is read any more."""
@@ -211,7 +212,7 @@ class Handlers:
             _log.info("a result was not needed", status=status.value)
         else:
             if job.effect is not None:
-                self._pipeline.settle(job, finished)
+                self._pipeline.effects.settle(job, finished)
             if self._tell is not None:
                 self._tell(job, finished)
         if job.span is not None:
@@ -254,7 +255,7 @@ class Handlers:
         if running is None:
             self.left_over.discard(job)
             if job.place is not None:
-                self._pipeline.leave(job)
+                self._pipeline.limits.leave(job)
             self.slots.end(ran=job.ran)
             return
         ref, tool = job.ref, job.request.tool

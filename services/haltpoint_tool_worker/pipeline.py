@@ -15,7 +15,7 @@ When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. The
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -33,8 +33,10 @@ from haltpoint_tool_worker.admission.admit import Admission
 from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound, refusal
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys
+from haltpoint_tool_worker.admission.judges import Judges
 from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.admission.reconciling import unknown
+from haltpoint_tool_worker.hooks.run import Hearing
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.failures import Cause, Effects, judge
 from haltpoint_tool_worker.results.outcomes import (
@@ -49,7 +51,7 @@ from haltpoint_tool_worker.results.outcomes import (
     with_deed,
 )
 from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import Ended, Returned, Runner
+from haltpoint_tool_worker.running.runner import Ended, Returned
 
 _LONG_WAIT: Final = 500
 """Ms in its queue after which a repeatable call is claimed, too."""
@@ -59,35 +61,26 @@ _PRIVATE: Final = 6
 _log = logs.get(__name__)
 
 
+@dataclass
 class Pipeline:
     """For all calls of a worker. `lease` is in seconds."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        receipt_store: ReceiptStore,
-        runner: Runner,
-        tracing: telemetry.Tracing,
-        lease: float,
-        limits: Limits,
-        effects: EffectKeys,
-    ) -> None:
-        self._registry = registry
-        self._admission = Admission(registry, receipt_store, runner, effects)
-        self._effects = effects
-        self._receipt_store = receipt_store
-        self._runner = runner
-        self._tracing = tracing
-        self._lease = lease
-        self._limits = limits
-        self.leave = limits.leave
-        self.settle = effects.settle
+    registry: Registry
+    receipt_store: ReceiptStore
+    tracing: telemetry.Tracing
+    lease: float
+    limits: Limits
+    effects: EffectKeys
+
+    def __post_init__(self) -> None:
+        judges = Judges(self.receipt_store, self.effects)
+        self.admission = Admission(self.registry, self.receipt_store, judges)
 
     def hidden(self, job: Job) -> Iterator[str]:
         """Texts that are in no words about a call: its secrets, and what its task gave to its tools
         alone (C15).
         """
-        tool = self._registry.find(job.request.tool)
+        tool = self.registry.find(job.request.tool)
         typed = set(typed_in(tool.spec.parameters)) if tool is not None else ()
         yield from secret_values(read_json(job.arguments or "{}"), typed)
         yield from (line for line in lines_in(job.request.private) if len(line) >= _PRIVATE)
@@ -105,7 +98,7 @@ class Pipeline:
             return await self._reconcile(job)
         job.if_blocked = partial(self._blocked, job)
         try:
-            call = await self._admission.admit(job)
+            call = await self.admission.admit(job)
             await self._hold(job, call)
         except RefusedError as refusal:
             return None if job.lost else self._finished(job, refusal.reading)
@@ -128,7 +121,7 @@ class Pipeline:
         """
         doubt = partial(unknown, job.request.tool)
         job.if_blocked = lambda: self._finished(job, doubt(f"{job.doing} {BLOCKS}"))
-        reading = await self._admission.reconcile(job)
+        reading = await self.admission.reconcile(job)
         return None if job.lost else self._finished(job, reading)
 
     async def _hold(self, job: Job, call: ToolCall) -> None:
@@ -137,16 +130,16 @@ class Pipeline:
         """
         spec = call.tool.spec
         if spec.recovery.limits:
-            await self._limits.enter(job, spec)
+            await self.limits.enter(job, spec)
         if call.effect is not None:
-            await self._effects.reserve(job, spec, call.effect, call.seconds)
+            await self.effects.reserve(job, spec, call.effect, call.seconds)
 
     async def _run(self, job: Job, call: ToolCall) -> Finished | None:
         """The effect, and its result."""
         if job.trace is not None:
             job.span = self._span(job)
         job.called = True
-        ended = await self._runner.run(call.tool, call.parsed, call.seconds, job.running)
+        ended = await job.run(call.tool, call.parsed, call.seconds)
         return await self._finish(job, call, ended)
 
     async def _finish(self, job: Job, call: ToolCall, ended: Ended) -> Finished | None:
@@ -164,7 +157,7 @@ class Pipeline:
         has_effect = not tool.spec.read_only and reading.outcome.satisfies
         if call.hooks.post and not reading.in_doubt:
             # What was cut away has not been reviewed, so it is not kept.
-            reading = await self._admission.review(job, call, replace(reading, whole=""))
+            reading = await Hearing(call).after(replace(reading, whole=""))
         asked = reading.outcome.confirmation
         if asked is not None:
             reading = bound(reading, asked, call)
@@ -176,7 +169,7 @@ class Pipeline:
     async def _claim(self, job: Job, *, start: bool, approval: str = "") -> ClaimStatus:
         request = job.request
         job.claiming = True
-        claimed = await self._receipt_store.claim(
+        claimed = await self.receipt_store.claim(
             job.ref, request.action_id, start=start, approval=approval
         )
         job.claiming = False
@@ -184,7 +177,7 @@ class Pipeline:
         if claimed.status is ClaimStatus.GO and job.begun and request.repeatable:
             # The plan took it for repeatable: whether it was started did not matter. Its tool may
             # say no by now.
-            tool = self._registry.find(request.tool)
+            tool = self.registry.find(request.tool)
             if tool is not None and not tool.spec.repeatable:
                 return ClaimStatus.IN_DOUBT
         return claimed.status
@@ -208,9 +201,9 @@ class Pipeline:
         """Whether no other worker can have taken the action. What our clock cannot say, the server
         is asked.
         """
-        if time.monotonic() - job.leased_at >= self._lease:
+        if time.monotonic() - job.leased_at >= self.lease:
             now = time.monotonic()
-            (is_kept,) = await self._receipt_store.heartbeat([job.lease])
+            (is_kept,) = await self.receipt_store.heartbeat([job.lease])
             if not is_kept:
                 return False
             job.leased_at = now
@@ -269,7 +262,7 @@ class Pipeline:
 
     def _of_this_run(self, job: Job, outcome: Outcome, fault: ErrorInfo) -> Outcome:
         """What a run says of itself does not hold for the one before, whose worker died."""
-        tool = self._registry.find(job.request.tool)
+        tool = self.registry.find(job.request.tool)
         if tool is None or not tool.spec.idempotent:
             return outcome
         fault = msgspec.structs.replace(fault, no_effect=False)
@@ -281,7 +274,7 @@ class Pipeline:
         """
         request = job.request
         try:
-            await self._receipt_store.keep_whole(
+            await self.receipt_store.keep_whole(
                 job.ref.partition, request.action_id, whole, request.deadline
             )
         except (OSError, RedisError) as error:
@@ -291,7 +284,7 @@ class Pipeline:
 
     def _span(self, job: Job) -> Span | None:
         request = job.request
-        return self._tracing.start(
+        return self.tracing.start(
             f"execute_tool {request.tool}",
             job.trace,
             SpanKind.INTERNAL,

@@ -8,10 +8,9 @@ are parsed, and values of models need an origin (H3).
 
 import asyncio
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
-
-from pydantic_core import from_json
 
 from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.reasons import Reason, ReasonKind
@@ -20,74 +19,62 @@ from haltpoint.contracts.tools import CONFIRMED
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
-from haltpoint.tools.hooks import Call as HookCall
 from haltpoint.tools.undo import undo_key
 from haltpoint_tool_worker.admission.calls import ToolCall
-from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
+from haltpoint_tool_worker.admission.effects import effect_of
 from haltpoint_tool_worker.admission.judges import Judges
 from haltpoint_tool_worker.admission.reconciling import reconciled, unknown
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.loading import NO_HOOKS
-from haltpoint_tool_worker.hooks.run import PostHooks
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.classify import misfit
 from haltpoint_tool_worker.results.failures import Effects, judge
 from haltpoint_tool_worker.results.outcomes import Reading, RefusedError, read_failure, refused
 from haltpoint_tool_worker.results.progress import report
 from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import Runner
 
 _LATE: Final = "the deadline had passed before it could begin"
 
 
+@dataclass
 class Admission:
     """For all calls of a worker."""
 
-    def __init__(
-        self, registry: Registry, receipt_store: ReceiptStore, runner: Runner, effects: EffectKeys
-    ) -> None:
-        self._judges = Judges(receipt_store, runner, effects)
-        self._registry = registry
-        self._receipt_store = receipt_store
-        self._runner = runner
+    registry: Registry
+    receipt_store: ReceiptStore
+    judges: Judges
 
     async def admit(self, job: Job) -> ToolCall:
         """The call as its hooks leave it. Raises RefusedError, and redis-py's errors."""
         call = job.call = self._look(job)
         if call.is_judged:
-            await self._judges.judge(call)
+            await self.judges.judge(call)
             call.seconds = _seconds(job)
-        self._add_context(job, call)
+        # What no plan and no model sets.
+        spec, inputs = call.tool.spec, call.tool.inputs
+        if inputs.confirms:
+            call.parsed[CONFIRMED] = bool(call.approved)
+        if inputs.context is not None:
+            key = undo_key(call.arguments["action_id"]) if spec.undoes else ""
+            call.parsed[inputs.context] = self._context(job, call.tool, key)
         return call
 
     async def reconcile(self, job: Job) -> Reading:
         """Whether the call happened, by its tool's word (E5)."""
         request = job.request
-        tool = self._registry.find(request.tool)
+        tool = self.registry.find(request.tool)
         if tool is None or tool.reconcile is None:
             why = "its worker can no longer be asked whether it happened"
             return unknown(request.tool, why)
         if tool.spec.recovery.effect_key is not None:
             effect = effect_of(tool.spec, request.tenant, job.arguments)
             job.effect = OwnEffect(effect.digest)
-        context = self._context(job, tool)
-        return await reconciled(self._runner, job, tool, tool.reconcile, context)
-
-    async def review(self, job: Job, call: ToolCall, reading: Reading) -> Reading:
-        """The result as the post-hooks leave it."""
-        review = PostHooks(self._runner, call.tool, job, reading)
-        spec = call.tool.spec
-        for hook in call.hooks.post:
-            seen = HookCall(spec.name, from_json(call.text), spec)
-            await review.ask(hook, seen, review.result(), call.context())
-            if review.over:
-                break
-        return review.reading
+        return await reconciled(job, tool, tool.reconcile, self._context(job, tool))
 
     def _look(self, job: Job) -> ToolCall:
         """The call, as far as it can be admitted at once. Raises RefusedError."""
         name, text = job.request.tool, job.arguments or "{}"
-        tool = self._registry.find(name)
+        tool = self.registry.find(name)
         if tool is None:
             words = f"this worker has no tool called {name!r}"
             raise RefusedError(refused(ErrorType.NOT_FOUND, words, recoverable=False))
@@ -105,27 +92,15 @@ class Admission:
             failure = judge(misfit(error), Effects.NOT_STARTED, name)
             raise _refused_by(job, builtin.ARGUMENTS, read_failure(failure)) from None
         return ToolCall(
-            self._runner,
             tool,
             job,
             text,
             arguments,
-            seconds=seconds,
-            hooks=self._registry.hooks.get(name, NO_HOOKS),
+            seconds,
+            hooks=self.registry.hooks.get(name, NO_HOOKS),
             context=partial(self._context, job, tool),
             reasons=_reasons(job, tool),
         )
-
-    def _add_context(self, job: Job, call: ToolCall) -> None:
-        """Give the call what no plan and no model sets: `confirmed`, and the context."""
-        inputs = call.tool.inputs
-        if inputs.confirms:
-            call.parsed[CONFIRMED] = bool(call.approved)
-        key = ""
-        if call.tool.spec.undoes:
-            key = undo_key(from_json(call.text)["action_id"])
-        if inputs.context is not None:
-            call.parsed[inputs.context] = self._context(job, call.tool, key)
 
     def _context(self, job: Job, tool: Tool, key: str = "") -> Ctx[Any]:
         """The context of a call; a hook gets one of its own, so that it cannot change the
@@ -133,7 +108,7 @@ class Admission:
         """
         request = job.request
         return Ctx(
-            deps=self._registry.deps_of(tool),
+            deps=self.registry.deps_of(tool),
             tool=request.tool,
             action_id=request.action_id,
             key=key,
@@ -144,7 +119,7 @@ class Admission:
             confirmed=request.approval is not None,
             private=deepcopy(request.private),
             deadline_ms=request.deadline,
-            progress=partial(report, self._receipt_store, asyncio.get_running_loop(), job),
+            progress=partial(report, self.receipt_store, asyncio.get_running_loop(), job),
             stopped=job.stopped,
         )
 

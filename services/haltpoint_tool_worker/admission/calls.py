@@ -1,28 +1,41 @@
-"""A call on its way to its tool, and one that does not run."""
+"""A call on its way to its tool."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from haltpoint.contracts.reasons import Reason
-from haltpoint.tools import Ctx
+from pydantic_core import from_json
+
+from haltpoint.chain.checks.values import rewritten
+from haltpoint.contracts.reasons import Reason, Source, SourceKind
+from haltpoint.tools import Ctx, Tool, hook
 from haltpoint_tool_worker.admission.effects import Effect
 from haltpoint_tool_worker.admission.preview import Shown
 from haltpoint_tool_worker.hooks.loading import HookChain
-from haltpoint_tool_worker.hooks.run import PreHooks
+from haltpoint_tool_worker.running.job import Job
 
 
 @dataclass(slots=True)
-class ToolCall(PreHooks):
+class ToolCall:
     """A call before its judges, as its hooks make it, and then as it runs."""
 
-    seconds: float = field(kw_only=True)
+    tool: Tool
+    job: Job
+    text: str
+    """The arguments as they would run, JSON text."""
+    parsed: dict[str, Any]
+    """What the tool gets."""
+    seconds: float
     """What it may take."""
-    hooks: HookChain = field(kw_only=True)
-    context: Callable[[], Ctx[Any]] = field(kw_only=True)
+    hooks: HookChain
+    context: Callable[[], Ctx[Any]]
     """Makes a context for a hook or a preview."""
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[Reason, ...]
     """Why a person is asked."""
+    changed: bool = False
+    """Hooks have written the arguments."""
+    questions: list[hook.Ask] = field(default_factory=list)
+    """What hooks ask a person."""
     effect: Effect | None = None
     """The effect that happens once."""
     shown: Shown = field(default_factory=Shown)
@@ -31,6 +44,27 @@ class ToolCall(PreHooks):
     """The digest of a call that a person has approved by its order's word, which the claim finds
     out.
     """
+
+    @property
+    def arguments(self) -> Any:
+        """The arguments as they would run."""
+        return from_json(self.text)
+
+    @property
+    def proposed(self) -> Any:
+        """The arguments of the order."""
+        return from_json(self.job.arguments or "{}")
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """Where the values come from, as the hooks have left them."""
+        sources = self.job.request.sources or {}
+        spec = self.tool.spec
+        return rewritten(spec, sources, self.proposed, self.arguments, SourceKind.HOOK)
+
+    def seen(self) -> hook.Call:
+        """The call as the next hook sees it: copies, so that only its answer counts."""
+        return hook.Call(self.tool.name, self.arguments, self.tool.spec, self.sources)
 
     @property
     def asks(self) -> bool:

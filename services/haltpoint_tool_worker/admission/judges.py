@@ -4,9 +4,8 @@ Each may refuse the call, or give a reason to ask a person about it, to whom all
 one question. What they judge is the call as it would run: its hooks come first.
 """
 
+from dataclasses import dataclass
 from typing import Final
-
-from pydantic_core import from_json
 
 from haltpoint.chain.checks.knowledge import Known, documents_of, given_whole, origins_in_words
 from haltpoint.chain.checks.values import Marked, made_up, marked_values
@@ -20,33 +19,31 @@ from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.preview import take_preview
 from haltpoint_tool_worker.admission.undoing import call_to_undo
 from haltpoint_tool_worker.hooks import builtin
+from haltpoint_tool_worker.hooks.run import Hearing
 from haltpoint_tool_worker.results.outcomes import RefusedError, not_called
-from haltpoint_tool_worker.running.runner import Runner
 
 _CHANGED: Final = "This is no longer what was approved: {}."
 
 
+@dataclass
 class Judges:
     """For all calls of a worker."""
 
-    def __init__(self, receipt_store: ReceiptStore, runner: Runner, effects: EffectKeys) -> None:
-        self._receipt_store = receipt_store
-        self._runner = runner
-        self._effects = effects
+    receipt_store: ReceiptStore
+    effects: EffectKeys
 
     async def judge(self, call: ToolCall) -> None:
         """Raises RefusedError, and redis-py's errors."""
-        await self._hooks(call)
+        spec = call.tool.spec
+        await Hearing(call).before()
         await self._origins(call)
-        await self._effect(call)
-        await self._person(call)
-        await self._undo(call)
-
-    async def _hooks(self, call: ToolCall) -> None:
-        for by in call.hooks.pre:
-            await call.ask(by, call.call(), call.context())
-            if call.refusal is not None:
-                raise RefusedError(call.refusal)
+        if spec.recovery.effect_key is not None:
+            call.effect = await self.effects.look(call.job, spec, call.text, asked=call.asks)
+            call.reasons = (*call.effect.reasons, *call.reasons)
+        if call.asks:
+            await _person(call)
+        if spec.undoes:
+            call.parsed = await call_to_undo(self.receipt_store, call.job, call.tool, call.parsed)
 
     async def _origins(self, call: ToolCall) -> None:
         """Whether every value has an origin, by the receipts that the order names (H3). Which are
@@ -55,13 +52,13 @@ class Judges:
         spec, request = call.tool.spec, call.job.request
         if request.origins is None:
             return
-        receipts = await self._receipt_store.receipts(request.action_id, request.origins)
+        receipts = await self.receipt_store.receipts(request.action_id, request.origins)
         marked = marked_values(spec, call.proposed)
         said = [value.value for value in marked if _is_said(call, value)]
         context = given_whole(SourceKind.CONTEXT, request.context)
         typed = given_whole(SourceKind.PERSON, said)
         known = Known([], [context, typed, *documents_of(receipts.values(), {})])
-        place = made_up(known, spec, from_json(call.text))
+        place = made_up(known, spec, call.arguments)
         if place is None:
             return
         origin = origins_in_words(spec.provenance[place])
@@ -73,41 +70,22 @@ class Judges:
         records.append(builtin.refused_by(builtin.PROVENANCE))
         raise RefusedError(not_called(spec.name, words))
 
-    async def _effect(self, call: ToolCall) -> None:
-        spec = call.tool.spec
-        if spec.recovery.effect_key is not None:
-            effect = await self._effects.look(call.job, spec, call.text, asked=call.asks)
-            call.effect = effect
-            call.reasons = (*effect.reasons, *call.reasons)
 
-    async def _person(self, call: ToolCall) -> None:
-        """Whether a person has approved this very call, where one has to be asked."""
-        if not call.asks:
-            return
-        request = call.job.request
-        shown = await take_preview(self._runner, call.job, call.tool, call.text, call.context())
-        call.shown = shown if call.effect is None else call.effect.bind(shown)
-        arguments = from_json(call.text)
-        call.approved = digest_of(request.action_id, request.tool, arguments, call.shown.digest)
-        if request.approval is None:
-            raise RefusedError(question(call))
-        if request.approval.digest != call.approved:
-            call.reasons = (*call.reasons, _changed(call))
-            raise RefusedError(question(call))
-
-    async def _undo(self, call: ToolCall) -> None:
-        """What an undo gets (E7)."""
-        if call.tool.spec.undoes:
-            call.parsed = await call_to_undo(self._receipt_store, call.job, call.tool, call.parsed)
+async def _person(call: ToolCall) -> None:
+    """Whether a person, who has to be asked, has approved this very call."""
+    request = call.job.request
+    shown = await take_preview(call.job, call.tool, call.text, call.context())
+    call.shown = shown if call.effect is None else call.effect.bind(shown)
+    call.approved = digest_of(request.action_id, request.tool, call.arguments, call.shown.digest)
+    if request.approval is None:
+        raise RefusedError(question(call))
+    if request.approval.digest != call.approved:
+        by_hook, by_preview = "a hook changed the arguments", "the preview says something else now"
+        words = _CHANGED.format(by_hook if call.changed else by_preview)
+        call.reasons = (*call.reasons, Reason(kind=ReasonKind.CHANGED, words=words))
+        raise RefusedError(question(call))
 
 
 def _is_said(call: ToolCall, marked: Marked) -> bool:
     source = (call.job.request.sources or {}).get(marked.place, Source(SourceKind.MODEL))
     return source.source in (SourceKind.GOAL, SourceKind.PERSON)
-
-
-def _changed(call: ToolCall) -> Reason:
-    change = "a hook changed the arguments"
-    if not call.changed:
-        change = f"the preview of {call.tool.name} says something else now"
-    return Reason(kind=ReasonKind.CHANGED, words=_CHANGED.format(change))

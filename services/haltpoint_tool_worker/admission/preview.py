@@ -16,7 +16,7 @@ from haltpoint_tool_worker.results.outcomes import RefusedError, read_failure, r
 from haltpoint_tool_worker.results.raised import read_exception
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import Raised, Returned, Runner
+from haltpoint_tool_worker.running.runner import Raised, Returned
 
 SECONDS: Final = 10.0
 """A person waits for it: it has less time than its tool may have."""
@@ -34,27 +34,24 @@ class Shown:
     digest: str = ""
 
 
-async def take_preview(
-    runner: Runner, job: Job, tool: Tool, arguments: str, context: Ctx[Any]
-) -> Shown:
+async def take_preview(job: Job, tool: Tool, arguments: str, context: Ctx[Any]) -> Shown:
     """Call the tool's preview with the arguments as they would run, JSON text: it gets values of
     its own, which are not the tool's. Raises RefusedError for whatever is wrong with it.
     """
     if tool.preview is None:
         return Shown()
-    limit = max(0.0, min(SECONDS, job.request.timeout, job.time_left))
     try:
-        given = {**tool.parse(arguments), CONTEXT: context}
-        taken = {name: given[name] for name in tool.preview.takes}
+        taken = tool.preview.taken({**tool.parse(arguments), CONTEXT: context})
     except BaseException as failed:  # noqa: BLE001 - a validator of the tool's author failed
         raise _failed(tool, read_exception(tool, failed)) from None
-    match await runner.run(tool.preview, taken, limit, job.running):
+    seconds = min(SECONDS, job.request.timeout)
+    match await job.run(tool.preview, taken, seconds):
         case Returned(result):
             return _read(tool, result)
         case Raised(error):
             raise _failed(tool, read_exception(tool, error))
         case _:
-            words = f"{tool.name} was not called: its preview did not return within {limit:g} s"
+            words = f"{tool.name} was not called: its preview did not return within {seconds:g} s"
             raise RefusedError(refused(ErrorType.TIMEOUT, words, again=True, no_effect=True))
 
 

@@ -15,20 +15,16 @@ from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.outcomes import Reading, read_result, refused, with_deed
 from haltpoint_tool_worker.results.raised import read_exception
 from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import Raised, Returned, Runner
+from haltpoint_tool_worker.running.runner import Raised, Returned
 
 
-async def reconciled(
-    runner: Runner, job: Job, tool: Tool, asks: Callback, context: Ctx[Any]
-) -> Reading:
+async def reconciled(job: Job, tool: Tool, asks: Callback, context: Ctx[Any]) -> Reading:
     """The result of a call that happened; an error without effect when it did not; else it stays in
     doubt.
     """
     name, text = tool.name, job.arguments or "{}"
     given = {"arguments": from_json(text), "key": job.request.action_id, "ctx": context}
-    limit = max(0.0, min(SECONDS, job.time_left))
-    taken = {parameter: given[parameter] for parameter in asks.takes}
-    match await runner.run(asks, taken, limit, job.running):
+    match await job.run(asks, asks.taken(given), SECONDS):
         case Returned(Happened(data)):
             reading = read_result(tool, data)
             if reading.outcome.satisfies:
@@ -41,7 +37,7 @@ async def reconciled(
         case Raised(error):
             why = f"reconcile raised {read_exception(tool, error).fault.message}"
         case _:
-            why = f"reconcile did not return within {limit:g} s"
+            why = f"reconcile did not return within {SECONDS:g} s"
     return unknown(name, why)
 
 

@@ -29,5 +29,4 @@ async def call_to_undo(
         words = f"no successful call of {undone} has the id {action_id}: there is nothing to undo"
         raise RefusedError(refused(ErrorType.NOT_FOUND, words, no_effect=True))
     given = {"arguments": read_json(deed.ran), "result": read_json(deed.data)}
-    takes = tool.undo.takes if tool.undo is not None else ()
-    return {name: given[name] for name in takes if name in given}
+    return {} if tool.undo is None else tool.undo.taken(given)

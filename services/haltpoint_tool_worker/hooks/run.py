@@ -9,34 +9,31 @@ and what they return is validated as if the tool had given it (B1).
 """
 
 import time
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from pydantic_core import from_json
 
-from haltpoint.chain.checks.values import rewritten
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
-from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import ErrorType, HookRecord, HookVerdict, ToolResult
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.wire import too_deep
-from haltpoint.tools import Tool, hook
+from haltpoint.tools import hook
 from haltpoint.tools.hooks import Hook
+from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.results.classify import classify, misfit
 from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.json_safe import json_of
 from haltpoint_tool_worker.results.outcomes import (
     Reading,
-    not_called,
+    RefusedError,
     read_result,
     refused,
 )
 from haltpoint_tool_worker.results.raised import stack_of
 from haltpoint_tool_worker.results.redaction import clean
-from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import Ended, Raised, Returned, Runner
+from haltpoint_tool_worker.running.runner import Ended, Raised, Returned
 
 WORDS: Final = 2000
 """Characters of a question, a preview, or the words of a block."""
@@ -49,139 +46,87 @@ class BadAnswerError(Exception):
 
 
 @dataclass(slots=True)
-class Hearing(ABC):
-    """The hooks on one side of a call; its job has a record of each that was asked."""
+class Hearing:
+    """One call's way through its hooks; its job has a record of each that was asked."""
 
-    runner: Runner
-    tool: Tool
-    job: Job
+    call: ToolCall
+    reading: Reading | None = None
+    """The result, once there is one: then the post-hooks are asked."""
+    end: Reading | None = None
+    """The result in place of one, when a hook has ended the call or withheld what it gave."""
 
-    async def ask(self, by: Hook, *arguments: object) -> None:
+    async def before(self) -> None:
+        """Ask the pre-hooks, which change the call. Raises RefusedError when one ends it."""
+        call = self.call
+        for by in call.hooks.pre:
+            await self._ask(by, call.seen(), call.context())
+            if self.end is not None:
+                raise RefusedError(self.end)
+
+    async def after(self, reading: Reading) -> Reading:
+        """The result as the post-hooks leave it, or withheld by the first that blocks it."""
+        call = self.call
+        self.reading = reading
+        for by in call.hooks.post:
+            result = self.reading.outcome.with_data(from_json(self.reading.data))
+            await self._ask(by, call.seen(), result, call.context())
+            if self.end is not None:
+                return self.end
+        return self.reading
+
+    async def _ask(self, by: Hook, *arguments: object) -> None:
         """Ask one hook, and do what it says. Never raises what it raises."""
-        began = time.perf_counter()
-        limit = max(0.0, min(by.timeout, self.job.time_left))
+        job, began = self.call.job, time.perf_counter()
         prepared = replace(by, function=partial(by.function, *arguments))
-        ended = await self.runner.run(prepared, {}, limit, self.job.running)
+        ended = await job.run(prepared, {}, by.timeout)
         took = round((time.perf_counter() - began) * 1000)
         try:
-            answer = _answer(by, ended, limit)
-            verdict = HookVerdict.ALLOW
-            if answer is not None and not isinstance(answer, hook.Allow):
-                verdict = self._act(by, answer)
+            verdict = self._act(by, _answer(by, ended))
         except BadAnswerError as fault:
             verdict = self._failed(by, str(fault))
         except BaseException:  # noqa: BLE001 - the answer's own code failed
             verdict = self._failed(by, "returned a value that cannot be read")
-        self.job.records.append(HookRecord(name=by.name, verdict=verdict, duration_ms=took))
-
-    def _failed(self, by: Hook, fault: str) -> HookVerdict:
-        """What a failure means: an end for a tool with effects, and where the hook is one of
-        security (H2).
-        """
-        if by.security or not self.tool.spec.read_only:
-            self._end(f"hook {by.name} {fault}")
-            return HookVerdict.REFUSED
-        _log.warning("a hook failed and was skipped", hook=by.name, reason=fault)
-        return HookVerdict.PASSED
-
-    @abstractmethod
-    def _act(self, by: Hook, answer: object) -> HookVerdict:
-        """Do what a hook says that neither failed nor allowed. Raises BadAnswerError."""
-
-    @abstractmethod
-    def _end(self, words: str) -> None:
-        """It goes no further, because of these words about a hook."""
-
-
-@dataclass(slots=True)
-class PreHooks(Hearing):
-    """One call's way through its pre-hooks."""
-
-    text: str
-    """The arguments as they would run, JSON text."""
-    parsed: dict[str, Any]
-    """What the tool gets."""
-    changed: bool = False
-    """Hooks have written the arguments."""
-    questions: list[hook.Ask] = field(default_factory=list)
-    refusal: Reading | None = None
-    """The result of a call that does not run."""
-
-    def call(self) -> hook.Call:
-        """The call as the next hook sees it: copies, so that only its answer counts."""
-        spec = self.tool.spec
-        return hook.Call(spec.name, from_json(self.text), spec, self.sources)
-
-    @property
-    def proposed(self) -> Any:
-        """The arguments of the order."""
-        return from_json(self.job.arguments or "{}")
-
-    @property
-    def sources(self) -> dict[str, Source]:
-        """Where the values come from, as the hooks have left them."""
-        sources = self.job.request.sources or {}
-        written = from_json(self.text)
-        return rewritten(self.tool.spec, sources, self.proposed, written, SourceKind.HOOK)
+        job.records.append(HookRecord(name=by.name, verdict=verdict, duration_ms=took))
 
     def _act(self, by: Hook, answer: object) -> HookVerdict:
+        """Do what a hook says that has not failed. Raises BadAnswerError."""
         match answer:
-            case hook.Modify(arguments):
-                return self._modify(by, arguments)
-            case hook.Block():
-                self.refusal = blocked_by(by, answer)
+            case None | hook.Allow():
+                return HookVerdict.ALLOW
+            case hook.Block(words, recoverable):
+                reason = f"blocked by {by.name}: {_words(words) or 'it gave no reason'}"
+                self._end(reason, recoverable=recoverable is True)
                 return HookVerdict.BLOCK
-            case hook.Ask(question) if _words(question):
-                shown = _words(answer.preview)
-                self.questions.append(replace(answer, question=_words(question), preview=shown))
+            case ToolResult() if self.reading is not None:
+                return self._replace(self.reading, answer)
+            case hook.Modify(arguments) if self.reading is None:
+                return self._modify(by, arguments)
+            case hook.Ask(question, preview) if self.reading is None and _words(question):
+                ask = replace(answer, question=_words(question), preview=_words(preview))
+                self.call.questions.append(ask)
                 return HookVerdict.ASK
             case _:
-                raise BadAnswerError("returned a value that is not a verdict of a pre-hook")
+                raise BadAnswerError(
+                    f"returned a value that is not a verdict of a {by.moment}-hook"
+                )
 
     def _modify(self, by: Hook, arguments: object) -> HookVerdict:
         """Arguments from a hook that do not fit are run with neither: closed for every tool."""
+        call = self.call
         try:
-            text = as_text(arguments)
-            parsed = self.tool.parse(text)
+            text = _as_text(arguments)
+            parsed = call.tool.parse(text)
         except BaseException as error:  # noqa: BLE001 - a hook's objects, or a validator of the tool's author
-            fault = misfit(error).fault
-            words = f"changed the arguments, and they are invalid: {fault.message}"
-            self._end(f"hook {by.name} {words}")
+            fault = misfit(error).fault.message
+            self._end(f"hook {by.name} changed the arguments, and they are invalid: {fault}")
             return HookVerdict.REFUSED
-        if from_json(text) != from_json(self.text):
-            self.changed = True
-        self.text = text
-        self.parsed = parsed
+        call.changed = call.changed or from_json(text) != call.arguments
+        call.text = text
+        call.parsed = parsed
         return HookVerdict.MODIFY
 
-    def _end(self, words: str) -> None:
-        self.refusal = not_called(self.tool.spec.name, words)
-
-
-@dataclass(slots=True)
-class PostHooks(Hearing):
-    """One result's way through the post-hooks. `over`: a hook has blocked it, and no further one
-    runs.
-    """
-
-    reading: Reading
-    over: bool = False
-
-    def result(self) -> ToolResult[Any]:
-        """The result as the next hook sees it: a copy, so that only its answer counts."""
-        return self.reading.outcome.with_data(from_json(self.reading.data))
-
-    def _act(self, by: Hook, answer: object) -> HookVerdict:
-        if isinstance(answer, ToolResult):
-            return self._replace(answer)
-        if not isinstance(answer, hook.Block):
-            raise BadAnswerError("returned a value that is not a verdict of a post-hook")
-        self._end(_reason(by, answer))
-        return HookVerdict.BLOCK
-
-    def _replace(self, answer: ToolResult[Any]) -> HookVerdict:
-        before = self.reading
-        new = read_result(self.tool, answer)
+    def _replace(self, before: Reading, answer: ToolResult[Any]) -> HookVerdict:
+        new = read_result(self.call.tool, answer)
         if new.failure is not None and new.failure.cause is Cause.MALFORMED:
             raise BadAnswerError(f"returned an invalid result: {new.failure.fault.message}")
         if new.in_doubt:
@@ -189,28 +134,34 @@ class PostHooks(Hearing):
         if new.outcome.confirmation is not None and before.outcome.confirmation is None:
             # Approved, the call would run a second time.
             raise BadAnswerError("asked to confirm a call that already ran")
-        is_same = (new.outcome, new.data) == (before.outcome, before.data)
         self.reading = replace(new, truncated=new.truncated or before.truncated)
+        is_same = (new.outcome, new.data) == (before.outcome, before.data)
         return HookVerdict.ALLOW if is_same else HookVerdict.MODIFY
 
-    def _end(self, words: str) -> None:
-        self.reading = withheld(self.tool, words)
-        self.over = True
+    def _failed(self, by: Hook, fault: str) -> HookVerdict:
+        """What a failure means: an end for a tool with effects, and where the hook is one of
+        security (H2).
+        """
+        if by.security or not self.call.tool.spec.read_only:
+            self._end(f"hook {by.name} {fault}")
+            return HookVerdict.REFUSED
+        _log.warning("a hook failed and was skipped", hook=by.name, reason=fault)
+        return HookVerdict.PASSED
+
+    def _end(self, words: str, *, recoverable: bool = False) -> None:
+        """It goes no further, because of these words about a hook."""
+        if self.reading is None:
+            why = f"was not called: {words}"
+            cause = Cause.NO_EFFECT
+        else:
+            why = f"was called, but its result is withheld: {words}"
+            cause = Cause.DECLARED
+            recoverable = False
+        words = f"{self.call.tool.name} {why}"
+        self.end = refused(ErrorType.BLOCKED, words, cause=cause, recoverable=recoverable)
 
 
-def withheld(tool: Tool, why: str) -> Reading:
-    """The error in place of a result that nobody may see: its call has run."""
-    words = f"{tool.spec.name} was called, but its result is withheld: {why}"
-    return refused(ErrorType.BLOCKED, words, cause=Cause.DECLARED)
-
-
-def blocked_by(by: Hook, answer: hook.Block) -> Reading:
-    """The error of a call that a hook blocks."""
-    words = _reason(by, answer)
-    return refused(ErrorType.BLOCKED, words, recoverable=answer.recoverable is True)
-
-
-def as_text(arguments: object) -> str:
+def _as_text(arguments: object) -> str:
     """Arguments that code has written. Raises ValueError for what is no JSON object within the
     limits.
     """
@@ -221,7 +172,7 @@ def as_text(arguments: object) -> str:
     return text.decode()
 
 
-def _answer(by: Hook, ended: Ended, limit: float) -> object:
+def _answer(by: Hook, ended: Ended) -> object:
     """What a hook returned. Raises BadAnswerError."""
     match ended:
         case Returned(answer):
@@ -230,11 +181,7 @@ def _answer(by: Hook, ended: Ended, limit: float) -> object:
             _log.warning("a hook failed", hook=by.name, stack=stack_of(error))
             raise BadAnswerError(f"failed: {classify(error).fault.message}")
         case _:
-            raise BadAnswerError(f"did not answer within {limit:g} s")
-
-
-def _reason(by: Hook, answer: hook.Block) -> str:
-    return f"blocked by {by.name}: {_words(answer.words) or 'it gave no reason'}"
+            raise BadAnswerError(f"did not answer within {by.timeout:g} s")
 
 
 def _words(text: object) -> str:

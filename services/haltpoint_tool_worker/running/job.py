@@ -16,7 +16,7 @@ from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.limits.reserving import Place
 from haltpoint.runtime.store.receipts import Finished, Lease
 from haltpoint.runtime.streams.topology import EntryRef
-from haltpoint_tool_worker.running.runner import Run, Stopped
+from haltpoint_tool_worker.running.runner import Ended, Run, Runnable, Stopped, run_beside
 
 
 class Job(Struct, eq=False):
@@ -37,10 +37,8 @@ class Job(Struct, eq=False):
     """That of our claim; 0 until it is claimed."""
     claiming: bool = False
     """The epoch may be another one already."""
-    lost: bool = False
-    """It is not ours any more."""
-    cancelled: bool = False
-    """Its chain is cancelled."""
+    over: Stopped | None = None
+    """Why nothing more of it is wanted: its chain is cancelled, or it is not ours any more."""
     runs: list[Run] = field(default_factory=list)
     """Its tool and the hooks around it, as far as they were begun."""
     records: list[HookRecord] = field(default_factory=list)
@@ -75,6 +73,11 @@ class Job(Struct, eq=False):
         return self.request.deadline / 1000 - time.time()
 
     @property
+    def lost(self) -> bool:
+        """Whether it is not ours any more."""
+        return self.over is Stopped.LOST
+
+    @property
     def lease(self) -> Lease:
         """As a heartbeat names it."""
         return Lease(self.ref, self.request.action_id, self.epoch)
@@ -103,28 +106,23 @@ class Job(Struct, eq=False):
         action = self.request.action_id
         return logs.ids(chain=chain_of(action), action=action, trace=self.trace)
 
-    def running(self, run: Run) -> None:
-        """Something of it is under way; when the lease is gone already it is stopped at once."""
+    async def run(self, what: Runnable, arguments: dict[str, Any], seconds: float) -> Ended:
+        """Run its tool, or a function beside it, for so many seconds if there are as many."""
+        limit = max(0.0, min(seconds, self.time_left))
+        return await run_beside(what, arguments, limit, self._running)
+
+    def _running(self, run: Run) -> None:
         self.runs.append(run)
-        if self.lost:
-            run.stop(Stopped.LOST)
-        elif self.cancelled:
-            run.stop(Stopped.CANCELLED)
+        if self.over is not None:
+            run.stop(self.over)
 
     def stopped(self) -> bool:
         """Whether the result of what runs is of no use any more. For any thread."""
-        return (
-            self.lost or self.cancelled or (bool(self.runs) and self.runs[-1].stopped is not None)
-        )
+        is_stopped = bool(self.runs) and self.runs[-1].stopped is not None
+        return is_stopped or self.over is not None
 
-    def cancel(self) -> None:
-        """Its chain was cancelled: whatever runs is stopped, and what is known of it recorded."""
-        self.cancelled = True
+    def stop(self, why: Stopped) -> None:
+        """Stop what runs: what is known of a cancelled call is recorded, of a lost one nothing."""
+        self.over = Stopped.LOST if self.lost else why
         for run in self.runs:
-            run.stop(Stopped.CANCELLED)
-
-    def lose(self) -> None:
-        """Somebody else has it now: whatever runs is stopped, nothing is recorded."""
-        self.lost = True
-        for run in self.runs:
-            run.stop(Stopped.LOST)
+            run.stop(why)

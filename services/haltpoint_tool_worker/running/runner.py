@@ -8,6 +8,7 @@ loop cannot be stopped (`loop_watch`); what it returns after its time comes too 
 """
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,7 +23,6 @@ from msgspec import Struct, field
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.callback import Callback
 from haltpoint.tools.hooks import Hook
-from haltpoint_tool_worker.running.threads import Threads
 
 GRACE: Final = 1.0
 """Seconds that a cancelled coroutine has to end."""
@@ -115,51 +115,29 @@ class Run(Struct, eq=False):
             self.ended.set_result(self.stopped)
 
 
-class Runner:
-    """Runs coroutines in the event loop and other functions in threads."""
-
-    def __init__(self) -> None:
-        self._threads = Threads()
-
-    async def run(
-        self,
-        tool: Runnable,
-        arguments: dict[str, Any],
-        seconds: float,
-        started: Callable[[Run], None],
-    ) -> Ended:
-        """Call the tool beside us. Returns within `seconds` and a moment, or when the Run that
-        `started` gets is stopped. Never raises what the tool raises.
-        """
-        loop = asyncio.get_running_loop()
-        run = Run(tool, loop.create_future(), loop.time() + seconds)
-        started(run)
-        if run.ended.done():
-            run.gone = True
-        elif tool.is_async:
-            run.task = loop.create_task(_await(run, arguments))
-            run.task.add_done_callback(partial(_end_if_cancelled, run))
-        else:
-            self._begin_in_thread(run, arguments)
-        timer = loop.call_at(run.until, run.stop, Stopped.TIMED_OUT)
-        try:
-            return await run.ended
-        finally:
-            timer.cancel()
-
-    def _begin_in_thread(self, run: Run, arguments: dict[str, Any]) -> None:
-        loop = asyncio.get_running_loop()
-
-        def hand_over(answer: Returned | Raised) -> None:
-            with suppress(RuntimeError):  # the loop is closed: the worker has ended before its tool
-                loop.call_soon_threadsafe(run.finish, answer)
-
-        call = partial(_call, run.what, arguments, hand_over)
-        self._threads.submit(partial(copy_context().run, call))
-
-    def close(self) -> None:
-        """End the idle threads."""
-        self._threads.close()
+async def run_beside(
+    what: Runnable, arguments: dict[str, Any], seconds: float, started: Callable[[Run], None]
+) -> Ended:
+    """Call it beside us. Returns within `seconds` and a moment, or when the Run that `started` gets
+    is stopped. Never raises what it raises.
+    """
+    loop = asyncio.get_running_loop()
+    run = Run(what, loop.create_future(), loop.time() + seconds)
+    started(run)
+    if run.ended.done():
+        run.gone = True
+    elif what.is_async:
+        run.task = loop.create_task(_await(run, arguments))
+        run.task.add_done_callback(partial(_end_if_cancelled, run))
+    else:
+        inside = partial(copy_context().run, _call, run, arguments, loop)
+        # A daemon: one that never ends does not keep the process alive.
+        threading.Thread(target=inside, name=what.name, daemon=True).start()
+    timer = loop.call_at(run.until, run.stop, Stopped.TIMED_OUT)
+    try:
+        return await run.ended
+    finally:
+        timer.cancel()
 
 
 async def _await(run: Run, arguments: dict[str, Any]) -> None:
@@ -179,11 +157,9 @@ def _end_if_cancelled(run: Run, task: "asyncio.Task[None]") -> None:
         run.finish(Raised(asyncio.CancelledError()))
 
 
-def _call(
-    tool: Runnable, arguments: dict[str, Any], finish: Callable[[Returned | Raised], None]
-) -> None:
+def _call(run: Run, arguments: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
     try:
-        value = tool.function(**arguments)
+        value = run.what.function(**arguments)
         answer: Returned | Raised = Returned(value)
         if iscoroutine(value):
             value.close()
@@ -192,4 +168,5 @@ def _call(
             )
     except BaseException as error:  # noqa: BLE001 - it has to reach the event loop
         answer = Raised(error)
-    finish(answer)
+    with suppress(RuntimeError):  # the loop is closed: the worker has ended before its tool
+        loop.call_soon_threadsafe(run.finish, answer)

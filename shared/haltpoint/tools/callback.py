@@ -32,6 +32,10 @@ class Callback:
     place: str
     takes: frozenset[str]
 
+    def taken(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of `given` that it takes."""
+        return {name: given[name] for name in self.takes if name in given}
+
 
 def callback_of(
     trait: str, traits: Mapping[str, Any], tool: str, known: Set[str]

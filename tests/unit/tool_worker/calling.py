@@ -18,7 +18,6 @@ from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import Runner
 from tests.support.limits import no_effects, unlimited
 
 
@@ -83,11 +82,9 @@ class Call:
         ref = EntryRef.of("hp:{0}:tools:default", "1-0")
         self.job = Job(ref, request, arguments, None, 1, time.monotonic(), begun)
         self.paper = paper or Paper()
-        self.runner = Runner()
         self.pipeline = Pipeline(
             registry,
             self.paper,  # type: ignore[arg-type]
-            self.runner,
             Tracing(None),
             10.0,
             limits or unlimited(),
@@ -97,7 +94,6 @@ class Call:
     async def receipt(self) -> Finished:
         """What is recorded of it."""
         finished = await self.pipeline.work(self.job)
-        self.runner.close()
         assert finished is not None
         return finished
 

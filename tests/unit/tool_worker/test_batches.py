@@ -22,7 +22,6 @@ from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.running import runner as runner_module
-from haltpoint_tool_worker.running.runner import Runner
 from haltpoint_tool_worker.running.slots import Slots
 from tests.support import wait_until
 from tests.support.limits import no_effects, unlimited
@@ -115,22 +114,19 @@ class Worker:
 async def worker() -> AsyncIterator[Worker]:
     BEGUN.clear()
     GATES.update(patient=asyncio.Event(), stubborn=asyncio.Event())
-    registry, runner, receipts = Registry(), Runner(), Receipts()
+    registry, receipts = Registry(), Receipts()
     for name in ("quick", "patient", "untidy", "stubborn"):
         found = tool_of(globals()[name])
         assert found is not None
         registry.add(found)
     receipt_store: Any = receipts
-    pipeline = Pipeline(
-        registry, receipt_store, runner, Tracing(None), 10.0, unlimited(), no_effects()
-    )
+    pipeline = Pipeline(registry, receipt_store, Tracing(None), 10.0, unlimited(), no_effects())
     handlers = Handlers(Slots(16, 1), pipeline, receipt_store, receipt_store, lambda: False)
     yield Worker(receipts, handlers)
     for gate in GATES.values():
         gate.set()
     await wait_until(lambda: handlers.slots.held == 0)
     await handlers.drain()
-    runner.close()
 
 
 async def test_a_call_that_waits_holds_up_none_behind_it(worker: Worker) -> None:

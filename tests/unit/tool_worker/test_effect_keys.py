@@ -85,7 +85,7 @@ async def run_call(
     call = Call(registry, tool.name, arguments, effects=keys, begun=begun, **given)
     finished = await call.receipt()
     if call.job.effect is not None:
-        call.pipeline.settle(call.job, finished)
+        call.pipeline.effects.settle(call.job, finished)
     return finished
 
 

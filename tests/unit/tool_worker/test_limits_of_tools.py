@@ -11,6 +11,7 @@ from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint.tools import Ctx, Tool, ToolError, register
 from haltpoint_tool_worker.admission.limits import Limits
+from haltpoint_tool_worker.running.runner import Stopped
 from tests.support import wait_until
 from tests.support.limits import PaperLimits, rests, unlimited
 from tests.unit.tool_worker.calling import Call
@@ -54,9 +55,9 @@ async def run_call(
     work = asyncio.create_task(call.receipt())
     if cancelled:
         await wait_until(lambda: bool(RAN))
-        call.job.cancel()
+        call.job.stop(Stopped.CANCELLED)
     finished = await work
-    call.pipeline.leave(call.job)
+    call.pipeline.limits.leave(call.job)
     return finished
 
 

@@ -50,7 +50,7 @@ async def test_g3_the_yes_holds_for_the_preview_that_was_seen() -> None:
     assert anew is not None
     assert (
         anew.reasons[-1].words
-        == "This is no longer what was approved: the preview of drop says something else now."
+        == "This is no longer what was approved: the preview says something else now."
     )
     assert RAN == []
 

@@ -143,7 +143,10 @@ async def test_a_rule_sees_the_call_as_hooks_leave_it_and_the_source_of_what_the
     )
     changes = pre(lambda _: hook.Modify({"to": "eve"}), order=100)
     told = await run_call("send_message", TO_ANN, changes, rules=(to_eve,))
-    assert told.error == "BLOCKED: blocked by builtin:approvals: Eve gets nothing."
+    assert (
+        told.error
+        == "BLOCKED: send_message was not called: blocked by builtin:approvals: Eve gets nothing."
+    )
     assert told.hooks[-1] == ("approvals", "block")
     assert (
         await run_call("send_message", TO_ANN, rules=(to_eve,))
@@ -155,9 +158,7 @@ async def test_a_destructive_tool_asks_whatever_the_file_says() -> None:
     assert told.outcome.confirmation is not None
     assert [reason.kind.value for reason in told.outcome.confirmation.reasons] == ["destructive"]
     refused = await run_call("wipe", rules=(rule("refuse"),))
-    assert refused.error.startswith(
-        "BLOCKED: blocked by builtin:approvals: The rule 'r' of the policy file applies"
-    )
+    assert "blocked by builtin:approvals: The rule 'r' of the policy file" in refused.error
 
 
 def test_a_skill_with_steps_goes_to_a_worker_when_a_rule_is_about_it() -> None:

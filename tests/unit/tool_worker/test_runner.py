@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import pytest
 
@@ -10,15 +10,8 @@ from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import MalformedResultError, Tool, register
 from haltpoint_tool_worker.results.classify import classify
 from haltpoint_tool_worker.results.outcomes import read_failure
-from haltpoint_tool_worker.running.runner import Raised, Returned, Run, Runner, Stopped
+from haltpoint_tool_worker.running.runner import Raised, Returned, Run, Stopped, run_beside
 from tests.unit.tool_worker import hostile
-
-
-@pytest.fixture
-async def runner() -> AsyncIterator[Runner]:
-    runner = Runner()
-    yield runner
-    runner.close()
 
 
 def ignore(_: Run) -> None: ...
@@ -37,9 +30,9 @@ def raising(make: Callable[[], BaseException], *, is_async: bool) -> Tool:
 @pytest.mark.parametrize("is_async", [True, False], ids=["coroutine", "function"])
 @pytest.mark.parametrize("what", hostile.RAISED)
 async def test_whatever_a_tool_raises_is_a_value_and_a_typed_error(
-    runner: Runner, what: str, is_async: bool
+    what: str, is_async: bool
 ) -> None:
-    ended = await runner.run(raising(hostile.RAISED[what], is_async=is_async), {}, 5, ignore)
+    ended = await run_beside(raising(hostile.RAISED[what], is_async=is_async), {}, 5, ignore)
     assert isinstance(ended, Raised)
     reading = read_failure(classify(ended.error))
     assert reading.outcome.error is not None
@@ -47,20 +40,18 @@ async def test_whatever_a_tool_raises_is_a_value_and_a_typed_error(
     assert len(encode(reading.outcome)) < 3000
 
 
-async def test_a_function_that_gives_a_coroutine_is_told_what_to_do(runner: Runner) -> None:
+async def test_a_function_that_gives_a_coroutine_is_told_what_to_do() -> None:
     async def later() -> int:
         return 1
 
-    ended = await runner.run(register(lambda: later(), name="later"), {}, 5, ignore)  # noqa: PLW0108
+    ended = await run_beside(register(lambda: later(), name="later"), {}, 5, ignore)  # noqa: PLW0108
     assert isinstance(ended, Raised)
     assert isinstance(ended.error, MalformedResultError)
 
 
-async def test_a_thread_that_takes_too_long_is_left_behind_and_its_end_is_known(
-    runner: Runner,
-) -> None:
+async def test_a_thread_that_takes_too_long_is_left_behind_and_its_end_is_known() -> None:
     gate, runs = threading.Event(), list[Run]()
-    ended = await runner.run(_waiting(gate), {}, 0.01, runs.append)
+    ended = await run_beside(_waiting(gate), {}, 0.01, runs.append)
     assert ended is Stopped.TIMED_OUT
     assert not runs[0].gone
     gone = asyncio.Event()
@@ -70,18 +61,16 @@ async def test_a_thread_that_takes_too_long_is_left_behind_and_its_end_is_known(
     assert runs[0].gone
 
 
-async def test_a_thread_has_a_moment_to_end_by_itself_when_its_chain_is_cancelled(
-    runner: Runner,
-) -> None:
+async def test_a_thread_has_a_moment_to_end_by_itself_when_its_chain_is_cancelled() -> None:
     gate, runs = threading.Event(), list[Run]()
-    ending = asyncio.create_task(runner.run(_waiting(gate), {}, 60, runs.append))
+    ending = asyncio.create_task(run_beside(_waiting(gate), {}, 60, runs.append))
     await asyncio.sleep(0)
     runs[0].stop(Stopped.CANCELLED)
     gate.set()
     assert isinstance(await ending, Returned), "what it brought is known"
 
 
-async def test_a_coroutine_is_cancelled_when_its_lease_is_lost(runner: Runner) -> None:
+async def test_a_coroutine_is_cancelled_when_its_lease_is_lost() -> None:
     cancelled: list[bool] = []
 
     runs: list[Run] = []
@@ -93,7 +82,7 @@ async def test_a_coroutine_is_cancelled_when_its_lease_is_lost(runner: Runner) -
         finally:
             cancelled.append(True)
 
-    ended = await runner.run(register(hang), {}, 60, runs.append)
+    ended = await run_beside(register(hang), {}, 60, runs.append)
     assert ended is Stopped.LOST
     assert cancelled == [True]
 
