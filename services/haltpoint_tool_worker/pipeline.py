@@ -33,10 +33,10 @@ from haltpoint_tool_worker.admission.admit import Admission
 from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound, refusal
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys
+from haltpoint_tool_worker.admission.hearing import Hearing
 from haltpoint_tool_worker.admission.judges import Judges
 from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.admission.reconciling import unknown
-from haltpoint_tool_worker.hooks.run import Hearing
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.failures import Cause, Effects, judge
 from haltpoint_tool_worker.results.outcomes import (

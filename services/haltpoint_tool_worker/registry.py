@@ -20,8 +20,7 @@ from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.tools import Tool, tools_in
 from haltpoint.tools.hooks import Hook
-from haltpoint.tools.signature import Output
-from haltpoint.tools.undo import undo_inputs, undo_spec
+from haltpoint.tools.undo import undoing
 from haltpoint_tool_worker.hooks.builtin import approvals
 from haltpoint_tool_worker.hooks.loading import HookChain, hook_chain, load_hooks
 from haltpoint_tool_worker.importing import import_tools
@@ -76,7 +75,7 @@ class Registry:
         if lifespan is not None:
             self._lifespans[name] = lifespan
         if tool.undo is not None and not tool.spec.undoes:
-            self.add(_undoing(tool), lifespan)
+            self.add(undoing(tool, tool.undo), lifespan)
 
     def mark(self, names: Targets, rules: Sequence[ApprovalRule] = ()) -> None:
         """Mark the targets of all tools that are offered by now (C13)."""
@@ -251,11 +250,3 @@ def _nothing(sources: list[str], queues: Sequence[str]) -> HaltpointError:
         why = f"no tool of {names} belongs to the queue {' or '.join(queues)}"
         fix = "Name another queue, or none to serve all: --queue"
     return HaltpointError("HP-030", "there is no tool to serve", why, fix)
-
-
-def _undoing(tool: Tool) -> Tool:
-    """The hidden tool that undoes the calls of this one (E7)."""
-    undo = tool.undo
-    assert undo is not None  # noqa: S101 - of a tool that declares one
-    spec, inputs = undo_spec(tool.spec), undo_inputs(undo)
-    return Tool(spec, undo.function, inputs, Output(), undo.is_async, undo.place, undo=undo)

@@ -16,10 +16,10 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint_tool_worker.admission.approval import question
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys
+from haltpoint_tool_worker.admission.hearing import Hearing
 from haltpoint_tool_worker.admission.preview import take_preview
 from haltpoint_tool_worker.admission.undoing import call_to_undo
 from haltpoint_tool_worker.hooks import builtin
-from haltpoint_tool_worker.hooks.run import Hearing
 from haltpoint_tool_worker.results.outcomes import RefusedError, not_called
 
 _CHANGED: Final = "This is no longer what was approved: {}."

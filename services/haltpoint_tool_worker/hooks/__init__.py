@@ -1,3 +1,1 @@
-"""Hooks in the worker (CONTRACT H): where they come from, how one is run, and what their verdicts
-do to a call.
-"""
+"""Hooks in the worker (CONTRACT H): where they come from, and those that every tool has."""

@@ -18,20 +18,18 @@ A tools module may define what its tools need, opened once by each worker and gi
 """
 
 import inspect
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from traceback import extract_stack
-from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
+from typing import Annotated, Any, Final, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
 from haltpoint.contracts.tools import BUILT_IN, DEFAULT_TIMEOUT, Recovery, Retry, ToolSpec
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.written import in_seconds
-from haltpoint.tools import reconcile, undo
 from haltpoint.tools.callback import CONTEXT, Callback, callback_of
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.limits import limits_of
@@ -49,6 +47,7 @@ from haltpoint.tools.templates import checked_effect_key, checked_says
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
@@ -146,8 +145,7 @@ def tool(function: F | None = None, /, **traits: Unpack[Traits]) -> F | Callable
     """
 
     def declare(target: F) -> F:
-        made = _declare(target, traits, place_of(target))
-        _check_alone(target, made)
+        made = _declare(target, traits, place_of(target), decorated=True)
         setattr(target, _ATTRIBUTE, made)
         return target
 
@@ -176,41 +174,40 @@ def tools_in(module: object) -> list[Tool]:
     """The tools of an imported module: its decorated functions, those it imported too, and what it
     registered.
     """
-    named = vars(module).values()
     file = str(getattr(module, "__file__", ""))
-    registered = _REGISTERED.get(file, {}).values()
-    tools = map(tool_of, [*named, *registered])
+    registered = _REGISTERED.get(file, {})
+    tools = map(tool_of, [*vars(module).values(), *registered.values()])
     return list({id(tool): tool for tool in tools if tool}.values())
 
 
-def _declare(function: Function, traits: Traits, place: str) -> Tool:
+def _declare(function: Function, traits: Traits, place: str, *, decorated: bool = False) -> Tool:
     own_name = getattr(function, "__name__", type(function).__name__)
     name = str(traits.get("name") or own_name)
     try:
         _check(name, function, traits)
+        if decorated:
+            _check_alone(function, place)
         return _made(name, function, traits, place)
     except DeclarationError as error:
         raise DeclarationError(f"tool {name!r} ({place}): {error}") from error.__cause__
 
 
-def _check_alone(function: Function, made: Tool) -> None:
+def _check_alone(function: Function, place: str) -> None:
     """Whether its module has it, and no tool of this name before it, which would be lost. Raises
     DeclarationError.
     """
-    here, path = getattr(function, "__globals__", {}), getattr(function, "__qualname__", "")
+    path = getattr(function, "__qualname__", "")
     if "." in path.rpartition("<locals>.")[2]:
-        words = (
+        raise DeclarationError(
             "a tool is a function: take it out of its class, or register the method of an object"
         )
-        raise DeclarationError(f"tool {made.name!r} ({made.place}): {words}")
-    other = tool_of(here.get(path))
-    file = made.place.rpartition(":")[0]
-    if other is None or other.place == made.place:
-        return
-    if other.place.rpartition(":")[0] != file:
-        return
-    words = f"{other.place} declares a function of this name, too, and is lost: rename one of them"
-    raise DeclarationError(f"tool {made.name!r} ({made.place}): {words}")
+    other = tool_of(getattr(function, "__globals__", {}).get(path))
+    others = "" if other is None else other.place
+    is_same_file = others.rpartition(":")[0] == place.rpartition(":")[0]
+    if is_same_file and others != place:
+        raise DeclarationError(
+            f"{others} declares a function of this name, too, and is lost: rename one of them"
+        )
 
 
 def _check(name: str, function: object, traits: Traits) -> None:
@@ -260,8 +257,8 @@ def _made(name: str, function: Function, traits: Traits, place: str) -> Tool:
         place=place,
         no_effect=exceptions_in(traits.get("no_effect", ())),
         preview=callback_of("preview", traits, name, {*inputs.names.values(), CONTEXT}),
-        reconcile=callback_of("reconcile", traits, name, reconcile.TAKES),
-        undo=callback_of("undo", traits, name, undo.TAKES),
+        reconcile=callback_of("reconcile", traits, name, {"arguments", "key", CONTEXT}),
+        undo=callback_of("undo", traits, name, {"arguments", "result", CONTEXT}),
     )
 
 
@@ -319,11 +316,9 @@ def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
 
 def seconds_of(value: object, name: str = "timeout") -> float:
     """A time in seconds, also from text as `5s`. Raises DeclarationError."""
-    seconds = in_seconds(value)
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        seconds = math.nan
-    if 0 < seconds < math.inf:
-        return float(seconds)
-    raise DeclarationError(
-        f"{name}={value!r}: give seconds, or a number with ms, s, m, h or d, as in '5s'"
-    )
+    try:
+        return msgspec.convert(in_seconds(value), _Seconds)
+    except msgspec.ValidationError:
+        raise DeclarationError(
+            f"{name}={value!r}: give seconds, or a number with ms, s, m, h or d, as in '5s'"
+        ) from None

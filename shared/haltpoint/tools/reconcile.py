@@ -14,11 +14,7 @@ names, and is called when no earlier run can act any more.
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final
-
-from haltpoint.tools.callback import CONTEXT
-
-TAKES: Final = frozenset({"arguments", "key", CONTEXT})
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ its data is always a JSON object: what is no object by its type is wrapped as `{
 """
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -40,6 +40,13 @@ Groups = tuple[tuple[str, ...], ...]
 """Of each group of parameters a call has to give one."""
 WRAP: Final = "value"
 """The key under which a result lies that is no JSON object."""
+
+
+_UNWRITABLE: Final = (PydanticUserError, PydanticUndefinedAnnotation)
+
+
+_BRANCHES: Final = frozenset({"$ref", "anyOf", "oneOf"})
+"""In a schema that leaves to others what fits."""
 
 
 class _PlainSchema(GenerateJsonSchema):
@@ -158,14 +165,10 @@ def _check_kind(parameter: inspect.Parameter) -> None:
 
 def _context_of(parameters: Iterable[str], hints: Mapping[str, Any]) -> str | None:
     """The name of the parameter that is the context: of type Ctx, or `ctx` without a type."""
-    context = None
-    for name in parameters:
-        if not _is_context(name, hints.get(name)):
-            continue
-        if context is not None:
-            raise DeclarationError(f"parameters {context!r} and {name!r} are both the context")
-        context = name
-    return context
+    names = [name for name in parameters if _is_context(name, hints.get(name))]
+    if len(names) > 1:
+        raise DeclarationError(f"parameters {names[0]!r} and {names[1]!r} are both the context")
+    return names[0] if names else None
 
 
 def _is_context(name: str, hint: Any) -> bool:
@@ -182,16 +185,14 @@ def _is_confirmed(parameter: inspect.Parameter | None, hints: Mapping[str, Any])
 def _field(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> tuple[Any, FieldInfo]:
     name, default = parameter.name, parameter.default
     hint = hints.get(name)
-    if hint is None and name in ("self", "cls"):
-        raise DeclarationError(
-            "a tool is a function: take it out of its class, or register the method of an object"
-        )
     if hint is None:
         raise DeclarationError(
             f"parameter {name!r} has no type hint: a model needs to know what to write"
         )
     if isinstance(default, FieldInfo):
+        _check_parameter(name, hint, default.default)
         return Annotated[hint, default], Field(alias=name)
+    _check_parameter(name, hint, default)
     if default is parameter.empty:
         return hint, Field(alias=name)
     return hint, Field(default, alias=name)
@@ -204,13 +205,11 @@ def _model(
     config = ConfigDict(extra="forbid", json_schema_extra=_rule(one_of, names))
     try:
         model = create_model("Arguments", __config__=config, **fields)
-        for name, declared in zip(names, model.model_fields.values(), strict=True):
-            _check_default(name, declared.annotation, declared.default)
         adapter = TypeAdapter(model)
         schema = _schema_of(adapter, "validation")
-    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
-        kinds = {name: kind for name, (kind, _) in zip(names, fields.values(), strict=True)}
-        raise DeclarationError(_unwritable(kinds)) from error
+    except _UNWRITABLE as error:
+        words = f"its parameters have no JSON Schema: {', '.join(names)}"
+        raise DeclarationError(words) from error
     choices = chain.from_iterable(one_of)
     for name in set(choices).intersection(schema.get("required", ())):
         words = f"every call gives {name}: give it a default, or leave it out"
@@ -218,30 +217,26 @@ def _model(
     return model, schema, adapter.core_schema
 
 
-def _check_default(name: str, kind: Any, default: Any) -> None:
-    """Whether a default is of the parameter's type, and JSON. Raises DeclarationError."""
-    if default is PydanticUndefined:
+def _check_parameter(name: str, hint: Any, default: Any) -> None:
+    """Whether a model can write a parameter as JSON, and its default is of its type. Raises
+    DeclarationError.
+    """
+    adapter: TypeAdapter[Any]
+    try:
+        adapter = TypeAdapter(hint)
+        adapter.json_schema()
+    except _UNWRITABLE as error:
+        raise DeclarationError(
+            f"parameter {name!r}: no model can write a {getattr(hint, '__qualname__', hint)} as "
+            "JSON; yield such a thing from the module's lifespan, and take it from ctx.deps"
+        ) from error
+    if default is inspect.Parameter.empty or default is PydanticUndefined:
         return
-    adapter: TypeAdapter[Any] = TypeAdapter(kind)
     try:
         adapter.dump_json(adapter.validate_python(default))
     except (ValidationError, PydanticSerializationError) as error:
         words = f"parameter {name!r}: its default {default!r} is not of its type, or no JSON"
         raise DeclarationError(f"{words}; give one that is, or None and `| None`") from error
-
-
-def _unwritable(kinds: Mapping[str, Any]) -> str:
-    """Why a model cannot write these parameters."""
-    for name, kind in kinds.items():
-        try:
-            TypeAdapter(kind).json_schema()
-        except (PydanticUserError, PydanticUndefinedAnnotation):
-            shown = getattr(kind, "__qualname__", kind)
-            return (
-                f"parameter {name!r}: no model can write a {shown} as JSON; "
-                "yield such a thing from the module's lifespan, and take it from ctx.deps"
-            )
-    return f"its parameters have no JSON Schema: {', '.join(kinds)}"
 
 
 def _rule(groups: Groups, names: Collection[str]) -> dict[str, Any]:
@@ -266,33 +261,23 @@ def read_output(hints: Mapping[str, Any]) -> Output:
     try:
         adapter = TypeAdapter(hint)
         marked = _schema_of(adapter, "serialization")
-    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+    except _UNWRITABLE as error:
         shown = getattr(hint, "__qualname__", hint)
         words = "return a dict, a dataclass or a model of pydantic with texts and numbers"
         raise DeclarationError(f"its result: JSON cannot say a {shown}; {words}") from error
-    foreign = places_of(FOREIGN, marked)
-    schema = without_marks(marked)
-    definitions = schema.get("$defs", {})
-    if _is_object(schema, definitions):
-        fields = frozenset(fields_in(schema))
-        return Output(adapter, schema, fields=fields, foreign=foreign)
-    inside = tuple(map(_in_wrap, foreign))
-    return Output(adapter, _wrapped(schema), wrapped=True, foreign=inside)
+    is_object = _is_object(marked)
+    whole = marked if is_object else _wrapped(marked)
+    schema = without_marks(whole)
+    fields = frozenset(fields_in(schema) if is_object else ())
+    return Output(adapter, schema, not is_object, fields, places_of(FOREIGN, whole))
 
 
 def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of `{"value": ...}` around what has this schema."""
     inner = dict(schema)
-    definitions = inner.pop("$defs", None)
+    definitions = inner.pop("$defs", {})
     whole = {"type": "object", "properties": {WRAP: inner}, "required": [WRAP]}
     return {**whole, "$defs": definitions} if definitions else whole
-
-
-def _in_wrap(place: str) -> str:
-    """A place in the data, as it is in `{"value": ...}`."""
-    if place[:1] in ("", "["):
-        return f"{WRAP}{place}"
-    return f"{WRAP}.{place}"
 
 
 def fields_in(schema: Node) -> list[str]:
@@ -302,22 +287,10 @@ def fields_in(schema: Node) -> list[str]:
     return [name for name in names if name]
 
 
-def _is_object(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
+def _is_object(schema: Node) -> bool:
     """Whether every value that fits is a JSON object."""
-    here, branches = _resolved(schema, definitions)
-    if branches:
-        return all(_is_object(branch, definitions) for branch in branches)
-    return here.get("type") == "object"
-
-
-def _resolved(
-    schema: Mapping[str, Any], definitions: Mapping[str, Any]
-) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
-    """A schema behind its references, and the branches of its union."""
-    while reference := schema.get("$ref"):
-        name = str(reference).rpartition("/")[2]
-        schema = definitions.get(name, {})
-    return schema, schema.get("anyOf") or schema.get("oneOf") or ()
+    whole = [part.node for part in parts_of(schema) if not part.path and not part.loose]
+    return all(node.get("type") == "object" for node in whole if _BRANCHES.isdisjoint(node))
 
 
 def _schema_of(adapter: TypeAdapter[Any], mode: JsonSchemaMode) -> dict[str, Any]:

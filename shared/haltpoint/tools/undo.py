@@ -11,15 +11,12 @@ serves it as a hidden tool, which no model is offered: it takes the id of the ac
 `ctx.idempotency_key` is the same however often a person undoes that action.
 """
 
-from typing import Final
-
 from pydantic import BaseModel
 
 from haltpoint.contracts.tools import UNDO, Recovery, Retry, ToolSpec
 from haltpoint.tools.callback import CONTEXT, Callback
-from haltpoint.tools.signature import Inputs
-
-TAKES: Final = frozenset({"arguments", "result", CONTEXT})
+from haltpoint.tools.declaration import Tool
+from haltpoint.tools.signature import Inputs, Output
 
 
 class Undone(BaseModel):
@@ -28,26 +25,22 @@ class Undone(BaseModel):
     action_id: str
 
 
-def undo_inputs(undo: Callback) -> Inputs:
-    """What the hidden tool takes, as a tool's inputs."""
-    names = {"action_id": "action_id"}
-    context = CONTEXT if CONTEXT in undo.takes else None
-    schema = Undone.model_json_schema()
-    return Inputs(Undone, names, context, schema)
-
-
-def undo_spec(spec: ToolSpec) -> ToolSpec:
+def undoing(tool: Tool, undo: Callback) -> Tool:
     """The hidden tool that undoes the calls of this one."""
-    return ToolSpec(
-        name=f"{spec.name}{UNDO}",
-        description=f"Undo a call of {spec.name}.",
-        parameters=Undone.model_json_schema(),
+    schema = Undone.model_json_schema()
+    spec = ToolSpec(
+        name=f"{tool.name}{UNDO}",
+        description=f"Undo a call of {tool.name}.",
+        parameters=schema,
         says="Undid {action_id}",
         internal=True,
-        queue=spec.queue,
-        timeout=spec.timeout,
+        queue=tool.spec.queue,
+        timeout=tool.spec.timeout,
         recovery=Recovery(retry=Retry()),
     )
+    context = CONTEXT if CONTEXT in undo.takes else None
+    inputs = Inputs(Undone, {"action_id": "action_id"}, context, schema)
+    return Tool(spec, undo.function, inputs, Output(), undo.is_async, undo.place, undo=undo)
 
 
 def undo_key(action_id: str) -> str:

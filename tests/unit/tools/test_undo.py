@@ -6,7 +6,7 @@ import pytest
 
 from haltpoint import Ctx
 from haltpoint.tools import DeclarationError, register
-from haltpoint.tools.undo import undo_inputs, undo_spec
+from haltpoint.tools.undo import undoing
 
 
 def plant(name: str) -> str:
@@ -22,7 +22,8 @@ def test_e7_an_undo_is_a_hidden_tool_of_the_same_queue() -> None:
     tool = register(plant, queue="garden", timeout="5s", undo=uproot)
     assert tool.undo is not None
     assert tool.undo.takes == {"result", "ctx"}
-    spec, inputs = undo_spec(tool.spec), undo_inputs(tool.undo)
+    hidden = undoing(tool, tool.undo)
+    spec, inputs = hidden.spec, hidden.inputs
     assert (spec.name, spec.undoes, spec.queue, spec.timeout) == (
         "plant~undo",
         "plant",
@@ -37,9 +38,9 @@ def test_e7_an_undo_is_a_hidden_tool_of_the_same_queue() -> None:
 
 
 def test_e7_an_undo_need_not_take_the_context() -> None:
-    undo = register(plant, undo=lambda arguments: None).undo
-    assert undo is not None
-    assert undo_inputs(undo).context is None
+    tool = register(plant, undo=lambda arguments: None)
+    assert tool.undo is not None
+    assert undoing(tool, tool.undo).inputs.context is None
 
 
 def test_e7_a_context_may_have_a_key_of_its_own() -> None:
