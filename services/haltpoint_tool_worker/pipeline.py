@@ -51,7 +51,7 @@ from haltpoint_tool_worker.results.outcomes import (
     with_deed,
 )
 from haltpoint_tool_worker.running.job import Job
-from haltpoint_tool_worker.running.runner import Ended, Returned
+from haltpoint_tool_worker.running.runner import Returned
 
 _LONG_WAIT: Final = 500
 """Ms in its queue after which a repeatable call is claimed, too."""
@@ -99,7 +99,11 @@ class Pipeline:
         job.if_blocked = partial(self._blocked, job)
         try:
             call = await self.admission.admit(job)
-            await self._hold(job, call)
+            spec = call.tool.spec
+            if spec.recovery.limits:
+                await self.limits.enter(job, spec)
+            if call.effect is not None:
+                await self.effects.reserve(job, spec, call.effect, call.seconds)
         except RefusedError as refusal:
             return None if job.lost else self._finished(job, refusal.reading)
         is_late = (
@@ -124,26 +128,12 @@ class Pipeline:
         reading = await self.admission.reconcile(job)
         return None if job.lost else self._finished(job, reading)
 
-    async def _hold(self, job: Job, call: ToolCall) -> None:
-        """Raises RefusedError for a call that rests for a limit, or for another call of its effect
-        (E6).
-        """
-        spec = call.tool.spec
-        if spec.recovery.limits:
-            await self.limits.enter(job, spec)
-        if call.effect is not None:
-            await self.effects.reserve(job, spec, call.effect, call.seconds)
-
     async def _run(self, job: Job, call: ToolCall) -> Finished | None:
-        """The effect, and its result."""
+        """The effect, and what is to be recorded of it, also when it is left behind."""
         if job.trace is not None:
             job.span = self._span(job)
         job.called = True
         ended = await job.run(call.tool, call.parsed, call.seconds)
-        return await self._finish(job, call, ended)
-
-    async def _finish(self, job: Job, call: ToolCall, ended: Ended) -> Finished | None:
-        """What is to be recorded of a call that has ended, or is left behind."""
         tool = call.tool
         if isinstance(ended, Returned):
             reading: Reading | None = read_result(tool, ended.value)

@@ -57,7 +57,10 @@ def _typed(adapter: Any, raw: object) -> Any:
     if hasattr(type(raw), "__next__"):  # pydantic would ask it for its items, and it may never end
         raise MalformedResultError("an iterator: return a list")
     try:
-        typed = _validated(adapter, raw)
+        try:
+            typed = adapter.validate_python(raw)
+        except ValidationError:  # an object of another class may have the same fields
+            typed = adapter.validate_json(json_of(raw))
         return adapter.dump_python(typed, mode="json", by_alias=True, warnings="error")
     except ValidationError as error:
         places = problems_of(error, 5)
@@ -67,13 +70,6 @@ def _typed(adapter: Any, raw: object) -> Any:
     except PydanticSerializationError as error:
         json_of(raw)  # says it in better words
         raise MalformedResultError(f"data that does not fit its result type: {error}") from None
-
-
-def _validated(adapter: Any, raw: object) -> Any:
-    try:
-        return adapter.validate_python(raw)
-    except ValidationError:  # an object of another class may have the same fields
-        return adapter.validate_json(json_of(raw))
 
 
 def _cut_to_size(data: Any) -> str:
