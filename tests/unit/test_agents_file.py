@@ -112,7 +112,7 @@ mode = "lax"
             "model 'small'.timeouts is not a key; did you mean timeout?",
             "model 'bare': base_url or provider is missing",
             "model 'other'.provider: must match ^[a-z0-9][a-z0-9/_-]{0,63}$",
-            "colour is not a key; there are agents, models, supervisor",
+            "colour is not a key",
         ]
     )
 

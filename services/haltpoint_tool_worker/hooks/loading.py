@@ -4,6 +4,7 @@ installed packages.
 
 from collections.abc import Iterable, Sequence
 from importlib.metadata import entry_points
+from pkgutil import resolve_name
 from types import ModuleType
 from typing import Final
 
@@ -53,9 +54,7 @@ def hook_chain(tool: str, hooks: Sequence[Hook]) -> HookChain:
 
 def _at(path: str, shown: str) -> Hook:
     try:
-        function = dotted_path.load(path)
-    except ValueError as error:
-        raise _unusable(shown, str(error), "Write module:function") from error
+        function = resolve_name(path)
     except Exception as error:
         raise _unusable(shown, in_words(error), dotted_path.NAMED) from error
     hook = hook_of(function)

@@ -85,7 +85,7 @@ def test_h4_a_hook_that_is_found_twice_runs_once(modules: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("made_hooks", "it is not a dotted path"),
+        ("made_hooks", "it does not name a hook"),
         ("made_broken:check", "RuntimeError: not today"),
         ("made_hooks:no_hook", "it does not name a hook"),
     ],

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import copy_context
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from threading import Thread
 from typing import Any, Final
 
@@ -23,19 +23,6 @@ class TooSlowError(Exception):
     """The function took longer than it may."""
 
 
-def load(path: str) -> object:
-    """What the path names. Raises ValueError for what is no such path, and whatever the import
-    raises.
-    """
-    name, colon, place = path.partition(":")
-    if not (name and colon and place):
-        raise ValueError("it is not a dotted path")
-    named: object = import_module(name)
-    for part in place.split("."):
-        named = getattr(named, part)
-    return named
-
-
 def function(path: str, code: str, role: str) -> Callable[..., Any]:
     """The function that a path names, in the working directory too. Raises HaltpointError with this
     code.
@@ -44,7 +31,7 @@ def function(path: str, code: str, role: str) -> Callable[..., Any]:
         sys.path.append(here)
     what = f"the {role} {path} cannot be loaded"
     try:
-        named = load(path)
+        named: Callable[..., Any] = resolve_name(path)
     except (Exception, SystemExit) as error:  # a script ends itself
         raise HaltpointError(code, what, in_words(error), NAMED) from error
     if not callable(named):

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
-from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.routing import FUNCTION, NAME
 
@@ -75,44 +74,30 @@ def in_words(fault: Mapping[str, Any]) -> str:
 
 
 def in_words_of_json(fault: Mapping[str, Any], kind: Any = None, path: Place = ()) -> str:
-    """The same of JSON, where a table is an object. At this `path` in a value of this `kind` an
-    unknown field has the nearest known one beside it.
+    """The same of JSON, where a table is an object. An unknown field at the end of a `path` has the
+    nearest one that a value of this `kind` has beside it.
     """
     words = in_words({**fault, "input": None}).replace("a table", "an object")
     if kind is not None and fault["type"] == "extra_forbidden":
-        words += near(path[-1], keys_at(path, kind))
+        words += nearest(path[-1], keys_of(kind))
     return words
 
 
 def near(name: object, known: Iterable[str], otherwise: str = "") -> str:
     """The end of a sentence about a name that is not known: the nearest one that is, else all."""
     names = sorted(set(known))
-    matches = get_close_matches(str(name), names, n=1)
-    if matches:
-        return f"; did you mean {matches[0]}?"
-    return otherwise or f"; there are {', '.join(names) or 'none'}"
+    all_names = f"; there are {', '.join(names) or 'none'}"
+    return nearest(name, names) or otherwise or all_names
 
 
-def keys_at(place: Place, kind: Any) -> list[str]:
-    """The keys of the table that has this place, by the schema of the whole."""
+def nearest(name: object, known: Iterable[str]) -> str:
+    """The end of such a sentence where there are too many names to tell all: maybe empty."""
+    matches = get_close_matches(str(name), known, n=1)
+    return f"; did you mean {matches[0]}?" if matches else ""
+
+
+def keys_of(kind: Any) -> set[str]:
+    """The keys of all tables of a kind of value."""
     schema = door(kind).json_schema()
-    form = _without_reference(schema, schema)
-    for part in place[:-1]:
-        form = _without_reference(schema, _form_inside(form, part))
-    return list(form["properties"])
-
-
-def _without_reference(schema: JsonObject, form: JsonObject) -> JsonObject:
-    if "anyOf" in form:  # or null
-        form = form["anyOf"][0]
-    name = form.get("$ref", "").rpartition("/")[2]
-    return dict(schema["$defs"][name]) if name else form
-
-
-def _form_inside(form: JsonObject, part: int | str) -> JsonObject:
-    if "properties" in form:
-        return dict(form["properties"][part])
-    if "items" in form:
-        return dict(form["items"])
-    entries = form.get("patternProperties", {"": form.get("additionalProperties")})
-    return next(iter(entries.values()))
+    tables = [schema, *schema.get("$defs", {}).values()]
+    return set().union(*(table.get("properties", ()) for table in tables))

@@ -23,6 +23,7 @@ from haltpoint.runtime.config.settings import PREFIX, GatewaySettings, Settings,
 _FILE: Final = "haltpoint.toml"
 _STANDARD: Final = {"openai_base_url": "model.base_url", "openai_api_key": "model.api_key"}
 _OTHERWISE: Final = "; `haltpoint config show` lists all"
+_STARS: Final = "**********"
 
 _Values = dict[str, Any]
 """By the names of settings: `gateway.port`."""
@@ -33,9 +34,8 @@ _Layers = dict[str, _Values]
 
 def _names() -> Iterator[str]:
     for key, field in Settings.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from (f"{key}.{name}" for name in kind.model_fields)
+        if isinstance(field.default, BaseModel):
+            yield from (f"{key}.{name}" for name in type(field.default).model_fields)
         else:
             yield key
 
@@ -73,9 +73,9 @@ def gateway_outside(config: Path | None = None, /, **flags: object) -> GatewaySe
     `haltpoint.toml` unless `config` names it. Raises SettingsError.
     """
     layers, _ = _read(config, flags)
-    folder = (".env",) if config else (".env", _FILE)
-    outside = {origin: layer for origin, layer in layers.items() if origin not in folder}
-    return _build(outside).gateway
+    for origin in (".env",) if config else (".env", _FILE):
+        del layers[origin]
+    return _build(layers).gateway
 
 
 def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin], str]:
@@ -85,20 +85,20 @@ def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin
     An invalid value is shown as it was given.
     """
     layers, faults = _read(config, flags)
+    settings = Settings()
+    given: Mapping[str, Any] = ChainMap(*layers.values())
     try:
         _add_policy(layers)
+        settings, given = _build(layers), {}
     except HaltpointError as error:
         faults.append(f"{error.what}: {error.why}")
-    try:
-        values = _flat(_build(layers).model_dump())
     except SettingsError as error:
-        faults += str(error).splitlines()
-        values = {**_flat(Settings().model_dump()), **ChainMap(*layers.values())}
-    origins: list[Origin] = []
-    for name in _NAMES:
-        value = values.get(name)
-        shown = "**********" if _is_secret(name) and value is not None else _shown(value)
-        origins.append(Origin(name, _variable(name), shown, _origin(layers, name)))
+        faults.append(str(error))
+    values = {**_flat(settings.model_dump()), **given}
+    origins = [
+        Origin(name, _variable(name), _shown(name, values.get(name)), _origin(layers, name))
+        for name in _NAMES
+    ]
     return origins, "\n".join(faults)
 
 
@@ -114,7 +114,7 @@ def _read(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, li
     if config and not config.is_file():
         faults.append(f"the file {config} does not exist")
     layers = {"flag": _flat(flags)}
-    sources: dict[str, Callable[[], dict[str, Any]]] = {
+    sources: dict[str, Callable[[], _Values]] = {
         "environment": environment,
         ".env": dotenv,
         str(file): lambda: TomlConfigSettingsSource(Settings, toml_file=file)(),  # noqa: PLW0108 - it reads when it is made
@@ -142,15 +142,12 @@ def _add_policy(layers: _Layers) -> None:
 
 def _build(layers: _Layers) -> Settings:
     """The values that count, in their sections; a value in the place of a section gives way."""
-    alone: dict[str, Any] = {}
-    sections: dict[str, dict[str, Any]] = {}
-    for name, given in ChainMap(*layers.values()).items():
+    values: _Values = {}
+    for name, given in sorted(ChainMap(*layers.values()).items()):
         section, _, key = name.rpartition(".")
-        if section:
-            sections.setdefault(section, {})[key] = given
-        else:
-            alone[key] = given
-    values: dict[str, Any] = {**alone, **sections}
+        if section and not isinstance(values.get(section), dict):
+            values[section] = {}
+        (values[section] if section else values)[key] = given
     try:
         return Settings(**values)
     except ValidationError as error:
@@ -167,8 +164,7 @@ def _sentence(layers: _Layers, fault: Mapping[str, Any]) -> str:
     if fault["type"] == "extra_forbidden":
         return f"{place} (from {origin}) is not a setting{near(place, _NAMES, _OTHERWISE)}"
     name = next((known for known in _NAMES if _is_in(place, known)), place)
-    given = ChainMap(*layers.values()).get(name)
-    shown = "a secret" if _is_secret(name) else _shown(given)
+    shown = _shown(name, ChainMap(*layers.values()).get(name))
     return f"{place} = {shown} (from {origin}; {_variable(name)}): {in_words(fault)}"
 
 
@@ -209,14 +205,12 @@ def _flat(values: Mapping[str, Any], section: str = "") -> _Values:
     return flat
 
 
-def _is_secret(name: str) -> bool:
-    return name.endswith("_key")
-
-
-def _shown(value: object) -> str:
-    if value is None:
+def _shown(name: str, given: object) -> str:
+    if given is None:
         return ""
-    if isinstance(value, list | tuple):
-        return ",".join(map(str, value))
-    without_password = re.sub(r"(?<=password=)[^&]*", "***", str(value))
+    if name.endswith("_key"):
+        return _STARS
+    if isinstance(given, list | tuple):
+        return ",".join(map(str, given))
+    without_password = re.sub(r"(?<=password=)[^&]*", "***", str(given))
     return re.sub(r"(//[^/:@]*:).*@", r"\1***@", without_password)

@@ -4,6 +4,7 @@ say.
 
 import ipaddress
 import socket
+from contextlib import suppress
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -18,21 +19,12 @@ def is_this_machine(host: str) -> bool:
 
 
 def _address(name: str) -> _Address | None:
-    """The address that a name spells, in each way that connecting to it takes; None when it spells
-    none.
+    """The address that a name spells, in each way that connecting to it takes, as 127.1 or
+    0x7f000001; None when it spells none.
     """
-    try:
-        address: _Address = ipaddress.ip_address(name)
-    except ValueError:
-        return _short_address(name)
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    return address
-
-
-def _short_address(name: str) -> _Address | None:
-    """Such as 127.1 or 0x7f000001."""
-    try:
+    with suppress(OSError, ValueError):
         return ipaddress.IPv4Address(socket.inet_aton(name))
-    except (OSError, ValueError):
-        return None
+    with suppress(ValueError):
+        address = ipaddress.IPv6Address(name)
+        return address.ipv4_mapped or address
+    return None

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.doors import door
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.config.faults import Place, in_words, keys_at, near
+from haltpoint.runtime.config.faults import Place, in_words, keys_of, nearest
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ class TomlFile:
         if where in self.removed:
             return f"{where}: it was removed; {self.removed[where]}"
         if fault["type"] == "extra_forbidden":
-            return f"{where} is not a key{near(place[-1], keys_at(place, kind))}"
+            return f"{where} is not a key{nearest(place[-1], keys_of(kind))}"
         return f"{where}: {in_words(fault)}"
 
 

@@ -26,7 +26,7 @@ from haltpoint.contracts.views.chains import (
     RoutedView,
 )
 from haltpoint.runtime.store.loading import decode_action
-from haltpoint.runtime.store.rows import StoredAction, local
+from haltpoint.runtime.store.rows import local
 from haltpoint.runtime.views.log_view import Details, Told, moment
 from haltpoint.runtime.views.record import ChainRecord
 from haltpoint.runtime.views.request_view import request_of
@@ -52,7 +52,7 @@ def view_of(record: ChainRecord) -> ChainView:
     """The whole chain; with its answer when it is over."""
     chain, task = record.chain, record.task
     told = Told(record)
-    thoughts = thoughts_of(record)
+    thoughts = thoughts_of(record, told)
     steps = [step_view(record, told, step, run, thoughts[step.id]) for step, run in record.steps]
     routed = tuple(map(RoutedView.model_validate, told.routed))
     return ChainView(
@@ -104,20 +104,6 @@ def actions_of(record: ChainRecord) -> list[Action]:
         step, _, _ = local(name).rpartition(".")
         actions.append(decode_action(stored, steps[step], ActionStatus.DONE))
     return actions
-
-
-def under_way(record: ChainRecord) -> StoredAction | None:
-    """The first action that a worker has, or should have: dispatched, and nothing is recorded of
-    it.
-    """
-    for step, run in record.steps:
-        if run.status is StepStatus.WAITING:
-            continue
-        for number in run.pending:
-            action = record.actions.get(action_id(record.id, step.id, number))
-            if action is not None and action.counts is None and not action.child:
-                return action
-    return None
 
 
 def requests_of(record: ChainRecord, told: Told | None = None) -> tuple[RequestView, ...]:

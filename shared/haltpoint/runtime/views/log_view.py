@@ -3,7 +3,6 @@
 Pure, like `chain_view`, of which this is a part.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -31,6 +30,25 @@ Times = dict[str, tuple[datetime, datetime | None]]
 """When it began and when it ended, by the id of a step, an action or a question."""
 
 _NEXT: Final = timedelta(microseconds=1)
+
+_BEGINS: Final[dict[str, str]] = {
+    FactType.ACTION_DISPATCHED: "action_id",
+    FactType.STEP_STARTED: "step_id",
+    FactType.REQUEST_OPENED: "request_id",
+}
+_ENDS: Final[dict[str, str]] = {
+    FactType.ACTION_COMPLETED: "action_id",
+    FactType.STEP_COMPLETED: "step_id",
+    FactType.STEP_SKIPPED: "step_id",
+    FactType.STEP_FAILED: "step_id",
+    FactType.REQUEST_ANSWERED: "request_id",
+    FactType.REQUEST_EXPIRED: "request_id",
+    FactType.REQUEST_WITHDRAWN: "request_id",
+}
+"""The detail that says of what a fact is the beginning, or the end."""
+
+_FAULT: Final = ("step_id", "violation", "tool")
+"""What a violation has in common with its correction."""
 
 
 def moment(ms: int | str) -> datetime:
@@ -70,14 +88,14 @@ class Told:
         """An action about which people were asked ends with the answer, or when it has run
         again.
         """
-        self.violations: defaultdict[str, list[JsonObject]] = defaultdict(list)
-        """By their place: a step's id, `plan` or `answer`; each with the correction that was
-        sent.
+        self.inputs: dict[str | None, datetime] = {}
+        """When each input arrived, by its reference: a reply of the model by the id of its
+        thought.
         """
-        self.validations: dict[str, str] = {}
-        """How each step that is done kept its promise: passed or failed, by its id."""
-        self.reasons: dict[str, str] = {}
-        """Why steps were skipped, or failed, by the id of the step."""
+        self.violations: list[JsonObject] = []
+        """Each with its place, and with the correction that was sent."""
+        self.step_ends: dict[str, Details] = {}
+        """The details of the fact that ended each step, by its id."""
         self.routed: list[JsonObject] = []
         self.dropped: list[JsonObject] = []
         self.cancelled: Details = {}
@@ -86,43 +104,31 @@ class Told:
         at = datetime.min.replace(tzinfo=UTC)
         for line in record.log:
             at = max(at, moment(line.at))
+            self.inputs[line.ref] = at
             for name, details in line.facts:
                 self._take(at, name, details)
                 at += _NEXT
 
     def violations_of(self, place: str) -> tuple[ViolationView, ...]:
         """Where the model broke its word: in a step, in its `plan` or in its `answer`."""
-        return tuple(map(ViolationView.model_validate, self.violations.get(place, ())))
+        here = [violation for violation in self.violations if violation["place"] == place]
+        return tuple(map(ViolationView.model_validate, here))
 
     def _take(self, at: datetime, name: str, details: Details) -> None:
-        step, action = details.get("step_id", ""), details.get("action_id", "")
-        request = details.get("request_id", "")
+        if name in _BEGINS:
+            self._begin(details.get(_BEGINS[name], ""), at)
+        elif name in _ENDS:
+            self._end(details.get(_ENDS[name], ""), at)
         match name:
-            case FactType.ACTION_DISPATCHED:
-                self._begin(action, at)
-            case FactType.ACTION_COMPLETED:
-                self._end(action, at)
-            case FactType.STEP_STARTED:
-                self._begin(step, at)
-            case FactType.STEP_COMPLETED:
-                self._end(step, at)
-                self.validations[step] = details["validation_status"]
-            case FactType.STEP_SKIPPED | FactType.STEP_FAILED:
-                self._end(step, at)
-                self.reasons[step] = details["reason"]
-                if name == FactType.STEP_FAILED:
-                    self.validations[step] = "failed"
-            case FactType.REQUEST_OPENED:
-                self._begin(request, at)
-                if action:
-                    self._begin(action, at)
-                    self._asked_about[request] = action
+            case FactType.STEP_COMPLETED | FactType.STEP_SKIPPED | FactType.STEP_FAILED:
+                self.step_ends[details.get("step_id", "")] = details
+            case FactType.REQUEST_OPENED if details.get("action_id"):
+                self._begin(details["action_id"], at)
+                self._asked_about[details["request_id"]] = details["action_id"]
             case FactType.REQUEST_ANSWERED | FactType.REQUEST_EXPIRED:
-                self._end(request, at)
-                if request in self._asked_about:
-                    self._end(self._asked_about[request], at)
-            case FactType.REQUEST_WITHDRAWN:
-                self._end(request, at)
+                action = self._asked_about.get(details["request_id"])
+                if action is not None:
+                    self._end(action, at)
             case FactType.CONTRACT_VIOLATED:
                 self._violated(at, details)
             case FactType.CONTRACT_CORRECTED:
@@ -146,26 +152,22 @@ class Told:
         self.times[name] = (begun, at)
 
     def _violated(self, at: datetime, details: Details) -> None:
-        thought = details.get("thought_id", "")
+        thought = details.get("thought_id", "plan")
         place = details.get("step_id") or subject_of(self._record.id, thought)
         words = self._record.words(thought)[:MOST_SAID] or details.get("said", "")
-        self.violations[place].append({**details, "at": at, "place": place, "said": words})
+        self.violations.append({**details, "at": at, "place": place, "said": words})
 
     def _corrected(self, at: datetime, details: Details) -> None:
         """Add a correction to the violation that it answers; one that answers none gets a line
         alone.
         """
-        step = details.get("step_id")
-        places = [step] if step else ["plan", "answer"]
         correction = {"correction": details.get("message", "")}
-        for place in places:
-            for violation in reversed(self.violations[place]):
-                if "correction" not in violation and _are_alike(violation, details):
-                    violation.update(correction)
-                    return
-        alone = {**details, "at": at, "place": places[0], **correction}
-        self.violations[places[0]].append(alone)
+        for violation in reversed(self.violations):
+            if "correction" not in violation and _are_alike(violation, details):
+                violation.update(correction)
+                return
+        self._violated(at, {**details, **correction})
 
 
 def _are_alike(violation: Details, correction: Details) -> bool:
-    return all(violation.get(name) == correction.get(name) for name in ("violation", "tool"))
+    return all(violation.get(name) == correction.get(name) for name in _FAULT)

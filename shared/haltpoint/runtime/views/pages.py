@@ -10,8 +10,8 @@ from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 
 T = TypeVar("T")
-Shown: TypeAlias = Callable[[list[str]], Awaitable[list[list[T]]]]
-"""Makes the items of each of some members."""
+Shown: TypeAlias = Callable[[str], Awaitable[list[T]]]
+"""Makes the items of a member."""
 _Place = tuple[int, str]
 """A score and a member."""
 
@@ -65,7 +65,7 @@ class Indexes:
 async def page(
     indexes: Indexes, cursor: str | None, limit: int, step: int, shown: Shown[T]
 ) -> Page[T]:
-    """The items that `shown` makes of each member, `step` members at a time, until there are
+    """The items that are `shown` of each member, `step` members at a time, until there are
     `limit` items or more.
 
     All items of a member are on one page.
@@ -73,7 +73,7 @@ async def page(
     items: list[T] = []
     for _ in range(0, _SCAN, step):
         places = await indexes.behind(cursor, step)
-        shown_items = await shown([member for _, member in places])
+        shown_items = await asyncio.gather(*(shown(member) for _, member in places))
         for (score, member), fitting in zip(places, shown_items, strict=True):
             cursor = f"{score}_{member}"
             items += fitting

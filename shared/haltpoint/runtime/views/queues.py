@@ -145,6 +145,8 @@ async def unserved(redis: Redis, topology: Topology, specs: Iterable[ToolSpec]) 
     tools: defaultdict[str, list[str]] = defaultdict(list)
     for spec in specs:
         tools[spec.queue].append(spec.name)
+    if not tools:
+        return []
     for service in await presence.alive(redis, topology):
         if service["name"] == Party.WORKER.value:
             for queue in service["queues"]:

@@ -10,7 +10,6 @@ from typing import Final
 import msgspec
 
 from haltpoint.contracts.base import request_id
-from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import ModelRestView
@@ -78,11 +77,9 @@ class Records:
         if fields is None:
             return None
         record = _record(chain_id, *fields, tuple(decode_line(chain_id, line) for line in lines))
-        questions = map(question_of, record.requests.values())
-        tools = {question.tool for question in questions if question.kind is RequestKind.ESCALATION}
-        if record.status.final:
-            tools.update(action.tool for action in record.actions.values())
-        specs = await self.specs(chain_id, tools)
+        tools = {question_of(request).tool for request in record.requests.values()}
+        tools.update(action.tool for action in record.actions.values())
+        specs = await self._specs(chain_id, tools)
         return replace(record, specs=specs, phrases=self._phrases)
 
     async def fields(
@@ -106,7 +103,7 @@ class Records:
             raise OtherReleaseError(chain_id)
         return (head, data) if task else None
 
-    async def specs(self, chain_id: str, tools: Iterable[str]) -> dict[str, ToolSpec]:
+    async def _specs(self, chain_id: str, tools: Iterable[str]) -> dict[str, ToolSpec]:
         """Those of these tools that workers declare now, by name."""
         names = [tool for tool in tools if tool]
         if not names:

@@ -29,9 +29,7 @@ class ChainRecord:
     thoughts: Mapping[str, StoredThought] = field(default_factory=dict)
 
     specs: Mapping[str, ToolSpec] = field(default_factory=dict)
-    """The tools that escalations want called, and once the chain is over those of its calls; of
-    these the tools that workers declare now.
-    """
+    """The tools of its actions and questions, as far as workers declare them now."""
 
     waiting: WaitingView | None = None
 
@@ -61,6 +59,15 @@ class ChainRecord:
         """
         steps = self.chain.plan.steps if self.chain.plan else ()
         return tuple(zip(steps, self.chain.runs, strict=False))
+
+    @property
+    def under_way(self) -> set[str]:
+        """The tools of the actions that a worker has, or should have."""
+        return {
+            action.tool
+            for action in self.actions.values()
+            if action.counts is None and not action.child
+        }
 
     def spec(self, tool: str) -> ToolSpec:
         """The tool of this name; all that is known of one that no worker declares is its name."""

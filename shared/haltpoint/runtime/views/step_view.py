@@ -34,17 +34,16 @@ _OF_THE_PLAN: Final = (
 _outcome: Final = json.Decoder(Outcome).decode
 
 
-def thoughts_of(record: ChainRecord) -> defaultdict[str, list[ThoughtView]]:
+def thoughts_of(record: ChainRecord, told: Told) -> defaultdict[str, list[ThoughtView]]:
     """The thoughts by the id of the step: a proposal, the text of an answer, or words that could
     not be read.
     """
-    times = {line.ref: moment(line.at) for line in record.log}
     thoughts: defaultdict[str, list[ThoughtView]] = defaultdict(list)
     for name, stored in record.thoughts.items():
         data = json.decode(stored.data)
         words = data.get("text") or data.get("message") or ""
         proposal = data.get("proposal") or {"content": words}
-        thought = ThoughtView.model_validate({"id": name, "at": times.get(name), **proposal})
+        thought = ThoughtView.model_validate({"id": name, "at": told.inputs.get(name), **proposal})
         thoughts[subject_of(record.id, name)].append(thought)
     return thoughts
 
@@ -58,14 +57,15 @@ def step_view(
         _action(record, told, record.actions[name]) for name in ids if name in record.actions
     )
     started, ended = told.times.get(step.id, _NEVER)
-    validation = told.validations.get(step.id, "skipped")
+    end = told.step_ends.get(step.id, {})
+    unchecked = "failed" if run.status is StepStatus.FAILED else "skipped"
     of_the_plan: JsonObject = {name: getattr(step, name) for name in _OF_THE_PLAN}
     return StepView(
         **of_the_plan,
         tool_validation_mode=limits.mode(record.task, step),
         status=run.status,
-        validation_status=validation if run.status.done else None,
-        reason=told.reasons.get(step.id),
+        validation_status=end.get("validation_status", unchecked) if run.status.done else None,
+        reason=end.get("reason"),
         strikes=run.strikes,
         started_at=started,
         ended_at=ended,

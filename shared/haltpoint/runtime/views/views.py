@@ -8,6 +8,7 @@ their parts.
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from msgspec import json, structs
@@ -168,12 +169,7 @@ class Views:
 
     async def chains(self, query: ChainQuery, visible_to: VisibleTo) -> Page[ChainSummary]:
         """Chains, those that changed last first."""
-
-        async def shown(chain_ids: list[str]) -> list[list[ChainSummary]]:
-            return await asyncio.gather(
-                *(self._summary(chain_id, query, visible_to) for chain_id in chain_ids)
-            )
-
+        shown = partial(self._summary, query=query, visible_to=visible_to)
         lowest = round(query.since.timestamp() * 1000) if query.since else None
         return await self._page(_indexes(query.status), query, query.limit, shown, lowest)
 
@@ -187,10 +183,7 @@ class Views:
         """Questions in one state: open ones by priority and newest first, others by the chains that
         changed last.
         """
-
-        async def shown(members: list[str]) -> list[list[RequestView]]:
-            return await asyncio.gather(*(self._asked(name, query, visible_to) for name in members))
-
+        shown = partial(self._asked, query=query, visible_to=visible_to)
         if query.status is RequestStatus.OPEN:
             return await self._page(["index:requests"], query, query.limit, shown)
         return await self._page(_indexes(None), query, 100, shown)
@@ -291,12 +284,10 @@ class Views:
         return document, frozenset(secret_values(document, typed=typed))
 
     async def _waiting(self, record: ChainRecord) -> WaitingView | None:
-        """Whether the action under way waits for a worker that is not there."""
-        action = chain_view.under_way(record)
-        if action is None:
-            return None
-        specs = await self._records.specs(record.id, [action.tool])
-        for queue in await unserved(self._redis, self._topology, specs.values()):
+        """Whether an action under way waits for a worker that is not there."""
+        under_way = record.under_way
+        specs = [spec for tool, spec in record.specs.items() if tool in under_way]
+        for queue in await unserved(self._redis, self._topology, specs):
             error = queue.error
             message = f"{error.what}: {error.why}"
             return WaitingView(
