@@ -30,6 +30,7 @@ from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import EntryRef, Topology
 from haltpoint.runtime.streams.wire import DeadLetterReason
+from haltpoint.runtime.views.feeds import Feeds
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.queues import QueueState, read_queues
 from haltpoint.runtime.views.views import Views
@@ -109,6 +110,7 @@ def assemble(
         pauses=pauses,
         dead_letters=DeadLetters(calls, topology),
         views=views,
+        feeds=Feeds(calls, topology),
         logs=SharedLogs(views),
         history=History(redis, topology),
         keyring=Keyring.of(redis, key),

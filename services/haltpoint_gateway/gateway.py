@@ -17,6 +17,7 @@ from haltpoint.runtime.store.inbox import Inbox
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.views.feeds import Feeds
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.queues import QueueState
 from haltpoint.runtime.views.views import Views
@@ -41,6 +42,7 @@ class Gateway:
     pauses: Pauses
     dead_letters: DeadLetters
     views: Views
+    feeds: Feeds
     history: History
     keyring: Keyring
     tracing: Tracing

@@ -7,7 +7,17 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 
-from haltpoint_gateway.api import agents, chains, deployment, health, requests, stats, tasks, tools
+from haltpoint_gateway.api import (
+    agents,
+    chains,
+    deployment,
+    events,
+    health,
+    requests,
+    stats,
+    tasks,
+    tools,
+)
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.guard import Guard
 from haltpoint_gateway.pages.site import make_pages
@@ -36,7 +46,7 @@ def make_api(gateway: Gateway) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we write our own spans
     )
     app.include_router(health.router)
-    for resource in (tasks, chains, requests, tools, agents, stats, deployment):
+    for resource in (tasks, chains, events, requests, tools, agents, stats, deployment):
         app.include_router(resource.router, responses=documented(*_PROBLEMS))
     app.state.gateway = gateway
     install(app)

@@ -9,6 +9,7 @@ from fastapi import Header
 from pydantic import Field
 
 from haltpoint.contracts.doors import Form
+from haltpoint.contracts.facts import FactType
 from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views.history import KEPT
 from haltpoint.runtime.views.letters import LETTER
@@ -46,6 +47,12 @@ class EventQuery(Form):
     limit: int = Field(
         default=500, ge=1, le=5000, description="lines of the log; each has a few events"
     )
+
+
+class StreamQuery(Form):
+    """Which facts; all without `types`."""
+
+    types: tuple[FactType, ...] = ()
 
 
 class Feedback(Form):

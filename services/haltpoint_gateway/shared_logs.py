@@ -16,6 +16,7 @@ from time import monotonic
 from typing import Final
 
 import msgspec
+from fastapi.sse import EventSourceResponse
 
 from haltpoint.contracts.views.chains import EventView
 from haltpoint.runtime.views.log_view import BEFORE_ALL, Place, place_of
@@ -86,7 +87,7 @@ class Block:
 
     def extended(self, part: LogSlice, read_at: float) -> "Block":
         """The block with the lines that were read behind it."""
-        written = [as_sse(event) for event in part.events]
+        written = [as_sse(event, event.id) for event in part.events]
         ends = accumulate(map(len, written), initial=len(self.data))
         places = [place_of(event.id) for event in part.events]
         return Block(
@@ -173,10 +174,14 @@ class SharedLogs:
         return block
 
 
-def as_sse(event: EventView) -> bytes:
-    """One event on the wire: its type, the whole of it as JSON, and its id if a watcher can resume
-    there.
-    """
-    place = b"id: %s\n" % event.id.encode() if event.id else b""
+def as_sse(event: EventView, place: str = "") -> bytes:
+    """One event on the wire: its type, the whole of it as JSON, and where a watcher can resume."""
+    resume = b"id: %s\n" % place.encode() if place else b""
     data = without_secrets_in(msgspec.json.encode(event))
-    return b"event: %s\ndata: %s\n%s\n" % (event.type.encode(), data, place)
+    return b"event: %s\ndata: %s\n%s\n" % (event.type.encode(), data, resume)
+
+
+def as_stream(pieces: AsyncIterator[bytes | memoryview]) -> EventSourceResponse:
+    """The answer that sends these pieces as they come, past any cache."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return EventSourceResponse(pieces, headers=headers)

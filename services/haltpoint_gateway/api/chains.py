@@ -1,11 +1,10 @@
 """Chains: the list, one of them, what happened in it, and how to stop it."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import msgspec
 from fastapi import APIRouter, Header, Query, Request, Response
-from fastapi.sse import EventSourceResponse
 from pydantic import BaseModel
 
 from haltpoint.contracts.base import chain_of, root_of
@@ -23,7 +22,11 @@ from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.queries import EVENT_ID, Cancel, EventQuery, Feedback
+from haltpoint_gateway.shared_logs import as_stream
 from haltpoint_gateway.stars import Starred
+
+EVENT_STREAM: Final[dict[str, Any]] = {"text/event-stream": {"schema": {"type": "string"}}}
+"""What an event stream is in OpenAPI."""
 
 
 class Accepted(BaseModel):
@@ -60,6 +63,13 @@ def backlog_full(gateway: Gateway) -> Problem:
     )
 
 
+def no_event(event_id: str) -> Problem:
+    """422: a stream cannot continue there."""
+    detail = f"Last-Event-ID {event_id!r} is not the id of an event."
+    hint = "Send the id of the last event that you saw, or leave the header out."
+    return Problem(422, "invalid_fields", detail, hint=hint)
+
+
 router = APIRouter(prefix="/v1/chains", tags=["chains"], route_class=Starred)
 
 
@@ -84,7 +94,7 @@ async def get_chain(gateway: Here, chain_id: str, who: Reader) -> ChainView:
     "/{chain_id}/events",
     response_model=Page[EventView],
     responses={
-        200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+        200: {"content": EVENT_STREAM},
         204: {"description": "The stream is complete (event streams only)."},
     },
 )
@@ -110,21 +120,13 @@ async def events(
         return Page[EventView](items=part.behind(place), next_cursor=cursor)
     after = last_event_id or after
     if after is not None and EVENT_ID.fullmatch(after) is None:
-        raise Problem(
-            422,
-            "invalid_fields",
-            f"Last-Event-ID {after!r} is not the id of an event.",
-            hint="Send the id of the last event that you saw, or leave the header out.",
-        )
+        raise no_event(after)
     if after is not None and header.status.final:
         place = place_of(after)
         part = await gateway.views.log(chain_id, place[0], 1)
         if not (part.more or part.behind(place)):
             return Response(status_code=204)
-    stream = gateway.logs.follow(gateway.watchers, chain_id, after)
-    return EventSourceResponse(
-        stream, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    )
+    return as_stream(gateway.logs.follow(gateway.watchers, chain_id, after))
 
 
 @router.get("/{chain_id}/actions")

@@ -41,6 +41,7 @@ async def test_the_gateway_answers_as_documented_whatever_is_sent(
         ),
         # A plan may have the right form and yet name a tool that nobody serves.
         *("--exclude-checks", "positive_data_acceptance"),
+        *("--exclude-path", "/v1/events"),  # it never ends
         cwd=tmp_path,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -67,7 +67,7 @@ async def test_a_thousand_watchers_of_a_long_log_cost_as_many_reads_as_one() -> 
     seen = await asyncio.gather(*(_watch(logs, watchers) for _ in range(1000)))
 
     assert played.reads == 11, "one for each block"
-    assert set(seen) == {b"".join(map(shared_logs.as_sse, played.events))}
+    assert set(seen) == {b"".join(shared_logs.as_sse(event, event.id) for event in played.events)}
 
 
 async def test_each_wake_up_is_one_read_for_all_watchers() -> None:

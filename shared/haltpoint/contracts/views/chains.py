@@ -251,3 +251,9 @@ class EventView(Contract, omit_defaults=False):
     at: datetime
     type: str
     details: JsonObject = {}
+
+
+class ChainEvent(EventView, kw_only=True):
+    """An event of any chain."""
+
+    chain_id: str

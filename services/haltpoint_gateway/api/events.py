@@ -1,0 +1,80 @@
+"""Everything that happens, as one stream."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from contextlib import suppress
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+from msgspec.structs import asdict
+
+from haltpoint.contracts.views.chains import ChainEvent
+from haltpoint.runtime.views.feeds import Places
+from haltpoint.runtime.views.reading import OtherReleaseError
+from haltpoint_gateway.api.chains import EVENT_STREAM, no_event
+from haltpoint_gateway.auth import Principal
+from haltpoint_gateway.gateway import Gateway, Here, Reader
+from haltpoint_gateway.queries import StreamQuery
+from haltpoint_gateway.shared_logs import HEARTBEAT, as_sse, as_stream
+from haltpoint_gateway.watchers import EVERYTHING
+
+router = APIRouter(prefix="/v1/events", tags=["events"])
+
+
+@router.get("", response_class=Response, responses={200: {"content": EVENT_STREAM}})
+async def events(
+    gateway: Here,
+    who: Reader,
+    query: Annotated[StreamQuery, Query()],
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The facts of all chains that this key sees, as they happen, each with its `chain_id`.
+
+    With Last-Event-ID it continues there, for 15 minutes back. The facts that were written
+    together have one id, so the last of them may come twice: `chain_id` and `id` say which it is.
+    """
+    if last_event_id is None:
+        places = await gateway.feeds.newest()
+    else:
+        places = _places(gateway, last_event_id)
+    return as_stream(_follow(gateway, who, {*query.types}, places))
+
+
+def _places(gateway: Gateway, event_id: str) -> Places:
+    places = gateway.feeds.places(event_id)
+    if places is None:
+        raise no_event(event_id)
+    return places
+
+
+async def _follow(
+    gateway: Gateway, who: Principal, types: Collection[str], places: Places
+) -> AsyncIterator[bytes]:
+    """The stream behind these places, until the gateway closes."""
+    with gateway.watchers.watch(EVERYTHING) as watch:
+        while not gateway.watchers.closing:
+            watch.woken.clear()
+            part = await gateway.feeds.behind(places)
+            for chain_id, lines in part.lines.items():
+                for event in await _events(gateway, who, chain_id, lines):
+                    if not types or event.type in types:
+                        yield as_sse(event)
+            if part.places != places:
+                places = part.places
+                yield b"id: %s\n\n" % ",".join(places).encode()
+                continue
+            try:
+                await asyncio.wait_for(watch.woken.wait(), HEARTBEAT)
+            except TimeoutError:
+                yield b": heartbeat\n\n"
+
+
+async def _events(
+    gateway: Gateway, who: Principal, chain_id: str, lines: list[int]
+) -> list[ChainEvent]:
+    """The facts of these lines; none: the chain is gone, or this one does not see it."""
+    with suppress(OtherReleaseError):
+        if await gateway.views.header(chain_id, who.can_see):
+            part = await gateway.views.log(chain_id, lines[0], lines[-1] - lines[0] + 1)
+            return [ChainEvent(**asdict(event), chain_id=chain_id) for event in part.events]
+    return []

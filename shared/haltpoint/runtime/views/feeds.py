@@ -1,0 +1,73 @@
+"""The feeds of all partitions, read as one: in which logs lines were written, and a place to
+continue from.
+"""
+
+import asyncio
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from haltpoint.contracts.base import value
+from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint.runtime.streams.topology import Topology
+
+_ENTRY: Final = re.compile(r"[0-9]{1,15}-[0-9]{1,15}")
+_MOST: Final = 256
+"""Entries of a feed that are read at once."""
+
+Places = Sequence[str]
+"""The entry of each partition's feed up to which was read."""
+
+
+@value
+class FeedPart:
+    """What was read of the feeds."""
+
+    lines: Mapping[str, list[int]]
+    """The numbers of the lines that were written, by chain."""
+    places: Places
+
+
+class Feeds:
+    """The feeds of a deployment."""
+
+    def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
+        self._calls = calls
+        self._keys = [topology.key(partition, "feed") for partition in range(topology.partitions)]
+
+    def places(self, text: str) -> Places | None:
+        """Places as they are written, joined by commas; None: they are no places of these feeds."""
+        places = text.split(",")
+        are_entries = all(map(_ENTRY.fullmatch, places))
+        return places if are_entries and len(places) == len(self._keys) else None
+
+    async def newest(self) -> Places:
+        """The places up to which everything has happened."""
+        replies = await asyncio.gather(
+            *(self._calls.call("XREVRANGE", key, "+", "-", "COUNT", 1) for key in self._keys)
+        )
+        return [reply[0][0].decode() if reply else "0-0" for reply in replies]
+
+    async def behind(self, places: Places) -> FeedPart:
+        """What was written behind these places."""
+        starts = [f"({place}" for place in places]
+        calls = [
+            self._calls.call("XRANGE", key, start, "+", "COUNT", _MOST)
+            for key, start in zip(self._keys, starts, strict=True)
+        ]
+        lines: defaultdict[str, list[int]] = defaultdict(list)
+        read: list[str] = []
+        for place, entries in zip(places, await asyncio.gather(*calls), strict=True):
+            for _, (kind, text, *_) in entries:
+                if kind == b"lines":
+                    _gather(text, lines)
+            read.append(entries[-1][0].decode() if entries else place)
+        return FeedPart(lines, read)
+
+
+def _gather(text: bytes, lines: Mapping[str, list[int]]) -> None:
+    """Take the lines of one entry, `<chain>:<number>` each."""
+    for line in text.decode().split():
+        chain_id, _, number = line.rpartition(":")
+        lines[chain_id].append(int(number))
