@@ -84,7 +84,6 @@ def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(
         ("C++", "A question on C", False),
         ("C", "Some C++ or C#", False),
         ("notes", "Do not ask", False),
-        ("++", "++ -- ?", False),
     ],
 )
 def test_i1_a_skill_is_words_of_the_goal_in_both_numbers_and_with_their_signs(

@@ -60,7 +60,6 @@ def test_f1_the_authors_words_are_filled_from_arguments_defaults_and_data() -> N
 def test_f1_what_nobody_knows_is_left_open() -> None:
     assert line(SAYS) == "Message to …: … (1×, {free})"
     assert line(SAYS, "no JSON", content="x") == 'Message to …: "x" (1×, {free})'
-    assert line(SAYS, "[1]", content="x") == 'Message to …: "x" (1×, {free})'
 
 
 def test_f1_without_words_the_name_and_the_arguments_are_told() -> None:

@@ -13,12 +13,13 @@ from typing import Any, Final
 from msgspec.structs import astuple, replace
 
 from haltpoint.chain.checks.bounds import found_in
-from haltpoint.chain.checks.plans import Tools, open_to_models, with_effects
+from haltpoint.chain.checks.plans import open_to_models, with_effects
 from haltpoint.chain.checks.promises import missing
+from haltpoint.chain.model.limits import Tools
 from haltpoint.chain.model.references import reached
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.base import action_of, levels_of, value
+from haltpoint.contracts.base import JsonObject, Strings, action_of, levels_of, value
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.tools import ToolKind, ToolSpec
@@ -56,11 +57,13 @@ _DECISION: Final = {
 
 def assigned_to(task: Task, agents: Agents) -> Task:
     """The task as the agent that it names works on it, with what this one says of mode, style,
-    limits and tools. What a name says that is not in the file is nothing: the chain fails when it
-    begins.
+    limits and tools. With a name that is not in the file the chain fails when it begins.
     """
-    agent = agents.named(task.agent) or Agent(name=str(task.agent), description="not in the file")
+    agent = agents.named(task.agent)
+    if agent is None:
+        return task
     assigned = replace(task.handed.assigned or Assignment(), tools=agent.tools)
+    limits = map(_least, astuple(task.budget), astuple(agent.budget))
     return replace(
         task,
         handed=replace(task.handed, assigned=assigned),
@@ -68,7 +71,7 @@ def assigned_to(task: Task, agents: Agents) -> Task:
         style=agent.style or task.style,
         strikes=_least(task.strikes, agent.strikes),
         max_turns=_least(task.max_turns, agent.max_turns),
-        budget=Budget(*map(_least, astuple(task.budget), astuple(agent.budget))),
+        budget=Budget(*limits),
     )
 
 
@@ -106,12 +109,11 @@ def with_agents(tools: dict[str, ToolSpec], agents: Agents, task: Task) -> dict[
     if task.plan is None:
         inside = _inside(own.agents, named, tools, task)
         return {**tools, ROUTE: _route(targets, inside, tools)}
-    calls: dict[str, ToolSpec] = {}
+    calls = dict[str, ToolSpec]()
     for agent in targets:
-        inside = _inside((agent.name,), named, tools, task)
-        calls[agent.name] = _handing_on(
-            agent.name, agent.description, {"task": _TASK}, inside, tools
-        )
+        name = agent.name
+        inside = _inside((name,), named, tools, task)
+        calls[name] = _handing_on(name, agent.description, {"task": _TASK}, inside, tools)
     return {**calls, **tools}
 
 
@@ -121,7 +123,8 @@ def _inside(
     """The tools that agents may call, and those below them."""
     inside = set[str]()
     for name in reached(names, lambda name: named[name].agents):
-        scope = replace(task, handed=Handed(assigned=Assignment(tools=named[name].tools)))
+        assigned = Assignment(tools=named[name].tools)
+        scope = replace(task, handed=Handed(assigned=assigned))
         inside.update(tool for tool, spec in tools.items() if open_to_models(spec, scope))
     return sorted(inside)
 
@@ -138,11 +141,13 @@ def _route(targets: Sequence[Agent], inside: list[str], tools: Tools) -> ToolSpe
 def _about(agent: Agent) -> str:
     """What the model that decides reads of an agent."""
     words = " ".join(agent.description.split())
-    return f"{words} (good at: {', '.join(agent.skills)})" if agent.skills else words
+    if not agent.skills:
+        return words
+    return f"{words} (good at: {', '.join(agent.skills)})"
 
 
 def _handing_on(
-    name: str, description: str, properties: dict[str, Any], inside: list[str], tools: Tools
+    name: str, description: str, properties: JsonObject, inside: list[str], tools: Tools
 ) -> ToolSpec:
     """A tool whose calls are chains of agents. It is read-only when all is that these may call. The
     first of its parameters is required.
@@ -165,7 +170,7 @@ def _handing_on(
     )
 
 
-def targets_of(spec: ToolSpec) -> tuple[str, ...]:
+def targets_of(spec: ToolSpec) -> Strings:
     """The agents that a call of `route` may name."""
     return tuple(spec.parameters["properties"]["target_agent"]["enum"])
 
@@ -255,16 +260,15 @@ def by_rule(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
 def by_skill(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
     """The agent with the most of its skill words in the goal; of several the first of the file."""
     words = _words(task.goal)
-    skills = {
-        agent.name: [skill for skill in agent.skills if (_words(skill) or {skill}) <= words]
-        for agent in agents.choices
-    }
-    best = max(agents.choices, key=lambda agent: len(skills[agent.name]))
-    spoken_of = skills[best.name]
-    if not spoken_of:
-        return fallback(agents, "the goal has no skill word of an agent")
-    share = len(spoken_of) / len(best.skills)
-    return Choice(best.name, f"the goal speaks of {', '.join(spoken_of)}", share)
+    best = fallback(agents, "the goal has no skill word of an agent")
+    most = 0
+    for agent in agents.choices:
+        skills = [skill for skill in agent.skills if _words(skill) <= words]
+        if len(skills) > most:
+            most = len(skills)
+            share = most / len(agent.skills)
+            best = Choice(agent.name, f"the goal speaks of {', '.join(skills)}", share)
+    return best
 
 
 def in_turn(_task: Task, agents: Agents, _counts: Counts, n: int) -> Choice:

@@ -12,7 +12,7 @@ its own, secrets are starred, and what is invisible is spelt out.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from string import Formatter
 from typing import Any, Final
@@ -26,6 +26,7 @@ from haltpoint.chain.model.references import KEYS, path_of, read_json, scalars_a
 from haltpoint.chain.model.schemas import defaults
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.results import DeedWords, ErrorType
 from haltpoint.contracts.secrets import (
@@ -68,8 +69,8 @@ def answer(
     """The answer of a chain with these actions. `due` is what it promised and never called, or left
     out.
     """
-    deeds: list[Deed] = []
-    missed: list[Missed] = []
+    deeds = list[Deed]()
+    missed = list[Missed]()
     for action in actions:
         deeds += deeds_of(action)
         missed += _missed(action, spec_of(action.tool), phrases)
@@ -219,29 +220,30 @@ def deed_of(spec: ToolSpec, arguments: str, data: str) -> DeedWords | None:
     """What a successful call did; None when it had no effect, or when other calls had it: those
     inside of a skill. `arguments` (those that ran) and `data` are JSON text.
     """
-    is_deed = with_effects(spec) and spec.plan is None
-    return deed_words(spec, arguments, data) if is_deed else None
+    if spec.plan is not None or not with_effects(spec):
+        return None
+    return deed_words(spec, arguments, data)
 
 
 def deed_words(spec: ToolSpec, arguments: str, data: str = "{}") -> DeedWords:
     """What a call does, in one line, and whom or what it is about, where it has a target."""
     typed = frozenset(typed_in(spec.parameters))
-    given = starred(_object(arguments), typed)
-    line = _filled(spec, given, _object(data)) if spec.says else _titled(spec, given)
+    given = starred(read_json(arguments), typed)
+    line = _filled(spec.says, spec, given, data) if spec.says else _titled(spec, given)
     return DeedWords(says=_cut(line, _LONGEST), target=_target(spec, given))
 
 
-def _filled(spec: ToolSpec, given: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    known = {**starred(data), **defaults(spec.parameters), **given}
+def _filled(says: str, spec: ToolSpec, given: JsonObject, data: str) -> str:
+    known = {**starred(read_json(data)), **defaults(spec.parameters), **given}
     line = ""
-    for text, name, *_ in Formatter().parse(spec.says or ""):
+    for text, name, *_ in Formatter().parse(says):
         line += text
         if name is not None:
             line += shown(name, known.get(name, ...))
     return line
 
 
-def _titled(spec: ToolSpec, given: Mapping[str, Any]) -> str:
+def _titled(spec: ToolSpec, given: JsonObject) -> str:
     """The tool's name, and its arguments."""
     title = spec.name.replace("_", " ").capitalize()
     named = [f"{_visible(name)} {shown(name, given[name])}" for name in given]
@@ -249,7 +251,7 @@ def _titled(spec: ToolSpec, given: Mapping[str, Any]) -> str:
     return f"{title}: {', '.join(named)}" if named else title
 
 
-def _target(spec: ToolSpec, given: Mapping[str, Any]) -> str | None:
+def _target(spec: ToolSpec, given: JsonObject) -> str | None:
     """What is given at the first marked place that has something."""
     for place in (*spec.provenance, *spec.targets):
         path = path_of(place)
@@ -282,7 +284,9 @@ def _visible(text: str) -> str:
 
 
 def _cut(line: str, most: int) -> str:
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    if len(line) <= most:
+        return line
+    return f"{line[: most - 1]}…"
 
 
 def spelt_out(line: str) -> str:
@@ -291,10 +295,6 @@ def spelt_out(line: str) -> str:
 
 
 def _spelt(sign: str) -> str:
-    is_seen = sign.isprintable() and not UNSEEN.match(sign)
-    return sign if is_seen else sign.encode("unicode_escape").decode()
-
-
-def _object(text: str) -> dict[str, Any]:
-    value = read_json(text)
-    return value if isinstance(value, dict) else {}
+    if sign.isprintable() and not UNSEEN.match(sign):
+        return sign
+    return sign.encode("unicode_escape").decode()

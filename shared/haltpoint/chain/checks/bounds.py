@@ -6,7 +6,7 @@ expression, or the submitter has said it. Of several entries about one tool the 
 literal plan has no bounds.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from fnmatch import filter as filter_names
 from itertools import chain
 from typing import Final
@@ -17,10 +17,12 @@ from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse
 from haltpoint.chain.checks.knowledge import users_goal
 from haltpoint.chain.checks.plans import inside, open_to_models, with_effects
 from haltpoint.chain.model import limits
+from haltpoint.chain.model.limits import Tools
 from haltpoint.chain.model.work import Work
+from haltpoint.contracts.base import Strings
 from haltpoint.contracts.policy import Does, Pattern, Treatment
 from haltpoint.contracts.reasons import Grant, Heard, ReasonKind
-from haltpoint.contracts.tools import ToolKind, ToolSpec
+from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.bounds import EVERY, Bound, Bounds, ChainBounds, SaidBy
 from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint.contracts.written import fits
@@ -44,13 +46,13 @@ Entries = Iterator[tuple[str, Bound]]
 # ---- read and merged
 
 
-def served(tools: Mapping[str, ToolSpec], task: Task) -> list[str]:
+def served(tools: Tools, task: Task) -> list[str]:
     """The tools that a model may call here, or its agents may."""
-    below = set(chain.from_iterable(spec.inside for spec in tools.values()))
+    below = set[str]().union(*(spec.inside for spec in tools.values()))
     return [name for name, spec in tools.items() if name in below or open_to_models(spec, task)]
 
 
-def nameable(tools: Mapping[str, ToolSpec], task: Task) -> list[str]:
+def nameable(tools: Tools, task: Task) -> list[str]:
     """The tools that a model's reading of the goal may name: with effects, open to it or inside of
     its agents.
     """
@@ -124,7 +126,8 @@ def _found(work: Work) -> Entries:
     world = work.world
     for pattern in world.policy.patterns:
         tools = fitting(pattern.tools, served(world.tools, task)) if pattern.tools else (EVERY,)
-        words = _words(pattern, users_goal(work), str(task.context.get("active_session") or ""))
+        session = str(task.context.get("active_session") or "")
+        words = _words(pattern, users_goal(work), session)
         is_on = pattern.on and {EVERY, pattern.id}.isdisjoint(task.patterns_off)
         if is_on and words and tools:
             bound = Bound(by=SaidBy.PATTERN, tools=tools, words=words, pattern=pattern.id)
@@ -147,10 +150,12 @@ def found_in(text: str, expression: str) -> str | None:
     nothing.
     """
     fit = next(fits(expression, " ".join(text.split())), None)
-    return None if fit is None else str(fit[0])[:_LONGEST]
+    if fit is None:
+        return None
+    return str(fit[0])[:_LONGEST]
 
 
-def fitting(globs: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
+def fitting(globs: Iterable[str], names: Iterable[str]) -> Strings:
     """The names that fit one of the globs, sorted."""
     found = set[str]().union(*(filter_names(names, glob) for glob in globs))
     return tuple(sorted(found))

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from haltpoint.chain.model.references import Place, write_json
 from haltpoint.chain.model.schemas import argument_faults, form_faults
+from haltpoint.contracts.base import Strings
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
 
 HUMAN_SPEC: Final = ToolSpec(
@@ -87,7 +88,7 @@ def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
     return {**tools, ASK_HUMAN: HUMAN_SPEC, END_STEP: END_SPEC}
 
 
-def call_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> tuple[str, ...]:
+def call_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> Strings:
     """What is wrong with the arguments of a call of any tool; of a question also with the form that
     it asks for.
     """

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from haltpoint.chain.checks.knowledge import Known
 from haltpoint.chain.model.references import read_json, write_json
 from haltpoint.chain.model.schemas import signature_of
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.base import value
+from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Mode
@@ -26,7 +26,7 @@ class CheckedCall:
     work: Work
     index: int
     spec: ToolSpec
-    arguments: dict[str, Any]
+    arguments: JsonObject
     held_to: Mode | None = None
 
     @classmethod

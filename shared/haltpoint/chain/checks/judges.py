@@ -26,7 +26,7 @@ from haltpoint.chain.checks.templates import chain_faults
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.schemas import read_arguments
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.base import MAX_ARGUMENTS
+from haltpoint.contracts.base import MAX_ARGUMENTS, Strings
 from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
@@ -97,7 +97,7 @@ def _form(call: CheckedCall) -> Verdict:
     spec = call.spec
     arguments = call.arguments
     if len(write_json(arguments)) > MAX_ARGUMENTS:
-        faults: tuple[str, ...] = (f"they have more than {MAX_ARGUMENTS} bytes",)
+        faults: Strings = (f"they have more than {MAX_ARGUMENTS} bytes",)
     else:
         faults = call_faults(spec, arguments)
     if spec.plan is not None:

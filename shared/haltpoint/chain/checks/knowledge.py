@@ -7,16 +7,17 @@ which brought it. Receipts that a chain knows are made known to those below it a
 (I1).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain
 from typing import Any, Final, Self
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from haltpoint.chain.checks.plans import calls_of
 from haltpoint.chain.model.canonical import bare, form, holds
+from haltpoint.chain.model.limits import Tools
 from haltpoint.chain.model.references import (
     KEYS,
     Path,
@@ -31,7 +32,7 @@ from haltpoint.chain.model.state import Action, is_submitters
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import Strings, value
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
+from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.known import KnownReceipt
 
 GOAL: Final = "goal"
@@ -88,9 +89,11 @@ class Document:
         sought = str(value).lower()
         for text, places in _entries(self.data).items():
             start = text.lower().find(sought)
-            if start >= 0 and KEYS not in places[0] and not self._repeats(form(value)):
-                around = " ".join(text[max(0, start - _BEFORE) :][:_SHOWN].split())
-                return Source(source=SourceKind.TEXT, where=self._at(places[0]), excerpt=around)
+            if start < 0 or KEYS in places[0] or self._repeats(form(value)):
+                continue
+            around = text[max(0, start - _BEFORE) :][:_SHOWN]
+            excerpt = " ".join(around.split())
+            return Source(source=SourceKind.TEXT, where=self._at(places[0]), excerpt=excerpt)
         return None
 
     def at(self, origins: Strings) -> dict[str, str]:
@@ -203,7 +206,7 @@ def given_whole(kind: SourceKind, data: Any) -> Document:
     return Document(kind, kind.value, write_json(data), typed=())
 
 
-def documents_of(receipts: Iterable[Action], tools: Mapping[str, ToolSpec]) -> Iterator[Document]:
+def documents_of(receipts: Iterable[Action], tools: Tools) -> Iterator[Document]:
     """What receipts give. Of a tool that no worker serves any more it is not known what strangers
     write.
     """
@@ -228,14 +231,12 @@ def _given(action: Action, foreign: Strings) -> Document:
     of a model's option.
     """
     is_models = action.tool == ASK_HUMAN
-    return Document(
-        SourceKind.PERSON,
-        f"{action.id} data",
-        action.data,
-        foreign=(*foreign, "selected" if is_models else "selected.value"),
-        tool="" if is_models or not action.satisfies else action.tool,
-        typed=None if action.selected else (SAID,),
-    )
+    where = f"{action.id} data"
+    picked = "selected" if is_models else "selected.value"
+    tool = action.tool if action.satisfies and not is_models else ""
+    typed = None if action.selected else (SAID,)
+    foreign = (*foreign, picked)
+    return Document(SourceKind.PERSON, where, action.data, foreign=foreign, tool=tool, typed=typed)
 
 
 def origin_tools(origins: Iterable[str]) -> list[str]:
@@ -249,13 +250,15 @@ def origins_in_words(origins: Sequence[str]) -> str:
     return " or ".join(words)
 
 
-def users_words(work: Work) -> tuple[str, ...]:
+def users_words(work: Work) -> Strings:
     """The goal, a person's words in its place or in a step's, and this user's goals before (C15);
     no answers to questions.
     """
     task = work.task
+    people = work.people
     earlier = [before.goal for before in task.handed.earlier if before.user == task.user]
-    return tuple(filter(None, (task.own_goal, work.people.goal, *work.people.words, *earlier)))
+    words = (task.own_goal, people.goal, *people.words, *earlier)
+    return tuple(filter(None, words))
 
 
 def users_goal(work: Work) -> str:
@@ -283,7 +286,7 @@ def for_above(work: Work) -> Receipts:
 def hear(work: Work, known: Receipts) -> None:
     """Keep what a chain below has made known."""
     newest = _newest((*work.below.known, *known))
-    work.below = structs.replace(work.below, known=newest)
+    work.below = replace(work.below, known=newest)
 
 
 def _own(work: Work) -> Iterator[KnownReceipt]:

@@ -2,7 +2,7 @@
 out (C1).
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
@@ -11,16 +11,16 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.checks import built_in
+from haltpoint.chain.model.limits import Tools
 from haltpoint.chain.model.references import Reference, reached, references, values_at, write_json
 from haltpoint.chain.model.schemas import argument_faults, properties
 from haltpoint.contracts.answers import OR
-from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, Strings, value
+from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, JsonObject, Strings, value
 from haltpoint.contracts.tools import ASK_HUMAN, BUILT_IN, CONFIRMED, END_STEP, ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Handed, Mode, Task
 
-Tools = Mapping[str, ToolSpec]
 FaultsOf = Callable[[Step], Iterator[str]]
 
 _MOST_NAMES = 30  # tools that one sentence lists
@@ -74,13 +74,13 @@ def _is_offered(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
     return open_to_models(spec, task) and (mode is Mode.OFF or allowed)
 
 
-def callable_tools(step: Step, tools: Tools, mode: Mode, task: Task) -> tuple[str, ...]:
+def callable_tools(step: Step, tools: Tools, mode: Mode, task: Task) -> Strings:
     """The names of the tools that a prompt for this step should offer, sorted."""
     names = [name for name, spec in tools.items() if _is_offered(step, spec, mode, task)]
     return tuple(sorted(names))
 
 
-def inside(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
+def inside(spec: ToolSpec, tools: Tools) -> Strings:
     """The tools that a call of a skill or an agent may call, those of its skills included."""
     of_skills = reached(called(spec), lambda name: called(tools.get(name, ToolSpec(name=name))))
     return (*spec.inside, *of_skills)
@@ -96,7 +96,7 @@ def calls_of(plan: Plan | None) -> Iterator[ProposedCall]:
     return chain.from_iterable(step.actions for step in (() if plan is None else plan.steps))
 
 
-def without_confirmed(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
+def without_confirmed(spec: ToolSpec, arguments: JsonObject) -> JsonObject:
     """The arguments without `confirmed`, which only the runtime sets (B7), unless it is a parameter
     for models, too.
     """
@@ -119,7 +119,7 @@ def call_form(spec: ToolSpec) -> str:
     return "" if wrong else write_json({"tool": spec.name, "arguments": arguments})
 
 
-def _example(name: str, schema: Any, whole: dict[str, Any]) -> Any:
+def _example(name: str, schema: Any, whole: JsonObject) -> Any:
     """A value for a schema inside of the whole."""
     match schema:
         case {"$ref": str(target)}:
@@ -223,7 +223,7 @@ def _literal(plan: Plan, step: Step, tools: Tools) -> Iterator[str]:
             yield f"actions[{number}] {call.tool}: {fault}"
 
 
-def _named(step: Step) -> tuple[str, ...]:
+def _named(step: Step) -> Strings:
     """The tools that a step promises or allows, each once."""
     names = (*step.promised_tools, *(step.allowed_tools or ()))
     return tuple(dict.fromkeys(names))

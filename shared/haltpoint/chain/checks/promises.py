@@ -11,8 +11,8 @@ from enum import StrEnum
 from itertools import chain
 
 from haltpoint.chain.checks.answer import not_done_line
-from haltpoint.chain.checks.bounds import NO_BOUNDS, whose
-from haltpoint.chain.checks.plans import inside, listed
+from haltpoint.chain.checks.bounds import NO_BOUNDS, tools_of, whose
+from haltpoint.chain.checks.plans import inside
 from haltpoint.chain.model.references import reached, read_json, walk, write_json
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.work import Work
@@ -81,9 +81,10 @@ def dropped(work: Work, bounds: ChainBounds, plan: Plan) -> Iterator[str]:
     promises = list(chain.from_iterable(step.promised for step in plan.steps))
     for bound in bounds.required_tools:
         if not any(_keeps(work, promise, bound) for promise in promises):
+            names = OR.join(bound.tools)
             yield (
-                f"No step promises {OR.join(bound.tools)}, which {whose(bound)} requires. "
-                f"Add a step with {listed(bound.tools)} in required_tools or one_of."
+                f"No step promises {names}, which {whose(bound)} requires. "
+                f"Add a step with {names} in required_tools or one_of."
             )
 
 
@@ -115,7 +116,8 @@ def not_done(work: Work) -> tuple[NotDone, ...]:
     for index in range(len(work.run)):
         for tools in _unkept(work, index):
             why = WhyNot.LEFT_OUT if tools in left_out else WhyNot.NOT_CALLED
-            lines.append(_line(tools, why, left_out.get(tools, work.phrases.not_called)))
+            reason = left_out.get(tools, work.phrases.not_called)
+            lines.append(_line(tools, why, reason))
     return tuple(lines)
 
 
@@ -178,10 +180,13 @@ def last_error(work: Work, index: int) -> Action | None:
     is neither, nor is a person's pick.
     """
     receipts = _receipts(work, (index,))
-    last = receipts[-1] if receipts else None
-    if last is None or last.error is None or _is_reading(work, last):
+    if not receipts:
         return None
-    is_pick = bool(last.told.by) and last.error.error_type is ErrorType.VALIDATION
+    last = receipts[-1]
+    error = last.error
+    if error is None or _is_reading(work, last):
+        return None
+    is_pick = error.error_type is ErrorType.VALIDATION and last.told.by
     return None if is_pick else last
 
 
@@ -199,10 +204,12 @@ def _may_be_left(work: Work, index: int) -> bool:
     which found nothing. What a plan calls optional may not be what goal, pattern or submitter
     require.
     """
-    required = [bound.tools for bound in (work.bounds or NO_BOUNDS).required_tools]
+    bounds = work.bounds or NO_BOUNDS
+    required = tools_of(bounds.required_tools)
     due = tools_in(missing(work, index))
-    is_optional = work.steps[index].optional and set(tools_in(required)).isdisjoint(due)
-    if is_optional or work.people.heard is Heard.ANSWER:
+    if work.steps[index].optional and required.isdisjoint(due):
+        return True
+    if work.people.heard is Heard.ANSWER:
         return True
     before = reached([index], lambda step: work.graph.dependencies[step])
     readings = [action for action in _receipts(work, before) if _is_reading(work, action)]

@@ -6,14 +6,14 @@ declares what a tool declares: its flags are those of its tools, and an argument
 marked place of a tool has such a mark.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
 from msgspec import convert, json
-from msgspec.structs import replace
 
-from haltpoint.chain.checks.plans import Tools, called, calls_of, literal_faults
+from haltpoint.chain.checks.plans import called, calls_of, literal_faults
+from haltpoint.chain.model.limits import Tools, hidden
 from haltpoint.chain.model.references import (
     Path,
     Place,
@@ -26,7 +26,7 @@ from haltpoint.chain.model.references import (
     values_at,
 )
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.base import MAX_BODY, Strings, levels_of
+from haltpoint.contracts.base import MAX_BODY, JsonObject, Strings, levels_of
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
 
@@ -39,7 +39,7 @@ _ALL: Final = ("read_only", "repeats")
 """What it may declare when all of them do."""
 
 
-def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
+def fill(plan: Plan, arguments: JsonObject) -> Plan:
     """The literal plan that carries out one call; a reference to a step stays."""
     filled = json.decode(json.encode(plan))
     # backwards: what is left out of a list moves those behind it
@@ -49,7 +49,7 @@ def fill(plan: Plan, arguments: Mapping[str, Any]) -> Plan:
     return convert(filled, Plan)
 
 
-def chain_faults(work: Work, plan: Plan, arguments: dict[str, Any]) -> tuple[str, ...]:
+def chain_faults(work: Work, plan: Plan, arguments: JsonObject) -> Strings:
     """Why a call of the skill with this plan can have no chain; nothing where it can."""
     if levels_of(work.id) >= MOST_LEVELS:
         return (f"skills call skills more than {MOST_LEVELS} deep",)
@@ -60,7 +60,7 @@ def chain_faults(work: Work, plan: Plan, arguments: dict[str, Any]) -> tuple[str
     return ()
 
 
-def template_faults(plan: Plan, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+def template_faults(plan: Plan, parameters: JsonObject) -> Strings:
     """What is wrong with the steps of a skill, as far as that can be told without its tools
     (C1).
     """
@@ -87,14 +87,15 @@ def with_skills(tools: Tools) -> dict[str, ToolSpec]:
     workers.
     """
     wrong = [spec for spec in tools.values() if skill_faults(spec, tools)]
-    return {**tools, **{spec.name: replace(spec, internal=True) for spec in wrong}}
+    return {**tools, **hidden(wrong)}
 
 
-def skill_faults(spec: ToolSpec, tools: Tools) -> tuple[str, ...]:
+def skill_faults(spec: ToolSpec, tools: Tools) -> Strings:
     """What a skill has to declare because of the tools that its steps call, as far as they are
     known.
     """
-    known = {name: tools[name] for name in called(spec) if name in tools}
+    names = filter(tools.__contains__, called(spec))
+    known = {name: tools[name] for name in names}
     flags = chain.from_iterable(_wrong_flags(spec, tool) for tool in known.values())
     return (*flags, *_wrong_marks(spec, known))
 
@@ -114,8 +115,7 @@ def _wrong_marks(spec: ToolSpec, known: Tools) -> Iterator[str]:
     """
     foreign = list(_foreign(spec, known))
     for name, place, source in _references(spec.plan):
-        tool = known.get(name, ToolSpec(name=name))
-        marks = {**dict.fromkeys(tool.targets), **tool.provenance}
+        marks = _marks(known[name]) if name in known else {}
         for mark in [mark for mark in marks if covers(path_of(mark), place)]:
             becomes = f"{source.text} becomes {mark} of {name}"
             if any(step == source.step and covers(path, source.path) for step, path in foreign):
@@ -124,19 +124,25 @@ def _wrong_marks(spec: ToolSpec, known: Tools) -> Iterator[str]:
                 yield f"{becomes}: give {source.path[0]!r} the same mark"
 
 
-def _lacks(spec: ToolSpec, argument: Any, origins: Strings | None) -> bool:
-    """Whether a skill does not say of an argument that it has none but these origins; None: that
-    it is a target.
+def _marks(spec: ToolSpec) -> dict[str, Strings]:
+    """The marked places of a tool with their origins; a target has none."""
+    return {**dict.fromkeys(spec.targets, ()), **spec.provenance}
+
+
+def _lacks(spec: ToolSpec, argument: Any, origins: Strings) -> bool:
+    """Whether a skill does not say of an argument that it has none but these origins; of no
+    origins: that it is a target.
     """
-    own = {path_of(mark)[0]: known for mark, known in spec.provenance.items()}
-    if origins is not None:
-        return argument not in own or not set(own[argument]) <= set(origins)
-    return argument not in own and argument not in [path_of(mark)[0] for mark in spec.targets]
+    own = {path_of(mark)[0]: known for mark, known in _marks(spec).items()}
+    if argument not in own:
+        return True
+    has_others = not own[argument] or not set(own[argument]).issubset(origins)
+    return bool(origins) and has_others
 
 
 def _foreign(spec: ToolSpec, known: Tools) -> Iterator[tuple[str, Path]]:
     """The places in the receipts of a skill's steps that strangers write."""
     for step in () if spec.plan is None else spec.plan.steps:
-        for tool in [known[call.tool] for call in step.actions if call.tool in known]:
-            for mark in tool.foreign:
-                yield step.id, ("data", *parse_path(mark))
+        for call in step.actions:
+            marks = known[call.tool].foreign if call.tool in known else ()
+            yield from ((step.id, ("data", *parse_path(mark))) for mark in marks)

@@ -3,15 +3,15 @@ tightens them.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from datetime import UTC
 from fnmatch import fnmatchcase
 from operator import add
 
-from msgspec import structs
+from msgspec.structs import astuple, replace
 
-from haltpoint.contracts.base import value
+from haltpoint.contracts.base import Strings, value
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import Messages, Pattern, Treatment, Treatments
 from haltpoint.contracts.results import Spent
@@ -19,6 +19,9 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Step, StepType
 from haltpoint.contracts.work.tasks import Budget, Mode, Task
+
+Tools = Mapping[str, ToolSpec]
+"""What is declared of tools, by their names."""
 
 
 @value
@@ -42,7 +45,7 @@ class Policy:
     phrases: Phrases = field(default_factory=Phrases)
     repeated_effects: Treatments = Treatment.ASK
     unasked_effects: Treatments = Treatment.ASK
-    sourced: tuple[str, ...] = ()
+    sourced: Strings = ()
 
 
 @value
@@ -85,9 +88,10 @@ def deadline_of(task: Task, policy: Policy, now: int) -> int:
 
 def mode(task: Task, step: Step | None) -> Mode:
     """How far the model is held to its word; a step may only tighten what the task says."""
-    if step is None or step.tool_validation_mode is None or task.mode is Mode.STRICT:
+    own = None if step is None else step.tool_validation_mode
+    if own is None or task.mode is Mode.STRICT:
         return task.mode
-    return Mode(step.tool_validation_mode.value)
+    return Mode(own.value)
 
 
 def validation(step: Step, mode: Mode, *, unkept: bool) -> str:
@@ -114,7 +118,7 @@ def actions_per_turn(step: Step, policy: Policy) -> int:
 
 def added(one: Spent, other: Spent) -> Spent:
     """Both together."""
-    return Spent(*map(add, structs.astuple(one), structs.astuple(other)))
+    return Spent(*map(add, astuple(one), astuple(other)))
 
 
 def used_up(budget: Budget, spent: Spent) -> str:
@@ -136,11 +140,16 @@ def treatment(rules: Treatments, tool: str) -> Treatment:
     return rules.get(tool) or next(iter(fitting), Treatment.ASK)
 
 
-def without_blocked(tools: Mapping[str, ToolSpec], blocked: Collection[str]) -> dict[str, ToolSpec]:
+def without_blocked(tools: Tools, blocked: Collection[str]) -> dict[str, ToolSpec]:
     """The tools, with those internal that are blocked. Neither case nor signs make another name."""
     names = set(map(_letters, blocked))
-    inside = [name for name in tools if _letters(name) in names]
-    return {**tools, **{name: structs.replace(tools[name], internal=True) for name in inside}}
+    inside = [spec for name, spec in tools.items() if _letters(name) in names]
+    return {**tools, **hidden(inside)}
+
+
+def hidden(specs: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
+    """The same tools by their names, but internal."""
+    return {spec.name: replace(spec, internal=True) for spec in specs}
 
 
 def _letters(name: str) -> str:

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 from haltpoint.chain.model.state import Action, Chain, StepRun, is_submitters
 from haltpoint.chain.model.statuses import StepStatus
-from haltpoint.contracts.base import action_id, thought_id
+from haltpoint.contracts.base import Strings, action_id, thought_id
 from haltpoint.contracts.work.plans import Step
 
 BOUNDS = "bounds"
 """The place of thoughts about the goal, in their ids."""
 
 
-def needed_actions(chain: Chain) -> tuple[str, ...]:
+def needed_actions(chain: Chain) -> Strings:
     """The ids of the actions that a later decision may look at, in the order of the plan.
 
     It follows from head, plan and steps alone.
@@ -27,17 +27,16 @@ def needed_actions(chain: Chain) -> tuple[str, ...]:
     needs_all = not is_submitters(chain)
     for index, step in enumerate(_steps(chain)):
         numbers = range(1, chain.runs[index].actions + 1)
-        needed += [
-            action_id(chain.id, step.id, number)
-            for number in numbers
-            if needs_all or _is_needed(chain, index, number)
-        ]
+        own = [number for number in numbers if needs_all or _is_needed(chain, index, number)]
+        needed += [action_id(chain.id, step.id, number) for number in own]
     return tuple(needed)
 
 
 def _steps(chain: Chain) -> tuple[Step, ...]:
     """Those of a chain that is not over."""
-    return () if chain.plan is None or chain.status.final else chain.plan.steps
+    if chain.plan is None or chain.status.final:
+        return ()
+    return chain.plan.steps
 
 
 def kept_actions(chain: Chain) -> dict[str, Action]:
@@ -56,7 +55,9 @@ def _is_needed(chain: Chain, index: int, number: int) -> bool:
     run = chain.runs[index]
     if number in run.pending:
         return True
-    return number == run.last_ok and chain.failing is None and _is_read(chain, index)
+    if number != run.last_ok or chain.failing is not None:
+        return False
+    return _is_read(chain, index)
 
 
 def _is_read(chain: Chain, index: int) -> bool:
@@ -65,9 +66,10 @@ def _is_read(chain: Chain, index: int) -> bool:
     """
     runs = chain.runs
     readers = chain.graph.readers[index]
-    if index + 1 == len(runs) or not runs[index + 1].last_ok:
+    behind = index + 1
+    if behind == len(runs) or not runs[behind].last_ok:
         return True
-    return not all(runs[reader].status.done for reader in (index, index + 1, *readers))
+    return not all(runs[reader].status.done for reader in (index, behind, *readers))
 
 
 def needed_thoughts(chain: Chain) -> dict[int, str]:
@@ -79,7 +81,8 @@ def needed_thoughts(chain: Chain) -> dict[int, str]:
         run = chain.runs[index]
         has_begun = run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING)
         if has_begun and (run.here or not run.thinking):
-            thoughts[index] = thought_id(chain.id, step.id, run.turn + run.here, run.attempt)
+            turn = run.turn + run.here
+            thoughts[index] = thought_id(chain.id, step.id, turn, run.attempt)
     return thoughts
 
 

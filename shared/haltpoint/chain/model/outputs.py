@@ -5,7 +5,7 @@ which leads there.
 from msgspec import Struct
 
 from haltpoint.chain.model.state import Action, Chain, ChainError, Failure
-from haltpoint.contracts.base import value
+from haltpoint.contracts.base import Strings, value
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.facts import Fact
 from haltpoint.contracts.people.approvals import Approval
@@ -39,7 +39,7 @@ class Dispatch(Struct, frozen=True, gc=False):
     """How many attempts a limit held back."""
     again: bool = False
     """It is not the first dispatch of this id: the started mark is cleared."""
-    origins: tuple[str, ...] | None = None
+    origins: Strings | None = None
     """The actions in whose receipts a worker looks for origins again; None: none is needed."""
     reasons: tuple[Reason, ...] = ()
     """Why the worker asks a person before it runs the call."""

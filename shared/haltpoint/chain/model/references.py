@@ -19,6 +19,7 @@ from typing import Any, Final, Self, TypeVar
 
 from msgspec import Struct, field
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.plans import Plan, Step
 
 FROM: Final = "$from"
@@ -161,17 +162,19 @@ def scalars_at(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
     Keys of objects below it count, too: their place ends in `{}` and the key.
     """
-    plain = tuple(takewhile(lambda part: part not in (ANY, KEYS), path))
+    plain = tuple(takewhile(lambda part: part not in _OF_ANY, path))
     rest = path[len(plain) :]
     for whole in values_at(value, plain):
-        scalars = (scalar for scalar in _scalars(whole) if is_below(rest, scalar[0]))
-        yield from (((*plain, *place), scalar) for place, scalar in scalars)
+        for place, scalar in _scalars(whole):
+            if is_below(rest, place):
+                yield (*plain, *place), scalar
 
 
 def _scalars(value: Any) -> Iterator[tuple[Path, Any]]:
     for place, inner in walk(value):
         if isinstance(inner, dict):
-            yield from (((*place, KEYS, key), key) for key in inner)
+            for key in inner:
+                yield (*place, KEYS, key), key
         elif type(inner) in _SCALARS:
             yield place, inner
 
@@ -222,7 +225,7 @@ class UnresolvedError(Exception):
     """A reference finds nothing; the text says which one and what is missing, for people."""
 
 
-def reference(value: dict[str, Any]) -> Reference:
+def reference(value: JsonObject) -> Reference:
     """The reference that an object with `$from` is; a malformed one has no path."""
     text = str(value[FROM])
     step, *inner = parse_path(text) or ("",)
@@ -234,14 +237,11 @@ def reference(value: dict[str, Any]) -> Reference:
 
 def references(value: Any) -> list[tuple[Place, Reference]]:
     """Every `$from` inside of arguments with its place in them."""
-    return [
-        (place, reference(inner))
-        for place, inner in walk(value)
-        if isinstance(inner, dict) and FROM in inner
-    ]
+    objects = [(place, inner) for place, inner in walk(value) if isinstance(inner, dict)]
+    return [(place, reference(inner)) for place, inner in objects if FROM in inner]
 
 
-def resolve(arguments: Any, receipt_of: Callable[[Reference], dict[str, Any] | None]) -> Any:
+def resolve(arguments: Any, receipt_of: Callable[[Reference], JsonObject | None]) -> Any:
     """The arguments of a call of a checked plan with each `$from` replaced by what it points at.
 
     `receipt_of` gives the receipt of the last successful action of a step; None when there is none.
@@ -282,14 +282,17 @@ class Graph(Struct, frozen=True, gc=False):
     def of(cls, plan: Plan) -> Self:
         """The graph of a plan without faults (C1), or of a skill's: its `input` is no step."""
         index = {step.id: number for number, step in enumerate(plan.steps)}
-        waits = [tuple(index[name] for name in step.dependencies) for step in plan.steps]
-        sources = [_sources(step, index) for step in plan.steps]
-        return cls(index, tuple(waits), _turned(waits), tuple(sources), _turned(sources))
+        waits = tuple(_indexes(step.dependencies, index) for step in plan.steps)
+        sources = tuple(_indexes(_sources(step), index) for step in plan.steps)
+        return cls(index, waits, _turned(waits), sources, _turned(sources))
 
 
-def _sources(step: Step, index: dict[str, int]) -> tuple[int, ...]:
+def _sources(step: Step) -> Iterable[str]:
     wanted = references([call.arguments for call in step.actions])
-    names = {reference.step for _, reference in wanted}
+    return {reference.step for _, reference in wanted}
+
+
+def _indexes(names: Iterable[str], index: dict[str, int]) -> tuple[int, ...]:
     return tuple(sorted(index[name] for name in names if name in index))
 
 

@@ -28,6 +28,7 @@ from haltpoint.chain.model.references import (
     values_at,
     write_json,
 )
+from haltpoint.contracts.base import JsonObject, Strings
 from haltpoint.contracts.secrets import secret_values, typed_in, without_secrets
 from haltpoint.contracts.tools import ToolSpec
 
@@ -78,15 +79,16 @@ class Compiled:
     """Holds arguments against the schema; None when the schema itself is wrong."""
     plain: dict[str, type]
     """The types of parameters where the schema asks for nothing else; empty where it does."""
+    required: frozenset[str]
+    """The parameters that have to be given."""
 
     def fits(self, arguments: Any) -> bool:
         """Whether arguments fit for certain: a validator needs twenty times as long to say so."""
         if type(arguments) is not dict or not self.plain:
             return False
-        required = self.spec.parameters.get("required", ())
-        return arguments.keys() >= set(required) and all(
-            type(value) is self.plain.get(name) for name, value in arguments.items()
-        )
+        if not arguments.keys() >= self.required:
+            return False
+        return all(type(value) is self.plain.get(name) for name, value in arguments.items())
 
 
 _by_name: dict[str, Compiled] = {}
@@ -99,17 +101,21 @@ def compiled(spec: ToolSpec) -> Compiled:
     if known is None or known.spec is not spec:
         validator = _validator(write_json(spec.parameters))
         plain = {} if validator is None else _plain_types(spec.parameters)
-        known = _by_name[spec.name] = Compiled(spec, validator, plain)
+        required = frozenset(spec.parameters.get("required", ()) if plain else ())
+        known = _by_name[spec.name] = Compiled(spec, validator, plain, required)
     return known
 
 
-def _plain_types(schema: dict[str, Any]) -> dict[str, type]:
+def _plain_types(schema: JsonObject) -> dict[str, type]:
     """The types of an object's members of which nothing but a type is asked."""
     if schema.get("type") != "object" or not _FLAT.issuperset(schema):
         return {}
-    members = properties(schema).items()
-    plain = {name: str(member.get("type")) for name, member in members if member.keys() <= _WORDS}
-    return {name: _PLAIN[kind] for name, kind in plain.items() if kind in _PLAIN}
+    plain = dict[str, type]()
+    for name, member in properties(schema).items():
+        kind = str(member.get("type"))
+        if kind in _PLAIN and member.keys() <= _WORDS:
+            plain[name] = _PLAIN[kind]
+    return plain
 
 
 @lru_cache(maxsize=MOST)
@@ -148,9 +154,7 @@ def _bounded(draft: type[Validator]) -> type[Validator]:
 # ----------------------------------------------------------------------------------
 
 
-def argument_faults(
-    spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()
-) -> tuple[str, ...]:
+def argument_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> Strings:
     """What is wrong with the arguments of a call; nothing is asked of the values at `unknown`
     places.
     """
@@ -160,13 +164,13 @@ def argument_faults(
     return _faults(known.arguments, arguments, "arguments", unknown)
 
 
-def result_faults(spec: ToolSpec, data: Any) -> tuple[str, ...]:
+def result_faults(spec: ToolSpec, data: Any) -> Strings:
     """What is wrong with a result's data; a tool without a result schema takes any object."""
     schema = {"type": "object", **(spec.result_schema or {})}
     return _faults(_validator(write_json(schema)), data, "data")
 
 
-def form_value_faults(form: dict[str, Any], value: Any) -> tuple[str, ...]:
+def form_value_faults(form: JsonObject, value: Any) -> Strings:
     """What is wrong with the value that a person gave for a form, which is of today's draft as
     `form_faults` has read it.
     """
@@ -174,7 +178,7 @@ def form_value_faults(form: dict[str, Any], value: Any) -> tuple[str, ...]:
     return _faults(_validator(write_json(schema)), value, "value")
 
 
-def form_faults(form: Any) -> tuple[str, ...]:
+def form_faults(form: Any) -> Strings:
     """What is wrong with the JSON Schema of a form that a model wrote: people fill in an object by
     it.
     """
@@ -183,7 +187,7 @@ def form_faults(form: Any) -> tuple[str, ...]:
 
 def _faults(
     validator: Validator | None, value: Any, name: str, unknown: Sequence[Place] = ()
-) -> tuple[str, ...]:
+) -> Strings:
     errors = [error for error in _errors(validator, value) if not _concerns(error, unknown)]
     if not errors:
         return ()
@@ -231,15 +235,18 @@ def _in_words(error: ValidationError) -> str:
     if error.validator != "additionalProperties" or error.validator_value is not False:
         return error.message.replace(" is a required property", " is missing")
     known = properties(cast("dict[str, Any]", error.schema))
-    unknown = [repr(name) for name in cast("dict[str, Any]", error.instance) if name not in known]
-    return f"there is no {', '.join(unknown)}; there are {', '.join(known) or 'none'}"
+    given = cast("dict[str, Any]", error.instance)
+    unknown = [repr(name) for name in given if name not in known]
+    names = ", ".join(known) or "none"
+    return f"there is no {', '.join(unknown)}; there are {names}"
 
 
 def _choices(error: ValidationError) -> list[ValidationError]:
     """The error itself; of a choice between members, none of which is given, the error of each."""
-    choices = list(error.context or ())
-    is_about_members = {choice.validator for choice in choices} == {"required"}
-    return choices if is_about_members else [error]
+    choices = error.context or []
+    if {choice.validator for choice in choices} == {"required"}:
+        return list(choices)
+    return [error]
 
 
 def _short(text: str) -> str:
@@ -247,7 +254,9 @@ def _short(text: str) -> str:
     reason.
     """
     half = WIDTH // 2
-    return text if len(text) <= WIDTH else f"{text[:half]} ... {text[-half:]}"
+    if len(text) <= WIDTH:
+        return text
+    return f"{text[:half]} ... {text[-half:]}"
 
 
 def _concerns(error: ValidationError, unknown: Sequence[Place]) -> bool:
@@ -262,7 +271,7 @@ def _concerns(error: ValidationError, unknown: Sequence[Place]) -> bool:
 # -------------------------------------------------------------------------------
 
 
-def read_arguments(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
+def read_arguments(spec: ToolSpec, arguments: JsonObject) -> JsonObject:
     """The arguments of a model's call as their schema reads them, once and exactly (C9).
 
     null for a parameter whose schema refuses it is left out. Where no text is allowed, a text that
@@ -278,9 +287,7 @@ def read_arguments(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _read(
-    validator: Validator, arguments: dict[str, Any], error: ValidationError
-) -> dict[str, Any]:
+def _read(validator: Validator, arguments: JsonObject, error: ValidationError) -> JsonObject:
     """The arguments without the errors that reading them can take away.
 
     An error about a value that has been read because of another error says nothing any more.
@@ -321,14 +328,14 @@ def _from_text(validator: Validator, text: str) -> Any:
 # -------------------------------------------------------------------------------
 
 
-def properties(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def properties(schema: JsonObject) -> dict[str, JsonObject]:
     """The schemas of an object's properties, by their names; `true` says nothing."""
     named = schema.get("properties")
     members = named.items() if isinstance(named, dict) else ()
     return {name: inner if isinstance(inner, dict) else {} for name, inner in members}
 
 
-def defaults(schema: dict[str, Any]) -> dict[str, Any]:
+def defaults(schema: JsonObject) -> JsonObject:
     """The defaults of an object's properties, by their names."""
     members = properties(schema).items()
     return {name: inner["default"] for name, inner in members if "default" in inner}
@@ -358,4 +365,6 @@ def _signature(known: Compiled, text: str) -> str:
 def _number(text: str) -> float:
     """A number; one without a fraction is an integer, as JSON knows one kind."""
     number = float(text)
-    return int(number) if number.is_integer() else number
+    if number.is_integer():
+        return int(number)
+    return number

@@ -8,12 +8,13 @@ only those that a later decision may still need (`needs.py`).
 import dataclasses
 from typing import Final
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from haltpoint.chain.model.references import Graph, read_json
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.answers import Deed, NotDone
-from haltpoint.contracts.base import Strict, levels_of, value
+from haltpoint.contracts.base import Strict, Strings, levels_of, value
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.reasons import Grant, Heard
@@ -138,11 +139,11 @@ class Action(Struct, frozen=True, gc=False):
 
     def asking(self) -> "Action":
         """The same action, waiting for a person."""
-        return structs.replace(self, status=ActionStatus.ASKING)
+        return replace(self, status=ActionStatus.ASKING)
 
     def done(self, outcome: Outcome, data: str) -> "Action":
         """The same action, with its receipt."""
-        return structs.replace(self, status=ActionStatus.DONE, outcome=outcome, data=data)
+        return replace(self, status=ActionStatus.DONE, outcome=outcome, data=data)
 
 
 _UNTOLD: Final = Metadata()
@@ -242,7 +243,7 @@ class People(Strict):
     """The yeses that cover later calls (C13)."""
     goal: str | None = None
     """A goal in place of the task's."""
-    words: tuple[str, ...] = ()
+    words: Strings = ()
     """Other words for a step, which are the user's own (C13)."""
     other_model: bool = False
     """Another model is to be asked from now on (D3)."""

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 from typing import Any, Final, Self
 
-from msgspec import field, structs
+from msgspec import field
+from msgspec.structs import replace
 
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.limits import World
@@ -12,7 +13,7 @@ from haltpoint.chain.model.needs import kept_actions
 from haltpoint.chain.model.outputs import Decision, Output
 from haltpoint.chain.model.state import Action, Chain, OpenProposal, StepRun
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
-from haltpoint.contracts.base import thought_id
+from haltpoint.contracts.base import JsonObject, thought_id
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.reasons import Grant, Heard
@@ -108,8 +109,9 @@ class Work(Chain, kw_only=True, gc=False):
         place.
         """
         runs = [self.run[index] for index in self.live]
-        thoughts = sum(run.thinking and not run.here for run in runs)
-        return (self.thought is not None) + thoughts + sum(len(run.pending) for run in runs)
+        thoughts = [run for run in runs if run.thinking and not run.here]
+        actions = sum(len(run.pending) for run in runs)
+        return actions + len(thoughts) + (self.thought is not None)
 
     def acted_on(self, index: int) -> str:
         """The id of the thought whose proposal a step is acting on, or has acted on last."""
@@ -123,8 +125,8 @@ class Work(Chain, kw_only=True, gc=False):
         run = self.run[index]
         if not run.thinking or run.here or run.status is not StepStatus.IN_PROGRESS:
             return False
-        awaited = thought_id(self.id, self.steps[index].id, run.turn + 1, run.attempt)
-        return thought == awaited
+        step = self.steps[index]
+        return thought == thought_id(self.id, step.id, run.turn + 1, run.attempt)
 
     # ---- writing
 
@@ -145,7 +147,7 @@ class Work(Chain, kw_only=True, gc=False):
         """How far a step has come, to be changed: a copy of this decision's own."""
         if index not in self.changed:
             self.changed.add(index)
-            self.run[index] = structs.replace(self.run[index])
+            self.run[index] = replace(self.run[index])
         return self.run[index]
 
     def move(self, index: int, status: StepStatus) -> None:
@@ -178,7 +180,8 @@ class Work(Chain, kw_only=True, gc=False):
         the place of its call, whatever was left out before.
         """
         run = self.run[index]
-        number = 1 + (run.taken if self.is_literal else run.actions)
+        before = run.taken if self.is_literal else run.actions
+        number = before + 1
         return Action(self.action_id(index, number), index, number, tool, arguments)
 
     def continues(self, index: int, tool: str) -> bool:
@@ -197,7 +200,7 @@ class Work(Chain, kw_only=True, gc=False):
         way.
         """
         run = self.edit(action.step)
-        if not self.is_literal and not self.continues(action.step, action.tool):
+        if not (self.is_literal or self.continues(action.step, action.tool)):
             run.in_turn += 1
         run.actions = action.number
         run.taken += 1
@@ -236,14 +239,14 @@ class Work(Chain, kw_only=True, gc=False):
         people = self.people
         heard = max(people.heard, heard)
         grants = tuple(dict.fromkeys((*people.granted, *granted)))
-        self.people = structs.replace(people, heard=heard, granted=grants, corrected=corrected)
+        self.people = replace(people, heard=heard, granted=grants, corrected=corrected)
 
     def spend(self, usage: Usage) -> None:
         """Count what a thought has cost."""
         tokens = usage.input_tokens + usage.output_tokens
         self.spent = limits.added(self.spent, Spent(tokens=tokens, cost=usage.cost))
 
-    def finish(self, status: ChainStatus, fact: FactType, details: dict[str, Any]) -> None:
+    def finish(self, status: ChainStatus, fact: FactType, details: JsonObject) -> None:
         """The chain has come to its one final state: nothing is needed of it any more but what it
         says.
         """
@@ -268,9 +271,8 @@ class Work(Chain, kw_only=True, gc=False):
         self.runs = tuple(self.run)
         self.updated_at = self.now
         self.actions = kept_actions(self)
-        return Decision(
-            Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed)
-        )
+        chain = Chain(*_values(self))
+        return Decision(chain, tuple(self.outputs), tuple(self.facts), tuple(self.changed))
 
 
 def without(kept: dict[Any, Any], key: Any) -> dict[Any, Any]:
@@ -283,7 +285,8 @@ def without(kept: dict[Any, Any], key: Any) -> dict[Any, Any]:
 def _known(receipt: KnownReceipt) -> Action:
     """A receipt of another chain, as one of no step; a person's has no mark of a worker."""
     is_tools = receipt.by is None
-    marks = Metadata(action_id=receipt.action_id if is_tools else "", by=receipt.by or "")
+    name = receipt.action_id if is_tools else ""
+    marks = Metadata(action_id=name, by=receipt.by or "")
     outcome = Outcome(success=True, next_action=NextAction.CONTINUE, metadata=marks)
     action = Action(receipt.action_id, -1, 0, receipt.tool, receipt.arguments)
     return action.done(outcome, receipt.data)
