@@ -1,6 +1,5 @@
 """The tool worker as a process: the only place where its real parts are chosen."""
 
-import time
 from functools import partial
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
@@ -72,7 +71,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     )
     heartbeat = Heartbeat(here, handlers, limits, process.leave)
     await _list_tools(here, registry, slots)
-    here.every(HEARTBEAT, _Stuck(here, slots, handlers).look, "slots")
+    here.every(HEARTBEAT, partial(_end_if_stuck, here, slots, handlers), "slots")
     here.spawn(_close_when_stopping(here, slots), "stop waiting")
     heartbeat.start()
     reading = _Reading(here, registry, slots, handlers)
@@ -86,36 +85,24 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
         tracing.close()
 
 
-class _Stuck:
-    """Ends a worker whose slots are all held by calls that do not end, after a lease's time."""
-
-    def __init__(self, here: Service, slots: Slots, handlers: Handlers) -> None:
-        self._here = here
-        self._slots = slots
-        self._handlers = handlers
-        self._since: float | None = None
-
-    async def look(self) -> None:
-        """One look."""
-        slots, left_over = self._slots, len(self._handlers.left_over)
-        held = [lease.action_id for lease in self._handlers.leases()]
-        self._here.about.update(left_over=left_over, holds=held)
-        if not slots.stuck(left_over):
-            self._since = None
-        elif self._since is None:
-            self._since = time.monotonic()
-            words = "calls that do not end hold the slots of this worker"
-            _log.warning(words, code="HP-036", held=slots.held)
-        elif time.monotonic() - self._since > self._here.settings.lease:
-            self._here.fail(
-                HaltpointError(
-                    "HP-036",
-                    f"{slots.held} of {slots.capacity} slots are held by calls that do not end",
-                    "they cannot be stopped from outside, and this worker takes no other call",
-                    "Start it again, as `haltpoint up` does, and have the tools that its "
-                    "log names end in time",
-                )
+async def _end_if_stuck(here: Service, slots: Slots, handlers: Handlers) -> None:
+    """End a worker whose slots are all held by calls that do not end, after a lease's time."""
+    left_over = len(handlers.left_over)
+    here.about["left_over"] = left_over
+    seconds = slots.stuck_for(left_over)
+    if seconds == 0:
+        words = "calls that do not end hold the slots of this worker"
+        _log.warning(words, code="HP-036", held=slots.held)
+    if seconds is not None and seconds > here.settings.lease:
+        here.fail(
+            HaltpointError(
+                "HP-036",
+                f"{slots.held} of {slots.capacity} slots are held by calls that do not end",
+                "they cannot be stopped from outside, and this worker takes no other call",
+                "Start it again, as `haltpoint up` does, and have the tools that its "
+                "log names end in time",
             )
+        )
 
 
 async def _close_when_stopping(here: Service, slots: Slots) -> None:

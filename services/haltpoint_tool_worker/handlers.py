@@ -177,38 +177,40 @@ class Handlers:
     async def _work(self, job: Job) -> None:
         logs.ABOUT.set(job.ids)
         logs.HIDDEN.set(partial(self._pipeline.hidden, job))
+        entry, stream = job.ref.entry, job.ref.stream
         try:
-            job.ran = await self.slots.begin(suspect=job.deliveries > 1)
-            if job.ran:
-                self._record(job, await self._pipeline.work(job))
+            if await self.slots.begin(suspect=job.deliveries > 1):
+                await self._record(job, await self._pipeline.work(job))
             else:
                 await self._receipt_store.release(job.lease)
-                self._leave(job)
-        except Exception as error:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
-            self._failed(job, error)
+        except (*UNREACHABLE, RedisError) as error:
+            # Nothing has begun: what has is recorded with more patience. It comes back after its
+            # lease.
+            _log.warning(NOT_PROCESSED, entry=entry, stream=stream, reason=str(error))
+        except Exception:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
+            _log.exception(NOT_PROCESSED, entry=entry, stream=stream)
+        self._leave(job)
 
-    def _record(self, job: Job, finished: Finished | None) -> None:
-        """Have the receipt written; the job is out of our hands when it is."""
+    async def _record(self, job: Job, finished: Finished | None) -> None:
+        """Have the receipt written; while Redis is unreachable again and again, until the lease is
+        lost. A worker that ends gives up after one long attempt: the action is then taken over, as
+        if it had died.
+        """
         job.if_blocked = None
-        if finished is None or job.lost:
-            self._leave(job)
-            return
-        receipt = self._receipt_store.complete(finished)
-        self._under_way.add(receipt)
-        receipt.add_done_callback(partial(self._recorded, job, finished))
+        while finished is not None and not job.lost:
+            try:
+                status = await self._receipt_store.complete(finished)
+            except (*UNREACHABLE, RedisError) as error:
+                _log.warning("a result cannot be recorded yet", reason=str(error))
+                if self._stopping():
+                    return
+                await asyncio.sleep(_PAUSE)
+            else:
+                self._recorded(job, finished, status)
+                return
 
-    def _recorded(
-        self, job: Job, finished: Finished, receipt: "asyncio.Future[Completion]"
-    ) -> None:
-        self._under_way.discard(receipt)
-        error = receipt.exception()
-        if isinstance(error, (*UNREACHABLE, RedisError)):
-            self._spawn(self._record_again(job, finished, error))
-            return
-        if error is not None:
-            self._failed(job, error)
-            return
-        if (status := receipt.result()) is not Completion.RECORDED:
+    def _recorded(self, job: Job, finished: Finished, status: Completion) -> None:
+        if status is not Completion.RECORDED:
             _log.info("a result was not needed", status=status.value)
         else:
             if job.effect is not None:
@@ -220,30 +222,6 @@ class Handlers:
             error_type = None if fault is None else fault.error_type.value
             attributes = {telemetry.NEXT_ACTION: finished.outcome.next_action.value}
             telemetry.finish(job.span, error_type, attributes)
-        self._leave(job)
-
-    async def _record_again(self, job: Job, finished: Finished, error: Exception) -> None:
-        """While Redis is unreachable, again and again, until it is written or the lease is lost.
-
-        A worker that ends gives up after one long attempt: the action is then taken over, as if it
-        had died.
-        """
-        _log.warning("a result cannot be recorded yet", reason=str(error))
-        if self._stopping():
-            self._leave(job)
-            return
-        await asyncio.sleep(_PAUSE)
-        self._record(job, finished)
-
-    def _failed(self, job: Job, error: BaseException) -> None:
-        ref = job.ref
-        if isinstance(error, (*UNREACHABLE, RedisError)):
-            # Nothing has begun: what has is recorded with more patience. It comes back after its
-            # lease.
-            _log.warning(NOT_PROCESSED, entry=ref.entry, stream=ref.stream, reason=str(error))
-        else:
-            _log.error(NOT_PROCESSED, entry=ref.entry, stream=ref.stream, exc_info=error)
-        self._leave(job)
 
     def _leave(self, job: Job) -> None:
         """It is out of our hands; its slot is free when nothing runs in it any more."""
@@ -256,7 +234,7 @@ class Handlers:
             self.left_over.discard(job)
             if job.place is not None:
                 self._pipeline.limits.leave(job)
-            self.slots.end(ran=job.ran)
+            self.slots.end()
             return
         ref, tool = job.ref, job.request.tool
         _log.warning(
@@ -273,7 +251,7 @@ class Handlers:
             await self._dead_letter(entry, why.reason, why.detail)
         except (*UNREACHABLE, RedisError) as error:
             _log.warning(NOT_PROCESSED, entry=entry.id, stream=entry.stream, reason=str(error))
-        self.slots.end(ran=False)
+        self.slots.end()
         if entry.deliveries > 1:
             self._suspect_ended.set()
 

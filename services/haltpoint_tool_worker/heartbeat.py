@@ -8,6 +8,8 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from itertools import compress
 from typing import Final
 
@@ -32,6 +34,7 @@ at.
 _log = logs.get(__name__)
 
 
+@dataclass
 class Heartbeat:
     """Runs from `start` to `stop`, every `heartbeat` seconds, over a connection of its own.
 
@@ -41,55 +44,46 @@ class Heartbeat:
     that no other call waits for it.
     """
 
-    def __init__(
-        self,
-        here: Service,
-        handlers: Handlers,
-        limits: Limits,
-        leave: Callable[[HaltpointError], None],
-    ) -> None:
-        self._here = here
-        self._heartbeat = here.settings.heartbeat
-        self._handlers = handlers
-        self._limits = limits
-        self._leave = leave
+    here: Service
+    handlers: Handlers
+    limits: Limits
+    leave: Callable[[HaltpointError], None]
+
+    def __post_init__(self) -> None:
         self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Begin."""
-        main = asyncio.get_running_loop()
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._renew_for_ever(main)), name="heartbeat", daemon=True
-        )
+        beating = self._renew_for_ever(asyncio.get_running_loop())
+        run = partial(asyncio.run, beating)
+        self._thread = threading.Thread(target=run, name="heartbeat", daemon=True)
         self._thread.start()
 
     async def stop(self) -> None:
         """Renew no more; returns when the thread has ended."""
         self._stop.set()
-        if self._thread is not None:
-            await asyncio.to_thread(self._thread.join)
+        await asyncio.to_thread(self._thread.join)
 
     async def _renew_for_ever(self, main: asyncio.AbstractEventLoop) -> None:
         def waits() -> bool:
             return not self._stop.is_set()
 
-        here = self._here
+        here = self.here
         async with (
             connect(here.url) as redis,
-            AutoPipeline(redis, patience=self._heartbeat, waits=waits) as calls,
+            AutoPipeline(redis, patience=here.settings.heartbeat, waits=waits) as calls,
         ):
             receipt_store = ReceiptStore(calls, here.topology, here.instance)
             limit_store = LimitStore(calls, here.topology, here.settings.lease)
-            watch = LoopWatch(main, self._handlers.suspects)
-            due, look = time.monotonic() + self._heartbeat, 0.0
+            watch = LoopWatch(main, self.handlers.suspects)
+            due, look = time.monotonic() + here.settings.heartbeat, 0.0
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
                 try:
                     await self._end_if_blocked(receipt_store, watch)
                     if time.monotonic() >= due:
-                        due = time.monotonic() + self._heartbeat
+                        due = time.monotonic() + here.settings.heartbeat
                         await self._once(receipt_store, main)
-                        await limit_store.renew(self._limits.places())
+                        await limit_store.renew(self.limits.places())
                     if time.monotonic() >= look:
                         look = time.monotonic() + _LOOK
                         await self._cancel(receipt_store, main)
@@ -117,7 +111,7 @@ class Heartbeat:
             if make_receipt is not None:
                 await receipt_store.complete(make_receipt())
         names = " or ".join(job.doing for job in blocked.suspects) or "something"
-        self._leave(
+        self.leave(
             HaltpointError(
                 "HP-038",
                 f"{names} blocks the event loop, which has not turned for {blocked.seconds:.0f} s",
@@ -127,14 +121,14 @@ class Heartbeat:
         )
 
     async def _cancel(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
-        leases = self._handlers.running_since(time.monotonic() - _LOOK)
+        leases = self.handlers.running_since(time.monotonic() - _LOOK)
         if leases:
             flags = await receipt_store.cancelled(leases)
-            main.call_soon_threadsafe(self._handlers.cancel, list(compress(leases, flags)))
+            main.call_soon_threadsafe(self.handlers.cancel, list(compress(leases, flags)))
 
     async def _once(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
-        at, leases = time.monotonic(), self._handlers.leases()
+        at, leases = time.monotonic(), self.handlers.leases()
         if leases:
             main.call_soon_threadsafe(
-                self._handlers.renewed, at, leases, await receipt_store.heartbeat(leases)
+                self.handlers.renewed, at, leases, await receipt_store.heartbeat(leases)
             )

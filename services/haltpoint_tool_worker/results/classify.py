@@ -12,7 +12,7 @@ by the table in `failures`.
 import errno
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from pydantic import ValidationError
@@ -80,12 +80,12 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def problems_of(error: ValidationError, most: int = 10) -> str:
+def problems_of(error: ValidationError, most: int = 10, kind: Any = None) -> str:
     """The first that do not fit, and where. Of the input only its type: it may be a secret."""
     words = []
     for problem in error.errors(include_url=False)[:most]:
         place = ".".join(map(str, problem["loc"]))
-        fault = in_words_of_json(problem)
+        fault = in_words_of_json(problem, kind, problem["loc"])
         if problem["type"].endswith("_type"):
             fault += f", not {_kind(problem['input'])}"
         words.append(f"{place}: {fault}".removeprefix(": "))

@@ -52,8 +52,6 @@ class Job(Struct, eq=False):
     when it has ended.
     """
     span: Span | None = None
-    ran: bool = False
-    """It has a slot."""
     began_ms: int = 0
     """When our work on it began."""
     limited: str = ""

@@ -55,7 +55,10 @@ class LoopWatch:
         passed = time.monotonic() - self._looked
         self._looked += passed
         if self._turned.is_set():
-            self._ask()
+            self._turned.clear()
+            self._seconds = 0.0
+            self._named = False
+            self._loop.call_soon_threadsafe(self._turned.set)
             return None
         # A process that was paused has not been blocked meanwhile.
         self._seconds += min(passed, 2 * EVERY)
@@ -63,15 +66,8 @@ class LoopWatch:
         times = [job.request.timeout for job in suspects] or [DEFAULT_TIMEOUT]
         if not self._named and self._seconds >= min(PATIENCE, *times):
             self._name(suspects)
-        if self._seconds < max(times) + GRACE:
-            return None
-        return Blocked(self._seconds, suspects)
-
-    def _ask(self) -> None:
-        self._turned.clear()
-        self._seconds = 0.0
-        self._named = False
-        self._loop.call_soon_threadsafe(self._turned.set)
+        too_long = self._seconds >= max(times) + GRACE
+        return Blocked(self._seconds, suspects) if too_long else None
 
     def _name(self, suspects: Sequence[Job]) -> None:
         self._named = True

@@ -11,6 +11,7 @@ slots. Entries that they have read already keep their leases and begin when the 
 """
 
 import asyncio
+import time
 from collections import deque
 
 
@@ -24,21 +25,27 @@ class Slots:
         self.capacity = capacity
         self.share = max(1, capacity // (2 * streams))
         self.held = 0
-        self.running = 0
         self._promised = streams * self.share
         self._part = max(1, capacity // streams)
         self._readers: deque[tuple[asyncio.Future[int], int]] = deque()
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waits = 0
+        self._open = asyncio.Event()
+        self._open.set()
         self._paused = False
-        self._reserved = False
         self._closed = False
+        self._stuck_since: float | None = None
 
-    def stuck(self, left_over: int) -> bool:
-        """Whether no more is read or begun, and all that is held and began is `left_over`: it does
-        not end.
+    def stuck_for(self, left_over: int) -> float | None:
+        """Seconds since it was first seen that no more is read or begun, and all that is held and
+        began is `left_over`, which does not end; None when it is not so.
         """
-        waits = len(self._waiting)
-        return self.held - waits == left_over and bool(self._readers or waits)
+        now = time.monotonic()
+        if self.held - self._waits != left_over or not (self._readers or self._waits):
+            self._stuck_since = None
+            return None
+        if self._stuck_since is None:
+            self._stuck_since = now
+        return now - self._stuck_since
 
     def hold(self, entries: int, *, promised: int = 0) -> None:
         """Entries came into our hands; by a reader, which uses up what it was promised (at first
@@ -63,26 +70,17 @@ class Slots:
         return await future
 
     async def begin(self, *, suspect: bool = False) -> bool:
-        """Wait for a slot to run in; False when closed before there was one. A suspect has all of
-        them.
-        """
-        if self._closed:
-            return False
-        if suspect or (self.running < self.capacity and not self._waiting and not self._reserved):
-            self.running += 1
-            return True
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
-        await future
+        """Wait while a suspect, which does not wait, has all slots; False when closed before."""
+        if not suspect and not self._closed:
+            self._waits += 1
+            await self._open.wait()
+            self._waits -= 1
         return not self._closed
 
-    def end(self, *, ran: bool) -> None:
-        """An entry is out of our hands; `ran`: it had a slot."""
+    def end(self) -> None:
+        """An entry is out of our hands."""
         self.held -= 1
-        if ran:
-            self.running -= 1
-        if self._waiting or self._readers:
-            self._serve()
+        self._serve()
 
     def pause(self) -> None:
         """Promise nothing more to readers."""
@@ -90,27 +88,23 @@ class Slots:
 
     def reserve(self) -> None:
         """Begin nothing but a suspect."""
-        self._reserved = True
+        self._open.clear()
 
     def resume(self) -> None:
         """The suspect has ended: readers and what waits for a slot continue."""
-        self._paused = self._reserved = False
+        self._paused = False
+        self._open.set()
         self._serve()
 
     def close(self) -> None:
         """Start no more calls and release all waiters."""
         self._closed = True
+        self._open.set()
         for reader, _ in self._readers:
             reader.set_result(self.share)
-        for future in self._waiting:
-            future.set_result(None)
         self._readers.clear()
-        self._waiting.clear()
 
     def _serve(self) -> None:
-        while self._waiting and self.running < self.capacity and not self._reserved:
-            self.running += 1
-            self._waiting.popleft().set_result(None)
         while self._readers:
             future, wished = self._readers.popleft()
             if not (count := self._promise(wished)):

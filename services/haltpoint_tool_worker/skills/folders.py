@@ -29,10 +29,10 @@ from haltpoint.contracts.results import NextAction, ToolResult
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.tools import Tool
 from haltpoint.tools.signature import Function, Inputs, Output
-from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split
+from haltpoint_tool_worker.results.classify import problems_of
+from haltpoint_tool_worker.skills.front_matter import SkillError, split
 
 SKILL_FILE: Final = "SKILL.md"
 PLAN_FILE: Final = "plan.json"
@@ -93,10 +93,10 @@ def check_skills(tools: Iterable[Tool]) -> None:
     """Refuse a skill that does not declare what its tools do, as far as these are tools of this
     worker; by the whole catalogue such a skill is internal. Raises HaltpointError HP-034.
     """
-    by_name = {tool.spec.name: tool for tool in tools}
+    by_name = {tool.name: tool for tool in tools}
     specs = {name: tool.spec for name, tool in by_name.items()}
-    for name, tool in by_name.items():
-        faults = skill_faults(specs[name], specs)
+    for tool in by_name.values():
+        faults = skill_faults(tool.spec, specs)
         if faults:
             raise unusable(tool.place, "; ".join(faults))
 
@@ -107,7 +107,16 @@ def skills_in(directories: Sequence[Path]) -> list[Tool]:
     """
     skills: list[Tool] = []
     for directory in directories:
-        skills += [_skill(folder) for folder in _folders(directory.expanduser())]
+        place = directory.expanduser()
+        try:
+            for file in sorted(place.iterdir()):
+                if (file / SKILL_FILE).is_file():
+                    place = file
+                    skills.append(_skill(file))
+        except OSError as error:
+            raise unusable(place, f"it cannot be read: {error.strerror}") from None
+        except SkillError as error:
+            raise unusable(place, str(error)) from None
     return skills
 
 
@@ -116,39 +125,28 @@ def unusable(place: Path | str, why: str) -> HaltpointError:
     return HaltpointError("HP-034", f"the skill {place} cannot be used", why, _FIX)
 
 
-def _folders(directory: Path) -> list[Path]:
-    try:
-        folders = [folder for folder in directory.iterdir() if (folder / SKILL_FILE).is_file()]
-    except OSError as error:
-        raise unusable(directory, f"the directory cannot be read: {error.strerror}") from None
-    return sorted(folders)
-
-
 def _skill(folder: Path) -> Tool:
     head, text = _read(folder)
     traits = head.model_dump(include=_TRAITS)
     spec = ToolSpec(kind=ToolKind.SKILL, provenance=head.origins, **traits)
-    inputs = replace(_inputs(folder, spec), not_targets=head.not_targets)
+    inputs = replace(_inputs(spec), not_targets=head.not_targets)
     if (folder / PLAN_FILE).is_file():
         plan, function = _plan(folder, spec), _admit
         spec = msgspec.structs.replace(spec, plan=plan, read_only=head.read_only)
     else:
-        function = _instruct(folder, head.name, text)
+        function = _instruct(head.name, text)
         spec = msgspec.structs.replace(spec, read_only=True)
     place = str(folder / SKILL_FILE)
     return Tool(spec, function, inputs, Output(), is_async=True, place=place)
 
 
-def _instruct(folder: Path, name: str, text: str) -> Function:
+def _instruct(name: str, text: str) -> Function:
     """What a call of a skill without steps does."""
     if not text:
-        raise unusable(folder, "there are no instructions after the front matter")
+        raise SkillError("there are no instructions after the front matter")
     if len(text) > MAX_INSTRUCTIONS:
-        words = (
-            f"its instructions have {len(text)} characters; {MAX_INSTRUCTIONS} are shown "
-            f"to a model at most"
-        )
-        raise unusable(folder, words)
+        words = f"its instructions have {len(text)} characters"
+        raise SkillError(f"{words}; {MAX_INSTRUCTIONS} are shown to a model at most")
     result = ToolResult[dict[str, Any]](
         success=True,
         next_action=NextAction.CONTINUE,
@@ -171,52 +169,38 @@ async def _admit(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _plan(folder: Path, spec: ToolSpec) -> Plan:
     try:
-        plan = door(Plan).validate_json(_text(folder, PLAN_FILE))
+        plan = door(Plan).validate_json(_text(folder / PLAN_FILE))
     except ValidationError as error:
-        raise unusable(folder, f"{PLAN_FILE}: {_problems(error, Plan)}") from None
+        raise SkillError(f"{PLAN_FILE}: {problems_of(error, kind=Plan)}") from None
     faults = template_faults(plan, spec.parameters)
     if faults:
-        raise unusable(folder, f"{PLAN_FILE}: {'; '.join(faults)}")
+        raise SkillError(f"{PLAN_FILE}: {'; '.join(faults)}")
     return plan
 
 
 def _read(folder: Path) -> tuple[Head, str]:
+    fields, text = split(_text(folder / SKILL_FILE))
     try:
-        fields, text = split(_text(folder, SKILL_FILE))
         head = Head.model_validate(fields)
-    except FrontMatterError as error:
-        raise unusable(folder, str(error)) from None
     except ValidationError as error:
-        raise unusable(folder, _problems(error, Head)) from None
+        raise SkillError(problems_of(error, kind=Head)) from None
     if head.name != folder.name:
-        raise unusable(
-            folder, f"its name is {head.name!r}, but its folder is called {folder.name!r}"
-        )
+        raise SkillError(f"its name is {head.name!r}, but its folder is called {folder.name!r}")
     return head, text
 
 
-def _text(folder: Path, name: str) -> str:
+def _text(file: Path) -> str:
     """One of its two files."""
+    content = file.read_bytes()
+    if len(content) > _MAX_FILE:
+        raise SkillError(f"{file.name} has more than {_MAX_FILE} bytes")
     try:
-        content = (folder / name).read_bytes()
-        if len(content) > _MAX_FILE:
-            raise unusable(folder, f"{name} has more than {_MAX_FILE} bytes")
         return content.decode()
-    except OSError as error:
-        raise unusable(folder, f"{name} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise unusable(folder, f"{name} is not UTF-8 text") from None
+        raise SkillError(f"{file.name} is not UTF-8 text") from None
 
 
-def _problems(error: ValidationError, kind: type) -> str:
-    words = []
-    for problem in error.errors(include_url=False):
-        place = ".".join(map(str, problem["loc"]))
-        words.append(f"{place}: {in_words_of_json(problem, kind, problem['loc'])}")
-    return "; ".join(words)
-
-
-def _inputs(folder: Path, spec: ToolSpec) -> Inputs:
+def _inputs(spec: ToolSpec) -> Inputs:
     """Arguments are checked against the JSON Schema as it stands, and given to the skill as one
     object.
     """
@@ -224,10 +208,10 @@ def _inputs(folder: Path, spec: ToolSpec) -> Inputs:
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        raise unusable(folder, f"parameters are not a JSON Schema: {error.message}") from None
+        raise SkillError(f"parameters are not a JSON Schema: {error.message}") from None
     if schema.get("type") != "object":
-        raise unusable(
-            folder, 'parameters must describe an object: {"type": "object", "properties": {...}}'
+        raise SkillError(
+            'parameters must describe an object: {"type": "object", "properties": {...}}'
         )
 
     def checked(arguments: dict[str, Any]) -> dict[str, Any]:

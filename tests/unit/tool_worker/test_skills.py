@@ -15,7 +15,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.registry import load
 from haltpoint_tool_worker.skills.folders import MAX_INSTRUCTIONS, skills_in
-from haltpoint_tool_worker.skills.front_matter import FrontMatterError, split
+from haltpoint_tool_worker.skills.front_matter import SkillError, split
 
 
 def write(
@@ -121,9 +121,7 @@ def test_a_skill_that_is_wrong_is_refused_with_its_place_and_the_reason(
 
 
 def test_a_file_that_is_no_text_and_a_directory_that_is_not_there_are_told(tmp_path: Path) -> None:
-    with pytest.raises(
-        HaltpointError, match=r"HP-034 .*nowhere cannot be used: the directory cannot be read"
-    ):
+    with pytest.raises(HaltpointError, match=r"HP-034 .*nowhere cannot be used: it cannot be read"):
         skills_in([tmp_path / "nowhere"])
     (write(tmp_path, "greet") / "SKILL.md").write_bytes(b"---\nname: \xff\n---\n")
     with pytest.raises(HaltpointError, match="is not UTF-8 text"):
@@ -156,7 +154,7 @@ def test_skills_alone_are_something_to_serve_and_belong_to_queues(tmp_path: Path
 def test_front_matter_that_two_programs_would_read_differently_is_refused(
     head: str, words: str
 ) -> None:
-    with pytest.raises(FrontMatterError, match=words):
+    with pytest.raises(SkillError, match=words):
         split(f"---\n{head}\n---\n")
 
 

@@ -24,14 +24,14 @@ async def test_a_suspect_has_all_slots_and_readers_wait_until_it_has_ended() -> 
     slots.pause()
     reader = asyncio.create_task(slots.promise())
     assert await slots.begin(), "what is in hand runs, so that there is an end to it"
-    slots.end(ran=True)
+    slots.end()
     slots.reserve()
     slots.hold(1)
     assert await slots.begin(suspect=True)
     slots.hold(1, promised=0)
     late = asyncio.create_task(slots.begin())
     await asyncio.sleep(0)
-    slots.end(ran=True)
+    slots.end()
     await asyncio.sleep(0)
     assert not late.done()
     assert not reader.done()
@@ -50,35 +50,16 @@ async def test_a_reader_that_finds_more_gets_its_part_of_all_slots() -> None:
     second = asyncio.create_task(slots.promise(more=True))
     await asyncio.sleep(0)
     for _ in range(8):
-        slots.end(ran=False)
+        slots.end()
     assert await first == 4, "another one waits"
     assert await second == 4, "there is no more"
-
-
-async def test_who_finds_no_slot_waits_its_turn() -> None:
-    slots = Slots(1, 1)
-    slots.hold(3, promised=1)
-    assert await slots.begin()
-    turns: list[int] = []
-
-    async def take(number: int) -> None:
-        assert await slots.begin()
-        turns.append(number)
-        slots.end(ran=True)
-
-    waiting = [asyncio.create_task(take(number)) for number in (1, 2)]
-    await asyncio.sleep(0)
-    assert turns == []
-    slots.end(ran=True)
-    await asyncio.gather(*waiting)
-    assert turns == [1, 2]
-    assert (slots.running, slots.held) == (0, 0)
 
 
 async def test_a_closed_one_sends_everybody_away() -> None:
     slots = Slots(1, 1)
     slots.hold(2, promised=1)
     assert await slots.begin()
+    slots.reserve()
     reader, second = asyncio.create_task(slots.promise()), asyncio.create_task(slots.begin())
     await asyncio.sleep(0)
     slots.close()
@@ -107,7 +88,7 @@ def test_readers_never_hold_more_than_there_are_slots(
                 slots.hold(found, promised=promised)
                 free[number % streams] = asyncio.create_task(slots.promise(more=found == promised))
             elif move == "end" and slots.held:
-                slots.end(ran=False)
+                slots.end()
             await asyncio.sleep(0)
             assert 0 <= slots.held <= slots.capacity
         slots.close()
