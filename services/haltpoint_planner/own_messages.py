@@ -58,7 +58,7 @@ def kept(reply: Reply, proposal: Proposal, by: str, after: int, known: Container
     return own if len(own) <= MOST else b""
 
 
-def read_own(text: bytes) -> Own:
+def read_own(text: bytes | str) -> Own:
     """A stored message."""
     return msgspec.json.decode(text, type=Own)
 

@@ -18,6 +18,7 @@ from haltpoint.runtime.store.rows import (
     ActionRow,
     ActionState,
     Data,
+    Fields,
     Key,
     Kind,
     Part,
@@ -42,16 +43,14 @@ class Stored:
         self._redis = redis
         self._topology = topology
 
-    async def _rows(self, any_id: str) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
+    async def _rows(self, any_id: str) -> tuple[Fields, Fields]:
         chain = chain_of(any_id)
         head, data = (self._topology.key_of(key, chain) for key in (Key.CHAIN, Key.DATA))
         async with self._redis.pipeline(
             transaction=True
         ) as both:  # a commit between two reads would tear them apart
-            rows: tuple[dict[bytes, bytes], dict[bytes, bytes]] = (
-                await both.hgetall(head).hgetall(data).execute()
-            )
-        return rows
+            rows = await both.hgetall(head).hgetall(data).execute()
+        return _in_text(rows[0]), _in_text(rows[1])
 
     async def action(self, name: str) -> StoredAction | None:
         return action_of(name, *await self._rows(name))
@@ -64,7 +63,7 @@ class Stored:
             return {}
         found: dict[int, Receipt | None] = {}
         for attempt in range(1, action.row.attempt):
-            text = data.get(f"{local(name)}.{Part.RECEIPT}.{attempt}".encode())
+            text = data.get(f"{local(name)}.{Part.RECEIPT}.{attempt}")
             if text:
                 found[attempt] = Receipt.parse(text)
         return {**found, action.row.attempt: action.receipt}
@@ -74,7 +73,7 @@ class Stored:
 
     async def thought(self, name: str) -> StoredThought | None:
         text = await self._redis.hget(self._topology.key_of(Key.DATA, chain_of(name)), local(name))
-        return None if text is None else thought_of(text)
+        return None if text is None else thought_of(text.decode(errors="replace"))
 
     async def head(self, chain: str, field: str) -> str | None:
         value = await self._redis.hget(self._topology.key_of(Key.CHAIN, chain), field)
@@ -111,6 +110,10 @@ class Stored:
         }
         fields[f"{place}.{Part.CALL}"] = f"{action.tool}\n{action.arguments}"
         await self._redis.hset(self._topology.key_of(Key.DATA, chain), mapping=fields)
+
+
+def _in_text(fields: Mapping[bytes, bytes]) -> Fields:
+    return {name.decode(): text.decode(errors="replace") for name, text in fields.items()}
 
 
 def stored_action(
@@ -160,12 +163,8 @@ def chain_record(
     **parts: Any,
 ) -> ChainRecord:
     """What is kept of a chain with this head (as it is stored), plan and end."""
-    fields = {name.encode(): text.encode() for name, text in head.items()}
-    data = {
-        Data.TASK.encode(): encode(task),
-        Data.END.encode(): encode(end or {}),
-    }
-    chain = replace_fields(decode_chain(id, fields, data), runs=runs)
+    data: Fields = {Data.TASK: encode(task).decode(), Data.END: encode(end or {}).decode()}
+    chain = replace_fields(decode_chain(id, head, data), runs=runs)
     if plan is not None:
         chain = replace_fields(chain, plan=plan, graph=Graph.of(plan))
     return ChainRecord(chain=chain, **parts)

@@ -67,7 +67,7 @@ class ContextReader:
             self._catalogue.read(self._partition(chain)),
             self._receipts(request.receipts),
         )
-        if own.encode() in data or not _is_alive(head, data):
+        if own in data or not _is_alive(head, data):
             return None
         context = self._context(request, data, tools)
         if request.step_id is not None and context.step is None:
@@ -89,10 +89,10 @@ class ContextReader:
     def _context(
         self, request: ThoughtRequest, data: Fields, tools: dict[str, ToolSpec]
     ) -> Context:
-        stored = data.get(Data.PLAN.encode())
-        submitted = msgspec.json.decode(data[Data.TASK.encode()], type=Task)
+        stored = data.get(Data.PLAN)
+        submitted = msgspec.json.decode(data[Data.TASK], type=Task)
         task, plan = as_worked_on(stored, submitted)
-        before = data.get(local(request.previous or "").encode())
+        before = data.get(local(request.previous or ""))
         return Context(
             request,
             task,
@@ -126,7 +126,7 @@ class ContextReader:
         ends = await asyncio.gather(*(self._chains.data(chain, Data.END) for chain in chains))
         done: dict[str, list[str]] = {}
         for chain, data in zip(chains, ends, strict=True):
-            deeds = end_of(data.get(Data.END.encode(), b"{}")).deeds
+            deeds = end_of(data.get(Data.END, "{}")).deeds
             done[chain] = [deed.says for deed in deeds[-_MOST_DEEDS:]]
         return done
 
@@ -138,7 +138,7 @@ class ContextReader:
         said = await self._chains.data(chain, *steps) if steps else {}
         findings: list[tuple[str, str]] = []
         for thought, step in steps.items():
-            text = said.get(thought.encode())
+            text = said.get(thought)
             if text is not None:
                 findings.append((step, _content(text)))
         return tuple(findings)
@@ -151,16 +151,15 @@ class ContextReader:
         known = await self._chains.names(chain)
         names = [name for name in known if name.endswith(end)]
         texts = await self._chains.data(chain, *names) if names else {}
-        own = {name.decode(): read_own(text) for name, text in texts.items()}
-        return {name.removesuffix(end): message for name, message in own.items()}
+        return {name.removesuffix(end): read_own(text) for name, text in texts.items()}
 
 
 def _is_alive(head: Fields, data: Fields) -> bool:
     """Whether the chain is there and not over; it may also expire between two reads."""
-    status = head.get(Head.STATUS.encode())
-    if status is None or Data.TASK.encode() not in data:
+    status = head.get(Head.STATUS)
+    if status is None or Data.TASK not in data:
         return False
-    return not ChainStatus(status.decode()).final
+    return not ChainStatus(status).final
 
 
 def _offered(context: Context) -> dict[str, ToolSpec]:
@@ -213,7 +212,7 @@ def _ended_in_words(context: Context, head: Fields) -> Iterator[tuple[str, str]]
             yield f"{step.id}.t{run.turn + 1}.{run.attempt}", f"{step.id}{left_out}"
 
 
-def _content(text: bytes) -> str:
+def _content(text: str) -> str:
     """The words of a stored proposal."""
     proposal = json.loads(thought_of(text).data).get("proposal", {})
     return str(proposal.get("content", ""))

@@ -47,7 +47,7 @@ async def test_a_thought_is_recorded_with_its_words_and_told(desk: Desk) -> None
     reader = ChainReader(desk.calls, desk.topology)
     field = f"{local(reply.data.thought_id)}.{Part.OWN}"
     assert field in await reader.names(reply.subject)
-    assert await reader.data(reply.subject, field) == {field.encode(): b"{}"}
+    assert await reader.data(reply.subject, field) == {field: "{}"}
 
 
 async def test_a_planner_keeps_and_hands_back_what_it_thinks_about(desk: Desk) -> None:

@@ -196,7 +196,7 @@ def asked(number: int = 1, question: str = "Which John?") -> StoredRequest:
         asked_at=1767225600000,
         deadline=1767312000000,
     )
-    return StoredRequest(asked.request_id, RequestStatus.OPEN, encode(asked))
+    return StoredRequest(asked.request_id, RequestStatus.OPEN, encode(asked).decode())
 
 
 def test_times_are_those_of_the_log_and_an_action_ends_with_its_answer_or_its_last_run() -> None:

@@ -98,7 +98,7 @@ def question(
     return StoredRequest(
         said.request_id,
         RequestStatus.ANSWERED,
-        encode(said),
+        encode(said).decode(),
         answer=json.dumps(given),
         by="ann",
         at=BEGUN + at + 50,

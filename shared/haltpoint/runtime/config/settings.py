@@ -62,30 +62,22 @@ class ModelSettings(_Section):
 
     base_url: str | None = None
     name: str | None = None
-    provider: str | None = Field(
-        default=None,
-        pattern=r"^[a-z0-9][a-z0-9/_-]{0,63}$",
-        description="openai (chat completions), or one of haltpoint[providers]: anthropic, google",
-    )
-    retry_name: str | None = Field(
-        default=None,
-        description="the model that is asked when a person wants an escalated case tried again",
-    )
+    provider: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9/_-]{0,63}$")
+    """openai (chat completions), or one of haltpoint[providers]: anthropic, google."""
+    retry_name: str | None = None
+    """The model that is asked when a person wants an escalated case tried again."""
     api_key: SecretStr | None = None
     connect_timeout: Seconds = 5.0
-    silence: Seconds = Field(default=60.0, description="seconds without a byte of a reply")
-    timeout: Seconds = Field(default=600.0, description="seconds that one reply may take")
-    max_tokens: Count = Field(
-        default=2048, description="tokens of one reply; bounds a small model that repeats itself"
-    )
-    context: Count | None = Field(
-        default=None,
-        description="tokens of a prompt and its reply; default: learned from a refusal, else 32000",
-    )
-    headers: Literal["auto", "always", "never"] = Field(
-        default="auto",
-        description="X-Haltpoint-* with each question (chain, step, turn); auto: to private hosts",
-    )
+    silence: Seconds = 60.0
+    """Seconds without a byte of a reply."""
+    timeout: Seconds = 600.0
+    """Seconds that one reply may take."""
+    max_tokens: Count = 2048
+    """Tokens of one reply; bounds a small model that repeats itself."""
+    context: Count | None = None
+    """Tokens of a prompt and its reply; default: learned from a refusal, else 32000."""
+    headers: Literal["auto", "always", "never"] = "auto"
+    """X-Haltpoint-* with each question (chain, step, turn); auto: to private hosts."""
 
     def chosen(self, another: bool) -> str:
         """The model that is asked: `another` where a person wants a retry and there is one (D3)."""
@@ -98,10 +90,8 @@ class GatewaySettings(_Section):
     host: str = "127.0.0.1"
     port: int = Field(default=8700, ge=0, le=65535)
     admin_key: SecretStr | None = None
-    trusted_proxy: str | None = Field(
-        default=None,
-        description="address or network of the proxy that ends TLS in front of the gateway",
-    )
+    trusted_proxy: str | None = None
+    """Address or network of the proxy that ends TLS in front of the gateway."""
 
 
 class LogSettings(_Section):
@@ -109,7 +99,8 @@ class LogSettings(_Section):
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["auto", "json", "console"] = "auto"
-    actions: Literal["off", "on"] = Field(default="off", description="a line for each action")
+    actions: Literal["off", "on"] = "off"
+    """A line for each action."""
 
 
 class LimitSettings(_Section):
@@ -117,9 +108,8 @@ class LimitSettings(_Section):
 
     max_turns: Count = 10
     actions_per_turn: Count = 1
-    parallel: int = Field(
-        default=1, ge=1, le=16, description="calls and thoughts of one chain side by side"
-    )
+    parallel: int = Field(default=1, ge=1, le=16)
+    """Calls and thoughts of one chain side by side."""
     strikes: Count = 3
     steps: Count = 50
     actions: Count = 100
@@ -127,13 +117,10 @@ class LimitSettings(_Section):
     approval_ttl: Seconds = 900.0
     chain_deadline: Seconds = 7 * 86400.0
     retention: Seconds = 7 * 86400.0
-    facts_age: Annotated[float, BeforeValidator(in_seconds), Field(ge=0)] = Field(
-        default=86400.0,
-        description="how long public facts are kept for FastStream services; 0: none are written",
-    )
-    backlog_limit: Count = Field(
-        default=10_000, description="waiting entries per partition; above it: 429"
-    )
+    facts_age: Annotated[float, BeforeValidator(in_seconds), Field(ge=0)] = Field(default=86400.0)
+    """How long public facts are kept for FastStream services; 0: none are written."""
+    backlog_limit: Count = 10_000
+    """Waiting entries per partition; above it: 429."""
 
 
 def _state_dir() -> Path:
@@ -161,10 +148,9 @@ class Settings(BaseSettings):
     tools: _Names = ()
     skills: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_words)] = ()
     escalation_handler: str | None = Field(
-        default=None,
-        pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$",
-        description="module:function that the gateway shows an escalated case to before people",
+        default=None, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
     )
+    """`module:function` that the gateway shows an escalated case to before people."""
     hooks: _Names = ()
     state_dir: _File = Field(default_factory=_state_dir)
     profile: Literal["dev", "standard", "strict"] = "dev"
@@ -175,22 +161,18 @@ class Settings(BaseSettings):
     slots: Count = 16
     deliveries: Count = 5
     health_host: str = "127.0.0.1"
-    health_port: int | None = Field(
-        default=None, ge=0, le=65535, description="of /livez, /readyz, /metrics; none: not served"
-    )
+    health_port: int | None = Field(default=None, ge=0, le=65535)
+    """Of /livez, /readyz, /metrics; none: not served."""
     model: ModelSettings = ModelSettings()
     gateway: GatewaySettings = GatewaySettings()
     log: LogSettings = LogSettings()
     limits: LimitSettings = LimitSettings()
-    policy_file: _File | None = Field(
-        default=None, description="TOML: patterns, blocked tools, messages and limits"
-    )
-    phrases_file: _File | None = Field(
-        default=None, description="TOML: other words in the place of the runtime's own in answers"
-    )
-    agents_file: _File | None = Field(
-        default=None, description="TOML: agents and their models; `haltpoint up` applies it"
-    )
+    policy_file: _File | None = None
+    """TOML: patterns, blocked tools, messages and limits."""
+    phrases_file: _File | None = None
+    """TOML: other words in the place of the runtime's own in answers."""
+    agents_file: _File | None = None
+    """TOML: agents and their models; `haltpoint up` applies it."""
 
     @model_validator(mode="after")
     def _heartbeat_fits(self) -> Self:

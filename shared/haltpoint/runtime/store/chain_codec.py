@@ -5,7 +5,7 @@ values of the head and of the steps are short. Ids inside a chain are kept witho
 id; None is an empty field.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
@@ -154,15 +154,15 @@ def decode_chain(chain_id: str, head: Fields, data: Fields) -> Chain:
     """
     values: dict[str, Any] = {}
     for name, attribute, _, read in _FIELDS:
-        text = head.get(name.encode())
+        text = head.get(name)
         if text:
-            values[attribute] = read(text.decode())
+            values[attribute] = read(text)
     if "thought" in values:
         values["thought"] = f"{chain_id}.{values['thought']}"
     status = values.pop("status")
-    task = msgspec.json.decode(data[Data.TASK.encode()], type=Task)
+    task = msgspec.json.decode(data[Data.TASK], type=Task)
     chain = Chain(chain_id, task, status=status, runs=decode_steps(head), **values)
-    plan, end = data.get(Data.PLAN.encode()), data.get(Data.END.encode())
+    plan, end = data.get(Data.PLAN), data.get(Data.END)
     chain = _with_plan(chain, stored_plan(plan))
     if end is not None:
         chain = replace(chain, end=end_of(end))
@@ -180,23 +180,22 @@ def _with_plan(chain: Chain, stored: StoredPlan) -> Chain:
 
 def open_numbers(head: Fields) -> tuple[int, ...]:
     """The numbers of the open requests, oldest first."""
-    numbers = head.get(Head.OPEN.encode(), b"")
-    return tuple(map(int, numbers.split()))
+    return tuple(map(int, head.get(Head.OPEN, "").split()))
 
 
-def end_of(text: bytes) -> End:
+def end_of(text: str) -> End:
     """How a chain ended, from its field."""
     return msgspec.json.decode(text, type=End)
 
 
-def stored_plan(text: bytes | None) -> StoredPlan:
+def stored_plan(text: str | None) -> StoredPlan:
     """What is stored with a chain's plan, from its field."""
     if text is None:
         return StoredPlan()
     return msgspec.json.decode(text, type=StoredPlan)
 
 
-def as_worked_on(text: bytes | None, task: Task) -> tuple[Task, Plan | None]:
+def as_worked_on(text: str | None, task: Task) -> tuple[Task, Plan | None]:
     """The task with the goal that counts, and the plan that its chain carries out, once it has
     begun.
     """
@@ -252,10 +251,10 @@ def _encoded(values: tuple[Any, ...]) -> str:
     return " ".join([counted, *under_way])
 
 
-def decode_step(text: bytes) -> StepRun:
+def decode_step(text: str) -> StepRun:
     """The run of a field. Raises ValueError or IndexError when it is none."""
-    written, *under_way = text.split(b" ")
-    numbers = list(map(int, written.split(b",")))
+    written, *under_way = text.split(" ")
+    numbers = list(map(int, written.split(",")))
     missing = len(_COUNTS) + 2 - len(numbers)
     numbers += [0] * missing
     status, *numbers, marks = numbers
@@ -268,9 +267,9 @@ def decode_step(text: bytes) -> StepRun:
     return run
 
 
-def decode_steps(head: Mapping[bytes, bytes]) -> tuple[StepRun, ...]:
+def decode_steps(head: Fields) -> tuple[StepRun, ...]:
     """The runs of all steps, in their order."""
     runs: list[StepRun] = []
-    while (text := head.get(b"s%d" % len(runs))) is not None:
+    while (text := head.get(f"s{len(runs)}")) is not None:
         runs.append(decode_step(text))
     return tuple(runs)

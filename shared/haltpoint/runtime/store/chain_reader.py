@@ -46,8 +46,12 @@ class ChainReader:
     async def _fields(self, kind: Key, chain: str, names: tuple[str, ...]) -> Fields:
         key = self._topology.key_of(kind, chain)
         if not names:
-            fields: Fields = await self._calls.call("HGETALL", key)
-            return fields
+            fields = await self._calls.call("HGETALL", key)
+            return {name.decode(): _in_text(text) for name, text in fields.items()}
         texts = await self._calls.call("HMGET", key, *names)
         pairs = zip(names, texts, strict=True)
-        return {name.encode(): text for name, text in pairs if text is not None}
+        return {name: _in_text(text) for name, text in pairs if text is not None}
+
+
+def _in_text(text: bytes) -> str:
+    return text.decode(errors="replace")

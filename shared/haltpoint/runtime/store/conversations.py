@@ -99,7 +99,7 @@ class _Ended(msgspec.Struct):
 
 def _answer(data: Fields) -> str:
     """The words with which a chain ended."""
-    end = msgspec.json.decode(data.get(Data.END.encode(), b"{}"), type=_Ended)
+    end = msgspec.json.decode(data.get(Data.END, "{}"), type=_Ended)
     if end.answer or end.error is None:
         return end.answer or ""
     return f"It failed: {end.error.message}"

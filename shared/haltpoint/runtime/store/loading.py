@@ -3,7 +3,7 @@ second.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 import structlog
@@ -35,7 +35,7 @@ from haltpoint.runtime.store.rows import (
 _log = structlog.get_logger(__name__)
 
 
-def arrived(message: TaskSubmitted, fields: Fields) -> Loaded | None:
+def arrived(message: TaskSubmitted, fields: Mapping[bytes, bytes]) -> Loaded | None:
     """A new chain out of its first message (see `begin_chain` in lua/base.lua); None: not in there.
 
     The chain may be further by now, or the message may lie: then the version does not fit, and the
@@ -80,17 +80,16 @@ async def _load_one(reader: ChainReader, chain_id: str) -> Loaded | None:
 async def _read(reader: ChainReader, chain_id: str) -> Loaded | None:
     """Raises ValueError, KeyError or TypeError when the parts do not fit together."""
     head, data = await asyncio.gather(reader.head(chain_id), reader.data(chain_id, *Data))
-    version = head.get(Head.VERSION.encode(), b"quarantined").decode()
-    if version == "quarantined" or Data.TASK.encode() not in data:
+    version = head.get(Head.VERSION, "quarantined")
+    if version == "quarantined" or Data.TASK not in data:
         return None
-    trace = head.get(Head.TRACE.encode(), b"").decode()
     chain = decode_chain(chain_id, head, data)
     if chain.plan is not None:
         chain = replace(chain, graph=Graph.of(chain.plan))
     numbers = open_numbers(head)
     if chain.plan is not None or numbers:  # else it is new: nothing was sent or asked yet
         chain = await _with_needs(reader, chain, numbers, head)
-    return Loaded(chain, version, trace or None)
+    return Loaded(chain, version, head.get(Head.TRACE) or None)
 
 
 async def _with_needs(
@@ -105,7 +104,7 @@ async def _with_needs(
         name = local(action)
         names += action_parts(name)
     data = await reader.data(chain.id, *names) if names else {}
-    questions = [msgspec.json.decode(data[name.encode()], type=Question) for name in asked]
+    questions = [msgspec.json.decode(data[name], type=Question) for name in asked]
     asked_about = {question.action_id for question in questions}
     stored = [action_of(action, head, data) for action in actions]
     return replace(
@@ -120,7 +119,7 @@ async def _with_needs(
 def _proposals(chain: Chain, thoughts: dict[int, str], data: Fields) -> dict[int, OpenProposal]:
     proposals: dict[int, OpenProposal] = {}
     for index, name in thoughts.items():
-        text = data.get(name.encode())
+        text = data.get(name)
         if text is not None:
             reply = msgspec.json.decode(thought_of(text).data, type=ActionProposed.Data)
             stored = chain.proposals.get(index)

@@ -13,12 +13,12 @@ from copy import copy
 from enum import StrEnum
 from functools import partial
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct, json, structs
 
 from haltpoint.chain.model.state import Action
-from haltpoint.chain.model.statuses import ActionStatus
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus
 from haltpoint.contracts.base import chain_of, root_of, value
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import (
@@ -216,23 +216,8 @@ class ReceiptStore(Side):
 
     async def heartbeat(self, leases: Sequence[Lease]) -> list[bool]:
         """Keep these leases; for each whether it is still ours."""
-        partitions: dict[int, list[Lease]] = {}
-        for lease in leases:
-            partitions.setdefault(lease.ref.partition, []).append(lease)
-        kept: dict[Lease, bool] = {}
-        calls = (self._keep(partition, ours) for partition, ours in partitions.items())
-        for ours in await asyncio.gather(*calls):
-            kept |= ours
-        return [kept[lease] for lease in leases]
-
-    async def _keep(self, partition: int, leases: Sequence[Lease]) -> dict[Lease, bool]:
-        args: list[Argument] = []
-        for lease in leases:
-            ref = lease.ref
-            args += (ref.stream, ref.entry, lease.action_id, lease.epoch, self._consumer)
-        statuses = await self._functions.call("heartbeat", partition, *args)
-        pairs = zip(leases, statuses, strict=True)
-        return {lease: status == b"kept" for lease, status in pairs}
+        replies = await asyncio.gather(*(self._call("heartbeat", lease) for lease in leases))
+        return [reply == [b"kept"] for reply in replies]
 
     async def cancelled(self, leases: Sequence[Lease]) -> list[bool]:
         """For each whether its chain was cancelled, or will be when its running calls have
@@ -240,7 +225,7 @@ class ReceiptStore(Side):
         """
         chains = [chain_of(lease.action_id) for lease in leases]
         heads = await self._reader.heads(chains, Head.STATUS, Head.RESUME)
-        return [b"cancelled" in head.values() for head in heads]
+        return [ChainStatus.CANCELLED in head.values() for head in heads]
 
     async def release(self, lease: Lease) -> bool:
         """Hand an entry back, as if it were new; False when it is not ours or may not run
@@ -248,11 +233,15 @@ class ReceiptStore(Side):
 
         Raises TimeoutError when Redis is unreachable: the lease does the same in the end.
         """
+        async with asyncio.timeout(AT_THE_END):
+            reply = await self._call("release", lease)
+        return bool(reply == b"released")
+
+    def _call(self, name: str, lease: Lease) -> "asyncio.Future[Any]":
+        """A function about one lease."""
         ref = lease.ref
         args = (ref.stream, ref.entry, lease.action_id, lease.epoch, self._consumer)
-        async with asyncio.timeout(AT_THE_END):
-            reply = await self._functions.call("release", ref.partition, *args)
-        return bool(reply == b"released")
+        return self._functions.call(name, ref.partition, *args)
 
     async def record_thought(
         self, ref: EntryRef, reply: Thought, raw: str = "", own: bytes = b""

@@ -23,8 +23,8 @@ from haltpoint.contracts.base import chain_of, child_id, value
 from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.runtime.streams.topology import FORM
 
-Fields = Mapping[bytes, bytes]
-"""A hash of Redis."""
+Fields = Mapping[str, str]
+"""A hash of Redis. What is no UTF-8 has replacement characters."""
 
 
 class Key(StrEnum):
@@ -136,9 +136,9 @@ class ActionRow:
     token: str = ""
 
     @classmethod
-    def parse(cls, text: bytes) -> Self:
+    def parse(cls, text: str) -> Self:
         """Raises ValueError for anything else."""
-        entry, epoch, attempt, repeatable, state, token = text.decode().split(" ")
+        entry, epoch, attempt, repeatable, state, token = text.split(" ")
         return cls(entry, int(epoch), int(attempt), repeatable == "1", ActionState(state), token)
 
 
@@ -151,9 +151,9 @@ class Receipt:
     data: str
 
     @classmethod
-    def parse(cls, text: bytes) -> Self:
+    def parse(cls, text: str) -> Self:
         """Raises ValueError for anything else."""
-        kind, outcome, data = text.decode(errors="replace").split("\n", 2)
+        kind, outcome, data = text.split("\n", 2)
         return cls(Kind(kind), outcome, data)
 
 
@@ -188,7 +188,7 @@ class StoredRequest:
 
     id: str
     status: RequestStatus
-    question: bytes
+    question: str
     at: int = 0
     answer: str = ""
     by: str = ""
@@ -226,38 +226,36 @@ def action_parts(name: str) -> list[str]:
 def action_of(name: str, head: Fields, data: Fields) -> StoredAction | None:
     """An action by its id, out of its chain's two hashes; None when it is not there."""
     place = local(name)
-    row = head.get(place.encode())
-    call, *outcomes = [data.get(part.encode()) for part in action_parts(place)]
+    row = head.get(place)
+    call, *outcomes = map(data.get, action_parts(place))
     if row is None or call is None:
         return None
     action = ActionRow.parse(row)
-    tool, arguments = call.decode(errors="replace").split("\n", 1)
+    tool, arguments = call.split("\n", 1)
     receipt, resolution = map(_receipt, outcomes)
-    earlier = _receipt(data.get(f"{place}{_ACTION_PARTS[1]}.{action.attempt}".encode()))
+    earlier = _receipt(data.get(f"{place}{_ACTION_PARTS[1]}.{action.attempt}"))
     return StoredAction(name, action, tool, arguments, receipt, resolution, earlier)
 
 
 def request_of(name: str, head: Fields, data: Fields) -> StoredRequest | None:
     """A question by its id, out of its chain's two hashes; None when it is not there."""
     place = local(name)
-    state = head.get(place.encode())
-    question = data.get(place.encode())
+    state, question = head.get(place), data.get(place)
     if state is None or question is None:
         return None
-    word, _, _ = state.decode().partition(" ")
+    word, _, _ = state.partition(" ")
     status = RequestStatus(word)
-    field = f"{place}.{Part.ANSWER}"
-    answered = data.get(field.encode())
+    answered = data.get(f"{place}.{Part.ANSWER}")
     if answered is None:
         return StoredRequest(name, status, question)
-    since, _, answer, by = answered.decode(errors="replace").split("\n", 3)
+    since, _, answer, by = answered.split("\n", 3)
     return StoredRequest(name, status, question, int(since), answer, by)
 
 
-def _receipt(text: bytes | None) -> Receipt | None:
+def _receipt(text: str | None) -> Receipt | None:
     return None if text is None else Receipt.parse(text)
 
 
-def thought_of(text: bytes) -> StoredThought:
+def thought_of(text: str) -> StoredThought:
     """A thought out of its field."""
-    return StoredThought(*text.decode(errors="replace").split("\n", 2))
+    return StoredThought(*text.split("\n", 2))

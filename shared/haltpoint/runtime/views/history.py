@@ -30,17 +30,11 @@ class History:
         now = datetime.now(UTC)
         today = int(now.timestamp()) // _DAY
         counts = await self._counted(today, days)
-        by_tool = _by_name(counts, "tool")
-        for tool in by_tool.keys() & set(clarifying):
-            counted = by_tool[tool]
-            counted["direct"] = (
-                counted.get("calls", 0) - counted.get("failures", 0) - counted.get("clarified", 0)
-            )
         return StatsView(
             since=now.date() - timedelta(days=days - 1),
             until=now.date(),
-            tools=_rows(by_tool),
-            models=_rows(_by_name(counts, "model")),
+            tools=_rows(counts, "tool", clarifying),
+            models=_rows(counts, "model"),
         )
 
     async def _counted(self, today: int, days: int) -> Counter[str]:
@@ -56,19 +50,21 @@ class History:
         return counts
 
 
-def _by_name(counts: Mapping[str, int], by: str) -> dict[str, dict[str, int]]:
-    """The counters of tools or models: a field is `<by>:<what>:<name>` (see store/counting.py)."""
-    found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+def _rows(
+    counts: Mapping[str, int], kind: str, clarifying: Collection[str] = ()
+) -> tuple[StatsRow, ...]:
+    """A row for each tool or model, those with most violations and failures first. A counter is
+    `<kind>:<what>:<name>` (see store/counting.py).
+    """
+    by_name: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for field, number in counts.items():
-        kind, what, name = field.split(":", 2)
-        if kind == by:
-            found[name][what] = number
-    return found
-
-
-def _rows(by_name: Mapping[str, Mapping[str, int]]) -> tuple[StatsRow, ...]:
-    """A row for each name, those with most violations and failures first."""
-    rows = [StatsRow.model_validate({"name": name, **counted}) for name, counted in by_name.items()]
+        counted, what, name = field.split(":", 2)
+        if counted == kind:
+            by_name[name][what] = number
+    for name in by_name.keys() & set(clarifying):
+        row = by_name[name]
+        row["direct"] = row["calls"] - row["failures"] - row["clarified"]
+    rows = [StatsRow.model_validate({"name": name, **row}) for name, row in by_name.items()]
     return tuple(
         sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name))
     )

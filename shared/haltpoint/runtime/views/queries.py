@@ -17,7 +17,7 @@ Cursor = Annotated[
     Field(pattern=r"^[0-9]{1,20}_[0-9A-Za-z_.~-]{1,200}$", description="`next_cursor` of a page"),
 ]
 Limit = Annotated[int, Field(ge=1, le=200, description="items on a page")]
-_CALL: Final = f".{Part.CALL}".encode()
+_CALL: Final = f".{Part.CALL}"
 
 Text = Annotated[str, Field(min_length=1, max_length=300)]
 
@@ -84,5 +84,4 @@ class RequestQuery(ListQuery):
 
 def _tools_of(data: Fields) -> set[str]:
     """The tools that a chain has called, out of its field of each call (store/rows.py)."""
-    calls = [text for name, text in data.items() if name.endswith(_CALL)]
-    return {text.partition(b"\n")[0].decode() for text in calls}
+    return {text.partition("\n")[0] for name, text in data.items() if name.endswith(_CALL)}

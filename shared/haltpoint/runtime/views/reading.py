@@ -24,7 +24,7 @@ from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views.record import ChainRecord
 from haltpoint.runtime.views.request_view import question_of
 
-_REST: Final = f".{rows.Part.REST}".encode()
+_REST: Final = f".{rows.Part.REST}"
 _THOUGHTS: Final = frozenset(
     {"action.proposed", "thought.failed", "plan.drafted", "answer.drafted"}
 )
@@ -95,11 +95,11 @@ class Records:
         head, data = await asyncio.gather(
             self.chains.head(chain_id, *head_names), self.chains.data(chain_id, *data_names)
         )
-        task = data.get(Data.TASK.encode())
+        task = data.get(Data.TASK)
         tenant = msgspec.json.decode(task, type=_Owned).tenant if task else None
         if not head or not visible_to(tenant):
             return None
-        if Head.VERSION.encode() not in head:
+        if Head.VERSION not in head:
             raise OtherReleaseError(chain_id)
         return (head, data) if task else None
 
@@ -122,7 +122,7 @@ def _record(chain_id: str, head: Fields, data: Fields, log: tuple[LogLine, ...])
     asked = [request_id(chain_id, number) for number in range(1, chain.asked + 1)]
     requests = [rows.request_of(name, head, data) for name in asked]
     thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
-    words = {name: data.get(local(name).encode()) for name in thoughts}
+    words = {name: data.get(local(name)) for name in thoughts}
     return ChainRecord(
         chain=chain,
         log=log,
@@ -137,4 +137,4 @@ def _rests(data: Fields) -> Iterator[ModelRestView]:
     """Of the thoughts that wait for their model."""
     for name, text in data.items():
         if name.endswith(_REST):
-            yield ModelRestView.model_validate_json(text.partition(b"\n")[0])
+            yield ModelRestView.model_validate_json(text.partition("\n")[0])

@@ -145,9 +145,7 @@ class Views:
         if fields is None:
             return None
         head, _ = fields
-        status = ChainStatus(head[Head.STATUS.encode()].decode())
-        trace = head.get(Head.TRACE.encode(), b"").decode()
-        return ChainHeader(status, trace or None)
+        return ChainHeader(ChainStatus(head[Head.STATUS]), head.get(Head.TRACE) or None)
 
     async def task(self, chain_id: str, visible_to: VisibleTo) -> Task | None:
         """The task of a chain as it was submitted, or None when there is none that this reader
@@ -157,7 +155,7 @@ class Views:
         if fields is None:
             return None
         _, data = fields
-        task = json.decode(data[Data.TASK.encode()], type=Task)
+        task = json.decode(data[Data.TASK], type=Task)
         return structs.replace(task, handed=Handed())
 
     async def whole(self, action: str) -> bytes | None:
@@ -318,8 +316,8 @@ class Views:
 
 def _is_over(head: Fields) -> bool:
     """Whether a chain has ended, or is gone, by its status."""
-    status = head.get(Head.STATUS.encode())
-    return status is None or ChainStatus(status.decode()).final
+    status = head.get(Head.STATUS)
+    return status is None or ChainStatus(status).final
 
 
 def _indexes(status: ChainStatus | None) -> list[str]:

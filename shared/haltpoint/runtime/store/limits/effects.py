@@ -184,8 +184,8 @@ class EffectStore(Side):
         head = self._reader.head(chain, name, Head.STATUS)
         data = self._reader.data(chain, *action_parts(name))
         fields, texts = await asyncio.gather(head, data)
-        status = fields.get(Head.STATUS.encode())
-        lives = status is not None and not ChainStatus(status.decode()).final
+        status = fields.get(Head.STATUS)
+        lives = status is not None and not ChainStatus(status).final
         action = action_of(owner, fields, texts)
         return standing_of(action, lives=lives, late=now > reservation.until)
 
