@@ -24,7 +24,7 @@ the plan). The rules that keep this small:
   has rested, its next turn, or nothing yet. So what cannot be sent now is sent after a later event,
   in whatever process, and no plan is too long for the stack. Nothing is sent, asked or ended
   anywhere else.
-- The gate (`gate`) says whether a step may have what it wants: go, stopped, cap, deadline. It
+- The gate (`gate`) says whether a step is stopped, and whether there is room for what it wants. It
   is stopped while a question is open, unless its own was answered since (CONTRACT B3). What is
   under way ends meanwhile, and may ask too. A proposal that arrives is kept, and waits.
 - A call of a proposal that is refused is kept as such, with the fault.
@@ -111,11 +111,5 @@ def decide(chain: Chain, received: Received, world: World, now: int) -> Decision
     if chain.status not in statuses:
         return Decision(chain)
     work = Work.on(chain, received.body, world, now)
-    wanted = handler(work, received.message)
-    if (
-        wanted is not None or work.woken or work.has_changed()
-    ):  # else it was a repeat, late or foreign
-        scheduling.advance(work, wanted)
-        if wanted is not None or work.has_changed():
-            return work.decision()
-    return Decision(chain)
+    scheduling.advance(work, handler(work, received.message))
+    return work.decision() if work.has_changed() else Decision(chain)

@@ -1,5 +1,9 @@
 """The executor's README and the picture of its states show the machine as it is."""
 
+from typing import get_args
+
+from haltpoint.chain.model.outputs import Next
+from haltpoint.chain.turns.scheduling import CARRIED_OUT
 from tests.pictures import states
 from tests.pictures.matrix import README, matrix, with_matrix
 
@@ -22,3 +26,7 @@ def test_the_picture_of_the_states_is_that_of_the_matrix() -> None:
     assert states.PICTURE.read_text() == states.drawn(), (
         "stale: run `python -m tests.pictures.states`"
     )
+
+
+def test_everything_that_a_step_may_want_is_carried_out() -> None:
+    assert set(CARRIED_OUT) == set(get_args(Next))

@@ -342,7 +342,7 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     called = list(tree.root.tools_called)
     tree.root.take(reply)
     assert (tree.root.tools_called, begun(tree.root)) == (called, [])
-    dropped = [(one.tool, "no agent was named") for one in reply.calls]
+    dropped = [(one.tool, "a question was open") for one in reply.calls]
     assert tree.root.never_executed == dropped
     (asked,) = tree.root.questions
     assert asked.kind is RequestKind.CLARIFICATION

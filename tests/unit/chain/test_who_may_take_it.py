@@ -10,10 +10,8 @@ from msgspec import structs
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.people.humans import RequestKind
-from tests.support.builders import call
 from tests.unit.chain.test_agents import TOOLS
 from tests.unit.chain.test_routing import (
-    at_the_bound,
     begun,
     decision,
     ended,
@@ -73,12 +71,6 @@ def test_i2_rounds_are_no_turns_of_the_step(rounds: int, turns: int | None) -> N
     assert tree.root.thought.forced
     tree.root.take(decision("billing"))
     assert begun(tree.root) == ["billing"]
-
-
-def test_c7_calls_at_the_bound_are_recorded_as_never_executed() -> None:
-    tree = at_the_bound()
-    tree.root.propose(call("find_order", query="19"), call("find_order", query="20"))
-    assert tree.root.never_executed == [("find_order", "no agent was named")] * 2
 
 
 # ---- what is owed

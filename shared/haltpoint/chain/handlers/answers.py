@@ -5,25 +5,28 @@ from typing import Any, Final
 from msgspec import structs
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.answer import deed_of
+from haltpoint.chain.checks.answer import deed_of, shown
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.values import granted
-from haltpoint.chain.model.outputs import Next, Resolve, StepEnd, stopped
+from haltpoint.chain.model.outputs import Next, StepEnd, failed, step_failed, stopped
 from haltpoint.chain.model.references import read_json, write_json, write_text
 from haltpoint.chain.model.state import Action, Failure
+from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import hand_to
 from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.dispatching import send_again
-from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.receipts import (
+    end_of_calls,
     fail_with,
+    is_optional,
     outcome_of,
+    record,
     resolve,
+    resolve_error,
     succeed,
     write_down,
 )
-from haltpoint.chain.turns.steps import accepted
 from haltpoint.chain.turns.strikes import reset_strikes
 from haltpoint.chain.turns.thinking import think_plan, think_step
 from haltpoint.contracts.doors import in_full
@@ -37,7 +40,7 @@ from haltpoint.contracts.results import (
     ErrorInfo,
     ErrorType,
     Metadata,
-    Option,
+    OnTimeout,
     Outcome,
     Target,
 )
@@ -56,24 +59,33 @@ def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
     or cancel.
     """
     data = message.data
-    question = _answered(work, data)
+    question, decision = _answered(work, data), data.answer.decision
     if question is None:
         return None
-    decision = data.answer.decision
-    if decision is not Choice.ABORT and work.now >= work.deadline:
-        return too_late()
     close(work, question, FactType.REQUEST_ANSWERED, decision=decision.value, by=data.by)
-    _hear(work, question.kind, decision)
+    heard = Heard.NO if decision in _AGAINST else Heard.NOTHING
+    work.hear(Heard.ANSWER if question.kind is RequestKind.INPUT else heard, corrected=False)
     action = work.actions.get(question.action_id)
     if decision is Choice.ABORT:
         return _abort(work, action, question.kind, data)
     free(work, question)
-    index = work.graph.index.get(question.step_id)
     if action is not None:
         return _about_call(work, action, question, data)
-    if index is not None:
-        return _about_case(work, index, question, data)
+    if question.step_id:
+        return _about_case(work, work.graph.index[question.step_id], question, data)
     return _about_plan(work, data.answer)
+
+
+def _answered(work: Work, data: Data) -> Question | None:
+    """The open question that an answer is to, and may be given to."""
+    asked = {question.request_id: question for question in work.requests}
+    question = asked.get(data.request_id)
+    if question is None or data.at > question.deadline:
+        return None
+    options = frozenset(option.id for option in question.options)
+    has_step, is_form = bool(question.step_id), question.form is not None
+    fault = answer_fault(data.answer, question.kind, options, step=has_step, form=is_form)
+    return None if fault else question
 
 
 def _abort(work: Work, action: Action | None, kind: RequestKind, data: Data) -> Failure:
@@ -86,26 +98,35 @@ def _abort(work: Work, action: Action | None, kind: RequestKind, data: Data) -> 
     return stopped(data.by, words)
 
 
-def _answered(work: Work, data: Data) -> Question | None:
-    """The open question that an answer is to, and may be given to."""
-    asked = {question.request_id: question for question in work.requests}
-    question = asked.get(data.request_id)
-    if question is None or data.at > question.deadline:
-        return None
-    options = frozenset(option.id for option in question.options)
-    is_form, has_step = question.form is not None, bool(question.step_id)
-    fault = answer_fault(data.answer, question.kind, options, step=has_step, form=is_form)
-    return question if fault is None else None
+def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
+    """A question has expired: the step that asked fails, and its `on_failure` says what that does
+    to the chain (C11).
 
-
-def _hear(work: Work, kind: RequestKind, decision: Choice) -> None:
-    """Note what a person has said, and that no correction was sent since (C6, C11)."""
-    heard = Heard.NO if decision in _AGAINST else Heard.NOTHING
-    work.hear(Heard.ANSWER if kind is RequestKind.INPUT else heard, corrected=False)
-
-
-def _picked(question: Question, data: Data) -> Option:
-    return next(option for option in question.options if option.id == data.answer.option_id)
+    The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule
+    takes silence for a no, the call is denied as by a person (E4, G4).
+    """
+    words = f"the question {shown('question', request.question)} got no answer in time"
+    close(work, request, FactType.REQUEST_EXPIRED)
+    if not request.step_id:
+        return failed(Code.NO_ANSWER, words)
+    free(work, request)
+    index = work.graph.index[request.step_id]
+    action = work.actions.get(request.action_id)
+    if action is None:
+        reset_strikes(work, index)  # the case is closed, and its row of violations with it
+        return step_failed(index, Code.NO_ANSWER, words)
+    asked = action.outcome and action.outcome.confirmation
+    if asked and asked.on_timeout is OnTimeout.DENY:
+        fault = ErrorInfo(ErrorType.DENIED, f"{words}, which means no", recoverable=False)
+        ledger.deny(work, action, "")
+        return fail_with(work, action, fault)
+    fault = ErrorInfo(ErrorType.TIMEOUT, words, recoverable=False, no_effect=True)
+    if request.kind is RequestKind.IN_DOUBT:
+        fault = ErrorInfo(ErrorType.IN_DOUBT, words, recoverable=False)
+    record(work, resolve_error(work, action, fault))
+    if is_optional(work, action):
+        return end_of_calls(work, index)
+    return step_failed(index, Code.NO_ANSWER, words)
 
 
 # ---- about a call
@@ -127,15 +148,14 @@ def _about_call(work: Work, action: Action, question: Question, data: Data) -> N
         case Choice.APPROVE:
             return _approve(work, action, answer, by)
         case Choice.HAPPENED:
-            return _happened(work, action, answer.value, by)
+            warning = work.phrases.happened if answer.value is None else ""
+            return _give(work, action, answer.value or {}, by, warning)
         case Choice.NOT_HAPPENED:
             return send_again(work, action)
         case Choice.FAILED:
             return _failed(work, action, by)
         case Choice.ACCEPT:
-            ended = accepted(action, by)
-            work.outputs.append(Resolve(ended))
-            work.keep(ended)
+            _give(work, action, {"ended": True}, by)
             return StepEnd(action.step, skipped=str(read_json(action.arguments).get("reason")))
         case _:  # insist: the model reads that
             words = f"A person insists on it. {answer.text}".strip()
@@ -149,7 +169,8 @@ def _select(work: Work, action: Action, question: Question, data: Data) -> Next 
     A tool that may have effects has done nothing yet: the model calls it again with the option,
     which a person has said (C3).
     """
-    option = _picked(question, data)
+    picked = data.answer.option_id
+    option = next(option for option in question.options if option.id == picked)
     selected = in_full(option)
     if question.kind is RequestKind.INPUT:
         del selected["value"]
@@ -198,12 +219,6 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
     grants = granted(spec, read_json(arguments), asked.reasons, answer.for_ or Reach.VALUE)
     work.hear(Heard.NOTHING, grants, corrected=False)
     return send_again(work, action)
-
-
-def _happened(work: Work, action: Action, value: dict[str, Any] | None, by: str) -> Next | None:
-    """E5: a person says that it happened, and may give the result."""
-    warning = work.phrases.happened if value is None else ""
-    return _give(work, action, value or {}, by, warning)
 
 
 def _failed(work: Work, action: Action, by: str) -> Next | None:
@@ -255,13 +270,13 @@ def _about_case(work: Work, index: int, question: Question, data: Data) -> Next 
     reset_strikes(work, index)
     match answer.decision:
         case Choice.SELECT:
-            return hand_to(work, index, _picked(question, data).id, data.by)
+            return hand_to(work, index, str(answer.option_id), data.by)
         case Choice.MANUAL if question.tool:
             value = answer.value or {}
             return succeed(work, _record(work, index, question.tool, {}, value, data.by))
         case Choice.MANUAL:
-            _write(work, index, question, words or write_json(answer.value), data.by)
             work.words = words or write_json(answer.value)
+            _write(work, index, question, work.words, data.by)
             return StepEnd(index)
         case Choice.SKIP:
             _write(work, index, question, f"{work.phrases.not_needed}: {words}", data.by)

@@ -8,6 +8,7 @@ the chain knows those that it waits for.
 
 from typing import Final
 
+from haltpoint.chain.handlers.answers import go_without
 from haltpoint.chain.handlers.results import report_id
 from haltpoint.chain.model.outputs import CancelChild, Next, failed, stopped
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code
@@ -33,14 +34,15 @@ def cancel(work: Work, message: TaskCancelled) -> Next | None:
 
 def check_due(work: Work, message: TimerDue) -> Next | None:
     """Look at deadline and questions: fail when the one has passed, go without an answer when
-    another has expired.
+    another has expired. Where two have, the timer goes off again.
     """
-    work.woken = True
+    if work.now >= work.deadline:
+        return too_late()
     for question in work.requests:
         is_told = question.request_id in message.data.expired
         if is_told or work.now >= question.deadline + UNDER_WAY:
-            work.expired = (*work.expired, question.request_id)
-    return None if work.now < work.deadline else too_late()
+            return go_without(work, question)
+    return None
 
 
 def end_if_awaited(work: Work, message: MessageLost) -> Next | None:

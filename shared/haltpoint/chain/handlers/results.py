@@ -17,8 +17,7 @@ from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_about_call
 from haltpoint.chain.turns.children import child_for, take_back
-from haltpoint.chain.turns.ending import too_late
-from haltpoint.chain.turns.gate import Gate, drop_held, gate
+from haltpoint.chain.turns.gate import is_stopped
 from haltpoint.chain.turns.receipts import fail_action, fail_with, outcome_of, record, succeed
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
@@ -101,7 +100,7 @@ def _begin_skill(work: Work, action: Action, plan: Plan) -> Next | None:
     """The chain of a skill whose hooks have let the call pass: its worker has checked the arguments
     as they left them (H3).
     """
-    if gate(work, action.step) is Gate.STOPPED:  # its hooks are asked once more then (B3)
+    if is_stopped(work, action.step):  # its hooks are asked once more then (B3)
         fault = ErrorInfo(ErrorType.BLOCKED, "a question was open", no_effect=True)
         work.resting = {**work.resting, action.id: Rest(work.now, outcome_of(fault, Metadata()))}
         work.tell_action(FactType.ACTION_RESTING, action, until=work.now)
@@ -119,10 +118,6 @@ def _stop(
     work: Work, receipt: Action, outcome: Outcome, kind: RequestKind, text: str
 ) -> Next | None:
     """The question that stops the chain at once (B3)."""
-    if work.now >= work.deadline:
-        return too_late()
-    if not work.is_literal:
-        drop_held(work, receipt.step, "a question was open")
     shown: dict[str, Any] = {"arguments": receipt.ran, "sources": receipt.told.sources}
     if outcome.clarification is not None:
         shown["options"] = outcome.clarification.options

@@ -148,7 +148,10 @@ class Completed:
     answer: str | None
 
 
-Next = Question | ThoughtRequest | Dispatch | StartChild | StepEnd | Completed | Failure
+Sent = Question | ThoughtRequest | Dispatch | StartChild
+"""What goes out, and never behind the deadline."""
+
+Next = Sent | StepEnd | Completed | Failure
 """What a handler, or a step, wants next: something that goes out, or an end. Only `scheduling`
 carries it out.
 """

@@ -137,10 +137,6 @@ class Action(Struct, frozen=True, gc=False):
         """
         return self.by_a_person or (self.satisfies and not self.told.below.agent)
 
-    def asking(self) -> "Action":
-        """The same action, waiting for a person."""
-        return replace(self, status=ActionStatus.ASKING)
-
     def done(self, outcome: Outcome, data: str) -> "Action":
         """The same action, with its receipt."""
         return replace(self, status=ActionStatus.DONE, outcome=outcome, data=data)

@@ -1,6 +1,6 @@
 """A decision while it is being made: the chain as it will be, and what has been said so far."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any, Final, Self
 
@@ -52,10 +52,6 @@ class Work(Chain, kw_only=True, gc=False):
     facts: list[Fact] = field(default_factory=list)
     words: str | None = None
     """The text with which a reasoning step ended."""
-    expired: Collection[str] = ()
-    """The ids of the questions whose time is over."""
-    woken: bool = False
-    """The chain's timer went off."""
 
     @classmethod
     def on(cls, chain: Chain, body: str, world: World, now: int) -> Self:
@@ -263,7 +259,7 @@ class Work(Chain, kw_only=True, gc=False):
 
     def has_changed(self) -> bool:
         """Whether anything was written down."""
-        is_written = self.facts or self.outputs or self.changed or self.expired
+        is_written = self.facts or self.outputs or self.changed
         return bool(is_written) or _values(self) != _values(self.chain)
 
     def decision(self) -> Decision:

@@ -32,7 +32,6 @@ from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.dispatching import send
-from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.strikes import no_call, strike
 from haltpoint.chain.turns.thinking import stand_in, think_step, thought
 from haltpoint.contracts.doors import in_full
@@ -136,7 +135,6 @@ def decide(work: Work, call: CheckedCall) -> Question | None:
         _decided(work, call.index, choice)
         return None
     work.edit(call.index).taken += 1  # the decision is the person's now
-    drop_held(work, call.index, "a question was open")
     words = f"The supervisor would choose {choice.agent}, with a confidence of {confidence:g}"
     return _ask_who(work, call.index, f"{words}: {choice.reasoning or 'it gives no reason'}")
 
@@ -152,7 +150,6 @@ def at_bound(work: Work, index: int) -> Next:
     on the task (I2). The step fails where no agent may get it.
     """
     strike(work, index, no_call(work, index))
-    drop_held(work, index, "no agent was named")
     if _takers(work):
         return _ask_who(work, index, "The supervisor named no agent.")
     words = stand_in(work, work.phrases.no_supervisor)

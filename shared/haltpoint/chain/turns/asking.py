@@ -12,13 +12,11 @@ from haltpoint.chain.model.outputs import Record, Withdraw
 from haltpoint.chain.model.state import WAITING, Action
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.gate import drop_held
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import Option
-
-LONGEST_QUESTION: Final = 4000
-"""Characters of a question; of longer words the end is asked."""
 
 _QUESTION: Final = re.compile(r"[?？؟][\s\"'”’»)*_]*\Z")
 
@@ -28,26 +26,20 @@ def question(
     kind: RequestKind,
     index: int | None,
     text: str,
-    action: Action | None = None,
     *,
-    tool: str = "",
     seconds: float | None = None,
     **shown: Any,
 ) -> Question:
-    """The chain's next question, about a step (None: about the plan). `action` waits for the
-    answer; `shown` is what people see beside it. `seconds` until it expires: the policy's at most,
-    never past the chain's deadline.
+    """The chain's next question, about a step (None: about the plan). `shown` is what people see
+    beside it. `seconds` until it expires: the policy's at most, never past the chain's deadline.
     """
-    patience = work.world.policy.request_timeout
-    if seconds is not None:
-        patience = min(patience, seconds)
+    most = work.world.policy.request_timeout
+    patience = min(seconds or most, most)
     return Question(
         request_id=request_id(work.id, work.asked + 1),
         kind=kind,
         question=text,
         step_id="" if index is None else work.steps[index].id,
-        action_id="" if action is None else action.id,
-        tool=tool if action is None else action.tool,
         path=work.task.path,
         asked_at=work.now,
         deadline=min(work.deadline, work.now + int(patience * 1000)),
@@ -59,18 +51,27 @@ def ask_about_call(
     work: Work, kind: RequestKind, action: Action, text: str, **shown: Any
 ) -> Question:
     """The question of a call to a person: their answer will be its receipt, or has it run."""
-    asking = action.asking()
-    work.keep(asking)
-    shown.setdefault("arguments", action.arguments)
-    return question(work, kind, action.step, text, asking, **shown)
+    work.keep(structs.replace(action, status=ActionStatus.ASKING))
+    about = {"action_id": action.id, "tool": action.tool, "arguments": action.arguments}
+    return question(work, kind, action.step, text, **{**about, **shown})
 
 
-def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Question:
-    """AskHuman (I4): the action is written down, and a person's answer will be its receipt."""
-    work.outputs.append(Record(action.asking()))
+def ask_in_place(
+    work: Work, kind: RequestKind, action: Action, text: str, **shown: Any
+) -> Question:
+    """The question of a call that goes to no worker."""
+    work.begin(action)
+    asked = ask_about_call(work, kind, action, text, **shown)
+    work.outputs.append(Record(work.actions[action.id]))
+    return asked
+
+
+def ask_human(work: Work, action: Action, arguments: dict[str, Any]) -> Question:
+    """A call of askHuman (I4)."""
+    work.tell_action(FactType.ACTION_DISPATCHED, action)
     words = arguments.get("options", ())
     options = [Option(id=str(number), title=str(title)) for number, title in enumerate(words, 1)]
-    return ask_about_call(
+    return ask_in_place(
         work,
         RequestKind.INPUT,
         action,
@@ -84,20 +85,21 @@ def ask_for_input(work: Work, action: Action, arguments: dict[str, Any]) -> Ques
 
 def ask(work: Work, request: Question) -> None:
     """Open a request and stop the chain, which keeps the state before it. A waiting state is the
-    oldest request's.
+    oldest request's. The calls of a model that are held behind it are dropped (B3).
     """
-    index = work.graph.index.get(request.step_id)
     if not work.requests:
         work.resume, work.status = work.status, WAITING[request.kind]
     work.requests = (*work.requests, request)
     work.asked += 1
     _stop_freed(work)
+    index = work.graph.index.get(request.step_id)
     if index is not None:
         work.edit(index).status = StepStatus.WAITING
+        if not work.is_literal:
+            drop_held(work, index, "a question was open")
     work.outputs.append(request)
-    about = {"action_id": request.action_id} if request.action_id else {}
-    about |= {"request_id": request.request_id, "kind": request.kind.value}
-    work.tell(FactType.REQUEST_OPENED, index, **about)
+    about = {"action_id": request.action_id or None, "request_id": request.request_id}
+    work.tell(FactType.REQUEST_OPENED, index, **about, kind=request.kind.value)
 
 
 def close(work: Work, request: Question, fact: FactType, **told: Any) -> None:
@@ -107,21 +109,23 @@ def close(work: Work, request: Question, fact: FactType, **told: Any) -> None:
 
 
 def free(work: Work, request: Question) -> None:
-    """Free the step of a closed question when it asks nothing else (B3), unless the chain fails.
-    When no question is open, the chain takes up the state before them.
-    """
+    """Free the step of a closed question when it asks nothing else (B3)."""
     index = work.graph.index.get(request.step_id)
     asks = {asked.step_id for asked in work.requests}
-    if index is not None and work.failing is None and request.step_id not in asks:
+    if index is not None and request.step_id not in asks:
         run = work.edit(index)
-        if not run.status.done:
-            run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
+        run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
+    resume(work, index, request_id=request.request_id)
+
+
+def resume(work: Work, index: int | None = None, **told: Any) -> None:
+    """When no question is open, the chain takes up the state before them, unless it fails."""
     if work.requests:
         work.status = WAITING[work.requests[0].kind]
-        return
-    work.status, work.resume = work.resume or work.status, None
-    _stop_freed(work)
-    work.tell(FactType.CHAIN_RESUMED, index, request_id=request.request_id)
+    elif work.resume is not None and work.failing is None:
+        work.status, work.resume = work.resume, None
+        _stop_freed(work)
+        work.tell(FactType.CHAIN_RESUMED, index, **told)
 
 
 def _stop_freed(work: Work) -> None:
@@ -131,24 +135,18 @@ def _stop_freed(work: Work) -> None:
             work.edit(index).freed = False
 
 
-def withdraw(work: Work, reason: str, step_id: str = "") -> tuple[Question, ...]:
+def withdraw(work: Work, reason: str, step_id: str = "") -> None:
     """Take back the questions of a step that is over, or all; what they were about never runs."""
-    withdrawn = tuple(asked for asked in work.requests if step_id in ("", asked.step_id))
-    for request in withdrawn:
-        work.outputs.append(Withdraw(request.request_id, reason))
-        close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
-        action = work.actions.get(request.action_id)
-        if action is not None:
-            ledger.settle(work, action)
-            work.keep(structs.replace(action, status=ActionStatus.DONE))
-    return withdrawn
+    for request in work.requests:
+        if step_id in ("", request.step_id):
+            work.outputs.append(Withdraw(request.request_id, reason))
+            close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
+            action = work.actions.get(request.action_id)
+            if action is not None:
+                ledger.settle(work, action)
+                work.keep(structs.replace(action, status=ActionStatus.DONE))
 
 
 def is_question(words: str) -> bool:
     """Whether the last sentence of a text is a question."""
     return _QUESTION.search(words) is not None
-
-
-def in_short(words: str) -> str:
-    """A question of a model as a person reads it."""
-    return words.strip()[-LONGEST_QUESTION:]

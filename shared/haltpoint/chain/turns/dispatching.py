@@ -29,13 +29,12 @@ from haltpoint.chain.model.references import (
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus, Code
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import ask_for_input
+from haltpoint.chain.turns.asking import ask_human
 from haltpoint.chain.turns.children import child_for, hand_on
-from haltpoint.chain.turns.gate import drop_held, is_held
+from haltpoint.chain.turns.gate import is_held
 from haltpoint.chain.turns.receipts import record, resolve_error
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.doors import in_full
-from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN, ToolKind, ToolSpec
@@ -116,7 +115,7 @@ def send(work: Work, call: CheckedCall, verdict: Verdict = GO) -> Next:
     action = work.next_action(index, spec.name, _as_text(arguments))
     work.spent = structs.replace(work.spent, actions=work.spent.actions + 1)
     if spec.name == ASK_HUMAN:
-        return _ask_person(work, action, arguments)
+        return ask_human(work, action, arguments)
     if spec.kind is ToolKind.AGENT:
         child = hand_on(work, action, arguments)
         return child if isinstance(child, StartChild) else StepEnd(index, child)
@@ -130,15 +129,6 @@ def _as_text(arguments: dict[str, Any]) -> str:
         return json.encode(arguments).decode()
     except UnicodeEncodeError:  # half of a character
         return write_json(arguments)
-
-
-def _ask_person(work: Work, action: Action, arguments: dict[str, Any]) -> Next:
-    """AskHuman goes to no worker: the calls behind it are dropped (B3, I4)."""
-    work.begin(action)
-    work.tell_action(FactType.ACTION_DISPATCHED, action)
-    if not work.is_literal:
-        drop_held(work, action.step, "a question was open")
-    return ask_for_input(work, action, arguments)
 
 
 def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:

@@ -10,7 +10,7 @@ from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import Action, End, Failure, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code, StepStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import free, withdraw
+from haltpoint.chain.turns.asking import resume, withdraw
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.receipts import outcome_of
 from haltpoint.contracts.base import action_of
@@ -43,9 +43,9 @@ def fail(work: Work, failure: Failure) -> None:
     if not has_to_wait(work, failure):
         _end(work, failure if is_stop else work.failing or failure)
     elif is_stop or work.failing is None:
+        withdraw(work, failure.error.message)
+        resume(work)
         work.failing, work.thought = failure, None
-        for request in withdraw(work, failure.error.message):
-            free(work, request)
         if is_stop:
             work.resume = ChainStatus.CANCELLED
 

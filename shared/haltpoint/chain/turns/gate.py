@@ -3,7 +3,6 @@ C8).
 """
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Final
 
 from haltpoint.chain.checks.calls import CheckedCall
@@ -24,33 +23,20 @@ MOST_DROPPED: Final = 20
 """Calls that never ran which a chain keeps for its answer, the last ones."""
 
 
-class Gate(StrEnum):
-    """`stopped`: a question is open, or the chain fails. `cap`: enough is under way. `deadline`:
-    the chain's time is over.
+def is_stopped(work: Work, index: int) -> bool:
+    """Whether a step may send nothing: a question is open, or the chain fails. One whose own
+    question is answered may, while those of others are open.
     """
-
-    GO = "go"
-    STOPPED = "stopped"
-    CAP = "cap"
-    DEADLINE = "deadline"
+    return work.failing is not None or bool(work.requests and not work.run[index].freed)
 
 
-def gate(work: Work, index: int) -> Gate:
-    """Whether a step may send anything. One whose own question is answered may, while those of
-    others are open.
-    """
-    run = work.run[index]
-    if work.failing is not None or (work.requests and not run.freed):
-        return Gate.STOPPED
-    if work.now >= work.deadline:
-        return Gate.DEADLINE
+def has_room(work: Work, index: int) -> bool:
+    """Whether one thing more may be under way, in a step and in its chain (C8)."""
     most = work.task.parallel or work.world.policy.parallel
     own = work.steps[index].parallel or most
     if work.is_literal:  # it may say more than its task, of the same author
         most = max(most, own)
-    if work.under_way() >= most or len(run.pending) >= own:
-        return Gate.CAP
-    return Gate.GO
+    return work.under_way() < most and len(work.run[index].pending) < own
 
 
 def is_held(call: CheckedCall) -> bool:
@@ -63,25 +49,22 @@ def is_held(call: CheckedCall) -> bool:
     work, spec = call.work, call.spec
     actions = work.actions.values()
     others = [action for action in actions if action.number in work.run[action.step].pending]
-    if not others:
-        return False
     beside = [other.tool for other in others if other.step == call.index]
-    reads = [work.world.only_reads(tool) for tool in (spec.name, *beside)]
-    if beside and not all(reads):
+    if beside and not all(map(work.world.only_reads, (spec.name, *beside))):
         return True
-    specs = [work.world.spec(other.tool) for other in others]
-    if spec.kind is ToolKind.AGENT and ToolKind.AGENT in [other.kind for other in specs]:
-        return True
-    if work.is_literal:
-        return False
-    return _acts(spec) and any(map(_acts, specs))
+    acts = _is_agents if work.is_literal else _acts
+    return acts(spec) and any(acts(work.world.spec(other.tool)) for other in others)
+
+
+def _is_agents(spec: ToolSpec) -> bool:
+    return spec.kind is ToolKind.AGENT
 
 
 def _acts(spec: ToolSpec) -> bool:
     """Whether a call of the tool may have effects, as one of an agent may: its questions are for
     people, too.
     """
-    return not spec.read_only or spec.kind is ToolKind.AGENT
+    return not spec.read_only or _is_agents(spec)
 
 
 # ---- calls that never run

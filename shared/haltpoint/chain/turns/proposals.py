@@ -3,6 +3,7 @@ C7).
 """
 
 import dataclasses
+from typing import Final
 
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.agents import did_not_route, ends_routing, must_route
@@ -15,7 +16,7 @@ from haltpoint.chain.model.outputs import Next, StepEnd
 from haltpoint.chain.model.state import OpenProposal
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import at_bound, decide, note_round
-from haltpoint.chain.turns.asking import in_short, is_question
+from haltpoint.chain.turns.asking import is_question
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.gate import calls_of, drop_held, is_held
 from haltpoint.chain.turns.receipts import end_of_calls, give_back, succeed
@@ -28,6 +29,9 @@ from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.tasks import Mode
+
+LONGEST_QUESTION: Final = 4000
+"""Characters of a question; of longer words the end is asked."""
 
 # ---- a proposal comes
 # ------------------------------------------------------------------------------------------------
@@ -82,7 +86,7 @@ def _take_words(work: Work, index: int, words: str) -> Next:
     called = [action.tool for action in work.actions_of(index)]
     if is_question(words) and ASK_HUMAN not in called and not must_route(work):
         note_round(work, index)
-        arguments = {"question": in_short(words)}
+        arguments = {"question": words.strip()[-LONGEST_QUESTION:]}
         return send(work, CheckedCall(work, index, built_in.HUMAN_SPEC, arguments))
     if mode is not Mode.OFF:
         is_end = last_error(work, index) is not None

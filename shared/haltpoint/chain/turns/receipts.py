@@ -5,26 +5,21 @@ model.
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.answer import shown
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.promises import keep, missing, of_step
-from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
+from haltpoint.chain.model.outputs import Record, Resolve, StepEnd
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import NO_STRIKES, Action, ChainError, Failure
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import close, free
 from haltpoint.chain.turns.gate import calls_of, drop_held
-from haltpoint.chain.turns.strikes import reset_strikes
 from haltpoint.contracts.advice import FOR_MODELS
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import (
     ErrorInfo,
     ErrorType,
     Metadata,
     NextAction,
-    OnTimeout,
     Outcome,
 )
 
@@ -177,34 +172,3 @@ def give_back(work: Work, index: int, earlier: Action) -> Action:
     action = action.done(receipt, earlier.data)
     write_down(work, action, repeats=earlier.id)
     return action
-
-
-def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
-    """A question has expired: the step that asked fails, and its `on_failure` says what that does
-    to the chain (C11).
-
-    The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule
-    takes silence for a no, the call is denied as by a person (E4, G4).
-    """
-    index = work.graph.index.get(request.step_id)
-    words = f"the question {shown('question', request.question)} got no answer in time"
-    close(work, request, FactType.REQUEST_EXPIRED)
-    if index is None:
-        return work.failing or failed(Code.NO_ANSWER, words)
-    free(work, request)
-    action = work.actions.get(request.action_id)
-    if action is None:
-        reset_strikes(work, index)  # the case is closed, and its row of violations with it
-        return step_failed(index, Code.NO_ANSWER, words)
-    asked = None if action.outcome is None else action.outcome.confirmation
-    if asked is not None and asked.on_timeout is OnTimeout.DENY:
-        fault = ErrorInfo(ErrorType.DENIED, f"{words}, which means no", recoverable=False)
-        ledger.deny(work, action, "")
-        return fail_with(work, action, fault)
-    is_doubt = request.kind is RequestKind.IN_DOUBT
-    kind = ErrorType.IN_DOUBT if is_doubt else ErrorType.TIMEOUT
-    fault = ErrorInfo(kind, words, recoverable=False, no_effect=None if is_doubt else True)
-    record(work, resolve_error(work, action, fault))
-    if is_optional(work, action):
-        return end_of_calls(work, index)
-    return step_failed(index, Code.NO_ANSWER, words)

@@ -7,7 +7,8 @@ steps are walked in the order of the plan, first those that have begun, then tho
 at a time, and one thing at a time in it.
 """
 
-from typing import Any, assert_never
+from collections.abc import Callable
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from haltpoint.chain.model.outputs import (
     Completed,
     Dispatch,
     Next,
+    Sent,
     StartChild,
     StepEnd,
 )
@@ -26,9 +28,9 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import send_again, send_literal
 from haltpoint.chain.turns.ending import complete, fail, has_to_wait, too_late
-from haltpoint.chain.turns.gate import Gate, drop_next, gate
+from haltpoint.chain.turns.gate import drop_next, has_room, is_stopped
 from haltpoint.chain.turns.proposals import consider, next_call, next_turn, release
-from haltpoint.chain.turns.receipts import end_of_calls, go_without
+from haltpoint.chain.turns.receipts import end_of_calls
 from haltpoint.chain.turns.steps import end_step
 from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
 from haltpoint.contracts.commands import ThoughtRequest
@@ -41,30 +43,12 @@ def advance(work: Work, wanted: Next | None) -> None:
     """Carry out what a handler wants, then what the steps want, until nothing more may be sent or
     the chain is over.
     """
-    while True:
-        if wanted is not None:
-            _carry_out(work, wanted)
-        wanted = None if work.status.final else _next(work)
-        if wanted is None:
-            return
-
-
-def _carry_out(work: Work, wanted: Next) -> None:
-    match wanted:
-        case Dispatch() | StartChild():
-            _dispatch(work, wanted)
-        case StepEnd():
-            end_step(work, wanted)
-        case ThoughtRequest():
-            _think(work, wanted)
-        case Question():
-            ask(work, wanted)
-        case Completed():
-            complete(work, wanted)
-        case Failure():
-            fail(work, wanted)
-        case _ as never:
-            assert_never(never)
+    wanted = wanted or _next(work)
+    while wanted is not None:
+        if work.now >= work.deadline and isinstance(wanted, Sent):
+            wanted = too_late()
+        CARRIED_OUT[type(wanted)](work, wanted)
+        wanted = _next(work)
 
 
 def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
@@ -104,48 +88,33 @@ def _think(work: Work, wanted: ThoughtRequest) -> None:
 
 
 def _next(work: Work) -> Next | None:
-    """What follows from a question that has expired; what the first step that may have something
-    wants, those that have begun before those that are ready; when no step has anything left, the
-    end of the chain.
+    """What the first step that may have something wants, those that have begun before those that
+    are ready; when no step has anything left, the end of the chain.
     """
-    wanted: Next | None
-    for request in work.requests:
-        wanted = go_without(work, request) if request.request_id in work.expired else None
-        if wanted is not None:
-            return wanted
-    ready = list[int]()
-    for index in work.live:
-        if work.run[index].status is StepStatus.READY:
-            ready.append(index)
-            continue
-        wanted = _next_of(work, index)
-        if wanted is not None:
-            return wanted
+    if work.status.final or work.plan is None:
+        return None
     if work.failing is not None:
         return None if has_to_wait(work, work.failing) else work.failing
-    for index in ready:
+    ready = [index for index in work.live if work.run[index].status is StepStatus.READY]
+    for index in (*work.active, *ready):
         wanted = _next_of(work, index)
-        if wanted is not None or gate(work, index) is not Gate.GO:
+        has_no_room = work.run[index].status is StepStatus.READY  # nor has a step behind it
+        if wanted is not None or has_no_room:
             return wanted
-    is_busy = work.plan is None or work.live or work.thought or work.requests
-    return None if is_busy else _last(work)
+    return None if work.live or work.thought or work.requests else _last(work)
 
 
 def _next_of(work: Work, index: int) -> Next | None:
     """What a step that is ready, or has begun, wants next and may have; None: it has to wait."""
-    awake = _awake(work, index) if work.resting else None
-    if awake is not None:
-        return awake
     run, is_literal = work.run[index], work.is_literal
-    if run.status is StepStatus.WAITING or run.status.done or (run.thinking and not run.here):
+    if run.status.done or is_stopped(work, index):
         return None
-    if is_literal and run.taken == len(work.steps[index].actions):
-        return None
-    opened = gate(work, index)
-    if opened is Gate.DEADLINE:
+    if work.now >= work.deadline:
         return too_late()
-    if opened is not Gate.GO:
-        return None
+    awake = _awake(work, index) if work.resting else None
+    is_thinking = run.thinking and not run.here
+    if awake is not None or is_thinking or not has_room(work, index):
+        return awake
     if run.status is StepStatus.READY:
         for source in work.graph.sources[index]:  # what refers to a missing result is skipped (C11)
             if work.run[source].status is not StepStatus.COMPLETED:
@@ -162,13 +131,11 @@ def _awake(work: Work, index: int) -> Next | None:
     """
     for name, rest in work.resting.items():
         action = work.actions[name]
-        is_due = 0 < rest.until <= work.now
-        if not is_due or action.step != index or gate(work, index) not in (Gate.GO, Gate.CAP):
-            continue
-        wanted = send_again(work, action, reconcile=rest.reconcile)
-        if isinstance(wanted, Dispatch):
-            work.resting = {**work.resting, name: replace(rest, until=0)}
-        return wanted
+        if action.step == index and 0 < rest.until <= work.now:
+            wanted = send_again(work, action, reconcile=rest.reconcile)
+            if isinstance(wanted, Dispatch):
+                work.resting = {**work.resting, name: replace(rest, until=0)}
+            return wanted
     return None
 
 
@@ -211,3 +178,15 @@ def _last(work: Work) -> Next:
     if work.words:
         return Completed(work.words)
     return Completed(stand_in(work, work.phrases.said_nothing))
+
+
+CARRIED_OUT: Final[dict[type[Next], Callable[[Work, Any], None]]] = {
+    Dispatch: _dispatch,
+    StartChild: _dispatch,
+    StepEnd: end_step,
+    ThoughtRequest: _think,
+    Question: ask,
+    Completed: complete,
+    Failure: fail,
+}
+"""What carries out what a handler or a step wants: each kind of `Next` has its row."""

@@ -15,12 +15,11 @@ from haltpoint.chain.checks.promises import (
     missing,
 )
 from haltpoint.chain.model import limits
-from haltpoint.chain.model.outputs import WHY, Next, Record, StepEnd
+from haltpoint.chain.model.outputs import WHY, Next, StepEnd
 from haltpoint.chain.model.references import write_text
-from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import ask_about_call, free, withdraw
+from haltpoint.chain.turns.asking import ask_in_place, resume, withdraw
 from haltpoint.chain.turns.ending import fail
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.receipts import failed_by_tool, outcome_of, write_down
@@ -55,9 +54,8 @@ def end_step(work: Work, end: StepEnd) -> None:
             validation = limits.validation(work.steps[index], work.mode(index), unkept=unkept)
         work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
         work.leave(index, StepStatus.COMPLETED)
-    if work.requests:
-        for request in withdraw(work, f"step {name!r} is over", name):
-            free(work, request)
+    withdraw(work, f"step {name!r} is over", name)
+    resume(work)
     if failure is not None and _fails_chain(work, index):
         fail(work, failure)
     else:
@@ -102,16 +100,15 @@ def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next | Non
         refuse(work, index, insisted_on(work, index))
         return None
     action = work.next_action(index, END_STEP, write_text(arguments))
-    if wanted is not Exit.ASK:
-        ended = give_up(work, index, reason)
-        write_down(work, accepted(action))
-        return ended
-    work.begin(action)
-    work.outputs.append(Record(action.asking()))
-    drop_held(work, index, "a question was open")
-    due, step = in_words(missing(work, index)), work.steps[index].id
-    text = f"The model wants to end step {step!r} without {due} ({arguments['outcome']}): {reason}"
-    return ask_about_call(work, RequestKind.LEAVE_OUT, action, text)
+    if wanted is Exit.ASK:
+        due, step = in_words(missing(work, index)), work.steps[index].id
+        why = f"({arguments['outcome']}): {reason}"
+        text = f"The model wants to end step {step!r} without {due} {why}"
+        return ask_in_place(work, RequestKind.LEAVE_OUT, action, text)
+    ended = give_up(work, index, reason)
+    outcome = outcome_of(None, Metadata(tool=END_STEP))
+    write_down(work, action.done(outcome, '{"ended":true}'))
+    return ended
 
 
 def give_up(work: Work, index: int, reason: str) -> StepEnd:
@@ -123,8 +120,3 @@ def give_up(work: Work, index: int, reason: str) -> StepEnd:
         return failed_by_tool(Code.GIVEN_UP, last, last.error)
     skipped = reason.strip() if missing(work, index) else None
     return StepEnd(index, skipped=skipped)
-
-
-def accepted(action: Action, by: str = "") -> Action:
-    """A call of `end_step` with its receipt; `by` is the person who has decided."""
-    return action.done(outcome_of(None, Metadata(tool=END_STEP, by=by)), '{"ended":true}')

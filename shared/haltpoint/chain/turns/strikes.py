@@ -103,13 +103,20 @@ def escalate(work: Work, index: int | None, reason: str) -> Question:
     """
     due = () if index is None else missing(work, index)
     reason = reason[:MOST_SAID]
-    asked = question(work, RequestKind.ESCALATION, index, _case(work, index, due, reason))
+    asked = question(
+        work,
+        RequestKind.ESCALATION,
+        index,
+        _case(work, index, due, reason),
+        tool=next(iter(tools_in(due)), ""),
+        strikes=work.row.case,
+    )
     about = {"reason": reason, "strikes": work.row.count, "missing": tools_in(due)}
     work.tell(FactType.CHAIN_ESCALATED, index, request_id=asked.request_id, **about)
     if index is not None:
         work.clear(index)
         work.edit(index).thinking = True
-    return replace(asked, tool=next(iter(tools_in(due)), ""), strikes=work.row.case)
+    return asked
 
 
 def _case(work: Work, index: int | None, due: tuple[Promise, ...], reason: str) -> str:

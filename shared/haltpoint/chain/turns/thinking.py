@@ -18,7 +18,6 @@ from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.ending import too_late
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.commands import ThoughtRequest
@@ -94,9 +93,11 @@ def think_step(
 def think_answer(work: Work, corrections: Corrections = ()) -> Next:
     """The words for the user, or better ones. When it is too late to ask, the receipts answer."""
     attempt = 1 + int((work.thought or "0").rpartition(".")[2])
+    phrases = work.phrases
+    if work.now >= work.deadline:
+        return Completed(stand_in(work, phrases.out_of_time))
     if _spent(work) is not None or attempt > work.world.policy.max_chain_turns:
-        is_late, phrases = work.now >= work.deadline, work.phrases
-        return Completed(stand_in(work, phrases.out_of_time if is_late else phrases.out_of_budget))
+        return Completed(stand_in(work, phrases.out_of_budget))
     return _own(work, ThoughtKind.ANSWER, attempt, corrections, receipts=_receipts(work))
 
 
@@ -146,17 +147,16 @@ def turns_left(work: Work, index: int) -> int:
 
 
 def _spent(work: Work, step: str | None = None) -> Failure | None:
-    """The end of a chain that has no tokens, money or time for a thought more; or no turns for one
-    of a step.
+    """The end of a chain that has no tokens or money for a thought more; or no turns for one of a
+    step.
     """
     turns = None if step is None else work.task.budget.turns
     budget = structs.replace(work.task.budget, actions=None, turns=turns)
     name = limits.used_up(budget, work.spent_in_all())
     if step is not None and work.spent.turns >= work.world.policy.max_chain_turns:
         name = "turns"
-    if name:
-        return failed(Code.OVER_BUDGET, f"the chain has used up its budget of {name}", step)
-    return None if work.now < work.deadline else too_late()
+    words = f"the chain has used up its budget of {name}"
+    return failed(Code.OVER_BUDGET, words, step) if name else None
 
 
 # ---- without words
