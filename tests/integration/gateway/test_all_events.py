@@ -80,6 +80,11 @@ async def test_a_key_hears_of_its_own_tenant_and_of_the_types_that_it_names(
         assert await stream.facts(1) == [(ours, "chain.completed")]
 
 
+async def test_a_stream_needs_the_scope_read(system: System) -> None:
+    submitter = await system.key("acme", Scope.SUBMIT)
+    problem(await system.http.get("/v1/events", headers=submitter), 403, "scope_missing")
+
+
 @pytest.mark.parametrize("place", ["x", "1-1", "1-1,1-1,1-1", "1-1,"])
 async def test_a_place_that_is_none_is_refused(system: System, place: str) -> None:
     reply = await system.http.get("/v1/events", headers={"Last-Event-ID": place})
