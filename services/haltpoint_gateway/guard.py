@@ -38,7 +38,7 @@ class Guard:
             scope.setdefault("state", {})["principal"] = await self._principal(
                 headers.get(b"authorization", b"")
             )
-            body = await _bounded(headers, receive)
+            body = await bounded(headers, receive)
             if body:
                 _check_type(headers.get(b"content-type", b""))
                 _check_json(body)
@@ -67,7 +67,7 @@ class Guard:
         )
 
 
-async def _bounded(headers: dict[bytes, bytes], receive: Receive) -> bytes:
+async def bounded(headers: dict[bytes, bytes], receive: Receive) -> bytes:
     """The whole body; a 413 as soon as it is known to be too large, without reading on."""
     length = headers.get(b"content-length", b"0")
     if not length.isdigit() or int(length) > MAX_BODY:

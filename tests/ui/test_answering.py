@@ -107,7 +107,7 @@ def test_an_edit_with_a_fault_is_said_and_one_with_another_preview_is_shown_agai
     ann.sends_now()
     ann.goes_to(f"/inbox/{run.expects_request().id}")
     ann.sees("Against what was approved before")
-    ann.page.get_by_role("button", name="Delete page", exact=True).click()
+    ann.page.get_by_role("button", name="Delete page another", exact=True).click()
     ann.sends_now()
     assert run.result().status == "completed"
     assert system.written(run.id) == ["deleted another after 3"]

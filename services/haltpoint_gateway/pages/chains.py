@@ -1,19 +1,20 @@
 """The chains: the list, one of them whole, and what may be done to it."""
 
+import secrets
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from haltpoint.contracts.base import JsonObject, root_of
-from haltpoint.contracts.tools import UNDO
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.runtime.views.queries import ChainQuery
 from haltpoint_gateway.api import chains as api
+from haltpoint_gateway.api import tasks
 from haltpoint_gateway.auth import Scope
 from haltpoint_gateway.pages import pictures
 from haltpoint_gateway.pages.door import Form
-from haltpoint_gateway.pages.visit import Looks, Visit
+from haltpoint_gateway.pages.visit import Looks, Searched
 from haltpoint_gateway.queries import Cancel
 
 router = APIRouter(prefix="/chains")
@@ -22,35 +23,33 @@ _LINES: Final = 500
 """Lines of a log that a page shows."""
 
 
+class _Query(Searched, ChainQuery):
+    """Which chains are listed."""
+
+
 @router.get("")
-async def chains(visit: Looks, query: Annotated[ChainQuery, Query()]) -> HTMLResponse:
+async def chains(visit: Looks, query: Annotated[_Query, Query()]) -> HTMLResponse:
     """Chains, those that changed last first."""
     page = await api.list_chains(visit.gateway, visit.who, query)
     items = await visit.documents(page.items)
-    return visit.html("chains", items=items, query=query, next_cursor=page.next_cursor)
+    return await visit.list("chains", query, items, page.next_cursor, statuses=[*ChainStatus])
 
 
 @router.get("/{chain_id}")
 async def chain(chain_id: str, visit: Looks) -> HTMLResponse:
     """One chain, whole."""
-    document = await visit.document(await api.get_chain(visit.gateway, chain_id, visit.who))
+    view = await api.get_chain(visit.gateway, chain_id, visit.who)
     log = await visit.gateway.views.log(chain_id, 0, _LINES)
+    tools = await visit.gateway.catalogue.read()
     return visit.html(
         "chain",
-        chain=document,
-        bars=pictures.timeline(document, datetime.now(UTC)),
-        nodes=pictures.graph(document["steps"]),
-        log=log.events,
-        can_undo=await _can_undo(visit, document),
+        chain=await visit.document(view),
+        bars=pictures.timeline(view, log.events, datetime.now(UTC)),
+        places=pictures.places(view.steps),
+        log=log,
+        key=secrets.token_urlsafe(16),
+        undoable=[spec.undoes for spec in tools.values()],
     )
-
-
-async def _can_undo(visit: Visit, chain: JsonObject) -> bool:
-    """Whether a chain that is over has a deed that can be undone."""
-    tools = await visit.gateway.catalogue.read()
-    if chain["answer"] is None or root_of(chain["id"]) != chain["id"]:
-        return False
-    return any(f"{deed['tool']}{UNDO}" in tools for deed in chain["answer"]["deeds"])
 
 
 @router.post("/{chain_id}/cancel")
@@ -68,3 +67,12 @@ async def undo(chain_id: str, visit: Looks, form: Form) -> RedirectResponse:
     del form
     undoing = await api.undo(visit.gateway, chain_id, visit.who)
     return RedirectResponse(f"/chains/{undoing.chain_id or chain_id}", 303)
+
+
+@router.post("/{chain_id}/again")
+async def again(chain_id: str, visit: Looks, form: Form, request: Request) -> RedirectResponse:
+    """Submit its task again. A form that is sent twice is one task."""
+    visit.needs(Scope.SUBMIT)
+    key = form.text("key") or None
+    begun = await tasks.again(visit.gateway, chain_id, visit.who, request, key)
+    return RedirectResponse(f"/chains/{begun.chain_id}", 303)

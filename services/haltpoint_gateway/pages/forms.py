@@ -7,7 +7,7 @@ any other is written as JSON.
 import json
 from typing import Any, Literal
 
-from haltpoint.chain.model.schemas import read_arguments
+from haltpoint.chain.model.schemas import properties, read_arguments
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_gateway.pages.door import Typed
@@ -33,14 +33,30 @@ class Field:
     """Why it was not taken."""
 
 
-def fields_of(
-    schema: JsonObject | None, values: JsonObject, typed: Typed, prefix: str
-) -> list[Field]:
-    """The fields of an object's schema, and of values that it does not name, with what was typed.
-    `prefix`: what their names in the form begin with.
+@value
+class SchemaForm:
+    """The form of an object's schema."""
+
+    schema: JsonObject
+    """Of the object."""
+    fields: tuple[Field, ...]
+    """Of its properties, and of values that it does not name."""
+
+    def values(self) -> JsonObject:
+        """The values in the fields, read as those of a call are (C9). What does not fit stays as it
+        was typed, for the check of the schema to refuse.
+        """
+        values = {field.name: _read(field) for field in self.fields}
+        given = {name: value for name, value in values.items() if value not in ("", [])}
+        return read_arguments(ToolSpec("", parameters=self.schema), given)
+
+
+def form_of(schema: JsonObject | None, values: JsonObject, typed: Typed, prefix: str) -> SchemaForm:
+    """The form of a schema with these values in it, or with those that were typed. `prefix`: what
+    the names of its fields begin with.
     """
     whole = schema or {}
-    known = whole.get("properties", {})
+    known = properties(whole)
     required = whole.get("required", ())
     faults = dict(typed.faults)
     fields: list[Field] = []
@@ -51,18 +67,12 @@ def fields_of(
         text = typed.text(f"{prefix}{name}", _written(kind, given))
         fault = faults.get(name, "")
         fields.append(Field(name, kind, plain, name in required, text, fault))
-    return fields
+    return SchemaForm(whole, tuple(fields))
 
 
-def values_of(
-    schema: JsonObject | None, fields: list[Field], typed: Typed, prefix: str
-) -> JsonObject:
-    """The values that were typed in, read as those of a call are (C9). What does not fit stays as
-    it was typed, for the check of the schema to refuse.
-    """
-    given = {field.name: _read(field, typed.text(f"{prefix}{field.name}")) for field in fields}
-    values = {name: value for name, value in given.items() if value not in ("", [])}
-    return read_arguments(ToolSpec("", parameters=schema or {}), values)
+def as_typed(value: Any) -> str:
+    """A value as people type it: a text as it is, all else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def _without_null(schema: JsonObject) -> JsonObject:
@@ -93,22 +103,18 @@ def _kind(schema: JsonObject) -> Kind:
 
 
 def _written(kind: Kind, given: Any) -> str:
-    """A value as one types it."""
     if given is None:
         return ""
     if kind == "list" and isinstance(given, list):
         return "\n".join(map(str, given))
-    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, indent=2)
+    return as_typed(given)
 
 
-def _read(field: Field, text: str) -> Any:
+def _read(field: Field) -> Any:
     """What a field holds, before the schema reads it; empty when nothing was typed."""
-    match field.kind:
-        case "bool":
-            return text == "true"
-        case "list":
-            return [line.strip() for line in text.splitlines() if line.strip()]
-        case "choice":
-            return {json.dumps(choice): choice for choice in field.schema["enum"]}.get(text, text)
-        case _:
-            return text if text.strip() else ""
+    if field.kind == "list":
+        return [line.strip() for line in field.text.splitlines() if line.strip()]
+    if field.kind == "choice":
+        choices = {as_typed(choice): choice for choice in field.schema["enum"]}
+        return choices.get(field.text, field.text)
+    return field.text if field.text.strip() else ""

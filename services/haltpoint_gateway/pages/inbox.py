@@ -1,12 +1,16 @@
 """The inbox: the open questions, one question, and its answer."""
 
 import difflib
+import json
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from haltpoint.chain.checks.answer import deed_words
+from haltpoint.contracts.base import JsonObject, chain_of, value
 from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import RequestView
@@ -15,34 +19,59 @@ from haltpoint_gateway.api import requests as api
 from haltpoint_gateway.auth import Scope
 from haltpoint_gateway.pages import answers
 from haltpoint_gateway.pages.door import Form, Typed
-from haltpoint_gateway.pages.visit import Looks, Visit
+from haltpoint_gateway.pages.visit import Looks, Searched, Visit
 from haltpoint_gateway.problems import Problem
 
 router = APIRouter(prefix="/inbox")
 
+_Words = Annotated[str, Field(max_length=300)]
 
-class _Query(RequestQuery):
+
+class _Query(Searched, RequestQuery):
     """Which questions are listed."""
 
-    answered: str = Field(default="", max_length=300)
+    answered: _Words = ""
     """The one that was answered last."""
 
 
+_Wanted = Annotated[_Query, Query()]
+
+
+@value
+class _Case:
+    """A question with its chain. `shown` and `chain` have stars in place of secrets."""
+
+    request: RequestView
+    shown: JsonObject
+    chain: JsonObject
+    spec: ToolSpec | None
+
+
 @router.get("")
-async def inbox(visit: Looks, query: Annotated[_Query, Query()]) -> HTMLResponse:
+async def inbox(visit: Looks, query: _Wanted) -> HTMLResponse:
     """The questions, urgent ones first."""
-    page = await api.list_requests(visit.gateway, visit.who, query)
-    items = await visit.documents(page.items)
-    return visit.html("inbox", items=items, query=query, next_cursor=page.next_cursor)
+    return await _list(visit, query, [])
+
+
+@router.post("")
+async def answer_several(visit: Looks, query: _Wanted, form: Form) -> Response:
+    """Give one answer to each of these questions, by itself."""
+    visit.needs(Scope.ANSWER)
+    faults: list[str] = []
+    for name in form.fields.get("request", ()):
+        try:
+            await _give(visit, await _case(visit, name), form)
+        except Problem as problem:
+            faults.append(str(problem))
+    if faults:
+        return await _list(visit, query, faults)
+    return RedirectResponse(f"/inbox?{urlencode(query.filters())}", 303)
 
 
 @router.get("/{request_id}")
-async def question(
-    request_id: str, visit: Looks, answered: Annotated[str, Query(max_length=300)] = ""
-) -> HTMLResponse:
+async def question(request_id: str, visit: Looks, answered: _Words = "") -> HTMLResponse:
     """One question with all that a person needs to decide it; `answered` is the one before."""
-    request = await api.seen(visit.gateway, request_id, visit.who)
-    return await _card(visit, request, Typed(), answered)
+    return _card(visit, await _case(visit, request_id), Typed(), answered)
 
 
 @router.post("/{request_id}")
@@ -51,62 +80,70 @@ async def answer(request_id: str, visit: Looks, form: Form) -> Response:
     were typed.
     """
     visit.needs(Scope.ANSWER)
-    request = await api.seen(visit.gateway, request_id, visit.who)
-    shown = await visit.document(request)
-    forms = answers.forms_of(request, await _tool(visit, request), shown["arguments"], form)
     try:
-        said = answers.answer_of(request, form, forms)
-        await api.answer(visit.gateway, request_id, said, visit.who, if_match=form.text("seen"))
+        await _give(visit, await _case(visit, request_id), form)
     except Problem as problem:
-        return await _card(visit, request, form.refused(problem))
+        return _card(visit, await _case(visit, request_id), form.refused(problem), "")
     return RedirectResponse(await _next(visit, request_id), 303)
 
 
-async def _card(
-    visit: Visit, request: RequestView, typed: Typed, answered: str = ""
-) -> HTMLResponse:
+async def _case(visit: Visit, request_id: str) -> _Case:
+    """Raises Problem when there is no such question."""
+    view = await visit.gateway.views.chain(chain_of(request_id), visit.who.can_see)
+    requests = {request.id: request for request in view.requests} if view else {}
+    if view is None or request_id not in requests:
+        raise api.no_request(request_id)
+    request = requests[request_id]
+    shown, chain = await visit.documents((request, view))
+    tools = await visit.gateway.catalogue.read()
+    return _Case(request, shown, chain, tools.get(request.tool))
+
+
+async def _give(visit: Visit, case: _Case, form: Typed) -> None:
+    """Give an answer. Raises Problem."""
+    request = case.request
+    forms = answers.forms_of(request, case.spec, case.shown["arguments"], form)
+    said = answers.answer_of(request, form, forms)
+    await api.answer(visit.gateway, request.id, said, visit.who, if_match=form.text("seen"))
+
+
+def _card(visit: Visit, case: _Case, typed: Typed, answered: str) -> HTMLResponse:
     """The page of one question; with a form that was not taken and why."""
-    spec = await _tool(visit, request)
-    chain = await visit.gateway.views.chain(request.chain_id, visit.who.can_see)
-    views = [request] if chain is None else [request, chain]
-    about, *whole = await visit.documents(views)
+    request, shown = case.request, case.shown
     return visit.html(
         "question",
-        status=422 if typed.faults else 200,
-        request=about,
-        chain=whole[0] if whole else None,
+        status=typed.status,
+        request=shown,
+        chain=case.chain,
         seen=api.tag_of(request),
         ways=answers.ways(request),
         reaches=answers.reaches(request),
         is_open=request.status is RequestStatus.OPEN,
-        forms=answers.forms_of(request, spec, about["arguments"], typed),
-        targets=spec.targets if spec else (),
-        difference=_difference(request),
+        forms=answers.forms_of(request, case.spec, shown["arguments"], typed),
+        targets=case.spec.targets if case.spec else (),
+        difference=_difference(shown),
+        deed=deed_words(case.spec, json.dumps(shown["arguments"])) if case.spec else None,
         typed=typed,
-        answered=answered,
+        previous=answered,
     )
 
 
-async def _tool(visit: Visit, request: RequestView) -> ToolSpec | None:
-    return (await visit.gateway.catalogue.read()).get(request.tool)
+def _difference(shown: JsonObject) -> list[str]:
+    """The lines of the preview against those of the one that was approved before, with signs."""
+    before = (shown["approved_preview"] or "").splitlines()
+    now = (shown["preview"] or "").splitlines()
+    return [*difflib.ndiff(before, now)] if before else []
 
 
-def _difference(request: RequestView) -> list[tuple[str, str]]:
-    """The lines of the preview against those of the one that was approved before: a sign and the
-    line.
-    """
-    before = (request.approved_preview or "").splitlines()
-    now = (request.preview or "").splitlines()
-    if not before or before == now:
-        return []
-    lines = difflib.ndiff(before, now)
-    return [(line[0], line[2:]) for line in lines if not line.startswith("?")]
+async def _list(visit: Visit, query: _Query, faults: list[str]) -> HTMLResponse:
+    """The questions that are looked for, and what went wrong."""
+    page = await api.list_requests(visit.gateway, visit.who, query)
+    items = await visit.documents(page.items)
+    return await visit.list("inbox", query, items, page.next_cursor, faults=faults)
 
 
 async def _next(visit: Visit, answered: str) -> str:
     """Where a person continues behind an answer: the next open question, or the inbox."""
-    page = await api.list_requests(visit.gateway, visit.who, RequestQuery(limit=2))
-    for request in page.items:
-        if request.id != answered:
-            return f"/inbox/{request.id}?answered={answered}"
-    return f"/inbox?answered={answered}"
+    page = await api.list_requests(visit.gateway, visit.who, RequestQuery(limit=1))
+    path = f"/{page.items[0].id}" if page.items else ""
+    return f"/inbox{path}?answered={answered}"

@@ -10,12 +10,14 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, select_autoescape
+from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
+from pydantic import TypeAdapter
 from starlette.responses import HTMLResponse
 
 from haltpoint.chain.model.canonical import UNSEEN
 from haltpoint_gateway.pages.assets import address_of
+from haltpoint_gateway.pages.forms import as_typed
 from haltpoint_gateway.pages.words import WORDS
 
 HEADERS: Final = {
@@ -33,6 +35,8 @@ HEADERS: Final = {
 _WORD: Final = re.compile(r"\w+")
 _SPELT: Final = Markup('<span class="spelt" title="{title}">{code}</span>')
 _TIME: Final = Markup('<time datetime="{}">{:%Y-%m-%d %H:%M:%S} UTC</time>')
+_MOMENT: Final = TypeAdapter(datetime)
+_UNITS: Final = {"d": 86400, "h": 3600, "min": 60, "s": 1, "ms": 0.001}
 _LATIN: Final = "LATIN"
 _LINE: Final = 60
 """Characters of a value in one line."""
@@ -40,7 +44,7 @@ _LINE: Final = 60
 
 def html(name: str, status: int = 200, **values: Any) -> HTMLResponse:
     """A page out of its template and these values."""
-    text = _environment().get_template(f"{name}.html").render(values)
+    text = _PAGES.get_template(f"{name}.html").render(page=name, **values)
     return HTMLResponse(text, status, HEADERS)
 
 
@@ -71,16 +75,8 @@ def moment(value: str | int | datetime | None) -> Markup:
     """A moment in UTC, which the page's script puts into the reader's zone; a number counts ms."""
     if value is None:
         return Markup("")
-    when = datetime.fromisoformat(value) if isinstance(value, str) else value
-    if isinstance(when, int):
-        when = datetime.fromtimestamp(when / 1000, UTC)
-    exact = when.astimezone(UTC)
+    exact = _MOMENT.validate_python(value).astimezone(UTC)
     return _TIME.format(exact.isoformat(timespec="seconds"), exact)
-
-
-def short(action: str) -> str:
-    """The id of an action without that of its chain."""
-    return action.partition(".")[2]
 
 
 def is_at(place: str, name: str) -> bool:
@@ -89,16 +85,10 @@ def is_at(place: str, name: str) -> bool:
 
 
 def lasting(seconds: float) -> str:
-    """A length of time in its two largest units."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(int(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min"
+    """A length of time in the largest unit of which there are two."""
+    fitting = [(unit, size) for unit, size in _UNITS.items() if seconds >= 2 * size]
+    unit, size = fitting[0] if fitting else ("ms", 0.001)
+    return f"{seconds / size:.0f} {unit}"
 
 
 def _named(sign: str) -> Markup:
@@ -129,17 +119,18 @@ def _script(sign: str) -> str:
     return unicodedata.name(sign, "").partition(" ")[0] if sign.isalpha() else ""
 
 
-@lru_cache(maxsize=1)
-def _environment() -> Environment:
-    made = Environment(
-        loader=PackageLoader("haltpoint_gateway.pages"),
-        autoescape=select_autoescape(default=True),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters.update(spelt=spelt, written=written, moment=moment, lasting=lasting, short=short)
-    tests: dict[str, Any] = made.tests
-    tests["at"] = is_at
-    everywhere: dict[str, Any] = made.globals
-    everywhere.update(w=WORDS, asset=address_of)
-    return made
+_PAGES: Final = Environment(
+    loader=PackageLoader("haltpoint_gateway.pages"),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_PAGES.filters |= {
+    "spelt": spelt,
+    "written": written,
+    "typed": as_typed,
+    "moment": moment,
+    "lasting": lasting,
+}
+_PAGES.tests["at"] = is_at
+_PAGES.globals |= {"w": WORDS, "asset": address_of}

@@ -1,16 +1,15 @@
 """A chain as a picture: when what happened, with the time that people took as bars of their own;
-and its plan as a graph. What is here are places; the templates draw them as SVG.
+and the places of the steps of its plan. The templates draw them as SVG.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Final
 
-from haltpoint.contracts.base import JsonObject, value
-
-COLUMN: Final = 200
-ROW: Final = 64
-"""Distances between the steps of a plan."""
+from haltpoint.contracts.base import value
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.views.chains import ChainView, EventView
+from haltpoint.contracts.views.steps import ActionView, StepView
 
 
 @value
@@ -24,6 +23,8 @@ class Bar:
     end: datetime
     anchor: str
     """The id of what it is about, on the same page."""
+    runs: int = 1
+    """How often a call was tried."""
 
     @property
     def seconds(self) -> float:
@@ -31,68 +32,59 @@ class Bar:
         return (self.end - self.begin).total_seconds()
 
 
-@value
-class Node:
-    """A step of the plan in its place."""
-
-    id: str
-    label: str
-    status: str
-    x: int
-    y: int
-
-
-def timeline(chain: JsonObject, now: datetime) -> list[Bar]:
+def timeline(chain: ChainView, log: Sequence[EventView], now: datetime) -> list[Bar]:
     """The bars of a chain, in the order in which they began."""
-    return sorted(_bars(chain, now), key=lambda bar: bar.begin)
+    bars = [*_actions(chain, now), *_rests(log, now)]
+    for step in chain.steps:
+        bars += _thoughts(step)
+    for request in chain.requests:
+        end = request.closed_at or now
+        bars.append(Bar(request.kind, "person", request.asked_at, end, request.id))
+    return sorted(bars, key=lambda bar: bar.begin)
 
 
-def _bars(chain: JsonObject, now: datetime) -> Iterator[Bar]:
-    asked_at = {request["action_id"]: request["asked_at"] for request in chain["requests"]}
-    for step in chain["steps"]:
-        yield from _thoughts(step)
-        for action in step["actions"]:
-            if begun := _moment(action["started_at"]):
-                ended = _moment(asked_at.get(action["id"]) or action["ended_at"]) or now
-                yield Bar(action["tool"], _kind(action), begun, ended, action["id"])
-    for request in chain["requests"]:
-        asked = _moment(request["asked_at"]) or now
-        closed = _moment(request.get("closed_at")) or now
-        yield Bar(request["kind"], "person", asked, closed, request["id"])
+def _actions(chain: ChainView, now: datetime) -> Iterator[Bar]:
+    """The calls, each until a person was asked about it."""
+    asked_at = {request.action_id: request.asked_at for request in chain.requests}
+    for step in chain.steps:
+        for action in step.actions:
+            end = asked_at.get(action.id) or action.ended_at or now
+            begin = action.started_at or end
+            runs = action.receipt.metadata.attempt if action.receipt else 1
+            yield Bar(action.tool, _kind(action), begin, end, action.id, runs)
 
 
-def _thoughts(step: JsonObject) -> Iterator[Bar]:
+def _kind(action: ActionView) -> str:
+    return "failed" if action.receipt and not action.receipt.success else "action"
+
+
+def _rests(log: Sequence[EventView], now: datetime) -> Iterator[Bar]:
+    """The times for which calls waited until they were sent again."""
+    for event in log:
+        if event.type == FactType.ACTION_RESTING:
+            until = datetime.fromtimestamp(event.details["until"] / 1000, UTC)
+            action = event.details["action_id"]
+            yield Bar(event.details["tool"], "resting", event.at, min(until, now), action)
+
+
+def _thoughts(step: StepView) -> Iterator[Bar]:
     """The thoughts of a step: each began when what is before it ended."""
-    before = _moment(step["started_at"])
-    ends = [_moment(action["ended_at"]) for action in step["actions"]]
-    for thought in step["thoughts"]:
-        end = _moment(thought["at"])
-        if before is None or end is None:
-            continue
-        earlier = [moment for moment in ends if moment is not None and moment <= end]
-        begun = max([before, *earlier])
-        yield Bar(step["id"], "thought", begun, end, thought["id"])
+    ends = [action.ended_at for action in step.actions]
+    for thought in step.thoughts:
+        end = thought.at
+        if step.started_at and end:
+            earlier = [moment for moment in ends if moment and moment <= end]
+            begin = max([step.started_at, *earlier])
+            yield Bar(step.id, "thought", begin, end, thought.id)
 
 
-def _kind(action: JsonObject) -> str:
-    if action["receipt"] is not None and not action["receipt"]["success"]:
-        return "failed"
-    return "resting" if action["status"] == "resting" else "action"
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text).astimezone(UTC)
-
-
-def graph(steps: list[JsonObject]) -> dict[str, Node]:
-    """The steps of a plan by their ids, each one column behind the last that it needs."""
-    nodes: dict[str, Node] = {}
-    taken: dict[int, int] = {}
+def places(steps: Sequence[StepView]) -> dict[str, tuple[int, int]]:
+    """The column and the row of each step: a column behind the last step that it needs."""
+    found: dict[str, tuple[int, int]] = {}
+    taken = Counter[int]()
     for step in steps:
-        needed = [nodes[name].x for name in step["dependencies"] if name in nodes]
-        x = max(needed) + COLUMN if needed else 0
-        y = taken.get(x, 0)
-        taken[x] = y + ROW
-        label = step["label"] or step["id"]
-        nodes[step["id"]] = Node(step["id"], label, step["status"], x, y)
-    return nodes
+        needed = [found[name][0] + 1 for name in step.dependencies if name in found]
+        column = max(needed, default=0)
+        found[step.id] = column, taken[column]
+        taken[column] += 1
+    return found

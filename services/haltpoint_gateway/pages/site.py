@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.pages import chains, inbox, live, start, system
 from haltpoint_gateway.pages.assets import Assets
-from haltpoint_gateway.pages.door import NotSignedInError, Sessions
+from haltpoint_gateway.pages.door import NotSignedInError
 from haltpoint_gateway.pages.looks import html
 from haltpoint_gateway.problems import Problem, install
 
@@ -20,7 +20,6 @@ def make_pages(gateway: Gateway) -> FastAPI:
         pages.include_router(room.router)
     pages.mount("/static", Assets())
     pages.state.gateway = gateway
-    pages.state.sessions = Sessions(gateway.keyring)
     _install(pages)
     return pages
 

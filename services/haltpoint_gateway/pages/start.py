@@ -4,7 +4,7 @@ import re
 import secrets
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import TypeAdapter, ValidationError
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
@@ -16,14 +16,8 @@ from haltpoint_gateway.api.chains import list_chains
 from haltpoint_gateway.api.requests import list_requests
 from haltpoint_gateway.api.tasks import submit
 from haltpoint_gateway.auth import Scope
-from haltpoint_gateway.pages.door import (
-    COOKIE,
-    LASTS,
-    Form,
-    Sessions,
-    Typed,
-    sessions,
-)
+from haltpoint_gateway.gateway import Here
+from haltpoint_gateway.pages.door import COOKIE, LASTS, Form, Typed, cookie_of
 from haltpoint_gateway.pages.looks import html
 from haltpoint_gateway.pages.visit import Looks, Visit
 from haltpoint_gateway.pages.words import WORDS
@@ -81,12 +75,10 @@ async def login(next: Annotated[str, Query(max_length=2000)] = "/") -> HTMLRespo
 
 
 @router.post("/login")
-async def signed_in(
-    request: Request, form: Form, known: Annotated[Sessions, Depends(sessions)]
-) -> Response:
+async def signed_in(request: Request, form: Form, gateway: Here) -> Response:
     """Begin a session."""
     where = form.text("next")
-    cookie = await known.cookie(form.text("key").strip())
+    cookie = await cookie_of(gateway.keyring, form.text("key").strip())
     if cookie is None:
         return html("login", status=401, next=where, fault=WORDS["login"]["unknown"])
     response = RedirectResponse(where if _LOCAL.fullmatch(where) else "/", 303)
@@ -107,7 +99,7 @@ async def signed_out(form: Form) -> Response:
 def _form(visit: Visit, typed: Typed) -> HTMLResponse:
     return visit.html(
         "new",
-        status=422 if typed.faults else 200,
+        status=typed.status,
         typed=typed,
         modes=[*Mode],
         agents=visit.gateway.agents.agents,

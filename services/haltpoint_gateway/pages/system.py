@@ -1,16 +1,18 @@
-"""The deployment: its tools, agents, queues and workers, and what went wrong in it."""
+"""The deployment: its tools, agents, workers and queues, and what went wrong in it."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, RedirectResponse
 
 from haltpoint_gateway.api import agents as agents_api
+from haltpoint_gateway.api import deployment as api
 from haltpoint_gateway.api import stats as stats_api
 from haltpoint_gateway.api import tools as tools_api
 from haltpoint_gateway.auth import Scope
+from haltpoint_gateway.pages.door import Form
 from haltpoint_gateway.pages.visit import Looks
-from haltpoint_gateway.queries import StatsQuery
+from haltpoint_gateway.queries import LetterQuery, StatsQuery
 
 router = APIRouter()
 
@@ -22,18 +24,68 @@ async def tools(visit: Looks) -> HTMLResponse:
     return visit.html("tools", tools=page.items)
 
 
+@router.get("/tools/{name}")
+async def tool(name: str, visit: Looks) -> HTMLResponse:
+    """One tool, and how it went in the last days, for those who may see that."""
+    spec = await tools_api.get_tool(visit.gateway, name, visit.who)
+    counted: Any = None
+    if visit.who.admin:
+        stats = await stats_api.stats(visit.gateway, visit.who, StatsQuery())
+        counted = next((row for row in stats.tools if row.name == name), {})
+    return visit.html("tool", tool=spec, counted=counted)
+
+
 @router.get("/agents")
 async def agents(visit: Looks) -> HTMLResponse:
     """The agents of the file, and what they are at."""
     return visit.html("agents", found=await agents_api.list_agents(visit.gateway, visit.who))
 
 
+@router.get("/workers")
+async def workers(visit: Looks) -> HTMLResponse:
+    """The workers that are alive, and what they have in hand."""
+    page = await api.list_workers(visit.gateway, visit.who)
+    return visit.html("workers", workers=page.items)
+
+
 @router.get("/queues")
 async def queues(visit: Looks) -> HTMLResponse:
-    """The calls that wait and run, and the processes that are there for them."""
+    """The calls that wait, run and rest."""
+    page = await api.list_queues(visit.gateway, visit.who)
+    return visit.html("queues", queues=page.items)
+
+
+@router.post("/queues/{queue}/{act}")
+async def control(
+    queue: str, act: Literal["pause", "resume"], visit: Looks, form: Form
+) -> RedirectResponse:
+    """Pause a queue, or let it continue."""
     visit.needs(Scope.ADMIN)
-    services = await visit.gateway.services()
-    return visit.html("queues", queues=await visit.gateway.queues(), services=services)
+    del form
+    change = api.pause if act == "pause" else api.resume
+    await change(visit.gateway, queue, visit.who)
+    return RedirectResponse("/queues", 303)
+
+
+@router.get("/dead-letters")
+async def letters(visit: Looks, query: Annotated[LetterQuery, Query()]) -> HTMLResponse:
+    """What could not be processed."""
+    visit.needs(Scope.ADMIN)
+    page = await api.list_letters(visit.gateway, visit.who, query)
+    letters = await visit.documents(page.items)
+    return visit.html("letters", letters=letters, next_cursor=page.next_cursor)
+
+
+@router.post("/dead-letters/{letter:path}/{act}")
+async def settle(
+    letter: api.Letter, act: Literal["requeue", "drop"], visit: Looks, form: Form
+) -> RedirectResponse:
+    """Put a dead letter back, or forget it."""
+    visit.needs(Scope.ADMIN)
+    del form
+    change = api.requeue if act == "requeue" else api.drop
+    await change(visit.gateway, letter, visit.who)
+    return RedirectResponse("/dead-letters", 303)
 
 
 @router.get("/stats")

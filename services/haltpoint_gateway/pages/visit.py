@@ -1,10 +1,10 @@
 """One look at a page: who looks, at which gateway, and what templates get to see."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 from fastapi import Depends
-from pydantic import BaseModel
+from pydantic import BaseModel, model_validator
 from starlette.responses import HTMLResponse
 
 from haltpoint.contracts.base import JsonObject, value
@@ -13,6 +13,19 @@ from haltpoint_gateway.auth import Principal, Scope
 from haltpoint_gateway.gateway import Gateway, Here, with_scope
 from haltpoint_gateway.pages.door import Person
 from haltpoint_gateway.pages.looks import html
+
+
+class Searched(BaseModel):
+    """What a list is filtered by, as a form sends it: a field that is empty filters nothing."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, fields: JsonObject) -> JsonObject:
+        return {name: text for name, text in fields.items() if text}
+
+    def filters(self) -> JsonObject:
+        """What the address of the list says, without its place in it."""
+        return self.model_dump(mode="json", exclude_defaults=True, exclude={"cursor", "answered"})
 
 
 @value
@@ -36,6 +49,27 @@ class Visit:
         """One view so."""
         (document,) = await self.documents((view,))
         return document
+
+    async def list(
+        self,
+        name: str,
+        query: Searched,
+        items: Sequence[JsonObject],
+        next_cursor: str | None,
+        **values: Any,
+    ) -> HTMLResponse:
+        """The page of a list: its items, and what it may be filtered by."""
+        tools = await self.gateway.catalogue.read()
+        return self.html(
+            name,
+            query=query,
+            filters=query.filters(),
+            items=items,
+            next_cursor=next_cursor,
+            tools=sorted(tools),
+            agents=[agent.name for agent in self.gateway.agents.agents],
+            **values,
+        )
 
     def html(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
         """A page out of its template and these values."""

@@ -15,12 +15,15 @@ import pytest
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.runtime.streams.presence import Presence
+from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint_gateway.auth import KEYS, Scope
 from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.pages import live
 from haltpoint_gateway.pages.door import COOKIE
 from haltpoint_gateway.watchers import EVERYTHING
 from tests.integration.gateway.conftest import ADMIN, System
+from tests.integration.gateway.test_deployment import letter
 from tests.support import wait_until
 
 OWN = {"Origin": "http://gateway", "Sec-Fetch-Site": "same-origin"}
@@ -179,19 +182,23 @@ async def test_an_answer_that_does_not_fit_keeps_what_was_typed(
         "required": ["seats"],
     }
     request = await system.ask(await system.submit(), RequestKind.INPUT, form=form)
-    fields = {"decision": "answer", "value.seats": "many", "value.note": "by the window"}
+    answer = {"decision": "answer", "valued": "yes", "value.note": "by the window"}
+    fields = {**answer, "value.seats": "many"}
     reply = await browser.send(f"/inbox/{request}", **fields)
     assert reply.status_code == 422
     assert "seats" in words(reply)
     assert "'many'" in words(reply)
     assert "by the window" in reply.text
-    reply = await browser.send(f"/inbox/{request}", **{"decision": "answer", "value.note": "x"})
+    reply = await browser.send(f"/inbox/{request}", **answer)
     assert reply.status_code == 422
     assert "seats" in words(reply)
-    reply = await browser.send(f"/inbox/{request}", **{"decision": "answer", "value.seats": "4"})
+    reply = await browser.send(f"/inbox/{request}", **{**answer, "value.seats": "4"})
     assert reply.status_code == 303
     document = (await system.http.get(f"/v1/requests/{request}")).json()
-    assert document["answer"]["answer"]["value"] == {"seats": 4}
+    assert document["answer"]["answer"]["value"] == {
+        "seats": 4,
+        "note": "by the window",
+    }
 
 
 async def test_an_answer_that_there_is_not_is_refused_in_words(
@@ -203,6 +210,39 @@ async def test_an_answer_that_there_is_not_is_refused_in_words(
     assert "'approve' cannot be decided here" in words(reply)
     reply = await browser.send(f"/inbox/{request}", decision="none", **{"for": "everything"})
     assert reply.status_code == 422
+
+
+async def test_the_inbox_is_filtered_by_its_address(system: System, browser: Browser) -> None:
+    first = await system.submit(goal="Find John in Rome", tenant="shop")
+    await system.ask(first)
+    await system.ask(await system.submit(goal="Find John in Bern"))
+    for query, shown in {
+        "q=rome": "Rome",
+        "q=bern&kind=clarification": "Bern",
+        "tenant=shop": "Rome",
+        "tool=lookup_contacts&agent=&q=BERN": "Bern",
+    }.items():
+        seen = await browser.see(f"/inbox?{query}")
+        assert ("Rome" in seen, "Bern" in seen) == (shown == "Rome", shown == "Bern"), query
+    for query in ("tool=nothing", "agent=nobody", "tenant=other", "q=nowhere"):
+        assert "No question fits these filters." in await browser.see(f"/inbox?{query}")
+
+
+async def test_alike_questions_are_answered_together_each_by_itself(
+    system: System, browser: Browser
+) -> None:
+    requests = [await system.ask(await system.submit(), RequestKind.CONFIRMATION) for _ in range(3)]
+    seen = await browser.see("/inbox")
+    assert "3 questions ask" in seen
+    where = "/inbox?tool=lookup_contacts&kind=confirmation"
+    assert "yes to those that are ticked" in await browser.see(where)
+    ticked = {"decision": "reject", "request": requests[:2]}
+    reply = await browser.http.post(where, data=ticked, headers=OWN)
+    assert reply.headers["location"] == "/inbox?tool=lookup_contacts&kind=confirmation"
+    for request, status in zip(requests, ("answered", "answered", "open"), strict=True):
+        assert (await system.http.get(f"/v1/requests/{request}")).json()["status"] == status
+    reply = await browser.http.post(where, data=ticked, headers=OWN)
+    assert words(reply).count("admin has already answered the request.") == 2
 
 
 async def test_the_second_answer_sees_the_first(system: System, browser: Browser) -> None:
@@ -284,7 +324,7 @@ async def test_pages_may_do_nothing_but_what_they_have_to(system: System, browse
     chain = await system.submit()
     request = await system.ask(chain)
     await system.end(await system.submit(), ChainStatus.FAILED)
-    system_pages = ("/tools", "/agents", "/queues", "/stats")
+    system_pages = ("/tools", "/agents", "/workers", "/queues", "/dead-letters", "/stats")
     chains = ("/chains", f"/chains/{chain}", "/inbox", f"/inbox/{request}")
     for path in ("/", "/new", *chains, *system_pages, "/no"):
         reply = await browser.http.get(path)
@@ -303,12 +343,61 @@ async def test_the_deployment_has_pages(system: System, browser: Browser) -> Non
     assert "lookup_contacts" in seen
     assert "changes nothing" in seen
     assert "No agents file is set" in await browser.see("/agents")
-    assert "Services that are alive" in await browser.see("/queues")
+    assert "No worker is alive." in await browser.see("/workers")
+    assert "There are none" in await browser.see("/dead-letters")
+    seen = await browser.see("/tools/lookup_contacts")
+    assert "may ask which" in seen
+    assert "Called wrong by people" in seen
+    assert "No tool has the name 'nothing'" in await browser.see("/tools/nothing", 404)
     assert "Nothing yet." in await browser.see("/stats?days=1")
     key = (await system.key("shop", Scope.READ))["Authorization"].partition(" ")[2]
     await browser.sign_in(key)
-    await browser.see("/queues", 403)
+    await browser.see("/dead-letters", 403)
     await browser.see("/stats", 403)
+
+
+async def test_a_queue_is_paused_and_resumed_on_its_page(system: System, browser: Browser) -> None:
+    assert (await browser.send("/queues/default/pause")).headers["location"] == "/queues"
+    assert "default paused" in await browser.see("/queues")
+    await browser.send("/queues/default/resume")
+    assert "default paused" not in await browser.see("/queues")
+    assert await system.gateway.pauses.read() == frozenset()
+
+
+async def test_dead_letters_are_put_back_and_dropped_on_their_page(
+    system: System, browser: Browser
+) -> None:
+    for chain in ("c1", "c2"):
+        await letter(system, DeadLetterReason.BAD_JSON, NASTY.encode(), chain)
+    reply = await browser.http.get("/dead-letters")
+    assert NASTY not in reply.text
+    assert words(reply).count(NASTY) == 2
+    first, second = re.findall(r'"(/dead-letters/[^"]+)/requeue"', reply.text)
+    assert (await browser.send(f"{first}/requeue")).headers["location"] == "/dead-letters"
+    await browser.send(f"{second}/drop")
+    assert (await browser.send(f"{second}/drop")).status_code == 404
+    assert "There are none" in await browser.see("/dead-letters")
+
+
+async def test_a_worker_shows_what_it_has_in_hand(system: System, browser: Browser) -> None:
+    about = {"queues": ["default"], "tools": ["send"], "slots": 4, "left_over": 1}
+    present = Presence(system.topology, "tool-worker", "w1", 1_700_000_000_000)
+    await present.renew(system.redis, {**about, "holds": ["c1.s.1"]})
+    seen = await browser.see("/workers")
+    assert "c1.s.1" in seen
+    assert "1 are over and do not end" in seen
+
+
+async def test_a_chain_is_run_again_from_its_page_once(system: System, browser: Browser) -> None:
+    ended = await system.submit(goal="Find John once more")
+    await system.end(ended)
+    (key,) = re.findall(
+        r'name="key" value="([^"]+)"', (await browser.http.get(f"/chains/{ended}")).text
+    )
+    replies = [await browser.send(f"/chains/{ended}/again", key=key) for _ in range(2)]
+    (address,) = {reply.headers["location"] for reply in replies}
+    assert address != f"/chains/{ended}"
+    assert "Find John once more" in await browser.see(address)
 
 
 async def test_what_is_no_page_is_said_as_a_page_and_below_v1_as_a_document(

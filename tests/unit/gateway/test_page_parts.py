@@ -5,10 +5,16 @@ from typing import Any
 
 import pytest
 
+from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.humans import RequestKind, RequestStatus
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, ToolResult
+from haltpoint.contracts.views.chains import ChainView, EventView, RequestView
+from haltpoint.contracts.views.steps import ActionView, StepView, ThoughtView
+from haltpoint.contracts.work.plans import StepType
 from haltpoint_gateway.pages.door import Typed
-from haltpoint_gateway.pages.forms import fields_of, values_of
+from haltpoint_gateway.pages.forms import form_of
 from haltpoint_gateway.pages.looks import lasting, moment, spelt, written
-from haltpoint_gateway.pages.pictures import graph, timeline
+from haltpoint_gateway.pages.pictures import places, timeline
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -27,7 +33,7 @@ NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 
 
 def test_each_kind_of_property_has_a_field() -> None:
-    fields = fields_of(SCHEMA, {"guests": ["Ann", "Bob"], "beyond": 1}, Typed(), "")
+    fields = form_of(SCHEMA, {"guests": ["Ann", "Bob"], "beyond": 1}, Typed(), "").fields
     assert [field.kind for field in fields] == [
         "text", "number", "choice", "bool", "date", "list", "json", "json",
     ]  # fmt: skip
@@ -43,9 +49,7 @@ def test_what_was_typed_becomes_values_of_their_kinds() -> None:
         "v.name": ["Ann\r\nLee"], "v.seats": ["4"], "v.row": ["7"], "v.quiet": ["true"],
         "v.day": ["2026-11-27"], "v.guests": ["Bob\r\n\r\n Eve "], "v.more": ['{"a": 1}'],
     }  # fmt: skip
-    typed = Typed(posted)
-    fields = fields_of(SCHEMA, {}, typed, "v.")
-    assert values_of(SCHEMA, fields, typed, "v.") == {
+    assert form_of(SCHEMA, {}, Typed(posted), "v.").values() == {
         "name": "Ann\nLee",
         "seats": 4,
         "row": 7,
@@ -56,15 +60,15 @@ def test_what_was_typed_becomes_values_of_their_kinds() -> None:
     }
 
 
-def test_an_empty_field_is_no_value_and_an_unticked_box_is_no() -> None:
-    typed = Typed({"v.seats": [" "]})
-    assert values_of(SCHEMA, fields_of(SCHEMA, {}, typed, "v."), typed, "v.") == {"quiet": False}
+def test_an_empty_field_is_no_value() -> None:
+    typed = Typed({"v.seats": [" "], "v.quiet": [""]})
+    assert form_of(SCHEMA, {"quiet": True}, typed, "v.").values() == {}
 
 
 def test_what_does_not_fit_stays_as_it_was_typed_for_the_schema_to_refuse() -> None:
     typed = Typed({"v.seats": ["four"], "v.more": ["{"], "v.row": ["Z"]})
-    values = values_of(SCHEMA, fields_of(SCHEMA, {}, typed, "v."), typed, "v.")
-    assert values == {"seats": "four", "more": "{", "row": "Z", "quiet": False}
+    values = form_of(SCHEMA, {}, typed, "v.").values()
+    assert values == {"seats": "four", "more": "{", "row": "Z"}
 
 
 @pytest.mark.parametrize(
@@ -93,51 +97,64 @@ def test_values_are_written_as_people_read_them() -> None:
         '<time datetime="2026-11-27T12:00:00+00:00">2026-11-27 12:00:00 UTC</time>'
     )
     assert moment(None) == ""
-    assert [lasting(seconds) for seconds in (0.04, 42, 90, 3700)] == [
-        "0.0 s", "42 s", "1 min 30 s", "1 h 1 min",
+    assert [lasting(seconds) for seconds in (0.0, 0.04, 42, 90, 190, 9000)] == [
+        "0 ms", "40 ms", "42 s", "90 s", "3 min", "2 h",
     ]  # fmt: skip
 
 
-def at(seconds: float) -> str:
-    return (NOW + timedelta(seconds=seconds)).isoformat()
+def at(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+def step(name: str, *needs: str, **more: Any) -> StepView:
+    return StepView(
+        id=name, step_type=StepType.TOOL, status="in_progress", dependencies=needs, **more
+    )
+
+
+def receipt(*, success: bool = True, attempt: int = 1) -> ToolResult:
+    error = None if success else ErrorInfo(ErrorType.SERVER, "no")
+    following = NextAction.CONTINUE if success else NextAction.ERROR
+    metadata = Metadata(attempt=attempt)
+    return ToolResult(success, following, error=error, metadata=metadata)
 
 
 def test_people_have_a_bar_of_their_own_and_a_thought_begins_where_the_last_call_ended() -> None:
-    actions: list[dict[str, Any]] = [
-        {"id": "c.a.1", "tool": "find", "started_at": at(2), "ended_at": at(3), "status": "done",
-         "receipt": {"success": True}},
-        {"id": "c.a.2", "tool": "send", "started_at": at(5), "ended_at": None, "status": "resting",
-         "receipt": None},
-        {"id": "c.a.3", "tool": "send", "started_at": None, "ended_at": None, "status": "asking",
-         "receipt": None},
-        {"id": "c.a.4", "tool": "send", "started_at": at(6), "ended_at": at(7), "status": "done",
-         "receipt": {"success": False}},
-    ]  # fmt: skip
-    thoughts = [{"id": "t1", "at": at(2)}, {"id": "t2", "at": at(5)}, {"id": "t3", "at": None}]
-    step = {"id": "a", "started_at": at(0), "actions": actions, "thoughts": thoughts}
-    request = {
-        "id": "c.r1",
-        "kind": "confirmation",
-        "action_id": "c.a.1",
-        "asked_at": at(2.5),
-        "closed_at": None,
-    }
-    chain = {"steps": [step], "requests": [request]}
-    bars = timeline(chain, NOW + timedelta(seconds=10))
-    assert [(bar.kind, bar.begin.second, bar.seconds) for bar in bars] == [
-        ("thought", 0, 2.0),
-        ("action", 2, 0.5),
-        ("person", 2, 7.5),
-        ("thought", 3, 2.0),
-        ("resting", 5, 5.0),
-        ("failed", 6, 1.0),
+    actions = (
+        ActionView(id="c.a.1", tool="find", started_at=at(2), ended_at=at(3), status="done",
+                   receipt=receipt()),
+        ActionView(id="c.a.2", tool="send", started_at=at(5), status="dispatched"),
+        ActionView(id="c.a.4", tool="send", started_at=at(6), ended_at=at(7), status="done",
+                   receipt=receipt(success=False, attempt=3)),
+    )  # fmt: skip
+    thoughts = tuple(
+        ThoughtView(id=name, at=moment)
+        for name, moment in (("t1", at(2)), ("t2", at(5)), ("t3", None))
+    )
+    request = RequestView(
+        id="c.r1", chain_id="c", step_id="a", action_id="c.a.1", tool="find", question="May it?",
+        kind=RequestKind.CONFIRMATION, status=RequestStatus.OPEN, asked_at=at(2.5), deadline=at(99),
+    )  # fmt: skip
+    chain = ChainView(
+        id="c", status="executing", goal="x", created_at=at(0), updated_at=at(9), deadline=at(99),
+        steps=(step("a", started_at=at(0), actions=actions, thoughts=thoughts),),
+        requests=(request,),
+    )  # fmt: skip
+    until = int(at(8.5).timestamp() * 1000)
+    rested = {"action_id": "c.a.2", "tool": "send", "until": until}
+    log = [EventView("1.0", at(8), FactType.ACTION_RESTING, rested)]
+    bars = timeline(chain, log, at(10))
+    assert [(bar.kind, bar.begin.second, bar.seconds, bar.runs) for bar in bars] == [
+        ("thought", 0, 2.0, 1),
+        ("action", 2, 0.5, 1),
+        ("person", 2, 7.5, 1),
+        ("thought", 3, 2.0, 1),
+        ("action", 5, 5.0, 1),
+        ("failed", 6, 1.0, 3),
+        ("resting", 8, 0.5, 1),
     ]
 
 
 def test_a_step_is_one_column_behind_what_it_needs() -> None:
-    def step(name: str, *needs: str) -> dict[str, Any]:
-        return {"id": name, "label": "", "status": "pending", "dependencies": [*needs]}
-
-    nodes = graph([step("a"), step("b"), step("c", "a", "b"), step("d", "a")])
-    places = {name: (node.x, node.y) for name, node in nodes.items()}
-    assert places == {"a": (0, 0), "b": (0, 64), "c": (200, 0), "d": (200, 64)}
+    steps = [step("a"), step("b"), step("c", "a", "b"), step("d", "a")]
+    assert places(steps) == {"a": (0, 0), "b": (0, 1), "c": (1, 0), "d": (1, 1)}

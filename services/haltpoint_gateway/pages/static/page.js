@@ -3,34 +3,38 @@
 "use strict";
 
 const HOLD = 5;
+const words = document.body.dataset;
 
 // ---- times in the reader's zone
 
-const clock = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" });
+const clock = new Intl.DateTimeFormat(undefined, {
+  year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short",
+});
 
 function localTimes(root) {
   for (const time of root.querySelectorAll("time")) {
-    const moment = new Date(time.dateTime);
-    const name = zone.formatToParts(moment).find((part) => part.type === "timeZoneName").value;
-    time.textContent = `${clock.format(moment)} ${name}`;
+    time.textContent = clock.format(new Date(time.dateTime));
   }
 }
 
 // ---- renewal: the stream says that something changed, and the page is fetched again
 
+async function fetched(address) {
+  const reply = await fetch(address, { headers: { Accept: "text/html" } });
+  const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+  localTimes(page);
+  return { page, isAway: reply.redirected };
+}
+
 async function renew() {
-  const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
-  if (reply.redirected) {
+  const { page, isAway } = await fetched(location.href);
+  if (isAway) {
     location.reload();
     return;
   }
-  const page = new DOMParser().parseFromString(await reply.text(), "text/html");
-  const fresh = page.getElementById("main");
-  localTimes(fresh);
-  Idiomorph.morph(document.getElementById("main"), fresh, {
+  Idiomorph.morph(document.getElementById("main"), page.getElementById("main"), {
     ignoreActiveValue: true,
-    callbacks: { beforeNodeMorphed: mayChange },
+    callbacks: { beforeNodeMorphed: mayChange, beforeNodeRemoved: mayGo },
   });
 }
 
@@ -45,40 +49,51 @@ function mayChange(before, after) {
   return true;
 }
 
+// A question that was answered elsewhere stays in the list, and says by whom.
+function mayGo(node) {
+  const items = node.parentElement?.querySelectorAll("[data-request]") ?? [];
+  const going = [...items].filter((item) => node.contains(item));
+  going.filter((item) => !item.classList.contains("closed")).forEach(close);
+  return going.length === 0;
+}
+
+async function close(item) {
+  item.classList.add("closed");
+  const { page } = await fetched(item.dataset.request);
+  const notice = page.querySelector("article > .notice");
+  if (!notice) {
+    item.remove();
+    return;
+  }
+  notice.querySelector("a").remove();
+  item.querySelector("input")?.remove();
+  item.querySelector("small").replaceChildren(...notice.childNodes);
+}
+
 function watch(address) {
   const lost = document.getElementById("cut-off");
   const stream = new EventSource(address);
-  let waiting = false;
+  let isLooking = false;
   let again = false;
   const look = async () => {
-    if (waiting) {
-      again = true;
+    again = isLooking;
+    if (isLooking) {
       return;
     }
-    waiting = true;
-    try {
-      await renew();
-    } catch {
-      lost.hidden = false;
-    }
-    waiting = false;
+    isLooking = true;
+    await renew().catch(() => { lost.hidden = false; });
+    isLooking = false;
     if (again) {
-      again = false;
       look();
     }
   };
-  let cut = false;
   stream.addEventListener("changed", look);
-  stream.addEventListener("error", () => {
-    cut = true;
-    lost.hidden = false;
-  });
+  stream.addEventListener("error", () => { lost.hidden = false; });
   stream.addEventListener("open", () => {
-    lost.hidden = true;
-    if (cut) {
+    if (!lost.hidden) {
       look();
     }
-    cut = false;
+    lost.hidden = true;
   });
 }
 
@@ -86,22 +101,22 @@ function watch(address) {
 
 let held = null;
 
-function hold(form, button) {
+function button(text, press) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = text;
+  made.addEventListener("click", press);
+  return made;
+}
+
+function hold(form, pressed) {
   const bar = document.createElement("div");
+  const line = document.createElement("span");
   bar.className = "held";
   bar.setAttribute("role", "status");
-  const words = document.createElement("span");
-  const back = document.createElement("button");
-  back.type = "button";
-  back.textContent = document.body.dataset.takeBack;
-  const now = document.createElement("button");
-  now.type = "button";
-  now.textContent = document.body.dataset.sendNow;
-  bar.append(words, back, now);
-  document.body.append(bar);
+  const name = (pressed?.querySelector("strong") ?? pressed)?.textContent.trim() ?? "";
   let left = HOLD;
-  const name = button ? button.textContent.trim().split("\n")[0] : "";
-  const show = () => { words.textContent = document.body.dataset.held.replace("{name}", name).replace("{seconds}", left); };
+  const show = () => { line.textContent = words.held.replace("{seconds}", left).replace("{name}", () => name); };
   const stop = () => {
     clearInterval(timer);
     bar.remove();
@@ -110,7 +125,7 @@ function hold(form, button) {
   const send = () => {
     stop();
     form.dataset.sent = "yes";
-    form.requestSubmit(button);
+    form.requestSubmit(pressed);
   };
   const timer = setInterval(() => {
     left -= 1;
@@ -119,11 +134,12 @@ function hold(form, button) {
       send();
     }
   }, 1000);
+  const back = button(words.takeBack, () => { stop(); pressed?.focus(); });
+  bar.append(line, back, button(words.sendNow, send));
+  document.body.append(bar);
   show();
-  held = { stop, send };
-  back.addEventListener("click", stop);
-  now.addEventListener("click", send);
   back.focus();
+  held = { stop };
 }
 
 document.addEventListener("submit", (event) => {
@@ -132,9 +148,7 @@ document.addEventListener("submit", (event) => {
     return;
   }
   event.preventDefault();
-  if (held) {
-    held.stop();
-  }
+  held?.stop();
   hold(form, event.submitter);
 });
 
@@ -143,43 +157,54 @@ document.addEventListener("input", (event) => {
   if (form) {
     form.dataset.touched = "yes";
   }
+  if (event.target.matches("[data-all]")) {
+    for (const box of form.querySelectorAll("[name=request]")) {
+      box.checked = event.target.checked;
+    }
+  }
 });
 
 // ---- keys
 
+const help = document.getElementById("help");
+
 function move(step) {
   const items = [...document.querySelectorAll(".item a")];
   const here = items.indexOf(document.activeElement);
-  const next = items[Math.min(items.length - 1, Math.max(0, here + step))];
-  if (next) {
-    next.focus();
-  }
+  items[Math.min(items.length - 1, Math.max(0, here + step))]?.focus();
 }
 
 function press(key) {
   const wanted = document.querySelector(`[data-key="${key}"]`);
-  if (wanted) {
-    wanted.click();
+  if (wanted?.matches("input")) {
+    wanted.closest("details").open = true;
+    wanted.focus();
+  } else {
+    wanted?.click();
   }
 }
 
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.matches("input, textarea, select");
-  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) {
+  const isTyping = event.target.matches("input:not([type=checkbox]), textarea, select");
+  if (isTyping || help?.open || event.ctrlKey || event.metaKey || event.altKey) {
     return;
   }
-  if (event.key === "Escape" && held) {
-    held.stop();
-  } else if (event.key === "j") {
-    move(1);
-  } else if (event.key === "k") {
-    move(-1);
-  } else if (/^[1-9yne]$/.test(event.key)) {
+  if (event.key === "Escape") {
+    held?.stop();
+  } else if (event.key === "j" || event.key === "k") {
+    move(event.key === "j" ? 1 : -1);
+  } else if (/^[1-9yne/?]$/.test(event.key)) {
+    event.preventDefault();
     press(event.key);
   }
 });
 
+if (help) {
+  const open = document.querySelector("footer");
+  open.hidden = false;
+  open.addEventListener("click", () => help.showModal());
+}
 localTimes(document);
-if (document.body.dataset.live) {
-  watch(document.body.dataset.live);
+if (words.live) {
+  watch(words.live);
 }
