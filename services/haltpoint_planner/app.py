@@ -17,6 +17,7 @@ from haltpoint_planner.connections import Connections
 from haltpoint_planner.handlers import LOOK, PlannerHandler
 from haltpoint_planner.models import Models
 from haltpoint_planner.prompting.context_reader import ContextReader
+from haltpoint_planner.slots import Slots
 
 
 async def run(settings: Settings) -> None:
@@ -40,18 +41,16 @@ async def run(settings: Settings) -> None:
             ReceiptStore(here.calls, here.topology, here.instance),
             DeadLetters(here.calls, here.topology),
             tracing,
-            agents=agents,
-            slots=settings.slots,
-            streams=settings.partitions,
-            stopping=here.stopping,
-            prices=policy.prices,
-            phrases=phrases_file.read(settings.phrases_file),
+            agents,
+            policy.prices,
+            phrases_file.read(settings.phrases_file),
         )
+        spare = settings.slots - settings.partitions
+        slots = Slots(handler.think, handler.receipt_store, spare, here.stopping)
         here.about.update(slots=settings.slots, model=settings.model.chosen(another=False))
-        slots = handler.slots
         here.spawn(slots.let_go(), "let go")
         here.every(settings.heartbeat, slots.renew_leases, "leases")
-        here.every(LOOK, handler.stop_cancelled, "cancelled chains")
+        here.every(LOOK, partial(handler.stop_cancelled, slots), "cancelled chains")
         for number in range(settings.partitions):
             stream = here.topology.stream(number, Stream.PLANS)
             await here.subscribe(

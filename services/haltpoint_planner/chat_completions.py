@@ -3,17 +3,19 @@
 import ipaddress
 import json
 import re
+import time
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from typing import Final
 from urllib.parse import urlsplit
 
 import httpx
 
-from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.base import JsonObject, chain_of
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.exchange import Reply
-from haltpoint_planner.model import Body
 from haltpoint_planner.parsing.completions import (
     DONE,
     EVENTS,
@@ -40,7 +42,7 @@ class ChatCompletions:
         self._http = http
         self._server = server
 
-    async def send(self, body: Body, request: ThoughtRequest) -> Reply:
+    async def send(self, body: JsonObject, request: ThoughtRequest) -> Reply:
         """See `Send`."""
         if self._settings.base_url is None:
             raise HaltpointError(
@@ -72,7 +74,7 @@ class ChatCompletions:
         return reply
 
     async def _post(
-        self, url: str, body: Body, headers: dict[str, str], silence: float
+        self, url: str, body: JsonObject, headers: dict[str, str], silence: float
     ) -> tuple[httpx.Response, str]:
         timeout = httpx.Timeout(silence, connect=self._settings.connect_timeout, pool=None)
         content = json.dumps(body, ensure_ascii=True).encode()
@@ -138,11 +140,14 @@ def _is_private(host: str) -> bool:
 
 
 def _retry_after(headers: httpx.Headers) -> float:
-    """Seconds to wait; 0 when the header is missing or no number."""
+    """Seconds to wait; 0 when no header says a number or a date."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         value = headers.get(name, "")
         if _NUMBER.fullmatch(value):
             return float(value) / unit
+    with suppress(ValueError, OverflowError):
+        date = parsedate_to_datetime(headers.get("retry-after", ""))
+        return max(0.0, date.timestamp() - time.time())
     return 0.0
 
 

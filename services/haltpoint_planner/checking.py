@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -55,7 +56,7 @@ def _to_note(words: str, **more: Any) -> Prompt:
     return Prompt(_asked(words), ({"type": "function", "function": function},), force=True)
 
 
-def _noted(reply: Reply) -> list[dict[str, Any]]:
+def _noted(reply: Reply) -> list[JsonObject]:
     """The arguments of its calls, which may also be JSON in its words (C9)."""
     calls = draft_proposal(reply, {}).calls
     return [call.arguments for call in calls if call.tool == "note"]

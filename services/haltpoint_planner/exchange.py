@@ -13,11 +13,11 @@ filled in before a message goes back; so the results behind it name each call.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.thoughts import Usage
 
-Message = dict[str, Any]
+Message = JsonObject
 """A message of a conversation, in the form of chat completions."""
 
 
@@ -27,11 +27,11 @@ class Prompt:
 
     messages: tuple[Message, ...]
     """The conversation: messages of the roles system, user, assistant and tool."""
-    tools: tuple[dict[str, Any], ...] = ()
+    tools: tuple[JsonObject, ...] = ()
     """The tools that it may call, as `{"type": "function", "function": {...}}`."""
     force: bool = False
     """It has to call one of the tools (C10)."""
-    schema: dict[str, Any] | None = None
+    schema: JsonObject | None = None
     """The JSON Schema of its words where it calls nothing; None: they are free."""
 
 

@@ -13,21 +13,19 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
 from haltpoint_planner.exchange import Prompt, Reply
-from haltpoint_planner.refusals import TOOLS, Part, named_in, parts_of, without
+from haltpoint_planner.refusals import TOOLS, Part, parts_of, without
 from haltpoint_planner.servers import PassingError, RefusedError, Server
-
-Body = dict[str, Any]
-"""A question in the form of a chat completion."""
 
 Make = Callable[[int], Prompt]
 """Makes the prompt for so many tokens. Raises HaltpointError when it does not fit."""
@@ -47,7 +45,7 @@ _SHORTER: Final = 2
 _log = logs.get(__name__)
 
 
-Send = Callable[[Body, ThoughtRequest], Awaitable[Reply]]
+Send = Callable[[JsonObject, ThoughtRequest], Awaitable[Reply]]
 """Asks once. Raises PassingError, RefusedError, and HaltpointError HP-302 to HP-306."""
 
 
@@ -60,7 +58,7 @@ class Port:
         self.settings = settings
         self.server = server
         self._send = send
-        self.refused: dict[str, tuple[Part, ...]] = {}
+        self.refused: dict[str, list[Part]] = {}
         """By model, what its server refuses of a question."""
 
         self._rooms: dict[str, int] = {}
@@ -97,8 +95,8 @@ class Port:
 
     def _less_than(self, prompt: Prompt, refusal: RefusedError) -> int:
         """Tokens of a prompt that is shorter, by the limit that a refusal names, if any."""
-        limit = _limit_in(refusal.words)
         asked = tokens_of([prompt.messages, prompt.tools, prompt.schema]) * 3 // 4
+        limit = _limit_in(refusal.words)
         return asked if limit is None else min(asked, self._room_in(limit))
 
     async def _reply(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
@@ -114,9 +112,9 @@ class Port:
             raise PassingError(self.server.too_slow(seconds, "timeout")) from error
         return replace(reply, usage=_usage(name, body, reply))
 
-    def _body(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Body:
+    def _body(self, name: str, prompt: Prompt, request: ThoughtRequest) -> JsonObject:
         # A model that said the wrong thing would say it again: the second time it may vary.
-        body: Body = {
+        body: JsonObject = {
             "model": name,
             "messages": list(prompt.messages),
             "temperature": 0 if request.attempt == 1 else 0.4,
@@ -133,40 +131,44 @@ class Port:
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body
 
-    async def _accepted(self, name: str, body: Body, request: ThoughtRequest) -> Reply:
-        """The reply to as much of the question as the server takes.
-
-        It is asked with one part less, and another, until it takes the rest: then it is the last
-        part that it refuses, which is left out of all questions from now on. One is learnt of each
-        question. A server that does not take the barest question either refuses something else.
+    async def _accepted(self, name: str, body: JsonObject, request: ThoughtRequest) -> Reply:
+        """The reply to as much of the question as the server takes. The last part without which it
+        takes the rest is left out of all questions from now on.
         """
-        known = self.refused.get(name, ())
-        body = without(body, known)
+        body = without(body, self.refused.setdefault(name, []))
         try:
             return await self._send(body, request)
         except RefusedError as error:
             refusal = error
-        parts = parts_of(body)
-        named = named_in(refusal.words, parts)
-        ordered = named + [part for part in parts if part not in named]
-        for number, part in enumerate(ordered, start=1):
-            if number == len(named) + 1:
-                barest = await self._reply_to(without(body, ordered), request)
-                if barest is None:
-                    break
-            less = without(body, ordered[:number])
-            reply = await self._reply_to(less, request)
-            if reply is None:
-                continue
-            # A model that has called tools knows them: something else is refused.
-            if part != TOOLS or not any("tool_calls" in each for each in body["messages"]):
-                self.refused[name] = (*self.refused.get(name, ()), part)
-                words = "the model's server refuses a part of a question"
-                _log.warning(words, model=name, part=str(part))
-            return reply
-        raise refusal
+        # Those that the refusal names one after the other; else all, then fewer again.
+        parts = sorted(parts_of(body), key=lambda part: -part.hits(refusal.words))
+        named = sum(part.hits(refusal.words) > 0 for part in parts)
+        taken: Reply | None = None
+        low = high = 0
+        for high in (*range(1, named + 1), len(parts)):
+            taken = await self._reply_to(without(body, parts[:high]), request)
+            if taken is not None:
+                break
+            low = high
+        if taken is None:
+            raise refusal
+        while high - low > 1:
+            middle = (low + high) // 2
+            reply = await self._reply_to(without(body, parts[:middle]), request)
+            taken = reply or taken
+            low, high = (low, middle) if reply else (middle, high)
+        self._learn(name, parts[high - 1], body)
+        return taken
 
-    async def _reply_to(self, body: Body, request: ThoughtRequest) -> Reply | None:
+    def _learn(self, name: str, part: Part, body: JsonObject) -> None:
+        # A model that has called tools knows them: something else is refused.
+        if part == TOOLS and any("tool_calls" in message for message in body["messages"]):
+            return
+        self.refused[name].append(part)
+        words = "the model's server refuses a part of a question"
+        _log.warning(words, model=name, part=str(part))
+
+    async def _reply_to(self, body: JsonObject, request: ThoughtRequest) -> Reply | None:
         with suppress(RefusedError):
             return await self._send(body, request)
         return None
@@ -189,7 +191,7 @@ def _shorter(make: Make, room: int, refusal: RefusedError) -> Prompt:
         raise
 
 
-def _usage(name: str, body: Body, reply: Reply) -> Usage:
+def _usage(name: str, body: JsonObject, reply: Reply) -> Usage:
     """What the question took; an estimate where the server does not say it."""
     usage = msgspec.structs.replace(reply.usage, model=name)
     counts = (usage.input_tokens, usage.output_tokens)

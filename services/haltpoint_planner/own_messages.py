@@ -8,11 +8,11 @@ import json
 import re
 from collections.abc import Container, Iterator
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from haltpoint.contracts.base import Contract
+from haltpoint.contracts.base import Contract, JsonObject
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.exchange import Message, Reply
@@ -33,7 +33,7 @@ class Own(Contract):
     message: Message
 
     @property
-    def calls(self) -> list[dict[str, Any]]:
+    def calls(self) -> list[JsonObject]:
         """Its native calls, in order."""
         return list(self.message["tool_calls"])
 
@@ -63,7 +63,7 @@ def read_own(text: bytes | str) -> Own:
     return msgspec.json.decode(text, type=Own)
 
 
-def arguments_of(call: dict[str, Any]) -> object:
+def arguments_of(call: JsonObject) -> object:
     """The arguments of a call of a message; None where they are no JSON."""
     given = call["function"].get("arguments", "")
     if not isinstance(given, str):
@@ -92,7 +92,7 @@ def sent_back(own: Own, to: str, fresh: Iterator[str]) -> Message:
     return {"role": "assistant", "content": words, "tool_calls": calls}
 
 
-def called(function: dict[str, Any], name: str) -> dict[str, Any]:
+def called(function: JsonObject, name: str) -> JsonObject:
     """A call in the form that every provider takes."""
     arguments = function.get("arguments") or "{}"
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
@@ -100,7 +100,7 @@ def called(function: dict[str, Any], name: str) -> dict[str, Any]:
     return {"id": name, "type": "function", "function": known}
 
 
-def _with_ids(calls: list[dict[str, Any]], fresh: Iterator[str]) -> Iterator[dict[str, Any]]:
+def _with_ids(calls: list[JsonObject], fresh: Iterator[str]) -> Iterator[JsonObject]:
     """The calls, with fresh ids where they are missing, repeat or are no texts, which no server
     takes back.
     """

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.contracts.base import MAX_STEPS, STEP_ID
+from haltpoint.contracts.base import MAX_STEPS, STEP_ID, JsonObject
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint_planner.exchange import Reply
@@ -72,14 +72,14 @@ def draft_bounds(reply: Reply) -> Bounds | None:
     return bounds if is_read and len(msgspec.json.encode(bounds)) <= _BOUNDS_SIZE else None
 
 
-def _object_in(reply: Reply) -> dict[str, Any]:
+def _object_in(reply: Reply) -> JsonObject:
     block = object_in(words_of(reply))
     if block is None:
         raise UnreadableError(f"it has no JSON object; {_FORM}")
     return fields(block.value)
 
 
-def _steps_in(named: dict[str, Any]) -> list[Any]:
+def _steps_in(named: JsonObject) -> list[Any]:
     """The list of steps: `steps`, or the documents' `todo_list`, alone or in a `plan`."""
     if isinstance(named.get("plan"), dict):
         named = fields(named["plan"])
@@ -115,7 +115,7 @@ def _is_good(name: str) -> bool:
     return STEP_ID.fullmatch(name) is not None and name not in _RESERVED
 
 
-def _step(number: int, draft: dict[str, Any], renamed: dict[str, str]) -> Step:
+def _step(number: int, draft: JsonObject, renamed: dict[str, str]) -> Step:
     """One step. A dependency that is no step's id stays as it is: the check of the plan says so."""
     said = {name: draft[name] for name in _KNOWN if draft.get(name) is not None}
     before = said.get("dependencies")

@@ -7,30 +7,31 @@ whole in a field of the message, and goes back as it came.
 """
 
 import asyncio
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.connections import goes_directly, without_proxies
 from haltpoint_planner.exchange import Message, Reply
-from haltpoint_planner.model import Body
 from haltpoint_planner.parsing.completions import reply_of
 from haltpoint_planner.servers import PassingError, Server
 
 if TYPE_CHECKING:
     import pydantic_ai
-    from pydantic_ai import ModelMessage, ModelRequestPart, ModelResponse, ToolCallPart
+    from pydantic_ai import ModelResponse
     from pydantic_ai.models import Model as ProviderModel
     from pydantic_ai.models import ModelRequestParameters
 
 OWN: Final = "pydantic_ai"
 """The field of a message that holds it in pydantic-ai's form."""
 _SETTINGS: Final = ("temperature", "max_tokens", "tool_choice")
+_KINDS: Final = {"system": "system-prompt", "user": "user-prompt", "tool": "tool-return"}
+"""What a message is for pydantic-ai, by its role."""
 _STATUSES: Final = {
     "ModelAuthenticationError": 401,
     "ModelQuotaExceededError": 402,
@@ -83,7 +84,7 @@ class Provided:
         self._settings = settings
         self._server = server
 
-    async def send(self, body: Body, request: ThoughtRequest) -> Reply:
+    async def send(self, body: JsonObject, request: ThoughtRequest) -> Reply:
         """See `Send`."""
         from pydantic_ai import exceptions
 
@@ -100,13 +101,16 @@ class Provided:
         except exceptions.UnexpectedModelBehavior as error:
             raise self._server.error("HP-306", str(error)) from error
 
-    async def _streamed(self, body: Body) -> "ModelResponse":
+    async def _streamed(self, body: JsonObject) -> "ModelResponse":
         from pydantic_ai.direct import model_request_stream
+        from pydantic_ai.messages import ModelMessagesTypeAdapter
 
+        settings = {"max_retries": 0}  # a thought rests
+        settings |= {name: body[name] for name in _SETTINGS if name in body}
         async with model_request_stream(
             self._model,
-            list(_history(body["messages"])),
-            model_settings=_settings(body),
+            ModelMessagesTypeAdapter.validate_python(list(_history(body["messages"]))),
+            model_settings=cast("pydantic_ai.ModelSettings", settings),
             model_request_parameters=self._parameters(body),
         ) as stream:
             events = aiter(stream)
@@ -116,7 +120,7 @@ class Provided:
                     event = await anext(events, None)
             return stream.get()
 
-    def _parameters(self, body: Body) -> "ModelRequestParameters":
+    def _parameters(self, body: JsonObject) -> "ModelRequestParameters":
         """The tools; without any the form of the answer where the model takes one: the prompt has
         it in words, too.
         """
@@ -141,7 +145,7 @@ class Provided:
         return self._server.failure(status, body, str(error), error.retry_after or 0.0)
 
 
-def _tool(tool: dict[str, Any]) -> "pydantic_ai.ToolDefinition":
+def _tool(tool: JsonObject) -> "pydantic_ai.ToolDefinition":
     from pydantic_ai import ToolDefinition
 
     function = tool["function"]
@@ -152,52 +156,30 @@ def _tool(tool: dict[str, Any]) -> "pydantic_ai.ToolDefinition":
     )
 
 
-def _settings(body: Body) -> "pydantic_ai.ModelSettings":
-    given = {name: body[name] for name in _SETTINGS if name in body}
-    return cast("pydantic_ai.ModelSettings", given | {"max_retries": 0})  # a thought rests
-
-
-def _history(messages: Sequence[Message]) -> Iterator["ModelMessage"]:
-    """The conversation as pydantic-ai has it: what is said to the model between two replies is one
-    request.
+def _history(messages: Sequence[Message]) -> Iterator[JsonObject]:
+    """The conversation as pydantic-ai stores it: what is said to the model between two replies is
+    one request. A reply of the model is there as it came, or else with its words and calls.
     """
-    from pydantic_ai import ModelRequest
-
     for is_reply, group in groupby(messages, key=lambda message: message["role"] == "assistant"):
         if is_reply:
-            yield from map(_earlier, group)
+            yield from (message.get(OWN) or _earlier(message) for message in group)
         else:
-            yield ModelRequest(list(map(_part, group)))
+            yield {"kind": "request", "parts": list(map(_part, group))}
 
 
-def _part(message: Message) -> "ModelRequestPart":
-    from pydantic_ai import SystemPromptPart, ToolReturnPart, UserPromptPart
-
-    text = message["content"]
-    match message["role"]:
-        case "system":
-            return SystemPromptPart(text)
-        case "tool":
-            return ToolReturnPart(message["name"], text, message["tool_call_id"])
-        case _:
-            return UserPromptPart(text)
+def _part(message: Message) -> JsonObject:
+    part = {"part_kind": _KINDS[message["role"]], "content": message["content"]}
+    if message["role"] == "tool":
+        part |= {"tool_name": message["name"], "tool_call_id": message["tool_call_id"]}
+    return part
 
 
-def _earlier(message: Message) -> "ModelResponse":
-    """What the model said before: as it came, or else its words and calls."""
-    from pydantic_ai import ModelResponse, TextPart, ToolCallPart
-    from pydantic_ai.messages import ModelMessagesTypeAdapter
-
-    if OWN in message:
-        (own,) = ModelMessagesTypeAdapter.validate_python([message[OWN]])
-        return cast("ModelResponse", own)
-    parts: list[TextPart | ToolCallPart] = []
-    if message.get("content"):
-        parts.append(TextPart(message["content"]))
+def _earlier(message: Message) -> JsonObject:
+    parts = [{"part_kind": "text", "content": message["content"]}] if message["content"] else []
     for call in message.get("tool_calls") or ():
-        function = call["function"]
-        parts.append(ToolCallPart(function["name"], function["arguments"], call["id"]))
-    return ModelResponse(parts)
+        function = {"tool_name": call["function"]["name"], "args": call["function"]["arguments"]}
+        parts.append({"part_kind": "tool-call", **function, "tool_call_id": call["id"]})
+    return {"kind": "response", "parts": parts}
 
 
 def _reply(response: "ModelResponse") -> Reply:
@@ -205,18 +187,13 @@ def _reply(response: "ModelResponse") -> Reply:
     from pydantic_ai.messages import ModelMessagesTypeAdapter
 
     (own,) = ModelMessagesTypeAdapter.dump_python([response], mode="json")
-    calls = list(map(_call, response.tool_calls))
     message: Message = {"role": "assistant", "content": response.text or "", OWN: own}
+    calls: list[Message] = []
+    for part in response.tool_calls:  # their arguments may be no JSON
+        function = {"name": part.tool_name, "arguments": part.args or {}}
+        calls.append({"id": part.tool_call_id, "type": "function", "function": function})
     if calls:
         message["tool_calls"] = calls
     used = response.usage
     usage = Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens)
     return reply_of(message, usage, response.finish_reason or "")
-
-
-def _call(part: "ToolCallPart") -> dict[str, Any]:
-    """A call in the form of chat completions; its arguments may be no JSON."""
-    given = part.args
-    arguments = given if isinstance(given, str) else json.dumps(given or {})
-    function = {"name": part.tool_name, "arguments": arguments}
-    return {"id": part.tool_call_id, "type": "function", "function": function}

@@ -1,20 +1,28 @@
 """The parts of a question that some servers refuse and others need: the table of what is sent in
-their place. A tool's schema is simplified for that tool alone.
+their place. A part of a tool's schema is left out for that tool alone.
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint_planner.parsing.completions import words_in
 
-Body = dict[str, Any]
-Schema = dict[str, Any]
+Change = Callable[[JsonObject], JsonObject]
 
 _IN_A_MESSAGE: Final = ("role", "content", "tool_calls", "tool_call_id")
 _IN_A_CALL: Final = ("id", "type", "function")
-_SIMPLE: Final = ("type", "description", "enum", "required", "items")
-"""Of a schema, beside its properties; every server knows them."""
+_SIMPLE: Final = ("type", "description", "enum", "required", "items", "properties")
+"""Words of a schema that every server knows."""
+_ALL: Final = "parameters"
+_REFERENCE: Final = "$ref"
+_DEFINITIONS: Final = ("$defs", "definitions")
+_OF_SCHEMAS: Final = ("properties", "patternProperties", "dependentSchemas", *_DEFINITIONS)
+"""Words of a schema below which names are free."""
+_OF_VALUES: Final = ("enum", "const", "default", "examples")
+"""Words of a schema below which there is no schema."""
 _DEEPEST: Final = 6
 """Levels to which a schema that contains itself is written out."""
 
@@ -23,60 +31,115 @@ class Part(NamedTuple):
     """Something that a question can do without."""
 
     what: str
-    """A key of `_OF_A_QUESTION`, or of `_OF_A_TOOL`."""
+    """A key of `_OF_A_QUESTION`; of a tool: a word of its schema, or all `parameters`."""
     tool: str = ""
 
     def __str__(self) -> str:
         return f"{self.what} of {self.tool}" if self.tool else self.what
 
+    def hits(self, words: str) -> int:
+        """How well the words of a refusal fit it: a hint, and no more."""
+        names = [] if self == TOOLS else filter(None, self)
+        return sum(name in words for name in names)
 
-def parts_of(body: Body) -> list[Part]:
+
+def parts_of(body: JsonObject) -> list[Part]:
     """What this question can do without, in a fixed order."""
-    tools = [tool["function"]["name"] for tool in body.get("tools", ())]
-    of_tools = [Part(what, tool) for what in _OF_A_TOOL for tool in tools]
+    of_tools = [part for tool in body.get("tools", ()) for part in _parts_of_tool(tool["function"])]
     parts = [*map(Part, _OF_A_QUESTION), *of_tools, TOOLS]
-    return [part for part in parts if _left_out(body, part) != body]
+    return [part for part in parts if without(body, [part]) != body]
 
 
-def named_in(words: str, parts: Sequence[Part]) -> list[Part]:
-    """Those of these parts that the words of a refusal name: a hint, and no more."""
-    others = [part for part in parts if part != TOOLS]
-    return [part for part in others if (part.tool or part.what) in words]
-
-
-def without(body: Body, parts: Sequence[Part]) -> Body:
+def without(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
     """The question without these parts."""
     for part in parts:
-        body = _left_out(body, part)
+        if part == TOOLS:
+            body = _in_words(body)
+        elif part.tool:
+            tools = [_simpler(tool, part) for tool in body.get("tools", ())]
+            body = {**body, "tools": tools}
+        else:
+            body = _OF_A_QUESTION[part.what](body)
     return body
 
 
-def _left_out(body: Body, part: Part) -> Body:
-    if part == TOOLS:
-        return _in_words(body)
-    if not part.tool:
-        return _OF_A_QUESTION[part.what](body)
-    tools = [_simpler(tool, part) for tool in body.get("tools", ())]
-    return {**body, "tools": tools}
+# ---- the schema of a tool
 
 
-def _simpler(tool: dict[str, Any], part: Part) -> dict[str, Any]:
+def _parts_of_tool(function: JsonObject) -> list[Part]:
+    """References are written out first; at last nothing is said of its arguments. A name that is no
+    word of the schema changes nothing.
+    """
+    names = re.findall(r'"([^"]+)": ', json.dumps(function["parameters"]))
+    words = dict.fromkeys((_REFERENCE, *names, _ALL))
+    return [Part(word, function["name"]) for word in words if word not in _SIMPLE]
+
+
+def _simpler(tool: JsonObject, part: Part) -> JsonObject:
     function = tool["function"]
     if function["name"] != part.tool:
         return tool
-    schema = _OF_A_TOOL[part.what](function["parameters"])
+    schema = function["parameters"]
+    if part.what == _ALL:
+        schema = {"type": "object", "properties": {}}
+    elif part.what == _REFERENCE:
+        schema = _written_out(schema)
+    else:
+        schema = _changed(schema, _lacking(part.what))
     return {**tool, "function": {**function, "parameters": schema}}
 
 
-def _lacking(*names: str) -> Callable[[Body], Body]:
+def _written_out(schema: JsonObject) -> JsonObject:
+    """The schema without references. What contains itself may be anything from some depth on."""
+
+    def write(part: JsonObject) -> JsonObject:
+        if _REFERENCE not in part:
+            return part
+        return {**_at(schema, part[_REFERENCE]), **_lacking(_REFERENCE)(part)}
+
+    whole = _lacking(*_DEFINITIONS)(schema)
+    for _ in range(_DEEPEST):
+        whole = _changed(whole, write)
+    plain: JsonObject = _changed(whole, _lacking(_REFERENCE))
+    return plain
+
+
+def _changed(part: Any, change: Change) -> Any:
+    """A schema with each one in it changed, the inner ones first."""
+    if isinstance(part, list):
+        return [_changed(each, change) for each in part]
+    if not isinstance(part, dict):
+        return part
+    whole = dict(part)
+    for word, value in part.items():
+        if word in _OF_SCHEMAS and isinstance(value, dict):
+            whole[word] = {name: _changed(inner, change) for name, inner in value.items()}
+        elif word not in _OF_VALUES:
+            whole[word] = _changed(value, change)
+    return change(whole)
+
+
+def _at(schema: JsonObject, reference: object) -> JsonObject:
+    """What a reference inside of the schema leads to; nothing for any other."""
+    place: Any = schema
+    for name in str(reference).split("/")[1:]:
+        key = name.replace("~1", "/").replace("~0", "~")
+        place = place.get(key) if isinstance(place, dict) else None
+    return place if isinstance(place, dict) else {}
+
+
+# ---- the rest of a question
+
+
+def _lacking(*names: str) -> Change:
     return lambda body: {name: value for name, value in body.items() if name not in names}
 
 
-def _only(value: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _only(value: JsonObject, names: Sequence[str]) -> JsonObject:
     return {name: inner for name, inner in value.items() if name in names}
 
 
-def _renamed(body: Body) -> Body:
+def _renamed(body: JsonObject) -> JsonObject:
     """Newer models of OpenAI know their limit of tokens by this name alone."""
     renamed = dict(body)
     if "max_tokens" in body:
@@ -84,7 +147,7 @@ def _renamed(body: Body) -> Body:
     return renamed
 
 
-def _bare(body: Body) -> Body:
+def _bare(body: JsonObject) -> JsonObject:
     """Messages without what only their provider understands."""
     messages = [_only(message, _IN_A_MESSAGE) for message in body["messages"]]
     for message in messages:
@@ -93,7 +156,7 @@ def _bare(body: Body) -> Body:
     return {**body, "messages": messages}
 
 
-def _in_words(body: Body) -> Body:
+def _in_words(body: JsonObject) -> JsonObject:
     """Without tools, for a model that knows none: it writes its calls into its words."""
     if "tools" not in body:
         return body
@@ -101,7 +164,7 @@ def _in_words(body: Body) -> Body:
     return {**_lacking("tools", "tool_choice")(body), "messages": messages}
 
 
-def _as_words(message: dict[str, Any]) -> dict[str, Any]:
+def _as_words(message: JsonObject) -> JsonObject:
     if message["role"] == "tool":
         return {"role": "user", "content": f"Result: {message['content']}"}
     if "tool_calls" not in message:
@@ -111,45 +174,10 @@ def _as_words(message: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": words.strip()}
 
 
-def _simple(schema: Schema) -> Schema:
-    """The schema in the words that every server knows, with its references written out. What needs
-    other words may be anything, and so may what contains itself, from some depth on.
-    """
-
-    def write(part: Any, depth: int) -> Any:
-        if not isinstance(part, dict):
-            return part
-        if "$ref" in part and depth == _DEEPEST:
-            return {}
-        if "$ref" in part:
-            return write(_at(schema, part["$ref"]), depth + 1)
-        plain = {name: write(value, depth) for name, value in _only(part, _SIMPLE).items()}
-        if "properties" in part:
-            properties = part["properties"].items()
-            plain["properties"] = {name: write(value, depth) for name, value in properties}
-        return plain
-
-    whole: Schema = write(schema, 0)
-    return whole
-
-
-def _at(schema: Schema, reference: str) -> Any:
-    """What a reference inside of the schema leads to; nothing for any other."""
-    place: Any = schema
-    for name in reference.removeprefix("#").split("/")[1:]:
-        key = name.replace("~1", "/").replace("~0", "~")
-        place = place.get(key, {}) if isinstance(place, dict) else {}
-    return place
-
-
-def _any_object(_: Schema) -> Schema:
-    return {"type": "object", "properties": {}}
-
-
 _LONGER: Final = "max_completion_tokens"
 TOOLS: Final = Part("tools")
 """All of them: a model that knows none writes its calls into its words."""
-_OF_A_QUESTION: Final[dict[str, Callable[[Body], Body]]] = {
+_OF_A_QUESTION: Final[dict[str, Change]] = {
     "tool_choice": _lacking("tool_choice"),
     "response_format": _lacking("response_format"),
     "temperature": _lacking("temperature"),
@@ -158,8 +186,4 @@ _OF_A_QUESTION: Final[dict[str, Callable[[Body], Body]]] = {
     "stream_options": _lacking("stream_options"),
     "stream": _lacking("stream", "stream_options"),
     "messages": _bare,
-}
-_OF_A_TOOL: Final[dict[str, Callable[[Schema], Schema]]] = {
-    "schema": _simple,
-    "parameters": _any_object,
 }

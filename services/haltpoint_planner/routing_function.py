@@ -6,12 +6,14 @@ name of one, or `{target_agent, reasoning, confidence}`; it may be async. What i
 checks.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from collections.abc import Sequence
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
+from haltpoint.contracts.base import JsonObject
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config import dotted_path
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 
@@ -30,15 +32,13 @@ class _Decision(Struct):
     confidence: Annotated[float, Meta(ge=0, le=1)] = 0.0
 
 
-async def run(
-    path: str, goal: str, context: Mapping[str, Any], names: Sequence[str]
-) -> dict[str, Any]:
+async def run(path: str, task: Task, names: Sequence[str]) -> JsonObject:
     """Call the function; its decision as the arguments of `route`. Raises HaltpointError HP-311
     when it cannot be loaded, fails, takes too long, or returns something else.
     """
     function = dotted_path.function(path, _CODE, "routing function")
+    arguments = (task.goal, dict(task.context), list(names))
     try:
-        arguments = (goal, dict(context), list(names))
         return _read(await dotted_path.call(function, PATIENCE, *arguments))
     except dotted_path.TooSlowError as error:
         raise HaltpointError(_CODE, f"{path} is too slow", str(error), _FIX) from error
@@ -46,7 +46,7 @@ async def run(
         raise HaltpointError(_CODE, f"{path} failed", in_words(error), _FIX) from error
 
 
-def _read(returned: object) -> dict[str, Any]:
+def _read(returned: object) -> JsonObject:
     """What it returned: of a name alone it is sure."""
     given = {"target_agent": returned, "confidence": 1.0}
     decision = msgspec.convert(given if isinstance(returned, str) else returned, _Decision)

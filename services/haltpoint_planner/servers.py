@@ -8,12 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.agents import ModelEndpoint
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
-
-Body = dict[str, Any]
-"""An object in the body of an answer."""
 
 _SHOWN: Final = 300
 """Characters of a server's own words in an error."""
@@ -26,8 +24,10 @@ _PAYMENT_REQUIRED: Final = 402
 _TOO_MANY: Final = 429
 _PASSES: Final = frozenset({0, 408, 409, 425, _TOO_MANY, 500, *range(502, 600)})
 """Without a status of its own, an error is not known to last."""
-_SPENT: Final = re.compile(r"quota|billing|credit|balance", re.IGNORECASE)
-_LATER: Final = re.compile(r"retry|again|per.?minute", re.IGNORECASE)
+_SPENT: Final = re.compile(
+    r"(?is)\A(?!.*(?:retry|again|per.?minute)).*(?:quota|billing|credit|balance)"
+)
+"""Words about an account that say nothing of another try."""
 
 _ERRORS: Final = {
     "HP-302": ("cannot be reached", "Start it, or correct {base_url}"),
@@ -88,21 +88,23 @@ class Server:
         what = "sent nothing" if setting == "silence" else "did not end its reply"
         return self.error("HP-307", f"it {what} for {seconds:g} s", f"Raise {{{setting}}}")
 
-    def failure(self, status: int, body: Sequence[Body], text: str, after: float) -> Exception:
+    def failure(
+        self, status: int, body: Sequence[JsonObject], text: str, after: float
+    ) -> Exception:
         """What an answer with this status means; 0 where it has none. `body` is the JSON of the
         answer, `text` all of it.
         """
-        said = own_words(body) or text or "without a reason"
-        why = f"HTTP {status} {said}" if status else said
+        errors = [_error_in(part) for part in body]
+        words = next(_words_in(errors), "") or text or "without a reason"
+        why = f"HTTP {status} {words}" if status else words
         if status in _KEY_REJECTED:
             return self.error("HP-303", why)
-        is_spent = status == _TOO_MANY and _SPENT.search(text) is not None
-        may_pass = after > 0 or _LATER.search(text) is not None
-        if status == _PAYMENT_REQUIRED or (is_spent and not may_pass):
+        is_spent = status == _TOO_MANY and not after and _SPENT.match(text)
+        if is_spent or status == _PAYMENT_REQUIRED:
             return self.error("HP-304", why, _PAY)
         if status in _PASSES:
             return PassingError(self.error("HP-305", why), after)
-        return RefusedError(self.error("HP-304", why), _about_errors(body) or text)
+        return RefusedError(self.error("HP-304", why), json.dumps(errors) if any(errors) else text)
 
     def setting(self, field: str) -> str:
         """The name of a setting of this model."""
@@ -112,22 +114,9 @@ class Server:
         return f"HALTPOINT_MODEL__{field.upper()}"
 
 
-def own_words(body: Sequence[Body]) -> str:
-    """What a server says about its error; empty where it says nothing."""
-    return next(_words_in([*_errors_in(body), *body]), "")
-
-
-def _errors_in(body: Sequence[Body]) -> list[Any]:
-    """The errors of a body, without the notes and warnings beside them."""
-    return [part["error"] for part in body if part.get("error")]
-
-
-def _about_errors(body: Sequence[Body]) -> str:
-    """All that a server says about its error: where no message names a refused part, others do."""
-    said = _errors_in(body)
-    for part in body:
-        said += [part[name] for name in _WORDS if name in part]
-    return json.dumps(said) if said else ""
+def _error_in(part: JsonObject) -> Any:
+    """What a part of a body says of its error, without the notes and warnings beside it."""
+    return part.get("error") or {name: part[name] for name in _WORDS if name in part}
 
 
 def _words_in(said: Any) -> Iterator[str]:

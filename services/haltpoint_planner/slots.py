@@ -25,29 +25,23 @@ Work = Callable[[EntryRef, Entry], Awaitable[None]]
 
 
 class Slots:
-    """`slots` entries are worked on at once, by `work`, whose errors leave them to their leases."""
+    """So many entries are worked on at once, by `work`, whose errors leave them to their leases.
+    `spare` of them may run while each reader still waits for one more.
+    """
 
     def __init__(
-        self,
-        work: Work,
-        receipt_store: ReceiptStore,
-        *,
-        slots: int,
-        streams: int,
-        stopping: asyncio.Event,
+        self, work: Work, receipt_store: ReceiptStore, spare: int, stopping: asyncio.Event
     ) -> None:
         self._work = work
         self._receipt_store = receipt_store
-        # So many may run while each reader still waits for one more, and all together never are
-        # more than the slots.
-        self._spare = slots - streams
+        self._spare = spare
+        self._stopping = stopping
         self._running: dict[EntryRef, asyncio.Task[None]] = {}
         self._changed = asyncio.Condition()
         self._one_suspect = asyncio.Lock()
         self._paused = False
         self._begin = asyncio.Event()
         self._begin.set()
-        self._stopping = stopping
 
     async def handle(self, entries: list[Entry]) -> None:
         """Put an entry into a slot; return when a slot is free for the next one, or when a suspect

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar, assert_never
+from typing import Final, TypeVar, assert_never
 
 import msgspec
 
-from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.base import JsonObject, chain_of
 from haltpoint.contracts.commands import ThoughtRequest, ToPlanner
 from haltpoint.contracts.events import (
     ActionProposed,
@@ -73,7 +73,7 @@ def reply_to(
     runtime's own words.
     """
     request = message.data
-    about: dict[str, Any] = {"thought_id": request.thought_id, "usage": reply.usage}
+    about: JsonObject = {"thought_id": request.thought_id, "usage": reply.usage}
     match request.kind:
         case ThoughtKind.BOUNDS:
             data = BoundsDrafted.Data(**about, bounds=draft_bounds(reply))
@@ -94,7 +94,7 @@ def reply_to(
             assert_never(request.kind)
 
 
-def chosen(message: ToPlanner, decision: dict[str, Any]) -> ActionProposed:
+def chosen(message: ToPlanner, decision: JsonObject) -> ActionProposed:
     """Whom a function chose for the task, as a model would say it."""
     proposal = Proposal(calls=(ProposedCall(tool=ROUTE, arguments=decision),))
     thought = message.data.thought_id

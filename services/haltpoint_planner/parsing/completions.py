@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint_planner.exchange import Finish, Message, NativeCall, Reply
 
@@ -28,7 +29,7 @@ _FINISHES: Final = {
 }
 
 
-def objects_in(text: str) -> list[dict[str, Any]]:
+def objects_in(text: str) -> list[JsonObject]:
     """The JSON objects of a body: itself, those of its list or of its events. They end before what
     is no JSON.
     """
@@ -43,7 +44,7 @@ def objects_in(text: str) -> list[dict[str, Any]]:
     return [value for value in values if isinstance(value, dict)]
 
 
-def errors_in(objects: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def errors_in(objects: Sequence[JsonObject]) -> list[JsonObject]:
     """Those that say that something is wrong, whatever the status says."""
     return [each for each in objects if each.get("error") or each.get("object") == "error"]
 
@@ -59,9 +60,9 @@ def read_reply(text: str) -> Reply | None:
         return None
 
 
-def _reply(chunks: Sequence[dict[str, Any]], *, is_done: bool) -> Reply | None:
+def _reply(chunks: Sequence[JsonObject], *, is_done: bool) -> Reply | None:
     message: Message = {"role": "assistant", "content": ""}
-    used: dict[str, Any] = {}
+    used: JsonObject = {}
     why = ""
     for chunk in chunks:
         used = chunk.get("usage") or used
@@ -147,7 +148,7 @@ def _last_of(items: list[Any], piece: Any) -> int | None:
     return places[-1] if places else None
 
 
-def _begins_another(item: dict[str, Any], piece: dict[str, Any]) -> bool:
+def _begins_another(item: JsonObject, piece: JsonObject) -> bool:
     """Whether a piece under the index of this item is no part of it: some servers give all items
     one index, or none.
     """
@@ -158,7 +159,7 @@ def _begins_another(item: dict[str, Any], piece: dict[str, Any]) -> bool:
     return is_named and (piece.get("index") is None or _is_whole(item))
 
 
-def _is_whole(call: dict[str, Any]) -> bool:
+def _is_whole(call: JsonObject) -> bool:
     """Whether the arguments of a call have come to their end."""
     arguments = call["function"].get("arguments")
     return isinstance(arguments, str) and bool(objects_in(arguments))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, Final
 
-from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH
+from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, JsonObject
 from haltpoint_planner.exchange import Reply
 
 _DIGITS: Final = 300
@@ -30,7 +30,7 @@ class UnreadableError(Exception):
 class Block:
     """The one JSON object of a text."""
 
-    value: dict[str, Any]
+    value: JsonObject
     beside: str
     """The words around it and its marks."""
 
@@ -51,7 +51,7 @@ def object_in(text: str) -> Block | None:
     return Block(value, f"{text[: opening.start()].rstrip()}\n{behind}".strip())
 
 
-def arguments_in(given: object) -> dict[str, Any]:
+def arguments_in(given: object) -> JsonObject:
     """The arguments of a call: an object, or its JSON as a text, bare or in a fence; nothing, null
     and blanks are none. Raises UnreadableError.
     """
@@ -79,7 +79,7 @@ def words_of(reply: Reply) -> str:
     return _THINKING.sub("", text, count=1)
 
 
-def fields(value: dict[str, Any]) -> dict[str, Any]:
+def fields(value: JsonObject) -> JsonObject:
     """The object with names in snake_case, which the documents write in camelCase as well. Raises
     UnreadableError for a name that is there twice.
     """
@@ -125,7 +125,7 @@ def _levels(value: Any) -> int:
     return 1 + max(map(_levels, inner), default=0)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
     value = dict(pairs)
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]

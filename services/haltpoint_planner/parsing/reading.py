@@ -14,9 +14,10 @@ answer or a reasoning step an object counts only when it is all there is.
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from haltpoint.chain.checks.built_in import IMPOSSIBLE
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.tools import END_STEP
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint_planner.exchange import NativeCall, Reply
@@ -93,7 +94,7 @@ def _said_in(block: Block, tools: Container[str]) -> Said:
     return Said(words, fault="its JSON object names no tool")
 
 
-def _calls_in(named: dict[str, Any], tools: Container[str]) -> tuple[NativeCall, ...]:
+def _calls_in(named: JsonObject, tools: Container[str]) -> tuple[NativeCall, ...]:
     if ROUTE in tools and "target_agent" in named:
         decision = {name: named.get(name) for name in _DECISION}
         return (NativeCall(ROUTE, decision),)
@@ -109,7 +110,7 @@ def _listed(value: object) -> list[object]:
     raise UnreadableError("its tool_calls are no list")
 
 
-def _names_a_call(named: dict[str, Any]) -> bool:
+def _names_a_call(named: JsonObject) -> bool:
     """Whether an object is a call: it has a tool and arguments, or a tool and nothing else."""
     has_tool = any(name in named for name in _TOOL)
     has_arguments = any(name in named for name in _ARGUMENTS)
@@ -124,7 +125,7 @@ def _call(value: object) -> NativeCall:
     return NativeCall(name, _only(named, _ARGUMENTS))
 
 
-def _only(named: dict[str, Any], names: tuple[str, ...]) -> object:
+def _only(named: JsonObject, names: tuple[str, ...]) -> object:
     """The value under one of these names; None without any. Raises UnreadableError for two."""
     present = [name for name in names if name in named]
     if len(present) > 1:

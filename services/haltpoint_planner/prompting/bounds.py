@@ -1,7 +1,8 @@
 """What a goal asks of tools and says against them (C12): asked before any tool's data is read."""
 
-from typing import Any, Final
+from typing import Final
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint_planner.prompting.about import own_goals
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.question import Question
@@ -48,7 +49,7 @@ def question(context: Context) -> Question:
     return Question(_READER, "\n".join(lines), _FORM, schema=form, is_first=True)
 
 
-def schema(names: list[str]) -> dict[str, Any]:
+def schema(names: list[str]) -> JsonObject:
     """The JSON Schema of what a goal asks of these tools and says against them."""
     lists = ("required_tools", "optional_tools", "ask_before", "forbidden")
     return strict({**dict.fromkeys(lists, one_of_names(names)), "conditions": words()})

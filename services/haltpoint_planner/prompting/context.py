@@ -86,6 +86,11 @@ class Context:
         return max((each.number for each in self.receipts if each.step_id == step), default=0)
 
     @property
+    def is_verbose(self) -> bool:
+        """Whether prompt and reply are in the log."""
+        return self.agent is not None and self.agent.verbose
+
+    @property
     def is_strict(self) -> bool:
         """Whether a call that is due can be forced: in no other mode it is."""
         own = None if self.step is None else self.step.tool_validation_mode

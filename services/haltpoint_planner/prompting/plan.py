@@ -1,9 +1,10 @@
 """Steps and bounds of a task (C1, C12): asked before any tool's data is read."""
 
-from typing import Any, Final
+from typing import Final
 
 from haltpoint.chain.checks.bounds import nameable
 from haltpoint.chain.checks.plans import with_effects
+from haltpoint.contracts.base import JsonObject
 from haltpoint_planner.prompting import bounds
 from haltpoint_planner.prompting.about import known, own_goals, own_words
 from haltpoint_planner.prompting.context import Context
@@ -93,7 +94,7 @@ def _of_agents(context: Context) -> list[str]:
     return ["", title, *changing] if changing else []
 
 
-def schema(context: Context) -> dict[str, Any]:
+def schema(context: Context) -> JsonObject:
     """The JSON Schema of a drafted plan, in the strict subset that providers enforce; tools only by
     their names.
     """

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.tools import ToolSpec
 
 
@@ -21,7 +21,7 @@ class Question:
     """Those that may be called."""
     is_due: bool = False
     """One of them has to be (C10), in a strict step."""
-    schema: dict[str, Any] | None = None
+    schema: JsonObject | None = None
     """The form of the words where nothing can be called; None: they are free."""
     is_first: bool = False
     """No result is shown for it, and nothing is asked at the end unless a reply was wrong (C12)."""

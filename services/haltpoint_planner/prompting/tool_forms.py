@@ -5,13 +5,12 @@ native tools. Pure.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from haltpoint.chain.checks.knowledge import origins_in_words
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_planner.prompting.fitting import cut_text
-
-Schema = dict[str, Any]
 
 MOST_ITEMS: Final = 20
 """Items that a list of a reply may have: a small model that repeats itself comes to an end."""
@@ -21,21 +20,21 @@ _DESCRIPTION: Final = 900
 _MOST: Final = 4096
 """Remembered specs: more than any deployment has tools."""
 
-TEXT: Final[Schema] = {"type": "string"}
+TEXT: Final[JsonObject] = {"type": "string"}
 
 
-def words() -> Schema:
+def words() -> JsonObject:
     """A list of texts."""
     return {"type": "array", "items": TEXT, "maxItems": MOST_ITEMS}
 
 
-def one_of_names(names: list[str], most: int = MOST_ITEMS) -> Schema:
+def one_of_names(names: list[str], most: int = MOST_ITEMS) -> JsonObject:
     """A list of these names."""
     name = {"type": "string", "enum": names} if names else TEXT
     return {"type": "array", "items": name, "maxItems": most}
 
 
-def strict(properties: Schema) -> Schema:
+def strict(properties: JsonObject) -> JsonObject:
     """An object with all of these properties and no others."""
     return {
         "type": "object",
@@ -45,7 +44,7 @@ def strict(properties: Schema) -> Schema:
     }
 
 
-def call_schema(specs: Sequence[ToolSpec]) -> Schema:
+def call_schema(specs: Sequence[ToolSpec]) -> JsonObject:
     """The JSON Schema of one call in words. The schemas of the tools lie side by side in it, so
     that what refers to a part of one finds it there.
     """
@@ -71,9 +70,9 @@ class _Form:
     """What was worked out of a spec, which is kept beside it: no other has its id."""
 
     spec: ToolSpec
-    native: dict[str, Any]
-    call: Schema
-    moved: Schema | None
+    native: JsonObject
+    call: JsonObject
+    moved: JsonObject | None
     """The schema of a tool that refers to itself, with references to its place in `call_schema`."""
     weight: int
     """Characters of both as JSON."""
@@ -95,7 +94,7 @@ def _form(spec: ToolSpec) -> _Form:
     tool = _native(spec)
     arguments = tool["function"]["parameters"]
     text = json.dumps(arguments, ensure_ascii=False)
-    moved: Schema | None = None
+    moved: JsonObject | None = None
     if '"$ref": "#' in text:
         place = f"#/$defs/{spec.name}"
         moved = json.loads(text.replace('"$ref": "#', f'"$ref": "{place}'))
@@ -110,12 +109,12 @@ def weight_of(specs: Iterable[ToolSpec]) -> int:
     return sum(_of(spec).weight for spec in specs)
 
 
-def native(spec: ToolSpec) -> dict[str, Any]:
+def native(spec: ToolSpec) -> JsonObject:
     """The tool as a provider's native tools take it."""
     return _of(spec).native
 
 
-def _native(spec: ToolSpec) -> dict[str, Any]:
+def _native(spec: ToolSpec) -> JsonObject:
     about = [cut_text(in_line(spec.description), _DESCRIPTION), *_notes(spec)]
     # Rules about all parameters are in the notes: some providers refuse a tool for them.
     parameters = dict(spec.parameters)

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint_planner.own_messages import Own, arguments_of
@@ -68,7 +69,7 @@ def _turn(own: Own, receipts: Sequence[Receipt]) -> Iterator[Turn | Receipt]:
     yield from strays
 
 
-def _place_among(calls: Mapping[int, dict[str, Any]], receipt: Receipt) -> int | None:
+def _place_among(calls: Mapping[int, JsonObject], receipt: Receipt) -> int | None:
     """The call of which this is the receipt; its arguments may have been changed since."""
     given = json.loads(receipt.arguments or "{}")
     named: int | None = None

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_planner import routing_function
 from haltpoint_planner.routing_function import run
@@ -58,7 +59,8 @@ def decision(agent: str, reasoning: str = "", confidence: float = 0.0) -> dict[s
 
 
 async def ask(name: str, returns: object = None) -> dict[str, Any]:
-    return await run(f"{__name__}:{name}", "the goal", {"returns": returns}, NAMES)
+    task = Task(goal="the goal", context={"returns": returns})
+    return await run(f"{__name__}:{name}", task, NAMES)
 
 
 @pytest.mark.parametrize(
