@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
@@ -13,13 +13,16 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.connections import Connections
 from haltpoint_planner.drafting import draft_proposal
-from haltpoint_planner.exchange import Finish, Message, Prompt, Reply
+from haltpoint_planner.exchange import Finish, Prompt, Reply
 from haltpoint_planner.models import Models
 from haltpoint_planner.own_messages import Own, fresh_ids, sent_back
+from haltpoint_planner.thoughts import words_of
 
 _TEXT: Final = {"type": "string"}
 _ENOUGH: Final = 128
 """Tokens that a reply may have: a small model that repeats itself comes to an end."""
+_SHOWN: Final = 80
+"""Characters of what a model said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +38,24 @@ class Finding:
     """What the model said, or why it could not."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
+class _Trial(NamedTuple):
     what: str
     prompt: Prompt
     is_passed: Callable[[Reply], bool]
 
 
-def _asked(words: str) -> tuple[Message, ...]:
-    return ({"role": "user", "content": words},)
+def _asks(words: str, **more: Any) -> Prompt:
+    return Prompt(({"role": "user", "content": words},), **more)
 
 
-def _to_note(words: str, **more: Any) -> Prompt:
-    """It has to call a tool that notes a text; `more` are other parameters of it."""
-    properties = {"text": _TEXT, **more}
-    parameters = {"type": "object", "properties": properties, "required": ["text"]}
-    if "place" in more:
-        parameters["$defs"] = {"Place": {"type": "object", "properties": {"city": _TEXT}}}
+def _noting(**properties: JsonObject) -> JsonObject:
+    """The parameters of a tool that notes a text."""
+    return {"type": "object", "properties": {"text": _TEXT, **properties}, "required": ["text"]}
+
+
+def _to_note(words: str, parameters: JsonObject) -> Prompt:
     function = {"name": "note", "description": "Note a text.", "parameters": parameters}
-    return Prompt(_asked(words), ({"type": "function", "function": function},), force=True)
+    return _asks(words, tools=({"type": "function", "function": function},), force=True)
 
 
 def _noted(reply: Reply) -> list[JsonObject]:
@@ -62,44 +64,54 @@ def _noted(reply: Reply) -> list[JsonObject]:
     return [call.arguments for call in calls if call.tool == "note"]
 
 
+_APPLE: Final = 'Note the text "apple".'
 _PRIORITY: Final = {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}
+_PLACE: Final = {"type": "object", "properties": {"city": _TEXT}}
 _FORM: Final = {
     "type": "object",
     "properties": {"fruit": _TEXT},
     "required": ["fruit"],
     "additionalProperties": False,
 }
-_OK: Final = Prompt(_asked("Say OK, and nothing else."))
-_APPLE: Final = 'Note the text "apple".'
-_ANSWERS: Final = _Trial("answers in words", _OK, lambda reply: bool(reply.content.strip()))
-_CALLS: Final = _Trial(
-    "calls a tool when it has to", _to_note(_APPLE), lambda reply: bool(_noted(reply))
+_ANSWERS: Final = _Trial(
+    "answers in words",
+    _asks("Say OK, and nothing else."),
+    lambda reply: bool(reply.content.strip()),
 )
-_OTHERS: Final = (
+_CALLS: Final = _Trial(
+    "calls a tool when it has to", _to_note(_APPLE, _noting()), lambda reply: bool(_noted(reply))
+)
+_TRIALS: Final = (
+    _ANSWERS,
+    _CALLS,
     _Trial(
         "makes two calls at once",
-        _to_note('Note "apple" and note "pear", by two calls.'),
+        _to_note('Note "apple" and note "pear", by two calls.', _noting()),
         lambda reply: len(_noted(reply)) == 2,
     ),
     _Trial(
         "leaves out a parameter that need not be given",
-        _to_note(_APPLE, priority=_PRIORITY),
+        _to_note(_APPLE, _noting(priority=_PRIORITY)),
         lambda reply: all("priority" not in given for given in _noted(reply)),
     ),
     _Trial(
         "takes references in the schema of a tool",
-        _to_note(_APPLE, place={"$ref": "#/$defs/Place"}),
-        lambda reply: bool(_noted(reply)),
+        _to_note(_APPLE, _noting(place={"$ref": "#/$defs/Place"}) | {"$defs": {"Place": _PLACE}}),
+        _CALLS.is_passed,
     ),
     _Trial(
         "answers in a form",
-        Prompt(_asked('Name a fruit, as JSON: {"fruit": "..."}'), schema=_FORM),
+        _asks('Name a fruit, as JSON: {"fruit": "..."}', schema=_FORM),
         lambda reply: reply.content.strip().startswith("{"),
     ),
-    _Trial("tells how many tokens it took", _OK, lambda reply: not reply.usage.estimated),
+    _Trial(
+        "tells how many tokens it took",
+        _ANSWERS.prompt,
+        lambda reply: not reply.usage.estimated,
+    ),
     _Trial(
         "says when a reply is cut",
-        Prompt(_asked("Count from 1 to 300, in digits.")),
+        _asks("Count from 1 to 300, in digits."),
         lambda reply: reply.finish is Finish.LENGTH,
     ),
 )
@@ -113,6 +125,7 @@ class Checking:
         self._patience = settings.timeout
         settings = settings.model_copy(update={"max_tokens": _ENOUGH})
         self._port = Models(settings, Agents(), connections).port_to(None)
+        self._reply: Reply | None = None
 
     @property
     def refused(self) -> Sequence[str]:
@@ -121,44 +134,34 @@ class Checking:
 
     async def findings(self) -> AsyncIterator[Finding]:
         """Each trial as soon as it is over. The first one ends it all when there is no reply."""
-        finding, reply = await self._tried(_ANSWERS)
-        yield finding
-        if reply is None:
-            return
-        finding, reply = await self._tried(_CALLS)
-        yield finding
-        trials = list(_OTHERS)
-        if reply is not None and reply.calls:
-            trials.insert(0, _back(reply))
-        for trial in trials:
-            finding, _ = await self._tried(trial)
-            yield finding
+        for trial in _TRIALS:
+            yield await self._tried(trial)
+            reply = self._reply
+            if reply is None and trial is _ANSWERS:
+                return
+            if reply is not None and reply.calls and trial is _CALLS:
+                yield await self._tried(_back(reply))
 
-    async def _tried(self, trial: _Trial) -> tuple[Finding, Reply | None]:
+    async def _tried(self, trial: _Trial) -> Finding:
         begun = time.monotonic()
         deadline = round((time.time() + self._patience) * 1000)
         request = ThoughtRequest(thought_id="check.t1.1", kind=ThoughtKind.ACT, deadline=deadline)
-        reply: Reply | None = None
+        self._reply = None
         try:
-            reply = await self._port.ask(self._name, lambda _: trial.prompt, request)
-            outcome, note = ("yes" if trial.is_passed(reply) else "no"), _words(reply)
+            self._reply = await self._port.ask(self._name, lambda _: trial.prompt, request)
+            outcome = "yes" if trial.is_passed(self._reply) else "no"
+            note = " ".join(words_of(self._reply).split())[:_SHOWN]
         except HaltpointError as error:
             outcome, note = error.code, f"{error.what}: {error.why}. {error.fix}"
-        return Finding(trial.what, outcome, time.monotonic() - begun, note), reply
+        return Finding(trial.what, outcome, time.monotonic() - begun, note)
 
 
 def _back(reply: Reply) -> _Trial:
     """The model's own message goes back, with a result for each call."""
-    own = Own("", 0, reply.message or {})
-    said = sent_back(own, "", fresh_ids())
+    said = sent_back(Own("", 0, reply.message or {}), "", fresh_ids())
     result = {"role": "tool", "name": "note", "content": "Noted."}
     results = [{**result, "tool_call_id": call["id"]} for call in said["tool_calls"]]
-    prompt = Prompt((*_asked(_APPLE), said, *results), _CALLS.prompt.tools)
+    messages = (*_CALLS.prompt.messages, said, *results)
+    prompt = Prompt(messages, _CALLS.prompt.tools)
     what = "takes its own message back, with results"
     return _Trial(what, prompt, lambda reply: bool(reply.content or reply.calls))
-
-
-def _words(reply: Reply) -> str:
-    calls = [f"{call.name}({call.arguments})" for call in reply.calls]
-    words = " ".join([reply.content, *calls]).split()
-    return " ".join(words)[:80]

@@ -101,16 +101,15 @@ def _proposed(call: NativeCall, reply: Reply) -> ProposedCall:
     """The call. One whose arguments cannot be read is not made without arguments: raises
     UnreadableError.
     """
-    tool = call.name if call.name.isascii() else without_surrogates(call.name)
-    if not tool or len(tool) > _TOOL_NAME:
+    tool = without_surrogates(call.name)
+    if not 0 < len(tool) <= _TOOL_NAME:
         raise UnreadableError(f"a call names no tool: {tool[:40]!r}")
-    is_cut = reply.finish is Finish.LENGTH
-    if is_cut and call.arguments == "":
-        raise UnreadableError(f"the call of {tool}: {CUT}")
     try:
+        if reply.cut and call.arguments == "":
+            raise UnreadableError(CUT)
         arguments = arguments_in(call.arguments)
     except UnreadableError as error:
-        why = CUT if is_cut else error
+        why = CUT if reply.cut else error
         raise UnreadableError(f"the arguments of {tool}: {why}") from error
     size = _size(arguments)
     if size > MAX_ARGUMENTS:

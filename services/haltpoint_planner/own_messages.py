@@ -43,13 +43,13 @@ def kept(reply: Reply, proposal: Proposal, by: str, after: int, known: Container
     read or has a name that no provider takes back, or is too long. `known` are the tools.
     """
     message = reply.message
-    is_read = len(proposal.calls) == len(reply.calls) > 0
-    if message is None or not is_read:
+    if message is None or not 0 < len(reply.calls) == len(proposal.calls):
         return b""
-    others = [call.name for call in reply.calls if call.name not in known]
-    if not all(map(_NAME.fullmatch, others)):
-        return b""
-    if not all(isinstance(arguments_of(call), dict) for call in message["tool_calls"]):
+    names = [call.name for call in reply.calls if call.name not in known]
+    is_taken = all(map(_NAME.fullmatch, names))
+    if not is_taken or not all(
+        isinstance(arguments_of(call), dict) for call in message["tool_calls"]
+    ):
         return b""
     try:
         own = encode(Own(by, after, message))
@@ -82,14 +82,20 @@ def fresh_ids() -> Iterator[str]:
 
 
 def sent_back(own: Own, to: str, fresh: Iterator[str]) -> Message:
-    """The message as the model `to` gets it. Each call has an id that no other one of it has; of
-    another provider's ids nothing is known.
+    """The message as the model `to` gets it. Each call has an id that no other one of it has, and
+    none is missing or no text, which no server takes back; of another provider's ids nothing is
+    known.
     """
-    if own.by == to:
-        return {**own.message, "tool_calls": list(_with_ids(own.calls, fresh))}
-    words = words_in(own.message)
-    calls = [called(call["function"], next(fresh)) for call in own.calls]
-    return {"role": "assistant", "content": words, "tool_calls": calls}
+    if own.by != to:
+        calls = [called(call["function"], next(fresh)) for call in own.calls]
+        return {"role": "assistant", "content": words_in(own.message), "tool_calls": calls}
+    calls, seen = [], {""}
+    for call in own.calls:
+        name = call.get("id")
+        is_good = isinstance(name, str) and name not in seen
+        calls.append(call if is_good else {**call, "id": next(fresh)})
+        seen.add(calls[-1]["id"])
+    return {**own.message, "tool_calls": calls}
 
 
 def called(function: JsonObject, name: str) -> JsonObject:
@@ -98,17 +104,3 @@ def called(function: JsonObject, name: str) -> JsonObject:
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     known = {"name": function["name"], "arguments": text}
     return {"id": name, "type": "function", "function": known}
-
-
-def _with_ids(calls: list[JsonObject], fresh: Iterator[str]) -> Iterator[JsonObject]:
-    """The calls, with fresh ids where they are missing, repeat or are no texts, which no server
-    takes back.
-    """
-    seen = {""}
-    for call in calls:
-        name = call.get("id")
-        if isinstance(name, str) and name not in seen:
-            seen.add(name)
-            yield call
-        else:
-            yield {**call, "id": next(fresh)}

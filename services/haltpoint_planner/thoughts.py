@@ -58,8 +58,7 @@ def drafted(message: ToPlanner, reply: Reply, context: Context, phrases: Phrases
     thought = reply_to(message, reply, context.known, phrases)
     own = b""
     if isinstance(thought, ActionProposed):
-        proposal, after = thought.data.proposal, context.last_number
-        own = kept(reply, proposal, context.by, after, context.known)
+        own = kept(reply, thought.data.proposal, context.by, context.last_number, context.known)
     return Drafted(thought, words_of(reply), own)
 
 
@@ -79,12 +78,12 @@ def reply_to(
             data = BoundsDrafted.Data(**about, bounds=draft_bounds(reply))
             return _event(BoundsDrafted, message, data)
         case ThoughtKind.PLAN:
-            plan, about["bounds"] = draft_plan(reply), draft_bounds(reply)
+            plan, bounds = draft_plan(reply), draft_bounds(reply)
             about["plan" if isinstance(plan, Plan) else "fault"] = plan
-            return _event(PlanDrafted, message, PlanDrafted.Data(**about))
+            return _event(PlanDrafted, message, PlanDrafted.Data(**about, bounds=bounds))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
-            about["step_id"] = request.step_id or ""
             proposal = _proposal(request, reply, tools, phrases)
+            about["step_id"] = request.step_id or ""
             return _event(ActionProposed, message, ActionProposed.Data(**about, proposal=proposal))
         case ThoughtKind.ANSWER:
             text, called = draft_answer(reply, tools)

@@ -67,17 +67,14 @@ def _reply(chunks: Sequence[JsonObject], *, is_done: bool) -> Reply | None:
     for chunk in chunks:
         used = chunk.get("usage") or used
         for choice in chunk.get("choices") or ():
-            if choice.get("index"):
-                continue  # one is asked for
             why = choice.get("finish_reason") or why
             if choice.get("message"):
                 message, is_done = choice["message"], True
             else:
                 message = _joined(message, choice.get("delta") or {})
-    if not (is_done or why):
-        return None
     asked, said = used.get("prompt_tokens", 0), used.get("completion_tokens", 0)
-    return reply_of(message, Usage(input_tokens=asked, output_tokens=said), str(why))
+    usage = Usage(input_tokens=asked, output_tokens=said)
+    return reply_of(message, usage, str(why)) if is_done or why else None
 
 
 def reply_of(message: Message, usage: Usage, why: str) -> Reply:
@@ -85,12 +82,9 @@ def reply_of(message: Message, usage: Usage, why: str) -> Reply:
     calls: list[NativeCall] = []
     for call in message.get("tool_calls") or ():
         function = call.get("function") or {}
-        name = str(function.get("name") or "")
-        calls.append(NativeCall(name, function.get("arguments")))
-    finish = Finish.STOP
-    for other, words in _FINISHES.items():
-        if words.search(why.lower()):
-            finish = other
+        calls.append(NativeCall(str(function.get("name") or ""), function.get("arguments")))
+    finishes = [finish for finish, words in _FINISHES.items() if words.search(why.lower())]
+    finish = (*finishes, Finish.STOP)[0]
     return Reply(words_in(message), tuple(calls), usage, finish, message)
 
 
@@ -131,35 +125,30 @@ def _with_items(items: list[Any], pieces: list[Any]) -> list[Any]:
     """A list with the next pieces of its items; what continues none is an item of its own."""
     joined = list(items)
     for piece in pieces:
-        place = _last_of(joined, piece)
-        if place is None or _begins_another(joined[place], piece):
+        place = _place_of(piece, joined)
+        if place is None:
             joined.append(piece)
         else:
             joined[place] = _joined(joined[place], piece)
     return joined
 
 
-def _last_of(items: list[Any], piece: Any) -> int | None:
-    """The last item under the index of a piece."""
+def _place_of(piece: Any, items: list[Any]) -> int | None:
+    """The place of the item that a piece continues: the last one under its index."""
     if not isinstance(piece, dict):
         return None
-    indices = [item.get("index") for item in items]
-    places = [place for place, index in enumerate(indices) if index == piece.get("index")]
-    return places[-1] if places else None
+    for place in reversed(range(len(items))):
+        if items[place].get("index") == piece.get("index"):
+            return None if _begins_another(items[place], piece) else place
+    return None
 
 
 def _begins_another(item: JsonObject, piece: JsonObject) -> bool:
-    """Whether a piece under the index of this item is no part of it: some servers give all items
-    one index, or none.
+    """Whether a piece under the index of this item is no part of it, as some servers give all items
+    one index, or none: it has another id or type, or names a function behind whole arguments.
     """
     for name in ("id", "type"):
         if item.get(name) and piece.get(name) not in (None, "", item[name]):
             return True
     is_named = bool((piece.get("function") or {}).get("name"))
-    return is_named and (piece.get("index") is None or _is_whole(item))
-
-
-def _is_whole(call: JsonObject) -> bool:
-    """Whether the arguments of a call have come to their end."""
-    arguments = call["function"].get("arguments")
-    return isinstance(arguments, str) and bool(objects_in(arguments))
+    return is_named and bool(objects_in(str(item["function"].get("arguments"))))

@@ -18,7 +18,6 @@ _MARKS: Final = r"---JSON_OUTPUT_START---|<tool_call>|```(?:json)?"
 _OPENING: Final = re.compile(rf'(?:(?:{_MARKS})\s*+){{1,4}}+(?=\{{)|\A\s*+(?=\{{)|(?=\{{\s*+")')
 _ANOTHER: Final = re.compile(r'\{\s*+"')
 _CLOSING: Final = re.compile(r"\A(?:\s*+(?:---JSON_OUTPUT_END---|</tool_call>|```))*+\s*+")
-_FENCE: Final = re.compile(r"\A```(?:json)?+\s*+(.*?)\s*+```\Z", re.DOTALL)
 _THINKING: Final = re.compile(r"\A\s*+<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
@@ -44,10 +43,9 @@ def object_in(text: str) -> Block | None:
     opening = _OPENING.search(text)
     if opening is None:
         return None
-    value, end = _value_at(text, opening.end())
-    behind = _CLOSING.sub("", text[end:], count=1)
-    if _ANOTHER.search(behind):
-        raise UnreadableError("it has two JSON objects where one is read")
+    value, behind = _value_at(text, opening.end())
+    if not isinstance(value, dict):
+        return None
     return Block(value, f"{text[: opening.start()].rstrip()}\n{behind}".strip())
 
 
@@ -57,26 +55,21 @@ def arguments_in(given: object) -> JsonObject:
     """
     value: Any = given if isinstance(given, str) else json.dumps(given)
     while isinstance(value, str) and value.strip():
-        text = _FENCE.sub(r"\1", value.strip())
-        value, end = _value_at(text, 0)
-        beside = text[end:].strip()
-        if _ANOTHER.match(beside):
-            raise UnreadableError("it has two JSON objects where one is read")
+        text = value.strip()
+        opening = _OPENING.match(text)
+        value, beside = _value_at(text, opening.end() if opening else 0)
         if beside:
             raise UnreadableError(f"it has words beside the JSON: {beside[:40]!r}")
+    if isinstance(value, dict):
+        return value
     if value is None or isinstance(value, str):
         return {}
-    if not isinstance(value, dict):
-        raise UnreadableError("they are no JSON object")
-    return value
+    raise UnreadableError("they are no JSON object")
 
 
 def words_of(reply: Reply) -> str:
     """What a reply says, without the words in which it only thinks."""
-    text = reply.content
-    if not text.isascii():
-        text = without_surrogates(text)
-    return _THINKING.sub("", text, count=1)
+    return _THINKING.sub("", without_surrogates(reply.content), count=1)
 
 
 def fields(value: JsonObject) -> JsonObject:
@@ -93,28 +86,30 @@ def without_surrogates(text: str) -> str:
     """The text with surrogate pairs joined and lone ones replaced by U+FFFD: what UTF-8 can
     hold.
     """
+    if text.isascii():
+        return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _value_at(text: str, start: int) -> tuple[Any, int]:
-    """The JSON value that begins at this place, and where it ends."""
+def _value_at(text: str, start: int) -> tuple[Any, str]:
+    """The JSON value that begins at this place, and the words behind it and its marks."""
     try:
         value, end = _DECODER.raw_decode(text, start)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-        levels = _levels(value)
+        if _levels(value) > MAX_DEPTH:
+            raise RecursionError
     except JSONDecodeError as error:
         place = error.pos - start + 1
         raise UnreadableError(f"its JSON is broken at character {place}: {error.msg}") from error
     except ValueError as error:  # half of a character, or a number that JSON has not
         raise UnreadableError(f"its JSON has what JSON cannot hold: {error}") from error
     except RecursionError as error:
-        raise UnreadableError(_TOO_DEEP) from error
-    if levels > MAX_DEPTH:
-        raise UnreadableError(_TOO_DEEP)
-    return value, end
-
-
-_TOO_DEEP: Final = f"its JSON is nested more than {MAX_DEPTH} levels deep"
+        why = f"its JSON is nested more than {MAX_DEPTH} levels deep"
+        raise UnreadableError(why) from error
+    behind = _CLOSING.sub("", text[end:], count=1)
+    if _ANOTHER.search(behind):
+        raise UnreadableError("it has two JSON objects where one is read")
+    return value, behind.strip()
 
 
 def _levels(value: Any) -> int:
@@ -126,11 +121,11 @@ def _levels(value: Any) -> int:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UnreadableError(f"its JSON has the key {twice[:40]!r} twice")
+    value: JsonObject = {}
+    for name, inner in pairs:
+        if name in value:
+            raise UnreadableError(f"its JSON has the key {name[:40]!r} twice")
+        value[name] = inner
     return value
 
 

@@ -53,29 +53,18 @@ def read(reply: Reply, tools: Container[str], *, due: bool) -> Said:
     an object is meant as one.
     """
     text = words_of(reply)
-    words = text.strip()
+    words = Said(text.strip())
     try:
         block = object_in(text)
-        if block is None or not (due or _is_proposal(block, tools)):
-            return Said(words)
-        return _said_in(block, tools)
+        if block is None:
+            return words
+        said = _said_in(block, tools)
     except UnreadableError as error:
-        if not due:
-            return Said(words)
-        return Said(words, fault=CUT if reply.cut else str(error))
-
-
-def _is_proposal(block: Block, tools: Container[str]) -> bool:
-    """Whether an object that is all there is calls a known tool, or has words in the documents'
-    form.
-    """
-    if block.beside:
-        return False
-    said = _said_in(block, tools)
-    if said.fault:
-        return False
-    names = {call.name for call in said.calls} - {END_STEP}
-    return all(name in tools for name in names)
+        fault = CUT if reply.cut else str(error)
+        return replace(words, fault=fault) if due else words
+    is_clear = not (block.beside or said.fault)
+    is_meant = is_clear and all(call.name in tools or call.name == END_STEP for call in said.calls)
+    return said if due or is_meant else words
 
 
 def _said_in(block: Block, tools: Container[str]) -> Said:
@@ -84,13 +73,12 @@ def _said_in(block: Block, tools: Container[str]) -> Said:
     content = named.get("reasoning" if decides else "content")
     own = content if isinstance(content, str) else ""
     words = "\n".join(filter(None, (block.beside, own)))
-    said = Said(words, _calls_in(named, tools))
     if named.get("next_step_decision") == "fail":
-        reason = words[:_LONGEST_REASON] or _NO_REASON
-        end = NativeCall(END_STEP, {"outcome": IMPOSSIBLE, "reason": reason})
-        return replace(said, calls=(end,))
-    if said.calls or own or decides or "tool_calls" in named:
-        return said
+        end = {"outcome": IMPOSSIBLE, "reason": words[:_LONGEST_REASON] or _NO_REASON}
+        return Said(words, (NativeCall(END_STEP, end),))
+    calls = _calls_in(named, tools)
+    if calls or own or decides or "tool_calls" in named:
+        return Said(words, calls)
     return Said(words, fault="its JSON object names no tool")
 
 
@@ -99,22 +87,18 @@ def _calls_in(named: JsonObject, tools: Container[str]) -> tuple[NativeCall, ...
         decision = {name: named.get(name) for name in _DECISION}
         return (NativeCall(ROUTE, decision),)
     if "tool_calls" in named:
-        return tuple(map(_call, _listed(named["tool_calls"])))
+        listed = named["tool_calls"] or []
+        if not isinstance(listed, list):
+            raise UnreadableError("its tool_calls are no list")
+        return tuple(map(_call, listed))
     is_call = named.get("should_call_tool") is not False and _names_a_call(named)
     return (_call(named),) if is_call else ()
 
 
-def _listed(value: object) -> list[object]:
-    if value is None or isinstance(value, list):
-        return value or []
-    raise UnreadableError("its tool_calls are no list")
-
-
 def _names_a_call(named: JsonObject) -> bool:
     """Whether an object is a call: it has a tool and arguments, or a tool and nothing else."""
-    has_tool = any(name in named for name in _TOOL)
-    has_arguments = any(name in named for name in _ARGUMENTS)
-    return has_tool and (has_arguments or list(named) == ["tool"])
+    has_arguments = not named.keys().isdisjoint(_ARGUMENTS)
+    return list(named) == ["tool"] or (has_arguments and not named.keys().isdisjoint(_TOOL))
 
 
 def _call(value: object) -> NativeCall:

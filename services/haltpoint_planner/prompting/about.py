@@ -42,10 +42,10 @@ def known(task: Task) -> Iterator[str]:
 
 def own_goals(task: Task) -> Iterator[str]:
     """This user's earlier goals in the conversation; no answers, which are made of data."""
-    own = [one for one in task.handed.earlier if one.user == task.user]
+    own = [earlier.goal for earlier in task.handed.earlier if earlier.user == task.user]
     if own:
         yield _GOALS
-        yield from (f"- {in_line(one.goal)}" for one in own)
+        yield from (f"- {in_line(goal)}" for goal in own)
 
 
 def step_in(context: Context) -> str:
@@ -55,11 +55,13 @@ def step_in(context: Context) -> str:
     if plan and len(plan.steps) > 1:
         lines += ["", "The plan:"]
         lines += [f"{each.id}: {each.description}" for each in plan.steps]
-    if step and not context.task.open_ended:
+    if step is None:
+        return "\n".join(lines)
+    if not context.task.open_ended:
         lines += ["", f"Your step is {step.id}: {step.description}"]
-    if step and step.expected_outcome:
+    if step.expected_outcome:
         lines.append(f"Expected of it: {step.expected_outcome}")
-    if step and step.promised:
+    if step.promised:
         lines.append(f"It is complete when these tools have succeeded: {named(step.promised)}")
     return "\n".join(lines).strip()
 
@@ -79,9 +81,8 @@ def _earlier(context: Context) -> Iterator[str]:
     task = context.task
     if task.handed.earlier:
         yield _EARLIER
-    for one in task.handed.earlier:
-        who = "The user" if one.user == task.user else "Another user"
-        yield f"- {who}: {in_line(one.goal)}"
-        yield f"  Answer: {in_line(one.answer) or '(none)'}"
-        for deed in context.done_before.get(one.chain_id, ()):
-            yield f"  Done: {deed}"
+    for earlier in task.handed.earlier:
+        who = "The user" if earlier.user == task.user else "Another user"
+        yield f"- {who}: {in_line(earlier.goal)}"
+        yield f"  Answer: {in_line(earlier.answer) or '(none)'}"
+        yield from (f"  Done: {deed}" for deed in context.done_before.get(earlier.chain_id, ()))

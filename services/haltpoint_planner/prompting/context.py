@@ -38,11 +38,6 @@ class Receipt(Struct, frozen=True):
         error = self.outcome.error
         return error is not None and error.error_type is ErrorType.DENIED
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether it has ended in an error of its tool."""
-        return self.outcome.error is not None and not self.is_denied
-
 
 @dataclass(frozen=True)
 class Context:
@@ -84,6 +79,14 @@ class Context:
         """The number of the step's last action; 0 before the first."""
         step = self.request.step_id
         return max((each.number for each in self.receipts if each.step_id == step), default=0)
+
+    @property
+    def has_just_failed(self) -> bool:
+        """Whether the last call of the step has ended in an error of its tool."""
+        last = self.receipts[-1] if self.receipts else None
+        if last is None or last.step_id != self.request.step_id or last.is_denied:
+            return False
+        return last.outcome.error is not None
 
     @property
     def is_verbose(self) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -61,38 +61,46 @@ class ContextReader:
         """
         chain, own = chain_of(request.thought_id), local(request.thought_id)
         names = (own, local(request.previous or own), Data.TASK, Data.PLAN)
-        head, data, tools, receipts = await asyncio.gather(
+        head, texts, tools, receipts = await asyncio.gather(
             self._chains.head(chain),
-            self._chains.data(chain, *names),
+            self._texts(chain, *names),
             self._catalogue.read(self._partition(chain)),
-            self._receipts(request.receipts),
+            asyncio.gather(*map(self._chains.action, request.receipts)),
         )
-        if own in data or not _is_alive(head, data):
+        # It is read by several commands, and may expire between two of them.
+        status = head.get(Head.STATUS)
+        if status is None or ChainStatus(status).final:
             return None
-        context = self._context(request, data, tools)
+        if own in texts or Data.TASK not in texts:
+            return None
+        context = self._context(request, texts, tools)
         if request.step_id is not None and context.step is None:
             return None
         findings, owned, done_before = await asyncio.gather(
-            self._findings(chain, context, head),
+            self._findings(chain, dict(_ended_in_words(context, head))),
             self._owned(chain, request),
-            self._done_before(context),
+            self._done_before(context.task),
         )
         return replace(
             context,
-            receipts=tuple(receipts),
+            receipts=tuple(filter(None, map(_receipt, receipts))),
             findings=findings,
             owned=owned,
             done_before=done_before,
-            tools=_offered(context),
+            tools={name: context.known[name] for name in _offered(context)},
         )
 
+    async def _texts(self, chain: str, *names: str) -> Fields:
+        """The fields of these names that there are."""
+        return await self._chains.data(chain, *names) if names else {}
+
     def _context(
-        self, request: ThoughtRequest, data: Fields, tools: dict[str, ToolSpec]
+        self, request: ThoughtRequest, texts: Fields, tools: dict[str, ToolSpec]
     ) -> Context:
-        stored = data.get(Data.PLAN)
-        submitted = msgspec.json.decode(data[Data.TASK], type=Task)
+        stored = texts.get(Data.PLAN)
+        before = texts.get(local(request.previous or ""))
+        submitted = msgspec.json.decode(texts[Data.TASK], type=Task)
         task, plan = as_worked_on(stored, submitted)
-        before = data.get(local(request.previous or ""))
         return Context(
             request,
             task,
@@ -115,69 +123,48 @@ class ContextReader:
             raise HaltpointError("HP-216", what, why, fix)
         return agent
 
-    async def _receipts(self, names: Sequence[str]) -> list[Receipt]:
-        """The receipts of these actions, as they count."""
-        stored = await asyncio.gather(*map(self._chains.action, names))
-        return [receipt for receipt in map(_receipt, stored) if receipt is not None]
-
-    async def _done_before(self, context: Context) -> dict[str, list[str]]:
+    async def _done_before(self, task: Task) -> dict[str, list[str]]:
         """The last deeds of the earlier chains of the conversation."""
-        chains = [earlier.chain_id for earlier in context.task.handed.earlier]
-        ends = await asyncio.gather(*(self._chains.data(chain, Data.END) for chain in chains))
+        chains = [earlier.chain_id for earlier in task.handed.earlier]
+        ends = await asyncio.gather(*(self._texts(chain, Data.END) for chain in chains))
         done: dict[str, list[str]] = {}
-        for chain, data in zip(chains, ends, strict=True):
-            deeds = end_of(data.get(Data.END, "{}")).deeds
+        for chain, texts in zip(chains, ends, strict=True):
+            deeds = end_of(texts.get(Data.END, "{}")).deeds
             done[chain] = [deed.says for deed in deeds[-_MOST_DEEDS:]]
         return done
 
-    async def _findings(
-        self, chain: str, context: Context, head: Fields
-    ) -> tuple[tuple[str, str], ...]:
-        """What steps ended with, that ended with words of the model."""
-        steps = dict(_ended_in_words(context, head))
-        said = await self._chains.data(chain, *steps) if steps else {}
-        findings: list[tuple[str, str]] = []
-        for thought, step in steps.items():
-            text = said.get(thought)
-            if text is not None:
-                findings.append((step, _content(text)))
-        return tuple(findings)
+    async def _findings(self, chain: str, steps: dict[str, str]) -> tuple[tuple[str, str], ...]:
+        """The words with which these steps ended, by their thoughts."""
+        said = await self._texts(chain, *steps)
+        return tuple(
+            (steps[thought], _content(said[thought])) for thought in steps if thought in said
+        )
 
     async def _owned(self, chain: str, request: ThoughtRequest) -> dict[str, Own]:
         """The own messages of the thoughts of a chain, by the local ids of these."""
         if request.step_id is None:
             return {}
         end = f".{Part.OWN}"
-        known = await self._chains.names(chain)
-        names = [name for name in known if name.endswith(end)]
-        texts = await self._chains.data(chain, *names) if names else {}
+        names = [name for name in await self._chains.names(chain) if name.endswith(end)]
+        texts = await self._texts(chain, *names)
         return {name.removesuffix(end): read_own(text) for name, text in texts.items()}
 
 
-def _is_alive(head: Fields, data: Fields) -> bool:
-    """Whether the chain is there and not over; it may also expire between two reads."""
-    status = head.get(Head.STATUS)
-    if status is None or Data.TASK not in data:
-        return False
-    return not ChainStatus(status).final
-
-
-def _offered(context: Context) -> dict[str, ToolSpec]:
+def _offered(context: Context) -> Iterable[str]:
     """The tools that the model may see: that it may call in a step (C3), name in a plan, or that a
     goal is read for.
     """
     step, tools, request = context.step, context.known, context.request
-    names: Sequence[str] = ()
-    if step is not None and not request.in_words:
-        ends = (END_STEP,) if request.may_end else ()
-        names = (*callable_tools(step, tools, Mode.STRICT, context.task), *ends)
-    elif request.kind is ThoughtKind.BOUNDS:
-        names = nameable(tools, context.task)
-    elif request.kind is ThoughtKind.PLAN:
-        open_ones = [name for name in tools if open_to_models(tools[name], context.task)]
+    if request.kind is ThoughtKind.BOUNDS:
+        return nameable(tools, context.task)
+    if request.kind is ThoughtKind.PLAN:
+        named = [name for name in tools if open_to_models(tools[name], context.task)]
         # Whom to ask is last: small models take what they read first.
-        names = sorted(open_ones, key=lambda name: (name == ASK_HUMAN, name))
-    return {name: tools[name] for name in names}
+        return sorted(named, key=lambda name: (name == ASK_HUMAN, name))
+    if step is None or request.in_words:
+        return ()
+    ends = (END_STEP,) if request.may_end else ()
+    return (*callable_tools(step, tools, Mode.STRICT, context.task), *ends)
 
 
 def _receipt(stored: StoredAction | None) -> Receipt | None:

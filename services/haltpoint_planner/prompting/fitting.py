@@ -4,7 +4,6 @@ how much is missing. Pure.
 
 import json
 import re
-from collections.abc import Iterable
 from typing import Any, Final
 
 from pydantic_core import to_json
@@ -30,13 +29,19 @@ def shortened(value: Any, room: int) -> Any:
         return cut_text(value, room)
     if not isinstance(value, list | dict) or len(pretty(value)) <= room:
         return value
-    if isinstance(value, list):
-        items = _first(value, room)
-        missing = len(value) - len(items)
-        return [*items, f"[cut: {missing} more items]"] if missing else items
-    fields = dict(zip(value, _first(value.values(), room), strict=False))
-    missing = len(value) - len(fields)
-    return {**fields, "[cut]": f"{missing} more fields"} if missing else fields
+    names = value if isinstance(value, dict) else range(len(value))
+    kept: dict[Any, Any] = {}
+    for name in names:
+        size = len(pretty(value[name]))
+        if size <= room or min(size, room) > _LEAST:
+            kept[name] = shortened(value[name], room)
+        room -= size
+        if room < 0:
+            break
+    missing = len(value) - len(kept)
+    if isinstance(value, dict):
+        return {**kept, "[cut]": f"{missing} more fields"} if missing else kept
+    return [*kept.values(), f"[cut: {missing} more items]"] if missing else [*kept.values()]
 
 
 def cut_text(text: str, room: int) -> str:
@@ -49,17 +54,3 @@ def cut_text(text: str, room: int) -> str:
     kept = whole[: blank if blank > 0 else room]
     missing = len(whole) - len(kept) + sum(map(int, before))
     return f"{kept} [cut: {missing} more characters]"
-
-
-def _first(values: Iterable[Any], room: int) -> list[Any]:
-    """The first of these values, of which the last may be a shorter one."""
-    kept: list[Any] = []
-    for value in values:
-        size = len(pretty(value))
-        if size > room:
-            if min(size, room) > _LEAST:
-                kept.append(shortened(value, room))
-            return kept
-        kept.append(value)
-        room -= size
-    return kept

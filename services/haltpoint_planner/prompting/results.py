@@ -24,12 +24,6 @@ _LEAST: Final = 400
 """Characters; a result that has fewer is left out."""
 
 
-def shown(receipts: Sequence[Receipt], room: int) -> list[str]:
-    """The results as the model reads them, their data in so many characters."""
-    frames = list(map(frame, receipts))
-    return [receipt.text for receipt in filled(receipts, frames, room)]
-
-
 def frame(receipt: Receipt) -> str:
     """A result without its data."""
     outcome = receipt.outcome

@@ -40,20 +40,18 @@ def question(context: Context) -> Question:
 
 def _due(context: Context) -> Iterator[str]:
     """What the step still needs, with the other way out where there is one."""
-    request = context.request
     denied = {receipt.tool for receipt in context.receipts if receipt.is_denied}
-    due = tuple(promise for promise in request.due if denied.isdisjoint(promise))
+    due = tuple(promise for promise in context.request.due if denied.isdisjoint(promise))
     if due:
         yield f"Still to be called: {named(due)}."
     if denied:
         yield f"A person has said no to {', '.join(sorted(denied))}: it is not called again."
-    last = context.receipts[-1] if context.receipts else None
-    if last is not None and last.has_failed and last.step_id == request.step_id:
+    if context.has_just_failed:
         yield "The last call failed; the same call would fail again."
     for name in context.missing:
         if name in context.tools and name not in denied:
             yield from _origins(context, context.tools[name])
-    if request.may_end:
+    if context.request.may_end:
         yield "If it cannot or need not be done, call end_step."
 
 

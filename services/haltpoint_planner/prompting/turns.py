@@ -54,32 +54,26 @@ def _turn(own: Own, receipts: Sequence[Receipt]) -> Iterator[Turn | Receipt]:
     """The turn of a message, and the receipts that are of none of its calls. Equal calls have
     theirs in order.
     """
-    free, strays = dict(enumerate(own.calls)), list[Receipt]()
+    calls, strays = own.calls, list[Receipt]()
     results: dict[int, Receipt] = {}
     for receipt in receipts:
-        place = _place_among(free, receipt)
-        if place is None:
-            strays.append(receipt)
+        places = [place for place in _places_of(receipt, calls) if place not in results]
+        if places:
+            results[places[0]] = receipt
         else:
-            results[place] = receipt
-            del free[place]
+            strays.append(receipt)
     if results:
-        places = range(len(own.calls))
-        yield Turn(own, tuple(map(results.get, places)))
+        yield Turn(own, tuple(map(results.get, range(len(calls)))))
     yield from strays
 
 
-def _place_among(calls: Mapping[int, JsonObject], receipt: Receipt) -> int | None:
-    """The call of which this is the receipt; its arguments may have been changed since."""
+def _places_of(receipt: Receipt, calls: Sequence[JsonObject]) -> list[int]:
+    """The calls of which this may be the receipt, those with its arguments first: they may have
+    been changed since.
+    """
     given = json.loads(receipt.arguments or "{}")
-    named: int | None = None
-    for place, call in calls.items():
-        if call["function"]["name"] != receipt.tool:
-            continue
-        if arguments_of(call) == given:
-            return place
-        named = place if named is None else named
-    return named
+    places = [place for place, call in enumerate(calls) if call["function"]["name"] == receipt.tool]
+    return sorted(places, key=lambda place: arguments_of(calls[place]) != given)
 
 
 def _said_in(step: str, owned: Mapping[str, Own]) -> list[Own]:
