@@ -24,6 +24,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
 from haltpoint_planner.exchange import Prompt, Reply
+from haltpoint_planner.prompting.tool_forms import call_schema
 from haltpoint_planner.refusals import TOOLS, Part, parts_of, without
 from haltpoint_planner.servers import PassingError, RefusedError, Server
 
@@ -37,8 +38,6 @@ _SMALLEST: Final = 1_000
 """Tokens of a prompt that is not shortened any more."""
 _USUAL: Final = 32_000
 """Tokens of a context of which nothing is known."""
-_MANY: Final = 2**53
-"""Tokens that no reply takes."""
 _SHORTER: Final = 2
 """So many shorter prompts are tried."""
 
@@ -125,9 +124,10 @@ class Port:
         if prompt.tools:
             body["tools"] = list(prompt.tools)
             body["tool_choice"] = "required" if prompt.force else "auto"
-        if prompt.schema is not None:
+        schema = call_schema(prompt.tools) if prompt.force else prompt.schema
+        if schema is not None:
             # A tool's own schema may use what strict servers refuse.
-            form = {"name": request.kind.value, "strict": not prompt.tools, "schema": prompt.schema}
+            form = {"name": request.kind.value, "strict": not prompt.tools, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body
 
@@ -192,13 +192,12 @@ def _shorter(make: Make, room: int, refusal: RefusedError) -> Prompt:
 
 
 def _usage(name: str, body: JsonObject, reply: Reply) -> Usage:
-    """What the question took; an estimate where the server does not say it."""
+    """What the question took; an estimate of what the server does not say."""
     usage = msgspec.structs.replace(reply.usage, model=name)
-    counts = (usage.input_tokens, usage.output_tokens)
-    if any(counts) and all(type(each) is int and 0 <= each < _MANY for each in counts):
+    if usage.input_tokens and usage.output_tokens:
         return usage
-    said = tokens_of(reply.message or reply.content)
-    asked = tokens_of([body["messages"], body.get("tools")])
+    asked = usage.input_tokens or tokens_of([body["messages"], body.get("tools")])
+    said = usage.output_tokens or tokens_of(reply.message or reply.content)
     return msgspec.structs.replace(usage, input_tokens=asked, output_tokens=said, estimated=True)
 
 

@@ -43,7 +43,8 @@ def kept(reply: Reply, proposal: Proposal, by: str, after: int, known: Container
     read or has a name that no provider takes back, or is too long. `known` are the tools.
     """
     message = reply.message
-    if message is None or not 0 < len(reply.calls) == len(proposal.calls):
+    is_read = len(reply.calls) == len(proposal.calls)
+    if message is None or not (reply.calls and is_read):
         return b""
     names = [call.name for call in reply.calls if call.name not in known]
     is_taken = all(map(_NAME.fullmatch, names))

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint_planner.parsing.completions import words_in
+from haltpoint_planner.prompting.tool_forms import call_schema
 
 Change = Callable[[JsonObject], JsonObject]
 
@@ -45,8 +46,10 @@ class Part(NamedTuple):
 
 def parts_of(body: JsonObject) -> list[Part]:
     """What this question can do without, in a fixed order."""
-    of_tools = [part for tool in body.get("tools", ()) for part in _parts_of_tool(tool["function"])]
-    parts = [*map(Part, _OF_A_QUESTION), *of_tools, TOOLS]
+    parts = list(map(Part, _OF_A_QUESTION))
+    for tool in body.get("tools", ()):
+        parts += _parts_of_tool(tool["function"])
+    parts.append(TOOLS)
     return [part for part in parts if without(body, [part]) != body]
 
 
@@ -56,8 +59,7 @@ def without(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
         if part == TOOLS:
             body = _in_words(body)
         elif part.tool:
-            tools = [_simpler(tool, part) for tool in body.get("tools", ())]
-            body = {**body, "tools": tools}
+            body = _with_simpler(body, part)
         else:
             body = _OF_A_QUESTION[part.what](body)
     return body
@@ -73,6 +75,16 @@ def _parts_of_tool(function: JsonObject) -> list[Part]:
     names = re.findall(r'"([^"]+)": ', json.dumps(function["parameters"]))
     words = dict.fromkeys((_REFERENCE, *names, _ALL))
     return [Part(word, function["name"]) for word in words if word not in _SIMPLE]
+
+
+def _with_simpler(body: JsonObject, part: Part) -> JsonObject:
+    """The question with a simpler tool, also in the form of a call."""
+    tools = [_simpler(tool, part) for tool in body.get("tools", ())]
+    body = {**body, "tools": tools}
+    if "response_format" in body:
+        form = {**body["response_format"]["json_schema"], "schema": call_schema(tools)}
+        body["response_format"] = {"type": "json_schema", "json_schema": form}
+    return body
 
 
 def _simpler(tool: JsonObject, part: Part) -> JsonObject:

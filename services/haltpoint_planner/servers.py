@@ -21,13 +21,23 @@ _WORDS: Final = ("message", "msg", "detail")
 
 _KEY_REJECTED: Final = frozenset({401, 403})
 _PAYMENT_REQUIRED: Final = 402
-_TOO_MANY: Final = 429
-_PASSES: Final = frozenset({0, 408, 409, 425, _TOO_MANY, 500, *range(502, 600)})
+_OF_AN_ACCOUNT: Final = frozenset({400, 403, 429})
+"""Statuses that some providers give where others say that a payment is required."""
+_PASSES: Final = frozenset({0, 408, 409, 425, 429, 498, 500, *range(502, 600)})
 """Without a status of its own, an error is not known to last."""
 _SPENT: Final = re.compile(
-    r"(?is)\A(?!.*(?:retry|again|per.?minute)).*(?:quota|billing|credit|balance)"
+    r"(?is)\A(?!.*(?:retry|again|rate.?limit|per.?(?:min|hour|day)))"
+    r".*(?:billing (?:details|hard)|credit balance|available credits|current quota|spending limit"
+    r"|insufficient.?(?:quota|balance|fund|credit))"
 )
 """Words about an account that say nothing of another try."""
+_TOO_LONG: Final = re.compile(
+    r"context.{0,20}(?:length|size|window|overflow)"
+    r"|(?:request|prompt|input).{0,20}too (?:long|large)"
+    r"|must be reduced|reduce (?:the|your)|maximum number of tokens",
+    re.IGNORECASE,
+)
+"""Words about a prompt that no other try makes shorter."""
 
 _ERRORS: Final = {
     "HP-302": ("cannot be reached", "Start it, or correct {base_url}"),
@@ -86,7 +96,8 @@ class Server:
     def too_slow(self, seconds: float, setting: str) -> HaltpointError:
         """It took longer than a setting allows."""
         what = "sent nothing" if setting == "silence" else "did not end its reply"
-        return self.error("HP-307", f"it {what} for {seconds:g} s", f"Raise {{{setting}}}")
+        why = f"it {what} for {seconds:g} s"
+        return self.error("HP-307", why, f"Raise {{{setting}}}")
 
     def failure(
         self, status: int, body: Sequence[JsonObject], text: str, after: float
@@ -97,12 +108,12 @@ class Server:
         errors = [_error_in(part) for part in body]
         words = next(_words_in(errors), "") or text or "without a reason"
         why = f"HTTP {status} {words}" if status else words
-        if status in _KEY_REJECTED:
-            return self.error("HP-303", why)
-        is_spent = status == _TOO_MANY and not after and _SPENT.match(text)
+        is_spent = status in _OF_AN_ACCOUNT and not after and _SPENT.match(text)
         if is_spent or status == _PAYMENT_REQUIRED:
             return self.error("HP-304", why, _PAY)
-        if status in _PASSES:
+        if status in _KEY_REJECTED:
+            return self.error("HP-303", why)
+        if status in _PASSES and not _TOO_LONG.search(words):
             return PassingError(self.error("HP-305", why), after)
         return RefusedError(self.error("HP-304", why), json.dumps(errors) if any(errors) else text)
 

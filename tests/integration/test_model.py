@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from email.utils import formatdate
@@ -411,26 +411,6 @@ async def test_tokens_are_estimated_where_the_server_does_not_tell_them() -> Non
 
 
 # ---- what passes
-
-
-def broken_off() -> Iterator[Answer]:
-    yield 200, events(delta(content="hel"))
-    yield 200, events({"error": {"message": "overloaded", "code": 503}})
-    yield 503, openai("overloaded")
-    yield 429, "[]"
-    yield 500, "<html>"
-    yield 529, ""
-    yield 200, ""
-    yield 200, events({"object": "error", "message": "out of memory", "code": 500})
-
-
-@pytest.mark.parametrize("answer", list(broken_off()))
-async def test_what_may_be_better_later_is_no_failure(answer: Answer) -> None:
-    async with served(lambda _: answer) as (model, asked):
-        with pytest.raises(PassingError) as caught:
-            await model.ask("m", lambda _: PROMPT, thought())
-    assert caught.value.code == "HP-305"
-    assert len(asked.bodies) == 1
 
 
 IN_A_WHILE = formatdate(time.time() + 9_000, usegmt=True).encode()

@@ -5,7 +5,9 @@ recorded or written as a provider's are. An executor that is moved by hand decid
 that is one as well gives results. An exchange has
 
     name      what it is about
-    kind      M1 to M21, or another word: what may go wrong
+    kind      M1 to M19, or another word: what may go wrong. M20 (something to await inside of a
+              result) and M21 (readers that are gone) are no exchanges: test_mistakes.py of
+              tests/unit/tool_worker, test_delivery.py and test_diagnosis.py have them
     provider  whose form it is
     task      goal, style (react), due (tools that must succeed), plan (literal fields of a task);
               all may be left out
@@ -26,6 +28,7 @@ that is one as well gives results. An exchange has
       answer      a piece of the final answer
       status      of the chain
       error       pieces of why it failed
+      tokens      [least, most] that the chain has spent
       asked       how many questions people got
       sent        by the number of a request: {message: a message that is in it, whole},
                   {has: pieces of its JSON}, {lacks: pieces}, {keys: keys of the body},
@@ -245,6 +248,8 @@ async def test_c9_exchanges_with_providers(
         assert then["answer"] in (played.chain.end.answer or ""), played.chain.end
     for piece in then.get("error", ()):
         assert piece in str(played.chain.end.error)
+    least, most = then.get("tokens", (0, 100_000))
+    assert least <= played.chain.spent.tokens <= most
     assert played.chain.status is ChainStatus(then.get("status", "completed"))
     assert played.chain.asked == then.get("asked", 0)
     for number, wanted in then.get("sent", {}).items():

@@ -12,6 +12,9 @@ from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint_planner.exchange import Finish, Message, NativeCall, Reply
 
+_COUNTS: Final = ("prompt_tokens", "completion_tokens", "total_tokens")
+_MANY: Final = 2**53
+"""Tokens that no reply takes."""
 MAX_REPLY: Final = 8 * 1024 * 1024
 """Bytes of one HTTP answer."""
 
@@ -72,9 +75,14 @@ def _reply(chunks: Sequence[JsonObject], *, is_done: bool) -> Reply | None:
                 message, is_done = choice["message"], True
             else:
                 message = _joined(message, choice.get("delta") or {})
-    asked, said = used.get("prompt_tokens", 0), used.get("completion_tokens", 0)
-    usage = Usage(input_tokens=asked, output_tokens=said)
+    # What is no count is none. Some leave thoughts out of all but the total.
+    asked, said, both = (_count(used.get(name)) for name in _COUNTS)
+    usage = Usage(input_tokens=asked, output_tokens=max(said, both - asked))
     return reply_of(message, usage, str(why)) if is_done or why else None
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and 0 < value < _MANY else 0
 
 
 def reply_of(message: Message, usage: Usage, why: str) -> Reply:

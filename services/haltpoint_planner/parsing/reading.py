@@ -62,9 +62,11 @@ def read(reply: Reply, tools: Container[str], *, due: bool) -> Said:
     except UnreadableError as error:
         fault = CUT if reply.cut else str(error)
         return replace(words, fault=fault) if due else words
-    is_clear = not (block.beside or said.fault)
-    is_meant = is_clear and all(call.name in tools or call.name == END_STEP for call in said.calls)
-    return said if due or is_meant else words
+    if due:
+        return said
+    names = {call.name for call in said.calls} - {END_STEP}
+    is_known = all(name in tools for name in names)
+    return words if block.beside or said.fault or not is_known else said
 
 
 def _said_in(block: Block, tools: Container[str]) -> Said:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from msgspec import Struct
 
@@ -102,4 +103,4 @@ class Context:
     @property
     def missing(self) -> tuple[str, ...]:
         """The tools of the promises that are due in the step (C3)."""
-        return tuple(dict.fromkeys(tool for promise in self.request.due for tool in promise))
+        return tuple(dict.fromkeys(chain.from_iterable(self.request.due)))

@@ -81,13 +81,15 @@ class ContextReader:
             self._owned(chain, request),
             self._done_before(context.task),
         )
+        known = filter(None, map(_receipt, receipts))
+        offered = {name: context.known[name] for name in _offered(context)}
         return replace(
             context,
-            receipts=tuple(filter(None, map(_receipt, receipts))),
+            receipts=tuple(known),
             findings=findings,
             owned=owned,
             done_before=done_before,
-            tools={name: context.known[name] for name in _offered(context)},
+            tools=offered,
         )
 
     async def _texts(self, chain: str, *names: str) -> Fields:

@@ -15,7 +15,7 @@ from typing import Final
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.runtime.store.rows import local
 from haltpoint_planner.exchange import Message
-from haltpoint_planner.own_messages import called, fresh_ids, sent_back
+from haltpoint_planner.own_messages import fresh_ids, sent_back
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.prompting.fitting import cut_text, pretty
 from haltpoint_planner.prompting.question import Question
@@ -63,16 +63,17 @@ def _history(
     """
     for step_id, words in context.findings:
         yield _says("user", f"Found out in step {step_id}:\n{cut_text(words, _FOUND)}")
+    known = " So this is known and is not looked up again: use this id exactly as it stands."
     for turn in turns_of(receipts, context.owned):
-        ran = [turn] if isinstance(turn, Receipt) else list(filter(None, turn.results))
-        if not question.tools:
-            yield from map(_as_text, ran)
-        elif isinstance(turn, Receipt):
-            yield from _as_call(turn, next(fresh))
-        else:
+        if question.tools:
             yield from _as_it_came(turn, sent_back(turn.own, context.by, fresh))
-        for receipt in ran:
-            yield from _choice(receipt, bool(question.tools))
+        else:
+            yield from map(_as_text, turn.ran)
+        for receipt in turn.ran:
+            chosen = _chosen(receipt.tool, receipt.data)
+            if chosen:
+                text = f"A person was asked which one is meant and chose {chosen}."
+                yield _says("user", f"{text}{known if question.tools else ''}")
 
 
 def _as_text(receipt: Receipt) -> Message:
@@ -80,34 +81,12 @@ def _as_text(receipt: Receipt) -> Message:
     return _says("user", f"{call} Its result:\n{receipt.text}")
 
 
-def _as_call(receipt: Receipt, name: str) -> Iterator[Message]:
-    call = called({"name": receipt.tool, "arguments": receipt.arguments}, name)
-    yield {"role": "assistant", "content": "", "tool_calls": [call]}
-    yield _result(call, receipt.text)
-
-
 def _as_it_came(turn: Turn, message: Message) -> Iterator[Message]:
     """The provider's own message, and what became of each of its calls."""
     yield message
-    for place, call in enumerate(message["tool_calls"]):
-        receipt = turn.results[place]
-        # One before a call that ran did not wait for its turn: it was refused.
-        why = "refused" if any(turn.results[place:]) else turn.why_not
-        text = f"not started: {why}" if receipt is None else receipt.text
-        yield _result(call, text)
-
-
-def _result(call: Message, text: str) -> Message:
-    name = call["function"]["name"]
-    return {"role": "tool", "tool_call_id": call["id"], "name": name, "content": text}
-
-
-def _choice(receipt: Receipt, may_look_up: bool) -> Iterator[Message]:
-    chosen = _chosen(receipt.tool, receipt.data)
-    if chosen:
-        known = " So this is known and is not looked up again: use this id exactly as it stands."
-        text = f"A person was asked which one is meant and chose {chosen}."
-        yield _says("user", f"{text}{known if may_look_up else ''}")
+    for call, text in zip(message["tool_calls"], turn.texts, strict=True):
+        about = {"tool_call_id": call["id"], "name": call["function"]["name"]}
+        yield {**_says("tool", text), **about}
 
 
 @lru_cache(maxsize=512)
@@ -127,12 +106,12 @@ def _chosen(tool: str, data: str) -> str:
 
 def _corrections(question: Question, context: Context, fresh: Iterator[str]) -> Iterator[Message]:
     """The rejected reply, what was wrong with it, and the exact form (C6, D1)."""
-    request, said = context.request, cut_text(context.previous, _QUOTED)
+    request = context.request
     if not request.corrections:
         return
     own = context.owned.get(local(request.previous or ""))
     if own is None or not question.tools:
-        yield _says("assistant", said or "(no reply)")
+        yield _says("assistant", cut_text(context.previous, _QUOTED) or "(no reply)")
     elif own.after == context.last_number:  # else it is in the history, with the calls that ran
         refused = Turn(own, (None,) * len(own.calls))
         yield from _as_it_came(refused, sent_back(own, context.by, fresh))

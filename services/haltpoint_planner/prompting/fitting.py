@@ -41,7 +41,8 @@ def shortened(value: Any, room: int) -> Any:
     missing = len(value) - len(kept)
     if isinstance(value, dict):
         return {**kept, "[cut]": f"{missing} more fields"} if missing else kept
-    return [*kept.values(), f"[cut: {missing} more items]"] if missing else [*kept.values()]
+    mark = [f"[cut: {missing} more items]"] if missing else []
+    return [*kept.values(), *mark]
 
 
 def cut_text(text: str, room: int) -> str:

@@ -15,7 +15,7 @@ from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.conversation import messages
 from haltpoint_planner.prompting.question import Question
 from haltpoint_planner.prompting.results import filled, frame
-from haltpoint_planner.prompting.tool_forms import call_schema, native, weight_of
+from haltpoint_planner.prompting.tool_forms import native, weight_of
 from haltpoint_planner.prompting.turns import place_of
 
 _SIGNS: Final = 3
@@ -57,8 +57,7 @@ def build(context: Context) -> Prompt:
     receipts = filled(context.receipts, frames, room)
     said = messages(question, context, receipts)
     force = question.is_due and context.is_strict and bool(question.tools)
-    form = call_schema(question.tools) if force else question.schema
-    return Prompt(said, tuple(map(native, question.tools)), force, form)
+    return Prompt(said, tuple(map(native, question.tools)), force, question.schema)
 
 
 def _question(context: Context) -> Question:

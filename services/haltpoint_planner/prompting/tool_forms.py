@@ -3,9 +3,8 @@ native tools. Pure.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from haltpoint.chain.checks.knowledge import origins_in_words
 from haltpoint.contracts.base import JsonObject
@@ -19,6 +18,8 @@ _DESCRIPTION: Final = 900
 
 _MOST: Final = 4096
 """Remembered specs: more than any deployment has tools."""
+
+_REFERENCE: Final = '"$ref": "#'
 
 TEXT: Final[JsonObject] = {"type": "string"}
 
@@ -44,15 +45,23 @@ def strict(properties: JsonObject) -> JsonObject:
     }
 
 
-def call_schema(specs: Sequence[ToolSpec]) -> JsonObject:
-    """The JSON Schema of one call in words. The schemas of the tools lie side by side in it, so
-    that what refers to a part of one finds it there.
+def call_schema(tools: Iterable[JsonObject]) -> JsonObject:
+    """The JSON Schema of one call of these tools in words. The schemas of tools that refer to parts
+    of themselves are side by side in it, with references to these places.
     """
-    forms = list(map(_of, specs))
-    calls = [form.call for form in forms]
-    referring = {form.spec.name: form.moved for form in forms if form.moved is not None}
+    calls: list[JsonObject] = []
+    moved: JsonObject = {}
+    for tool in tools:
+        name, arguments = tool["function"]["name"], tool["function"]["parameters"]
+        text = json.dumps(arguments, ensure_ascii=False)
+        if _REFERENCE in text:
+            place = f"#/$defs/{name}"
+            moved[name] = json.loads(text.replace(_REFERENCE, f'"$ref": "{place}'))
+            arguments = {"$ref": place}
+        named = {"type": "string", "enum": [name]}
+        calls.append(strict({"name": named, "arguments": arguments}))
     whole = calls[0] if len(calls) == 1 else {"anyOf": calls}
-    return {**whole, "$defs": referring} if referring else whole
+    return {**whole, "$defs": moved} if moved else whole
 
 
 def described(spec: ToolSpec) -> str:
@@ -65,17 +74,13 @@ def described(spec: ToolSpec) -> str:
     return f"- {spec.name}({arguments}): {in_line(spec.description)}{note}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(NamedTuple):
     """What was worked out of a spec, which is kept beside it: no other has its id."""
 
     spec: ToolSpec
     native: JsonObject
-    call: JsonObject
-    moved: JsonObject | None
-    """The schema of a tool that refers to itself, with references to its place in `call_schema`."""
     weight: int
-    """Characters of both as JSON."""
+    """Characters of its part in a prompt that asks for a call."""
 
 
 _forms: dict[int, _Form] = {}
@@ -91,17 +96,13 @@ def _of(spec: ToolSpec) -> _Form:
 
 
 def _form(spec: ToolSpec) -> _Form:
-    tool = _native(spec)
-    arguments = tool["function"]["parameters"]
-    text = json.dumps(arguments, ensure_ascii=False)
-    moved: JsonObject | None = None
-    if '"$ref": "#' in text:
-        place = f"#/$defs/{spec.name}"
-        moved = json.loads(text.replace('"$ref": "#', f'"$ref": "{place}'))
-        arguments = {"$ref": place}
-    call = strict({"name": {"type": "string", "enum": [spec.name]}, "arguments": arguments})
-    weight = len(json.dumps([tool, call, moved], ensure_ascii=False))
-    return _Form(spec, tool, call, moved, weight)
+    about = [cut_text(in_line(spec.description), _DESCRIPTION), *_notes(spec)]
+    # Rules about all parameters are in the notes: some providers refuse a tool for them.
+    parameters = {name: rule for name, rule in spec.parameters.items() if name != "allOf"}
+    function = {"name": spec.name, "description": "; ".join(about), "parameters": parameters}
+    tool = {"type": "function", "function": function}
+    sent = json.dumps([tool, call_schema([tool])], ensure_ascii=False)
+    return _Form(spec, tool, len(sent))
 
 
 def weight_of(specs: Iterable[ToolSpec]) -> int:
@@ -112,15 +113,6 @@ def weight_of(specs: Iterable[ToolSpec]) -> int:
 def native(spec: ToolSpec) -> JsonObject:
     """The tool as a provider's native tools take it."""
     return _of(spec).native
-
-
-def _native(spec: ToolSpec) -> JsonObject:
-    about = [cut_text(in_line(spec.description), _DESCRIPTION), *_notes(spec)]
-    # Rules about all parameters are in the notes: some providers refuse a tool for them.
-    parameters = dict(spec.parameters)
-    parameters.pop("allOf", None)
-    function = {"name": spec.name, "description": "; ".join(about), "parameters": parameters}
-    return {"type": "function", "function": function}
 
 
 def in_line(text: str) -> str:

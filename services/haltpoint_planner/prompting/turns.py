@@ -1,9 +1,7 @@
-"""Which receipts are of which message of the model: its calls with their results, and those that
-have none. Pure.
-"""
+"""Which receipts are of which message of the model. Pure."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -14,6 +12,8 @@ from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint_planner.own_messages import Own, arguments_of
 from haltpoint_planner.prompting.context import Receipt
 
+_ANOTHER: Final = "?"
+"""The model of a receipt of which no message is kept."""
 _ASKS: Final = frozenset({NextAction.CLARIFICATION_NEEDED, NextAction.CONFIRMATION_NEEDED})
 
 
@@ -27,44 +27,63 @@ class Turn:
     """The receipt of each call, in the order of the calls; None: it did not run."""
 
     @property
+    def ran(self) -> list[Receipt]:
+        """The receipts that there are."""
+        return list(filter(None, self.results))
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """What became of each call. One before a call that ran did not wait for its turn: it was
+        refused.
+        """
+        for place, receipt in enumerate(self.results):
+            why = "refused" if any(self.results[place:]) else self.why_not
+            yield f"not started: {why}" if receipt is None else receipt.text
+
+    @property
     def why_not(self) -> str:
         """Why the calls behind the last one that ran did not run."""
-        ran = [receipt for receipt in self.results if receipt is not None]
-        if not ran:
+        if not self.ran:
             return "refused, see below"
-        last = max(ran, key=lambda receipt: receipt.number)
+        last = max(self.ran, key=lambda receipt: receipt.number)
         if last.outcome.error is not None:
             return "the call before it failed"
         asks = last.tool == ASK_HUMAN or last.outcome.next_action in _ASKS
         return "a person was asked" if asks else "one action per turn"
 
 
-def turns_of(receipts: Sequence[Receipt], owned: Mapping[str, Own]) -> Iterator[Turn | Receipt]:
-    """The turns of all steps, in the order of the receipts, and the receipts of which no message is
-    kept. `owned` are the messages by the local ids of their thoughts.
+def turns_of(receipts: Sequence[Receipt], owned: Mapping[str, Own]) -> Iterator[Turn]:
+    """The turns of all steps, in the order of the receipts. `owned` are the messages that are kept,
+    by the local ids of their thoughts; a receipt that is of no call of one is a turn alone.
     """
     for step, group in groupby(receipts, key=lambda receipt: receipt.step_id):
         said = _said_in(step, owned)
         for own, run in groupby(group, key=lambda receipt: _before(receipt, said)):
-            ran = list(run)
-            yield from ran if own is None else _turn(own, ran)
+            yield from _turns(own, run)
 
 
-def _turn(own: Own, receipts: Sequence[Receipt]) -> Iterator[Turn | Receipt]:
-    """The turn of a message, and the receipts that are of none of its calls. Equal calls have
+def _turns(own: Own | None, receipts: Iterable[Receipt]) -> Iterator[Turn]:
+    """The turn of a message, then the receipts that are of none of its calls. Equal calls have
     theirs in order.
     """
-    calls, strays = own.calls, list[Receipt]()
+    calls = [] if own is None else own.calls
     results: dict[int, Receipt] = {}
+    strays: list[Turn] = []
     for receipt in receipts:
         places = [place for place in _places_of(receipt, calls) if place not in results]
         if places:
             results[places[0]] = receipt
         else:
-            strays.append(receipt)
-    if results:
+            strays.append(_alone(receipt))
+    if own is not None and results:
         yield Turn(own, tuple(map(results.get, range(len(calls)))))
     yield from strays
+
+
+def _alone(receipt: Receipt) -> Turn:
+    function = {"name": receipt.tool, "arguments": receipt.arguments}
+    message = {"tool_calls": [{"function": function}]}
+    return Turn(Own(_ANOTHER, 0, message), (receipt,))
 
 
 def _places_of(receipt: Receipt, calls: Sequence[JsonObject]) -> list[int]:

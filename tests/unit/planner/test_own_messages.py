@@ -123,7 +123,11 @@ def test_equal_arguments_go_together_whatever_the_order() -> None:
 
 def test_what_no_call_of_the_message_did_stands_alone() -> None:
     given = receipt(1, "by_hand")
-    assert list(turns_of([given], {"s.t1.1": own(called("find"))})) == [given]
+    (turn,) = turns_of([given], {"s.t1.1": own(called("find"))})
+    assert (turn.ran, sent_back(turn.own, ":a", fresh_ids())["tool_calls"]) == (
+        [given],
+        [called("by_hand", number="call00001")],
+    )
 
 
 @pytest.mark.parametrize(
