@@ -34,22 +34,18 @@ from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound, refusal
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.hearing import Hearing
-from haltpoint_tool_worker.admission.judges import Judges
 from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.admission.reconciling import unknown
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.results.failures import Cause, Effects, judge
+from haltpoint_tool_worker.results.failures import Cause, Effects, judged
 from haltpoint_tool_worker.results.outcomes import (
     BLOCKS,
-    Reading,
-    RefusedError,
     blocked,
     read_ended,
-    read_failure,
     read_result,
-    refused,
     with_deed,
 )
+from haltpoint_tool_worker.results.reading import Reading, RefusedError, read_failure, refused
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Returned
 
@@ -73,8 +69,7 @@ class Pipeline:
     effects: EffectKeys
 
     def __post_init__(self) -> None:
-        judges = Judges(self.receipt_store, self.effects)
-        self.admission = Admission(self.registry, self.receipt_store, judges)
+        self.admission = Admission(self.registry, self.receipt_store, self.effects)
 
     def hidden(self, job: Job) -> Iterator[str]:
         """Texts that are in no words about a call: its secrets, and what its task gave to its tools
@@ -293,4 +288,4 @@ def _judged(job: Job, call: ToolCall, reading: Reading) -> Reading:
     if reading.failure is None:
         return reading
     effects = Effects.of(call.tool.spec, repeatable=job.repeatable)
-    return read_failure(judge(reading.failure, effects, job.request.tool))
+    return read_failure(judged(reading.failure, effects, job.request.tool))

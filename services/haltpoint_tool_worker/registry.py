@@ -77,13 +77,12 @@ class Registry:
         if tool.undo is not None and not tool.spec.undoes:
             self.add(undoing(tool, tool.undo), lifespan)
 
-    def mark(self, names: Targets, rules: Sequence[ApprovalRule] = ()) -> None:
-        """Mark the targets of all tools that are offered by now (C13)."""
-        for name, tool in self._tools.items():
-            self._tools[name] = marked(tool, names, rules)
-
-    def surround(self, hooks: Sequence[Hook]) -> None:
-        """Put hooks around all tools that are offered by now, and list them with the tools."""
+    def prepare(
+        self, hooks: Sequence[Hook], names: Targets = _TARGETS, rules: Sequence[ApprovalRule] = ()
+    ) -> None:
+        """Mark the targets of all tools that are offered by now (C13), put hooks around them, and
+        list these with the tools.
+        """
         for name, tool in self._tools.items():
             around = hook_chain(name, hooks)
             if tool.spec.plan is not None:
@@ -91,9 +90,10 @@ class Registry:
                 # tools in them.
                 around = HookChain(around.pre)
             self.hooks[name] = around
-            names = tuple(by.name for by in (*around.pre, *around.post))
-            spec = msgspec.structs.replace(tool.spec, hooks=names)
-            self._tools[name] = replace(tool, spec=spec)
+            listed = tuple(by.name for by in (*around.pre, *around.post))
+            shown = marked(tool, names, rules)
+            spec = msgspec.structs.replace(shown.spec, hooks=listed)
+            self._tools[name] = replace(shown, spec=spec)
 
     def deps_of(self, tool: Tool) -> Any:
         """What its lifespan yielded. Without one each use of it says so."""
@@ -202,11 +202,10 @@ def load(
             registry.add(tool, _lifespan_of(tool, module))
     for skill in _of(queues, served):
         registry.add(skill)
-    registry.mark(targets, rules)
     check_skills([marked(tool, targets, rules) for tool in every_tool])
     if not registry.specs:
         raise _nothing([*map(_named, imported), *map(str, skills)], queues)
-    registry.surround([*load_hooks(imported, hooks), approvals(rules)])
+    registry.prepare([*load_hooks(imported, hooks), approvals(rules)], targets, rules)
     return registry
 
 

@@ -23,11 +23,13 @@ NAMES = (
     "password passphrase passwd pwd passcode token access_token refreshToken secret client_secret "
     "api_key apiKey X-Api-Key OPENAI_API_KEY accessKey private_key signing-key authorization "
     "Authorization-Header cookie Set-Cookie credential credentials card card_number cardNumber "
-    "cvv cvc2 iban otp otp_code pin userPin pin_code new_password password2 passwordConfirmation"
+    "cvv cvc2 iban ssn customerSsn otp otp_code pin userPin pin_code "
+    "new_password password2 passwordConfirmation"
 )
 OTHERS = (
     "max_tokens input_tokens tokens token_count card_id pin_id password_policy cookie_consent "
     "author authority authors opinion discard postcard cardinal shopping_cart key keys public_key "
+    "session_id sessionId ssn_country "
     "spin pinned passenger compass secretary tokenizer number status access_key_id iban_country"
 )
 

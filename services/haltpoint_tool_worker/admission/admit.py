@@ -21,16 +21,16 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.undo import undo_key
 from haltpoint_tool_worker.admission.calls import ToolCall
-from haltpoint_tool_worker.admission.effects import effect_of
-from haltpoint_tool_worker.admission.judges import Judges
+from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
+from haltpoint_tool_worker.admission.judges import judge
 from haltpoint_tool_worker.admission.reconciling import reconciled, unknown
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.loading import NO_HOOKS
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.classify import misfit
-from haltpoint_tool_worker.results.failures import Effects, judge
-from haltpoint_tool_worker.results.outcomes import Reading, RefusedError, read_failure, refused
+from haltpoint_tool_worker.results.failures import Effects, judged
 from haltpoint_tool_worker.results.progress import report
+from haltpoint_tool_worker.results.reading import Reading, RefusedError, read_failure, refused
 from haltpoint_tool_worker.running.job import Job
 
 _LATE: Final = "the deadline had passed before it could begin"
@@ -42,13 +42,13 @@ class Admission:
 
     registry: Registry
     receipt_store: ReceiptStore
-    judges: Judges
+    effects: EffectKeys
 
     async def admit(self, job: Job) -> ToolCall:
         """The call as its hooks leave it. Raises RefusedError, and redis-py's errors."""
         call = job.call = self._look(job)
         if call.is_judged:
-            await self.judges.judge(call)
+            await judge(call, self.receipt_store, self.effects)
             call.seconds = _seconds(job)
         # What no plan and no model sets.
         spec, inputs = call.tool.spec, call.tool.inputs
@@ -89,7 +89,7 @@ class Admission:
         try:
             arguments = tool.parse(text)
         except BaseException as error:  # noqa: BLE001 - also what a validator of the tool's author raises
-            failure = judge(misfit(error), Effects.NOT_STARTED, name)
+            failure = judged(misfit(error), Effects.NOT_STARTED, name)
             raise _refused_by(job, builtin.ARGUMENTS, read_failure(failure)) from None
         return ToolCall(
             tool,

@@ -3,10 +3,10 @@ G1).
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 import msgspec
-from pydantic_core import from_json, to_json
 
 from haltpoint.chain.checks.values import about, marked_values
 from haltpoint.contracts.people.approvals import digest_of
@@ -22,7 +22,7 @@ from haltpoint.runtime.store.receipts import ClaimStatus
 from haltpoint.tools.hooks import Ask
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.hooks.builtin import RuleAsk
-from haltpoint_tool_worker.results.outcomes import Reading, refused, with_outcome
+from haltpoint_tool_worker.results.reading import Reading, refused
 
 _FIX: Final = "Its code must continue when ctx.confirmed is true."
 _HOOK: Final = Source(source=SourceKind.HOOK)
@@ -52,7 +52,7 @@ def question(call: ToolCall) -> Reading:
         preview="\n".join(_each_once(previews)) or None,
         digest=call.approved,
         preview_digest=call.shown.digest,
-        arguments=_spelled(call.ran),
+        arguments=call.ran,
         reasons=reasons,
         expires=rule.expires,
         on_timeout=rule.on_timeout,
@@ -75,12 +75,13 @@ def bound(reading: Reading, asked: Confirmation, call: ToolCall) -> Reading:
     action_id = call.job.request.action_id
     confirmation = msgspec.structs.replace(
         asked,
-        digest=digest_of(action_id, name, from_json(call.text), call.shown.digest),
+        digest=digest_of(action_id, name, call.arguments, call.shown.digest),
         preview_digest=call.shown.digest,
-        arguments=_spelled(call.ran),
+        arguments=call.ran,
         reasons=asked.reasons or (Reason(kind=ReasonKind.TOOL, words=asked.message),),
     )
-    return with_outcome(reading, confirmation=confirmation)
+    outcome = msgspec.structs.replace(reading.outcome, confirmation=confirmation)
+    return replace(reading, outcome=outcome)
 
 
 def refusal(tool: str, status: ClaimStatus) -> Reading:
@@ -97,7 +98,7 @@ def _as_it_runs(call: ToolCall) -> tuple[Reason, ...]:
     spec, sources = call.tool.spec, call.sources
     written = {
         marked.place: about(spec.name, marked, _HOOK)
-        for marked in marked_values(spec, from_json(call.text))
+        for marked in marked_values(spec, call.arguments)
         if sources.get(marked.place) == _HOOK
     }
     kept = [reason for reason in call.reasons if reason.parameter not in written]
@@ -111,7 +112,3 @@ def _reason(ask: Ask) -> Reason:
 
 def _each_once(texts: Iterable[str | None]) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text]
-
-
-def _spelled(arguments: str | None) -> str | None:
-    return None if arguments is None else to_json(from_json(arguments)).decode()

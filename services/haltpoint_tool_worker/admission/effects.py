@@ -34,7 +34,7 @@ from haltpoint.runtime.store.limits.reserving import LimitStore, Reserved, Turn
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint_tool_worker.admission.limits import held_back, ignored
 from haltpoint_tool_worker.admission.preview import Shown
-from haltpoint_tool_worker.results.outcomes import RefusedError, refused
+from haltpoint_tool_worker.results.reading import RefusedError, refused
 from haltpoint_tool_worker.running.job import Job
 
 _FIRST_REST, _LONGEST_REST = 0.3, 5.0
@@ -84,7 +84,7 @@ def effect_of(spec: ToolSpec, tenant: str | None, arguments: str) -> Effect:
     the same one.
     """
     given = json.decode(arguments or "{}")
-    filled = {**defaults(spec.parameters), **json.decode(arguments or "{}")}
+    filled = {**defaults(spec.parameters), **given}
     parts: list[Any] = []
     words = ""
     for text, name, _, _ in Formatter().parse(spec.recovery.effect_key or ""):

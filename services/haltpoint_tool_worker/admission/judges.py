@@ -4,7 +4,6 @@ Each may refuse the call, or give a reason to ask a person about it, to whom all
 one question. What they judge is the call as it would run: its hooks come first.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from haltpoint.chain.checks.knowledge import Known, documents_of, given_whole, origins_in_words
@@ -20,55 +19,49 @@ from haltpoint_tool_worker.admission.hearing import Hearing
 from haltpoint_tool_worker.admission.preview import take_preview
 from haltpoint_tool_worker.admission.undoing import call_to_undo
 from haltpoint_tool_worker.hooks import builtin
-from haltpoint_tool_worker.results.outcomes import RefusedError, not_called
+from haltpoint_tool_worker.results.reading import RefusedError, not_called
 
 _CHANGED: Final = "This is no longer what was approved: {}."
 
 
-@dataclass
-class Judges:
-    """For all calls of a worker."""
+async def judge(call: ToolCall, receipt_store: ReceiptStore, effects: EffectKeys) -> None:
+    """Raises RefusedError, and redis-py's errors."""
+    spec = call.tool.spec
+    await Hearing(call).before()
+    await _origins(call, receipt_store)
+    if spec.recovery.effect_key is not None:
+        call.effect = await effects.look(call.job, spec, call.text, asked=call.asks)
+        call.reasons = (*call.effect.reasons, *call.reasons)
+    if call.asks:
+        await _person(call)
+    if spec.undoes:
+        call.parsed = await call_to_undo(receipt_store, call.job, call.tool, call.parsed)
 
-    receipt_store: ReceiptStore
-    effects: EffectKeys
 
-    async def judge(self, call: ToolCall) -> None:
-        """Raises RefusedError, and redis-py's errors."""
-        spec = call.tool.spec
-        await Hearing(call).before()
-        await self._origins(call)
-        if spec.recovery.effect_key is not None:
-            call.effect = await self.effects.look(call.job, spec, call.text, asked=call.asks)
-            call.reasons = (*call.effect.reasons, *call.reasons)
-        if call.asks:
-            await _person(call)
-        if spec.undoes:
-            call.parsed = await call_to_undo(self.receipt_store, call.job, call.tool, call.parsed)
-
-    async def _origins(self, call: ToolCall) -> None:
-        """Whether every value has an origin, by the receipts that the order names (H3). Which are
-        the user's or a person's words the order says.
-        """
-        spec, request = call.tool.spec, call.job.request
-        if request.origins is None:
-            return
-        receipts = await self.receipt_store.receipts(request.action_id, request.origins)
-        marked = marked_values(spec, call.proposed)
-        said = [value.value for value in marked if _is_said(call, value)]
-        context = given_whole(SourceKind.CONTEXT, request.context)
-        typed = given_whole(SourceKind.PERSON, said)
-        known = Known([], [context, typed, *documents_of(receipts.values(), {})])
-        place = made_up(known, spec, call.arguments)
-        if place is None:
-            return
-        origin = origins_in_words(spec.provenance[place])
-        words = f"its {place} must come from {origin}, and no result of this chain holds the value"
-        records = call.job.records
-        changed = [hook.name for hook in records if hook.verdict is HookVerdict.MODIFY]
-        if changed:
-            words += f" that it has since {', '.join(changed)} changed the arguments"
-        records.append(builtin.refused_by(builtin.PROVENANCE))
-        raise RefusedError(not_called(spec.name, words))
+async def _origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
+    """Whether every value has an origin, by the receipts that the order names (H3). Which are the
+    user's or a person's words the order says.
+    """
+    spec, request = call.tool.spec, call.job.request
+    if request.origins is None:
+        return
+    receipts = await receipt_store.receipts(request.action_id, request.origins)
+    marked = marked_values(spec, call.proposed)
+    said = [value.value for value in marked if _is_said(call, value)]
+    context = given_whole(SourceKind.CONTEXT, request.context)
+    typed = given_whole(SourceKind.PERSON, said)
+    known = Known([], [context, typed, *documents_of(receipts.values(), {})])
+    place = made_up(known, spec, call.arguments)
+    if place is None:
+        return
+    origin = origins_in_words(spec.provenance[place])
+    words = f"its {place} must come from {origin}, and no result of this chain holds the value"
+    records = call.job.records
+    changed = [hook.name for hook in records if hook.verdict is HookVerdict.MODIFY]
+    if changed:
+        words += f" that it has since {', '.join(changed)} changed the arguments"
+    records.append(builtin.refused_by(builtin.PROVENANCE))
+    raise RefusedError(not_called(spec.name, words))
 
 
 async def _person(call: ToolCall) -> None:

@@ -24,7 +24,7 @@ from haltpoint.runtime.store.limits.reserving import (
     name_of,
 )
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint_tool_worker.results.outcomes import Reading, RefusedError, refused
+from haltpoint_tool_worker.results.reading import Reading, RefusedError, refused
 from haltpoint_tool_worker.running.job import Job
 
 _log = logs.get(__name__)
@@ -55,19 +55,16 @@ class Limits:
             patience -= reserved.seconds
             await asyncio.sleep(reserved.seconds)
             reserved = await ask()
-        self._take_place(job, spec, caller)
+        limits = [limit for limit in spec.recovery.limits if limit.kind is LimitKind.AT_ONCE]
+        if limits:
+            names = tuple(name_of(limit, spec.name, request.tenant) for limit in limits)
+            job.place = self._places[caller] = Place(spec.queue, caller, names)
         try:
             await asyncio.sleep(reserved.seconds)
         except BaseException:  # the tool that wanted it has ended
             self.leave(job)
             raise
         job.placed_at = time.monotonic()
-
-    def _take_place(self, job: Job, spec: ToolSpec, caller: str) -> None:
-        limits = [limit for limit in spec.recovery.limits if limit.kind is LimitKind.AT_ONCE]
-        names = tuple(name_of(limit, spec.name, job.request.tenant) for limit in limits)
-        if names:
-            job.place = self._places[caller] = Place(spec.queue, caller, names)
 
     def leave(self, job: Job) -> None:
         """Nothing of the call runs any more: others may have its places."""

@@ -10,10 +10,10 @@ from haltpoint.contracts.people.approvals import digest_of_preview
 from haltpoint.contracts.results import ErrorType, ToolResult
 from haltpoint.tools import Ctx, MalformedResultError, Tool
 from haltpoint.tools.callback import CONTEXT
-from haltpoint_tool_worker.results.failures import Effects, Failure, judge, malformed
+from haltpoint_tool_worker.results.failures import Effects, Failure, judged, malformed
 from haltpoint_tool_worker.results.json_safe import json_of, name_of
-from haltpoint_tool_worker.results.outcomes import RefusedError, read_failure, refused
 from haltpoint_tool_worker.results.raised import read_exception
+from haltpoint_tool_worker.results.reading import RefusedError, read_failure, refused
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Raised, Returned
@@ -69,7 +69,7 @@ def _read(tool: Tool, result: object) -> Shown:
 
 
 def _failed(tool: Tool, failure: Failure) -> RefusedError:
-    return RefusedError(read_failure(judge(failure, Effects.NOT_STARTED, tool.name)))
+    return RefusedError(read_failure(judged(failure, Effects.NOT_STARTED, tool.name)))
 
 
 def _indented(result: object) -> str:

@@ -12,8 +12,9 @@ from haltpoint.tools.callback import Callback
 from haltpoint.tools.reconcile import NOT_HAPPENED, Happened
 from haltpoint_tool_worker.admission.preview import SECONDS
 from haltpoint_tool_worker.results.failures import Cause
-from haltpoint_tool_worker.results.outcomes import Reading, read_result, refused, with_deed
+from haltpoint_tool_worker.results.outcomes import read_result, with_deed
 from haltpoint_tool_worker.results.raised import read_exception
+from haltpoint_tool_worker.results.reading import Reading, refused
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Raised, Returned
 

@@ -9,7 +9,7 @@ from haltpoint.contracts.base import root_of
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Tool
-from haltpoint_tool_worker.results.outcomes import RefusedError, refused
+from haltpoint_tool_worker.results.reading import RefusedError, refused
 from haltpoint_tool_worker.running.job import Job
 
 

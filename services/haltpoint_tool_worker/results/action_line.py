@@ -4,6 +4,7 @@ the chain.
 
 from typing import Any
 
+from haltpoint.contracts.results import Metadata
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint_tool_worker.running.job import Job
@@ -13,16 +14,15 @@ _log = logs.get(__name__)
 
 def log_action(job: Job, finished: Finished) -> None:
     """Write how an action ended."""
-    error, metadata = finished.outcome.error, finished.metadata
+    error, metadata = finished.outcome.error, finished.metadata or Metadata()
     line: dict[str, Any] = {
         "tool": job.request.tool,
         "position": job.request.position,
         "status": finished.outcome.next_action.value,
         "attempt": finished.attempt,
+        "duration_ms": metadata.duration_ms,
+        "sources": {place: source.source.value for place, source in metadata.sources.items()},
     }
-    if metadata is not None:
-        line["duration_ms"] = metadata.duration_ms
-        line["sources"] = {place: source.source.value for place, source in metadata.sources.items()}
     if error is not None:
         line |= {
             "error": error.error_type.value,

@@ -10,36 +10,27 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from haltpoint.contracts.base import MAX_DEPTH, MAX_RESULT, MAX_WHOLE, value
+from haltpoint.contracts.base import MAX_DEPTH, MAX_RESULT, MAX_WHOLE
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import MalformedResultError
 from haltpoint.tools.signature import WRAP, Output
 from haltpoint_tool_worker.results.classify import problems_of
 from haltpoint_tool_worker.results.json_safe import json_of
+from haltpoint_tool_worker.results.reading import CONTINUE, Reading
 
 _SIZES: Final = ((262_144, 10_000), (32_768, 1000), (4096, 100), (512, 20))
 """Characters of a string and items of a container, tried until the data fits."""
 
 
-@value
-class Data:
-    """The data as they are recorded, JSON text."""
-
-    text: str
-    truncated: bool = False
-    whole: str = ""
-    """The data before they were cut, when they are not too large to be kept."""
-
-
-def read_data(output: Output, raw: object) -> Data:
+def read_data(output: Output, raw: object) -> Reading:
     """The data, cut when they are beyond the limits. Raises MalformedResultError for what JSON
     cannot say, and for what does not fit the declared type.
     """
     text = _json_of(output, raw)
     if len(text) <= MAX_RESULT and not too_deep(text):
-        return Data(text.decode())
+        return Reading(CONTINUE, text.decode())
     whole = text.decode() if len(text) <= MAX_WHOLE else ""
-    return Data(_cut_to_size(json.loads(text)), truncated=True, whole=whole)
+    return Reading(CONTINUE, _cut_to_size(json.loads(text)), truncated=True, whole=whole)
 
 
 def _json_of(output: Output, raw: object) -> bytes:

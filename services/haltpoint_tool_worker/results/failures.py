@@ -88,7 +88,7 @@ class Failure(msgspec.Struct, frozen=True):
     """The same call may run again."""
 
 
-def judge(failure: Failure, effects: Effects, tool: str) -> Failure:
+def judged(failure: Failure, effects: Effects, tool: str) -> Failure:
     """The failure as it is recorded, by the table."""
     again = _may_run_again(failure, effects)
     fault = failure.fault

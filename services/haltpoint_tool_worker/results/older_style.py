@@ -26,44 +26,42 @@ def in_older_style(raw: Mapping[Any, Any]) -> Fields | None:
     if _KNOWN.isdisjoint(raw):
         return None
     fields = _in_snake_case(raw)
-    if fields.get("requires_confirmation") is True:
-        confirmation = _confirmation(fields)
-        if confirmation is not None:
-            asked = NextAction.CONFIRMATION_NEEDED
-            return {"success": True, "next_action": asked, "confirmation": confirmation}
-    if not _has_failed(fields):
-        return None
-    return {"success": False, "next_action": NextAction.ERROR, "error": _error(fields)}
-
-
-def _has_failed(fields: Fields) -> bool:
-    if fields.get("success") is False:
-        return True
-    is_fault = fields.get("ok") is False or fields.get("is_error") is True
-    return is_fault and bool(fields.get("error") or fields.get("message"))
+    match fields:
+        case {
+            "requires_confirmation": True,
+            "action": str(action),
+            "message": str(message),
+            "target": str() | Mapping() as target,
+        }:
+            named = {"id": target} if isinstance(target, str) else target
+            return _asked(action, message, named, fields.get("preview"))
+        case {"success": False}:
+            return _failed(fields)
+        case {"ok": False} | {"is_error": True} if fields.get("error") or fields.get("message"):
+            return _failed(fields)
+        case _:
+            return None
 
 
 def _in_snake_case(raw: Mapping[Any, Any]) -> Fields:
     """What is said in snake_case or camelCase, without what is None."""
-    given = {key: value for key, value in raw.items() if isinstance(key, str)}
-    return {words_of(key): value for key, value in given.items() if value is not None}
+    said = {key: value for key, value in raw.items() if isinstance(key, str) and value is not None}
+    return {words_of(key): value for key, value in said.items()}
 
 
-def _confirmation(fields: Fields) -> Fields | None:
-    action, message, target = fields.get("action"), fields.get("message"), fields.get("target")
-    if isinstance(target, str):
-        target = {"id": target}
-    is_text = isinstance(action, str) and isinstance(message, str)
-    if not is_text or not isinstance(target, Mapping):
-        return None
-    about = {key: str(target[key]) for key in ("id", "name", "type") if target.get(key) is not None}
-    about.setdefault("id", about.get("name", str(action)))
-    preview = fields.get("preview")
-    shown = preview if isinstance(preview, str) else None
-    return {"action": action, "target": about, "message": message, "preview": shown}
+def _asked(action: str, message: str, target: Mapping[str, Any], preview: object) -> Fields:
+    named = {key: str(target[key]) for key in ("id", "name", "type") if target.get(key) is not None}
+    confirmation = {
+        "action": action,
+        "message": message,
+        "target": {"id": named.get("name", action), **named},
+        "preview": preview if isinstance(preview, str) else None,
+    }
+    asked = NextAction.CONFIRMATION_NEEDED
+    return {"success": True, "next_action": asked, "confirmation": confirmation}
 
 
-def _error(fields: Fields) -> Fields:
+def _failed(fields: Fields) -> Fields:
     inner = fields.pop("error", None)
     if isinstance(inner, Mapping):  # {"success": false, "error": {"message": ...}}
         fields |= _in_snake_case(inner)
@@ -73,7 +71,7 @@ def _error(fields: Fields) -> Fields:
     error: Fields = {"error_type": ErrorType.UNKNOWN, "recoverable": True}
     if kind in ErrorType.__members__:
         error = {"error_type": kind}
-    for name, form in _DETAILS.items():
-        if isinstance(fields.get(name), form):
-            error[name] = fields[name]
-    return {**error, "message": ": ".join(dict.fromkeys(words)) or _NO_REASON}
+    details = _DETAILS.items()
+    error |= {name: fields[name] for name, form in details if isinstance(fields.get(name), form)}
+    error["message"] = ": ".join(dict.fromkeys(words)) or _NO_REASON
+    return {"success": False, "next_action": NextAction.ERROR, "error": error}

@@ -14,11 +14,9 @@ from pydantic import BaseModel, ValidationError
 from haltpoint.chain.checks.answer import deed_of
 from haltpoint.chain.model.schemas import result_faults
 from haltpoint.contracts.advice import A_BUG
-from haltpoint.contracts.base import MAX_RESULT, value
+from haltpoint.contracts.base import MAX_RESULT
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import (
-    Clarification,
-    DeedWords,
     ErrorInfo,
     ErrorType,
     NextAction,
@@ -32,10 +30,11 @@ from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.signature import WRAP
 from haltpoint_tool_worker.results.classify import problems_of
 from haltpoint_tool_worker.results.data import read_data
-from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of, malformed, reported
+from haltpoint_tool_worker.results.failures import Cause, Failure, malformed, reported
 from haltpoint_tool_worker.results.json_safe import json_of, name_of
 from haltpoint_tool_worker.results.older_style import in_older_style
 from haltpoint_tool_worker.results.raised import read_exception, stack_of
+from haltpoint_tool_worker.results.reading import CONTINUE, Reading, read_failure, refused
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.runner import UNBLOCK, Raised, Stopped
 
@@ -47,38 +46,9 @@ of a tool.
 BLOCKS: Final = f"blocked the event loop of its worker. Its author: {UNBLOCK}"
 _CUT: Final = "the result was too large or nested too deep and is cut"
 _FIELDS: Final = frozenset(Outcome.__struct_fields__) - {"metadata"}
-_CONTINUE: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
 _COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
 
 _log = logs.get(__name__)
-
-
-@value
-class Reading:
-    """An outcome without metadata, and its data as JSON text."""
-
-    outcome: Outcome
-    data: str = "{}"
-    truncated: bool = False
-    whole: str = ""
-    """The data before they were cut."""
-    failure: Failure | None = None
-    """Why there is no success."""
-    deed: DeedWords | None = None
-    """What the call did, once it is known to have succeeded."""
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether its outcome is unknown."""
-        return self.failure is not None and self.failure.fault.error_type is ErrorType.IN_DOUBT
-
-
-class RefusedError(Exception):
-    """A call does not run: what is recorded of it."""
-
-    def __init__(self, reading: Reading) -> None:
-        super().__init__()
-        self.reading = reading
 
 
 def read_ended(ended: Raised | Stopped, tool: Tool, seconds: float) -> Reading | None:
@@ -130,34 +100,6 @@ def with_deed(tool: Tool, arguments: str, reading: Reading) -> Reading:
     return replace(reading, deed=deed_of(tool.spec, arguments, reading.data))
 
 
-def with_outcome(reading: Reading, **changed: Any) -> Reading:
-    """The reading with other fields of its outcome."""
-    return replace(reading, outcome=msgspec.structs.replace(reading.outcome, **changed))
-
-
-def read_failure(failure: Failure) -> Reading:
-    """What an exception or a refusal is recorded as."""
-    outcome = Outcome(success=False, next_action=NextAction.ERROR, error=failure.fault)
-    return Reading(outcome, failure=failure)
-
-
-def refused(
-    kind: ErrorType,
-    words: str,
-    *,
-    cause: Cause = Cause.NO_EFFECT,
-    again: bool = False,
-    **about: Any,
-) -> Reading:
-    """The result of a call that failed so: where nothing else is said, nothing has happened."""
-    return read_failure(Failure(fault_of(kind, words, **about), cause, again=again))
-
-
-def not_called(tool: str, why: str) -> Reading:
-    """The result of a call that was blocked before it began."""
-    return refused(ErrorType.BLOCKED, f"{tool} was not called: {why}")
-
-
 def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     """The outcome validated from JSON, also what was made without validation. Raises
     MalformedResultError.
@@ -172,12 +114,15 @@ def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     except ValidationError as error:
         words = f"a result that contradicts itself: {problems_of(error, 5)}"
         raise MalformedResultError(words) from None
-    advice = outcome.instruction_for_ai
+    advice, clarification = outcome.instruction_for_ai, outcome.clarification
+    if clarification is not None:
+        options = tuple(_offered(tool, option) for option in clarification.options)
+        clarification = msgspec.structs.replace(clarification, options=options)
     outcome = msgspec.structs.replace(
         outcome,
         warnings=tuple(clean(warning, 500) for warning in outcome.warnings[:20]),
         instruction_for_ai=clean(advice, 2000) if advice else advice,
-        clarification=_offering(tool, outcome.clarification),
+        clarification=clarification,
     )
     if len(msgspec.json.encode(outcome)) > MAX_OUTCOME:
         raise MalformedResultError("a question that is too large")
@@ -193,7 +138,7 @@ def _read(tool: Tool, raw: object) -> Reading:
     older = in_older_style(fields)
     if older is not None:
         return _read_whole(tool, older, {})
-    return _with_data(tool, _CONTINUE, raw)
+    return _with_data(tool, CONTINUE, raw)
 
 
 def _spoken(tool: Tool, raw: object) -> Mapping[Any, Any]:
@@ -208,14 +153,14 @@ def _spoken(tool: Tool, raw: object) -> Mapping[Any, Any]:
 
 
 def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
-    data = read_data(tool.output, raw)
-    if data.truncated:
+    reading = read_data(tool.output, raw)
+    if reading.truncated:
         outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, _CUT))
-    return Reading(outcome, data.text, data.truncated, data.whole)
+    return replace(reading, outcome=outcome)
 
 
 def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: object) -> Reading:
-    for plain in (_CONTINUE, _COMPLETE):
+    for plain in (CONTINUE, _COMPLETE):
         if raw == plain.with_data(data):  # it says nothing but its data
             return _with_data(tool, plain, data)
     outcome = checked(tool, raw)
@@ -224,13 +169,6 @@ def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: obje
         outcome = msgspec.structs.replace(outcome, error=failure.fault)
         return Reading(outcome, failure=failure)
     return _with_data(tool, outcome, data) if outcome.satisfies else Reading(outcome)
-
-
-def _offering(tool: Tool, clarification: Clarification | None) -> Clarification | None:
-    if clarification is None:
-        return None
-    options = tuple(_offered(tool, option) for option in clarification.options)
-    return msgspec.structs.replace(clarification, options=options)
 
 
 def _offered(tool: Tool, option: Option) -> Option:

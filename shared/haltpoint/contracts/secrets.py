@@ -22,7 +22,7 @@ _NAMES: Final = (
     r"|authorization|(?:api|access|account|private|secret|signing|encryption)[ _-]?keys?"
     r"|(?:api|access|auth|refresh)[ _-]?tokens"
 )
-_SHORT: Final = "auth|card|iban|cvv|cvc|otp|totp|pin"
+_SHORT: Final = "auth|card|iban|ssn|cvv|cvc|otp|totp|pin"
 """Other words end like these: they are names only as a word of their own."""
 _CAPITAL: Final = "|".join(map(str.capitalize, _SHORT.split("|")))
 _SUFFIX: Final = r"(?:[ _-]?(?:number|no|value|code|hash|header|confirmation|again|\d{1,9}))?"

@@ -50,7 +50,8 @@ def callback_of(
     if not callable(function) or inspect.isclass(function):
         raise DeclarationError(f"{trait}={function!r}: give a function of {may_take}")
     takes = frozenset(inspect.signature(function).parameters)
-    if unknown := sorted(takes - known):
+    unknown = sorted(takes - known)
+    if unknown:
         raise DeclarationError(f"{trait} takes {', '.join(unknown)}; it may take: {may_take}")
     return Callback(
         f"the {trait} of {tool}", function, is_async(function), place_of(function), takes

@@ -49,6 +49,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_LETTERS: Final = "1 to 64 letters, digits, _ or -"
 _ATTRIBUTE: Final = "__haltpoint_tool__"
 _REGISTERED: Final[dict[str, dict[str, "Tool"]]] = {}
 """Tools made by `register`: file of the call -> its place and the name -> tool."""
@@ -92,7 +93,8 @@ _LEFT: Final = {
     "strikes": " (now of a task, or of the policy file)",
 }
 """Traits of 0.2, and what to write in their place."""
-_FLAGS: Final = {name for name, hint in Traits.__annotations__.items() if hint is bool}
+_PLAIN: Final = {name for name, hint in Traits.__annotations__.items() if hint is bool} | {"queue"}
+"""Traits that the declaration has as they are."""
 _CONTRADICTIONS: Final = (
     ("read_only", "destructive", ""),
     ("read_only", "preview", ": a preview tells what a call would change"),
@@ -203,8 +205,8 @@ def _check_alone(function: Function, place: str) -> None:
         )
     other = tool_of(getattr(function, "__globals__", {}).get(path))
     others = "" if other is None else other.place
-    is_same_file = others.rpartition(":")[0] == place.rpartition(":")[0]
-    if is_same_file and others != place:
+    file = place.rpartition(":")[0]
+    if others.startswith(f"{file}:") and others != place:
         raise DeclarationError(
             f"{others} declares a function of this name, too, and is lost: rename one of them"
         )
@@ -217,29 +219,23 @@ def _check(name: str, function: object, traits: Traits) -> None:
         words = f"only functions and callable objects can be tools, not a {kind}"
         raise DeclarationError(f"{words}; traits have names, as in @tool(description='...')")
     if not _NAME.fullmatch(name):
-        raise DeclarationError(
-            "a tool's name has 1 to 64 letters, digits, _ or -; give one with name=..."
-        )
+        raise DeclarationError(f"a tool's name has {_LETTERS}; give one with name=...")
     if name in (*BUILT_IN, ROUTE):
         raise DeclarationError("this is the name of a built-in tool; give another with name=...")
-    if unknown := sorted(set(traits) - set(Traits.__annotations__)):
-        there_are = ", ".join(Traits.__annotations__)
-        named = ", ".join(trait + _LEFT.get(trait, _near(trait)) for trait in unknown)
-        raise DeclarationError(f"{named}: no such trait; there are {there_are}")
+    known = Traits.__annotations__
+    for trait in sorted(set(traits) - set(known)):
+        matches = get_close_matches(trait, known, n=1)
+        near = f" (did you mean {matches[0]}?)" if matches else ""
+        advice = _LEFT.get(trait, near)
+        there_are = ", ".join(known)
+        raise DeclarationError(f"{trait}{advice}: no such trait; there are {there_are}")
     declared = {name for name, given in traits.items() if given is not False}
     for trait, other, why in _CONTRADICTIONS:
         if {trait, other} <= declared:
             raise DeclarationError(f"{trait} and {other} contradict each other{why}")
     queue = traits.get("queue", "default")
     if not _NAME.fullmatch(queue):
-        raise DeclarationError(
-            f"queue {queue!r}: a queue's name has 1 to 64 letters, digits, _ or -"
-        )
-
-
-def _near(trait: str) -> str:
-    matches = get_close_matches(trait, Traits.__annotations__, n=1)
-    return f" (did you mean {matches[0]}?)" if matches else ""
+        raise DeclarationError(f"queue {queue!r}: a queue's name has {_LETTERS}")
 
 
 def _made(name: str, function: Function, traits: Traits, place: str) -> Tool:
@@ -265,27 +261,26 @@ def _made(name: str, function: Function, traits: Traits, place: str) -> Tool:
 def _spec(
     name: str, function: Function, traits: Traits, inputs: Inputs, output: Output
 ) -> ToolSpec:
-    description = traits.get("description") or inspect.getdoc(function)
-    flags: dict[str, Any] = {flag: given for flag, given in traits.items() if flag in _FLAGS}
+    description = traits.get("description") or inspect.getdoc(function) or ""
     recovery = Recovery(
         retry=_retry(traits.get("retry", Retry())),
         reconciles="reconcile" in traits,
         limits=limits_of(traits.get("rate_limit", ()), traits.get("at_once", ())),
         effect_key=checked_effect_key(traits.get("effect_key"), inputs.schema),
     )
+    declared = {trait: given for trait, given in traits.items() if trait in _PLAIN}
     spec = ToolSpec(
         name=name,
-        description=(description or "").strip(),
+        description=description.strip(),
         parameters=inputs.schema,
         result_schema=output.schema,
-        queue=traits.get("queue", "default"),
         timeout=seconds_of(traits.get("timeout", DEFAULT_TIMEOUT)),
         recovery=recovery,
         provenance=inputs.provenance,
         says=checked_says(traits.get("says"), inputs.schema, output.schema),
         targets=inputs.targets,
         foreign=output.foreign,
-        **flags,
+        **declared,  # type: ignore[arg-type]
     )
     try:
         return msgspec.convert(msgspec.to_builtins(spec), ToolSpec)

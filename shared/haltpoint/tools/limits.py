@@ -13,14 +13,10 @@ from haltpoint.contracts.base import UNITS
 from haltpoint.contracts.tools import Limit, LimitKind
 from haltpoint.tools.errors import DeclarationError
 
-_TENANT: Final = r"(?P<tenant> per tenant)?"
-_CALLS: Final = r"(?P<calls>[1-9]\d{0,6})"
-_FORMS: Final = {
-    LimitKind.RATE: re.compile(
-        rf"{_CALLS}/(?P<unit>ms|s|m|h|d)(?: burst (?P<burst>[1-9]\d{{0,6}}))?{_TENANT}"
-    ),
-    LimitKind.AT_ONCE: re.compile(_CALLS + _TENANT),
-}
+_FORM: Final = re.compile(
+    r"(?P<calls>[1-9]\d{0,6})(?:/(?P<unit>ms|s|m|h|d)(?: burst (?P<burst>[1-9]\d{0,6}))?)?"
+    r"(?P<tenant> per tenant)?"
+)
 _HELP: Final = {
     LimitKind.RATE: (
         "write it like '10/s', '100/m burst 20' or '5/s per tenant' (ms, s, m, h or d)"
@@ -43,15 +39,15 @@ def limits_of(rate_limit: object, at_once: object) -> tuple[Limit, ...]:
 
 def _limit(kind: LimitKind, given: object) -> Limit:
     text = str(given) if isinstance(given, int | str) else ""
-    match = _FORMS[kind].fullmatch(text)
-    if match is None:
+    match = _FORM.fullmatch(text)
+    is_rate = kind is LimitKind.RATE
+    if match is None or is_rate != bool(match["unit"]):
         raise DeclarationError(f"{kind}={given!r}: {_HELP[kind]}")
-    parts = match.groupdict()
     return Limit(
         kind=kind,
         written=text,
-        calls=int(parts["calls"]),
-        seconds=UNITS[parts.get("unit", "s")],
-        burst=int(parts.get("burst") or 1),
-        per_tenant=parts["tenant"] is not None,
+        calls=int(match["calls"]),
+        seconds=UNITS[match["unit"] or "s"],
+        burst=int(match["burst"] or 1),
+        per_tenant=match["tenant"] is not None,
     )

@@ -70,7 +70,8 @@ def _referred(part: Part, reference: str, schema: Node) -> Iterator[Part]:
     if is_inside and part.loose:
         return
     node: Any = schema
-    for step in reference.removeprefix("#/").split("/"):
+    path = reference.removeprefix("#/")
+    for step in path.split("/"):
         node = node.get(step, {})
     within = part.within | {reference}
     loose = part.loose or is_inside

@@ -233,7 +233,8 @@ def _check_parameter(name: str, hint: Any, default: Any) -> None:
     if default is inspect.Parameter.empty or default is PydanticUndefined:
         return
     try:
-        adapter.dump_json(adapter.validate_python(default))
+        value = adapter.validate_python(default)
+        adapter.dump_json(value)
     except (ValidationError, PydanticSerializationError) as error:
         words = f"parameter {name!r}: its default {default!r} is not of its type, or no JSON"
         raise DeclarationError(f"{words}; give one that is, or None and `| None`") from error

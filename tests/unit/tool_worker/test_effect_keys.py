@@ -79,7 +79,7 @@ async def run_call(
     registry, limits = Registry(), PaperLimits()
     for one in {tool.name: tool, "pay": PAY}.values():
         registry.add(one)
-    registry.surround([declared(one) for one in hooks])
+    registry.prepare([declared(one) for one in hooks])
     keys = EffectKeys(paper, limits)  # type: ignore[arg-type]
     given: dict[str, Any] = {"attempt": 1, "tenant": "acme", "repeatable": False} | order
     call = Call(registry, tool.name, arguments, effects=keys, begun=begun, **given)

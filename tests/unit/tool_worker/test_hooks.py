@@ -19,7 +19,6 @@ from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome, Target
-from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint.tools import tool_of
 from haltpoint.tools.hooks import Hook, hook_of
@@ -27,8 +26,6 @@ from haltpoint_tool_worker.hooks.builtin import approvals
 from haltpoint_tool_worker.registry import Registry
 from tests.unit.tool_worker.calling import Call, Paper
 from tests.unit.tool_worker.hostile import RAISED, Exits, Liar
-
-NAMES = policy_file.read(None).targets
 
 OK = NextAction.CONTINUE
 
@@ -170,9 +167,8 @@ async def run_call(
         found = tool_of(one)
         assert found is not None
         registry.add(found)
-    registry.mark(NAMES)
     ordered = sorted(map(declared, hooks), key=lambda each: (each.order, each.name))
-    registry.surround([*ordered, approvals(rules)])
+    registry.prepare([*ordered, approvals(rules)])
     call = Call(
         registry,
         name,

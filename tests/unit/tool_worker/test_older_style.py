@@ -16,7 +16,8 @@ from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.results import ErrorInfo, Outcome
 from haltpoint.tools import Tool, register
 from haltpoint_tool_worker.results.failures import Cause
-from haltpoint_tool_worker.results.outcomes import Reading, read_result
+from haltpoint_tool_worker.results.outcomes import read_result
+from haltpoint_tool_worker.results.reading import Reading
 from tests.unit.tool_worker.calling import receipt_of
 
 SURE = {

@@ -28,7 +28,8 @@ from haltpoint.runtime.streams import wire
 from haltpoint.runtime.streams.wire import encode, too_deep
 from haltpoint.tools import Ctx, Option, Target, Tool, register
 from haltpoint_tool_worker.results.failures import Cause
-from haltpoint_tool_worker.results.outcomes import Reading, read_result
+from haltpoint_tool_worker.results.outcomes import read_result
+from haltpoint_tool_worker.results.reading import Reading
 from tests.unit.tool_worker import hostile
 
 

@@ -168,7 +168,7 @@ def test_a_skill_with_steps_goes_to_a_worker_when_a_rule_is_about_it() -> None:
     ):
         registry = Registry()
         registry.add(next(iter(skills_in([Path("tests/e2e/skills")]))))
-        registry.surround([approvals(rules)])
+        registry.prepare([approvals(rules)])
         (spec,) = registry.specs
         assert spec.plan is not None
         assert spec.hooks == tuple(f"builtin:{name}" for name in hooks)

@@ -9,7 +9,7 @@ import pytest
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import MalformedResultError, Tool, register
 from haltpoint_tool_worker.results.classify import classify
-from haltpoint_tool_worker.results.outcomes import read_failure
+from haltpoint_tool_worker.results.reading import read_failure
 from haltpoint_tool_worker.running.runner import Raised, Returned, Run, Stopped, run_beside
 from tests.unit.tool_worker import hostile
 
