@@ -35,11 +35,13 @@ from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.queues import QueueState, read_queues
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway import feed
-from haltpoint_gateway.auth import Keyring, admin_key
 from haltpoint_gateway.escalations import EscalationHandler
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.handlers import RequestsHandler
 from haltpoint_gateway.http_api import make_api
+from haltpoint_gateway.people.admin_key import admin_key
+from haltpoint_gateway.people.keys import Keyring
+from haltpoint_gateway.people.sign_on import behind_proxy
 from haltpoint_gateway.shared_logs import SharedLogs
 
 _PATIENCE: Final = 3.0
@@ -63,9 +65,7 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
             gateway = assemble(settings, here.redis, calls, here.topology, tracing, key, beside)
             await _listen(here, gateway)
             where = settings.gateway
-            http = HttpServer(
-                make_api(gateway), where.host, where.port, trusted_proxy=where.trusted_proxy
-            )
+            http = HttpServer(behind_proxy(make_api(gateway), where), where.host, where.port)
             await http.start()
             here.about["url"] = _address(http)
             with suppress(

@@ -9,6 +9,7 @@ from fastapi.security import HTTPBearer
 from starlette.requests import HTTPConnection
 
 from haltpoint.contracts.base import JsonObject
+from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing
@@ -21,7 +22,7 @@ from haltpoint.runtime.views.feeds import Feeds
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.queues import QueueState
 from haltpoint.runtime.views.views import Views
-from haltpoint_gateway.auth import Keyring, Principal, Scope
+from haltpoint_gateway.people.keys import Keyring, Principal
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.shared_logs import SharedLogs
 from haltpoint_gateway.watchers import Watchers

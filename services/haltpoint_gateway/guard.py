@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_ITEMS
 from haltpoint.runtime.streams.wire import too_deep
-from haltpoint_gateway.auth import Keyring, Principal
+from haltpoint_gateway.people.keys import Keyring, Principal
 from haltpoint_gateway.problems import Problem, problem_of
 
 _JSON_TYPE: Final = re.compile(r"application/(json|.+\+json)")
@@ -35,8 +35,9 @@ class Guard:
             return
         headers = dict(scope["headers"])
         try:
-            scope.setdefault("state", {})["principal"] = await self._principal(
-                headers.get(b"authorization", b"")
+            state = scope.setdefault("state", {})
+            state["principal"] = await self._principal(
+                headers.get(b"authorization", b""), state.get("signed_on")
             )
             body = await bounded(headers, receive)
             if body:
@@ -48,7 +49,9 @@ class Guard:
             return
         await self._app(scope, _replay(body, receive), send)
 
-    async def _principal(self, authorization: bytes) -> Principal:
+    async def _principal(self, authorization: bytes, signed_on: Principal | None) -> Principal:
+        if signed_on is not None and not authorization:
+            return signed_on
         scheme, _, key = authorization.decode("latin-1").partition(" ")
         is_key = scheme.lower() == "bearer"
         principal = await self._keyring.principal(key.strip()) if is_key else None
@@ -56,7 +59,8 @@ class Guard:
             return principal
         code, detail = "no_key", "This address needs a key."
         if authorization:
-            code, detail = "unknown_key", "This key is not known."
+            code = "unknown_key"
+            detail = "This key is not known: it was revoked, has expired, or never was."
         raise Problem(
             401,
             code,

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.commands import HumanRequested, HumanWithdrawn
-from haltpoint.contracts.people.humans import RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import RequestKind, RequestStatus, Way
 from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.observability import logs
@@ -114,9 +114,7 @@ class RequestsHandler:
             words = "the answer of the escalation handler does not fit"
             _log.error(words, handler=name, faults=list(faults))
             return False
-        # The case as token: a handler that is asked a second time says the same, or is too late.
-        token = f"{name}/{case.id}"
-        await self._inbox.answer(case.id, answer, by=name, trace=trace, token=token)
+        await self._inbox.answer(case.id, answer, by=name, way=Way.HANDLER, trace=trace)
         _log.info("an escalation was resolved", handler=name, decision=answer.decision.value)
         return True
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
+from starlette.middleware.cors import CORSMiddleware
 
 from haltpoint_gateway.api import (
     agents,
@@ -21,12 +22,18 @@ from haltpoint_gateway.api import (
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.guard import Guard
 from haltpoint_gateway.pages.site import make_pages
+from haltpoint_gateway.people import api as keys
 from haltpoint_gateway.problems import ProblemDocument, documented, install
 
 _DESCRIPTION = """Haltpoint's gateway: submit tasks, watch chains, answer their questions.
 
 Every error is a problem document (RFC 9457) with a `hint`. Lists are `{items, next_cursor}`.
 """
+
+_FROM_OTHER_PAGES: Final = (
+    *("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID"),
+)
+"""Headers that a page of an allowed origin may send."""
 
 _PROBLEMS: Final = (400, 401, 403, 404, 409, 410, 412, 413, 415, 422, 429, 503)
 """The statuses of the errors that a caller may meet."""
@@ -46,11 +53,20 @@ def make_api(gateway: Gateway) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we write our own spans
     )
     app.include_router(health.router)
-    for resource in (tasks, chains, events, requests, tools, agents, stats, deployment):
+    resources = (tasks, chains, events, requests, tools, agents, stats, deployment, keys)
+    for resource in resources:
         app.include_router(resource.router, responses=documented(*_PROBLEMS))
     app.state.gateway = gateway
     install(app)
     app.add_middleware(Guard, keyring=gateway.keyring)
+    if gateway.settings.gateway.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=gateway.settings.gateway.cors_origins,
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=_FROM_OTHER_PAGES,
+            expose_headers=["ETag"],
+        )
     app.router.default = make_pages(gateway)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app

@@ -24,6 +24,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Choice, RequestKind, RequestStatus
+from haltpoint.contracts.people.keys import KeyView, MadeKey, NewKey
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page, RequestView
@@ -74,7 +75,8 @@ class Client:
 
     `at_once` are codes of problems that may pass and are raised all the same, such as
     `redis_refuses_writes`. It uses no proxy of the shell, which would see the key; `transport` may
-    be another way to the gateway. Raises ValueError for what cannot be a key.
+    be another way to the gateway, `program` is what it says of itself. Raises ValueError for what
+    cannot be a key.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Client:
         timeout: float = 30.0,
         at_once: Collection[str] = (),
         transport: "httpx.AsyncBaseTransport | None" = None,
+        program: str = "haltpoint-client",
     ) -> None:
         # httpx takes a while to import, and tool workers that import haltpoint need none.
         import httpx
@@ -93,7 +96,7 @@ class Client:
             raise ValueError(fault)
         self._http = httpx.AsyncClient(
             base_url=url,
-            headers={"Authorization": f"Bearer {key}"},
+            headers={"Authorization": f"Bearer {key}", "User-Agent": program},
             timeout=timeout,
             transport=transport or httpx.AsyncHTTPTransport(),
         )
@@ -248,7 +251,7 @@ class Client:
             "arguments": arguments,
         }
         body = {name: what for name, what in given.items() if what not in (None, "")}
-        headers = {"Idempotency-Key": uuid.uuid4().hex, "If-Match": seen.headers["ETag"]}
+        headers = {"If-Match": seen.headers["ETag"]}
         path = _path("requests", request_id, "answer")
         reply = await self._send("POST", path, json=body, headers=headers, repeatable=True)
         return _read(RequestView, reply.content)
@@ -262,6 +265,19 @@ class Client:
         supervisor.
         """
         return await self._get(AgentsView, "/v1/agents")
+
+    async def make_key(self, key: NewKey) -> MadeKey:
+        """Make a key; its text is in the answer, this once. For admins, as all about keys."""
+        body = key.model_dump(mode="json", exclude_none=True)
+        return _read(MadeKey, (await self._send("POST", "/v1/keys", json=body)).content)
+
+    async def keys(self) -> tuple[KeyView, ...]:
+        """Every key but the admin key, the newest first."""
+        return (await self._get(Page[KeyView], "/v1/keys")).items
+
+    async def revoke_key(self, key_id: str) -> None:
+        """End a key. Raises GatewayError `no_such_key`."""
+        await self._send("DELETE", _path("keys", key_id))
 
     async def stats(self, days: int = 7) -> StatsView:
         """The failure history of so many days; for admins."""

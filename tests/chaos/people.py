@@ -77,9 +77,7 @@ class Person:
         if answer.decision is Choice.APPROVE:
             record = Approves(question.action_id, question.digest, APPROVAL_SECONDS)
         self._recorder.write(said)
-        verdict = await self._inbox.answer(
-            request, answer, by=self.name, token=request, approves=record
-        )
+        verdict = await self._inbox.answer(request, answer, by=self.name, approves=record)
         if isinstance(verdict, Taken) or (
             isinstance(verdict, AnsweredAlready) and verdict.by == self.name
         ):

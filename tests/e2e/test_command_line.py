@@ -77,6 +77,28 @@ def test_tools_are_listed_shown_and_called(system: Running) -> None:
     assert ".r1 ..." in stopped.stderr
 
 
+def test_a_key_is_made_used_and_revoked(system: Running) -> None:
+    made = document(system.command("key", "create", "ann", "--scope", "submit,read", "--json"))
+    assert made["scopes"] == ["read", "submit"]
+    run = system.command("run", "Tell Jane hello", "--key", made["key"], "--json", "--detach")
+    chain = document(system.command("chain", "show", document(run)["chain_id"], "--json"))
+    assert chain["submitted_by"] == "ann"
+    refused = system.command("key", "list", "--key", made["key"])
+    assert refused.returncode == 1
+    assert "'ann' does not have the scope 'admin'" in refused.stderr
+    listed = document(system.command("key", "list", "--json"))["items"]
+    assert made["id"] in [key["id"] for key in listed]
+    assert system.command("key", "revoke", made["id"][:8]).returncode == 0
+    gone = system.command("chain", "list", "--key", made["key"])
+    assert "HP-051" in gone.stderr
+    unknown = system.command("key", "revoke", "nope")
+    assert unknown.returncode == 1
+    assert "No key has the id 'nope'" in unknown.stderr
+    wrong = system.command("key", "create", "ann", "--expires", "soon")
+    assert wrong.returncode == 2
+    assert "'soon' is no length of time" in wrong.stderr
+
+
 def test_a_chain_is_cancelled(system: Running) -> None:
     with SyncClient(system.url, system.key) as client:
         run = client.run(task={"goal": "wait", "plan": {"steps": [

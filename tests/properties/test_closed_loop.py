@@ -35,7 +35,7 @@ from haltpoint.contracts.events import (
     ThoughtFailed,
     ToolCompleted,
 )
-from haltpoint.contracts.people.humans import Answer, RequestKind
+from haltpoint.contracts.people.humans import Answer, RequestKind, Way
 from haltpoint.contracts.results import (
     Clarification,
     HookRecord,
@@ -314,9 +314,8 @@ def test_r11_an_answer_that_is_taken_reaches_its_chain(value: bytes) -> None:
     answer = door(Answer).validate_json(body)
     if _size_fault(answer) is not None:
         return
-    written = (
-        _head("c.r1", answer, None) + encode(answer) + b',"by":%s,"at":1}}' % to_json("n" * 256)
-    )
+    head = _head("c.r1", Way.PAGE, answer, None)
+    written = head + encode(answer) + b',"by":%s,"at":1}}' % to_json("n" * 256)
     message = reads(Stream.EVENTS, written)
     assert isinstance(message, HumanAnswered)
     assert message.data.answer == answer

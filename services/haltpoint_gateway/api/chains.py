@@ -18,8 +18,8 @@ from haltpoint.runtime.store.store import CancelStatus, FeedbackStatus, SubmitSt
 from haltpoint.runtime.views.log_view import place_of
 from haltpoint.runtime.views.queries import ChainQuery
 from haltpoint.runtime.views.views import ChainHeader
-from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
+from haltpoint_gateway.people.keys import Principal
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.queries import EVENT_ID, Cancel, EventQuery, Feedback
 from haltpoint_gateway.shared_logs import as_stream
@@ -126,7 +126,8 @@ async def events(
         part = await gateway.views.log(chain_id, place[0], 1)
         if not (part.more or part.behind(place)):
             return Response(status_code=204)
-    return as_stream(gateway.logs.follow(gateway.watchers, chain_id, after))
+    stream = gateway.logs.follow(gateway.watchers, chain_id, after)
+    return as_stream(gateway.keyring.while_open(who, stream))
 
 
 @router.get("/{chain_id}/actions")

@@ -12,8 +12,8 @@ from haltpoint.contracts.views.chains import ChainEvent
 from haltpoint.runtime.views.feeds import Places
 from haltpoint.runtime.views.reading import OtherReleaseError
 from haltpoint_gateway.api.chains import EVENT_STREAM, no_event
-from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Gateway, Here, Reader
+from haltpoint_gateway.people.keys import Principal
 from haltpoint_gateway.queries import StreamQuery
 from haltpoint_gateway.shared_logs import HEARTBEAT, as_sse, as_stream
 from haltpoint_gateway.watchers import EVERYTHING
@@ -37,7 +37,8 @@ async def events(
         places = await gateway.feeds.newest()
     else:
         places = _places(gateway, last_event_id)
-    return as_stream(_follow(gateway, who, {*query.types}, places))
+    stream = _follow(gateway, who, {*query.types}, places)
+    return as_stream(gateway.keyring.while_open(who, stream))
 
 
 def _places(gateway: Gateway, event_id: str) -> Places:

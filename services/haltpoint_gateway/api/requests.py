@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Iterable
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Header, Query, Response
+from fastapi import APIRouter, Body, Depends, Header, Query, Response
 from msgspec import structs
 
 from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
+from haltpoint.contracts.people.humans import COMMAND_LINE, Answer, Choice, RequestStatus, Way
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.secrets import starred, unstarred
 from haltpoint.contracts.views.chains import AnswerView, Page, RequestView
@@ -16,10 +16,9 @@ from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken
 from haltpoint.runtime.views.log_view import moment
 from haltpoint.runtime.views.queries import RequestQuery
 from haltpoint_gateway.answering import allowed, approves, faults_of
-from haltpoint_gateway.auth import Principal
 from haltpoint_gateway.gateway import Answerer, Gateway, Here, Reader
+from haltpoint_gateway.people.keys import Principal
 from haltpoint_gateway.problems import Problem
-from haltpoint_gateway.queries import IdempotencyKey
 from haltpoint_gateway.stars import Starred
 
 
@@ -29,6 +28,11 @@ def no_request(request_id: str) -> Problem:
     """
     hint = "GET /v1/requests lists the open ones."
     return Problem(404, "no_such_request", f"No request has the id {request_id!r}.", hint=hint)
+
+
+def _way(user_agent: Annotated[str, Header(include_in_schema=False)] = "") -> Way:
+    """By which way an answer comes: the command line says who it is."""
+    return Way.CLI if user_agent.startswith(COMMAND_LINE) else Way.HTTP
 
 
 router = APIRouter(prefix="/v1/requests", tags=["requests"], route_class=Starred)
@@ -65,7 +69,7 @@ async def answer(
     request_id: str,
     body: Annotated[Answer, Body()],
     who: Answerer,
-    idempotency_key: IdempotencyKey = None,
+    way: Annotated[Way, Depends(_way)],
     if_match: Annotated[str | None, Header()] = None,
 ) -> RequestView:
     """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not
@@ -75,7 +79,7 @@ async def answer(
     request = await seen(gateway, request_id, who)
     if request.status is RequestStatus.OPEN and body.decision is Choice.APPROVE:
         _check_seen(request, if_match)
-    return await take_answer(gateway, request, body, who, idempotency_key)
+    return await take_answer(gateway, request, body, who, way)
 
 
 def _check_seen(request: RequestView, if_match: str | None) -> None:
@@ -97,7 +101,7 @@ async def take_answer(
     request: RequestView,
     body: Answer,
     who: Principal,
-    idempotency_key: str | None,
+    way: Way,
 ) -> RequestView:
     """Give the answer; the request as it is then. Raises Problem."""
     if body.arguments is not None:
@@ -106,10 +110,9 @@ async def take_answer(
         await _check(gateway, request, body)
     chain = await gateway.views.header(request.chain_id, who.can_see)
     trace = chain.trace if chain else None
-    token = f"{who.name}/{idempotency_key}" if idempotency_key else None
     record = approves(request, body, gateway.settings.limits.approval_ttl)
     verdict = await gateway.inbox.answer(
-        request.id, body, by=who.name, trace=trace, token=token, approves=record
+        request.id, body, by=who.name, way=way, trace=trace, approves=record
     )
     if not isinstance(verdict, Taken):
         raise _refused(request.id, verdict)
@@ -157,7 +160,7 @@ def _refused(request_id: str, verdict: AnsweredAlready | Expired | Stale | Unkno
     match verdict:
         case AnsweredAlready():
             first = AnswerView(
-                by=verdict.by, at=moment(verdict.at), answer=verdict.answer
+                by=verdict.by, way=verdict.way, at=moment(verdict.at), answer=verdict.answer
             ).model_dump(mode="json")
             detail = f"{verdict.by or 'A person'} has already answered the request."
             hint = "The first answer counts; see `by`, `at` and `answer`."

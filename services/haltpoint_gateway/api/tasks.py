@@ -9,6 +9,8 @@ from fastapi.responses import JSONResponse
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.plans import literal_faults, task_fault
 from haltpoint.contracts.base import Ingress, derived_chain_id, root_of
+from haltpoint.contracts.people.humans import Way
+from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
@@ -18,8 +20,8 @@ from haltpoint.runtime.views.reading import OtherReleaseError
 from haltpoint_gateway.answering import short_answer
 from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full, no_chain
 from haltpoint_gateway.api.requests import seen, take_answer
-from haltpoint_gateway.auth import Principal, Scope
 from haltpoint_gateway.gateway import Gateway, Here, Submitter
+from haltpoint_gateway.people.keys import Principal
 from haltpoint_gateway.problems import Problem, other_release
 from haltpoint_gateway.queries import IdempotencyKey
 
@@ -58,7 +60,7 @@ async def submit(
         answered = await _answer(gateway, task, who, chain_id, key)
         if answered is not None:
             return JSONResponse(answered.model_dump(mode="json"))
-    return await _begin(gateway, task, chain_id, request)
+    return await _begin(gateway, task, who, chain_id, request)
 
 
 @router.post("/chains/{chain_id}/again", status_code=202, tags=["chains"])
@@ -78,18 +80,20 @@ async def again(
         detail = f"The chain {chain_id!r} is a part of another one."
         raise Problem(409, "part_of_a_chain", detail, hint=f"Submit {root} again.")
     await _check(gateway, task)
-    return await _begin(gateway, task, _chain_id(task, idempotency_key), request)
+    return await _begin(gateway, task, who, _chain_id(task, idempotency_key), request)
 
 
 def _chain_id(task: Task, key: str | None) -> str:
     return new_chain_id() if key is None else derived_chain_id(Ingress.HTTP, task.tenant, key)
 
 
-async def _begin(gateway: Gateway, task: Task, chain_id: str, request: Request) -> Accepted:
+async def _begin(
+    gateway: Gateway, task: Task, who: Principal, chain_id: str, request: Request
+) -> Accepted:
     """The chain of a task that was checked. Raises Problem."""
     parent = request.headers.get("traceparent")
     traceparent, root = gateway.tracing.submission(chain_id, task, parent)
-    submitted = await gateway.store.submit(task, chain_id=chain_id, trace=traceparent)
+    submitted = await gateway.store.submit(task, chain_id=chain_id, trace=traceparent, by=who.name)
     match submitted.status:
         case SubmitStatus.CONFLICT:
             hint = "Use a new Idempotency-Key for another task."
@@ -126,7 +130,7 @@ async def _answer(
         return None
     if idempotency_key:
         await conversations.answers(chain_id, request.id)
-    taken = await take_answer(gateway, request, answer, who, idempotency_key)
+    taken = await take_answer(gateway, request, answer, who, Way.CONVERSATION)
     return taken.model_copy(update={"chain_id": root_of(taken.chain_id)})
 
 

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.views.queries import ChainQuery
 from haltpoint_gateway.api import chains as api
 from haltpoint_gateway.api import tasks
-from haltpoint_gateway.auth import Scope
 from haltpoint_gateway.pages import pictures
 from haltpoint_gateway.pages.door import Form
 from haltpoint_gateway.pages.visit import Looks, Searched

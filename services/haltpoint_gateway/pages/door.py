@@ -16,9 +16,9 @@ from urllib.parse import parse_qs
 from fastapi import Depends, Request
 
 from haltpoint.contracts.base import value
-from haltpoint_gateway.auth import Keyring, Principal, digest_of
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.guard import bounded
+from haltpoint_gateway.people.keys import Keyring, Principal, digest_of
 from haltpoint_gateway.problems import Problem
 
 COOKIE: Final = "haltpoint_session"
@@ -67,6 +67,7 @@ async def signed_in(request: Request, gateway: Here) -> Principal:
     """The person that looks at a page. Raises NotSignedInError."""
     cookie = request.cookies.get(COOKIE, "")
     principal = await _holder(gateway.keyring, cookie)
+    principal = principal or getattr(request.state, "signed_on", None)
     if principal is None:
         raise NotSignedInError
     return principal

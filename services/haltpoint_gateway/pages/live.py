@@ -36,7 +36,7 @@ async def live(
     """Says when something has changed, of one chain or of any."""
     if chain is not None:
         await header_of(gateway, chain, who)
-    stream = changes(gateway.watchers, chain or EVERYTHING)
+    stream = gateway.keyring.while_open(who, changes(gateway.watchers, chain or EVERYTHING))
     return StreamingResponse(stream, headers=_HEADERS)
 
 

@@ -9,13 +9,13 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from haltpoint.contracts.base import JsonObject
+from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.runtime.views.queries import ChainQuery, RequestQuery
 from haltpoint_gateway.api.chains import list_chains
 from haltpoint_gateway.api.requests import list_requests
 from haltpoint_gateway.api.tasks import submit
-from haltpoint_gateway.auth import Scope
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.pages.door import COOKIE, LASTS, Form, Typed, cookie_of
 from haltpoint_gateway.pages.looks import html

@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from haltpoint.contracts.people.keys import Scope
 from haltpoint_gateway.api import agents as agents_api
 from haltpoint_gateway.api import deployment as api
 from haltpoint_gateway.api import stats as stats_api
 from haltpoint_gateway.api import tools as tools_api
-from haltpoint_gateway.auth import Scope
 from haltpoint_gateway.pages.door import Form
 from haltpoint_gateway.pages.visit import Looks
 from haltpoint_gateway.queries import LetterQuery, StatsQuery

@@ -8,11 +8,12 @@ from pydantic import BaseModel, model_validator
 from starlette.responses import HTMLResponse
 
 from haltpoint.contracts.base import JsonObject, value
+from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.secrets import starred
-from haltpoint_gateway.auth import Principal, Scope
 from haltpoint_gateway.gateway import Gateway, Here, with_scope
 from haltpoint_gateway.pages.door import Person
 from haltpoint_gateway.pages.looks import html
+from haltpoint_gateway.people.keys import Principal
 
 
 class Searched(BaseModel):

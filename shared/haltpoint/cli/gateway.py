@@ -69,6 +69,7 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
     # command.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     from haltpoint.client import Client, GatewayError, key_fault
+    from haltpoint.contracts.people.humans import COMMAND_LINE
 
     where = address(shell)
     if shell.key is not None and (fault := key_fault(shell.key)):
@@ -82,7 +83,9 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
     secret = shell.key or _own_key(shell, where)
 
     async def whole() -> T:
-        async with Client(where, secret, at_once=("redis_refuses_writes",)) as client:
+        async with Client(
+            where, secret, at_once=("redis_refuses_writes",), program=COMMAND_LINE
+        ) as client:
             return await conversation(client)
 
     try:

@@ -43,7 +43,7 @@ async def request_named(client: "Client", name: str) -> "RequestView":
     known = await _beginning_so(client, chain)
     known += [asked.chain_id async for asked in open_requests(client)]
     known = [chain_id for chain_id in dict.fromkeys(known) if chain_id.startswith(chain)]
-    root = _only(chain, [*map(root_of, known)]) if known else chain
+    root = only(chain, [*map(root_of, known)]) if known else chain
     ids: list[str] = []
     for chain_id in known:
         if root_of(chain_id) == root:
@@ -52,7 +52,7 @@ async def request_named(client: "Client", name: str) -> "RequestView":
     if not fitting:
         fix = "haltpoint inbox lists the open ones"
         raise usage(f"{name} is no question", "no question has an id that begins so", fix)
-    return await client.request(_only(name, fitting))
+    return await client.request(only(name, fitting))
 
 
 async def chain_named(client: "Client", name: str) -> str:
@@ -62,7 +62,7 @@ async def chain_named(client: "Client", name: str) -> str:
     from haltpoint.contracts.base import root_of
 
     known = await _beginning_so(client, name)
-    return _only(name, [*map(root_of, known)]) if len(name) < WHOLE and known else name
+    return only(name, [*map(root_of, known)]) if len(name) < WHOLE and known else name
 
 
 async def _beginning_so(client: "Client", name: str) -> list[str]:
@@ -82,7 +82,8 @@ async def _beginning_so(client: "Client", name: str) -> list[str]:
     return ids
 
 
-def _only(name: str, known: Iterable[str]) -> str:
+def only(name: str, known: Iterable[str]) -> str:
+    """The one of these ids that was typed, whole or by its beginning. Raises HaltpointError."""
     ids = [*dict.fromkeys(known)]
     if len(ids) > 1 and name not in ids:
         shown = ", ".join(ids[:_MOST_NAMED])

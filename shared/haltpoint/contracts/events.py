@@ -12,7 +12,7 @@ from typing import Annotated, Literal, cast
 from msgspec import Meta, Struct, field
 
 from haltpoint.contracts.base import Contract, Strings
-from haltpoint.contracts.people.humans import Answer
+from haltpoint.contracts.people.humans import Answer, Way
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.known import KnownReceipt
@@ -164,6 +164,7 @@ class HumanAnswered(Message, kw_only=True, tag="human.answered.v1"):
         """An answer that was taken: once, and in time."""
 
         request_id: str
+        way: Way = Way.HTTP
         answer: Answer
         by: str = ""
         at: int

@@ -112,10 +112,11 @@ class RequestOpened(PublicFact):
 
 
 class RequestAnsweredData(RequestData):
-    """What was decided, and by whom."""
+    """What was decided, by whom and by which way."""
 
     decision: str
     by: str = ""
+    way: str = ""
 
 
 class RequestAnswered(PublicFact):

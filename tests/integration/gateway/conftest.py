@@ -20,6 +20,7 @@ from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.humans import Question, RequestKind
+from haltpoint.contracts.people.keys import NewKey, Scope
 from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.tools import ToolSpec
@@ -33,7 +34,6 @@ from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint_gateway.app import assemble, run
-from haltpoint_gateway.auth import Scope, create_key
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.http_api import make_api
 from tests.support import wait_until
@@ -172,7 +172,8 @@ class System:
 
     async def key(self, tenant: str, *scopes: Scope, name: str = "ann") -> dict[str, str]:
         """The headers of a new key."""
-        return bearer(await create_key(self.redis, tenant, frozenset(scopes), name))
+        asked = NewKey(name=name, tenant=tenant, scopes=scopes)
+        return bearer((await self.gateway.keyring.make(asked, "admin")).key)
 
     async def _chain(self, chain_id: str) -> Chain:
         loaded = await self.gateway.store.load([chain_id])

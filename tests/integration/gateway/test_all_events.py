@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from haltpoint.contracts.facts import FactType
-from haltpoint_gateway.auth import Scope
+from haltpoint.contracts.people.keys import Scope
 from tests.integration.gateway.conftest import ADMIN, System, bearer, problem
 
 PATIENCE = 10

@@ -7,7 +7,8 @@ from httpx import Response
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import HumanAnswered
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.humans import COMMAND_LINE, RequestKind
+from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from tests.integration.gateway.conftest import LOOKUP, System, problem
 
@@ -48,16 +49,28 @@ async def test_of_two_answers_at_once_one_counts_and_the_other_hears_which(syste
     assert document["answer"]["option_id"] == taken.json()["answer"]["answer"]["option_id"]
 
 
-async def test_the_same_answer_sent_twice_under_one_key_is_one_answer(system: System) -> None:
+async def test_the_same_decision_of_the_same_person_again_is_one_answer(system: System) -> None:
     request_id = await system.ask(await system.submit())
-    path, headers = f"/v1/requests/{request_id}/answer", {"Idempotency-Key": "k"}
-    replies = [await system.http.post(path, json=CHOICE, headers=headers) for _ in range(2)]
+    comments = ("He is in Sales.", "Sales, I mean.")
+    replies = [
+        await answer(system, request_id, {**CHOICE, "comment": comment}) for comment in comments
+    ]
     assert [reply.status_code for reply in replies] == [200, 200]
     assert replies[0].json() == replies[1].json()
-    problem(await answer(system, request_id), 409, "answered_already")
     for option in ("u2", "no such option"):
-        other = await system.http.post(path, json={**CHOICE, "option_id": option}, headers=headers)
+        other = await answer(system, request_id, {**CHOICE, "option_id": option})
         assert problem(other, 409, "answered_already")["answer"]["option_id"] == "u1"
+    ann = await system.key("acme", Scope.ADMIN)
+    path = f"/v1/requests/{request_id}/answer"
+    late = problem(await system.http.post(path, json=CHOICE, headers=ann), 409, "answered_already")
+    assert (late["by"], late["way"]) == ("admin", "http")
+
+
+async def test_an_answer_says_by_which_way_it_came(system: System) -> None:
+    request_id = await system.ask(await system.submit())
+    path = f"/v1/requests/{request_id}/answer"
+    reply = await system.http.post(path, json=CHOICE, headers={"User-Agent": COMMAND_LINE})
+    assert reply.json()["answer"]["way"] == "cli"
 
 
 async def test_a_late_answer_changes_nothing(system: System) -> None:

@@ -5,8 +5,8 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.store.rows import Key, Part
-from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import System, problem
 
 

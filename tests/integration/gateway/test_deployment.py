@@ -5,11 +5,11 @@ import json
 from typing import Any
 
 from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.store.dead_letters import DeadLetters, Orphan
 from haltpoint.runtime.streams.presence import Presence
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason
-from haltpoint_gateway.auth import Scope
 from tests.integration.gateway.conftest import System, problem
 
 

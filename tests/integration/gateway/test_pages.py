@@ -15,9 +15,9 @@ import pytest
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.streams.presence import Presence
 from haltpoint.runtime.streams.wire import DeadLetterReason
-from haltpoint_gateway.auth import KEYS, Scope
 from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.pages import live
 from haltpoint_gateway.pages.door import COOKIE
@@ -103,7 +103,8 @@ async def test_a_session_ends_with_its_time_its_key_or_its_signature(
     stranger.http.cookies.clear()
     stranger.http.cookies.set(COOKIE, cookie)
     await stranger.see("/inbox")
-    await system.redis.delete(KEYS)
+    (made,) = await system.gateway.keyring.all()
+    await system.gateway.keyring.revoke(made.id)
     assert (await stranger.http.get("/inbox")).status_code == 303
     stranger.http.cookies.clear()
     monkeypatch.setattr("haltpoint_gateway.pages.door.LASTS", -1)
@@ -241,7 +242,8 @@ async def test_alike_questions_are_answered_together_each_by_itself(
     assert reply.headers["location"] == "/inbox?tool=lookup_contacts&kind=confirmation"
     for request, status in zip(requests, ("answered", "answered", "open"), strict=True):
         assert (await system.http.get(f"/v1/requests/{request}")).json()["status"] == status
-    reply = await browser.http.post(where, data=ticked, headers=OWN)
+    late = {**ticked, "decision": "approve"}
+    reply = await browser.http.post(where, data=late, headers=OWN)
     assert words(reply).count("admin has already answered the request.") == 2
 
 

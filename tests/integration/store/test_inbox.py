@@ -5,7 +5,7 @@ chain (R6).
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, TaskCancelled
-from haltpoint.contracts.people.humans import Answer, RequestKind
+from haltpoint.contracts.people.humans import Answer, RequestKind, Way
 from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Taken
 from haltpoint.runtime.store.store import CancelStatus
 from tests.support.builders import asks, literal_task
@@ -48,7 +48,7 @@ async def test_r6_the_second_answer_hears_who_was_first(desk: Desk) -> None:
     first = await desk.inbox.answer(request, JOHN, by="ann")
     assert isinstance(first, Taken)
     assert await desk.inbox.answer(request, JOAN, by="bob") == AnsweredAlready(
-        "ann", first.at, JOHN
+        "ann", Way.HTTP, first.at, JOHN
     )
     assert await desk.backlog(Stream.EVENTS) == 1
 

@@ -6,11 +6,11 @@ import pytest
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.runtime.store.dead_letters import DeadAction, RequeueStatus
-from haltpoint.runtime.store.inbox import AnsweredAlready, Approves
+from haltpoint.runtime.store.inbox import Approves
 from haltpoint.runtime.store.receipts import Lease
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason
-from tests.integration.store.test_inbox import JOAN, JOHN, asked
+from tests.integration.store.test_inbox import JOHN
 from tests.support.builders import asks, literal_task
 from tests.support.desk import Desk, Order
 
@@ -60,13 +60,6 @@ async def test_r4_what_was_started_or_is_held_under_another_epoch_is_not_handed_
     lease = Lease(order.ref, order.data.action_id, epoch)
     assert await desk.receipt_store.release(lease) is False
     assert await desk.snapshot() == before
-
-
-async def test_r6_another_answer_under_the_token_of_the_first_is_another_answer(desk: Desk) -> None:
-    request = await asked(desk)
-    await desk.inbox.answer(request, JOHN, by="ann", token="t")
-    again = await desk.inbox.answer(request, JOAN, by="ann", token="t")
-    assert isinstance(again, AnsweredAlready)
 
 
 async def test_r9_of_a_copy_that_is_given_up_the_chain_hears_nothing(desk: Desk) -> None:

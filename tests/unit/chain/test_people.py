@@ -139,7 +139,7 @@ def test_b4_a_choice_completes_the_receipt_and_the_tool_is_not_called_again() ->
     assert told.status == "executing"
     assert told.chain.resume is None
     assert told.told("request.answered") == [
-        {"request_id": "c.r1", "decision": "select", "by": "ann"}
+        {"request_id": "c.r1", "decision": "select", "by": "ann", "way": "http"}
     ]
     assert told.told("chain.resumed") == [{"step_id": "find", "request_id": "c.r1"}]
 

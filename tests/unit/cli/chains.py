@@ -108,7 +108,12 @@ def request(answer: dict[str, Any] | None = None) -> dict[str, Any]:
         "options": JOHNS,
         "asked_at": BEGUN,
         "deadline": BEGUN,
-        "answer": {"by": "ada", "at": BEGUN, "answer": {"kind": "clarification", **answer}}
+        "answer": {
+            "by": "ada",
+            "way": "cli",
+            "at": BEGUN,
+            "answer": {"kind": "clarification", **answer},
+        }
         if answer
         else None,
     }

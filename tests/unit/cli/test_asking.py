@@ -10,7 +10,7 @@ from haltpoint.cli.answering import NotUnderstoodError, Said, understand
 from haltpoint.cli.commands.inbox import card
 from haltpoint.cli.render.asking import ask, prompt_for
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
+from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus, Way
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.views.chains import AnswerView, EventView, RequestView
 from tests.unit.cli.chains import request
@@ -128,9 +128,8 @@ async def test_a_question_that_is_closed_elsewhere_is_withdrawn(
                 )
 
         async def request(self, request_id: str) -> RequestView:
-            answer = AnswerView(
-                by="bob", at=asked.asked_at, answer=Answer(kind=asked.kind, option_id="user_def456")
-            )
+            chosen = Answer(kind=asked.kind, option_id="user_def456")
+            answer = AnswerView(by="bob", way=Way.CLI, at=asked.asked_at, answer=chosen)
             if fact is FactType.REQUEST_ANSWERED:
                 return asked.model_copy(update={"answer": answer})
             return asked.model_copy(update={"status": RequestStatus.EXPIRED})

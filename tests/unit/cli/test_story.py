@@ -129,7 +129,7 @@ def test_an_edited_approval_is_a_line_of_its_own_and_the_call_keeps_what_was_ask
         "arguments": {"mug": "blue", "copies": 6},
         "asked_at": after(1.5),
         "closed_at": after(2),
-        "answer": {"by": "ann", "at": after(2), "answer": answer},
+        "answer": {"by": "ann", "way": "page", "at": after(2), "answer": answer},
     }
     call = action("order.1", "order", edited) | {"started_at": after(1)}
     texts = [

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import GatewaySettings, Settings
-from haltpoint_gateway.auth import Principal, Scope, admin_key, ensure_admin_key
+from haltpoint_gateway.people.admin_key import admin_key, ensure_admin_key
+from haltpoint_gateway.people.keys import Principal
 
 
 def test_the_admin_key_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:

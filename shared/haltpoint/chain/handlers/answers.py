@@ -62,7 +62,8 @@ def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
     question, decision = _answered(work, data), data.answer.decision
     if question is None:
         return None
-    close(work, question, FactType.REQUEST_ANSWERED, decision=decision.value, by=data.by)
+    about = {"decision": decision.value, "by": data.by, "way": data.way.value}
+    close(work, question, FactType.REQUEST_ANSWERED, **about)
     heard = Heard.NO if decision in _AGAINST else Heard.NOTHING
     work.hear(Heard.ANSWER if question.kind is RequestKind.INPUT else heard, corrected=False)
     action = work.actions.get(question.action_id)

@@ -60,7 +60,11 @@ def child_for(
     task = Task(
         goal=f"{spec.name}: {spec.description}"[:MAX_GOAL],
         plan=fill(plan, arguments),
-        handed=Handed(above=work.task.path, ledger=work.ledger),
+        handed=Handed(
+            above=work.task.path,
+            ledger=work.ledger,
+            submitted_by=work.task.handed.submitted_by,
+        ),
         **_of_task(work, _SKILLS),
     )
     started = replace(action, child=child_id(action.id))
@@ -130,6 +134,7 @@ def _handed(work: Work, action: Action) -> Handed:
         above=work.task.path,
         ledger=work.ledger,
         known=knowledge.for_below(work),
+        submitted_by=work.task.handed.submitted_by,
     )
 
 

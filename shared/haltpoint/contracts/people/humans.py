@@ -55,6 +55,22 @@ class Choice(StrEnum):
     ABORT = "abort"
 
 
+class Way(StrEnum):
+    """By which way an answer came."""
+
+    PAGE = "page"
+    CLI = "cli"
+    HTTP = "http"
+    CONVERSATION = "conversation"
+    """Words of a task that were nothing but the answer."""
+    HANDLER = "handler"
+    """A function of the operator's decided a case."""
+
+
+COMMAND_LINE: Final = "haltpoint-cli"
+"""What the command line says of itself to a gateway."""
+
+
 Words = Annotated[str, Meta(max_length=8192)]
 _OF_A_STEP: Final = (Choice.MANUAL, Choice.SKIP, Choice.CONTINUE)
 CHOICES: Final[dict[RequestKind, tuple[Choice, ...]]] = {

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict, TypeVar
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import Contract, JsonObject, Strings
 from haltpoint.contracts.doors import View
-from haltpoint.contracts.people.humans import Answer, RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import Answer, RequestKind, RequestStatus, Way
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.results import Option, Spent
 from haltpoint.contracts.views.steps import StepView, ViolationView
@@ -87,9 +87,10 @@ class CurrentView(View):
 
 
 class AnswerView(View):
-    """The answer that was taken, by whom and when."""
+    """The answer that was taken, by whom, by which way, and when."""
 
     by: str
+    way: Way
     at: datetime
     answer: Answer
 
@@ -211,6 +212,8 @@ class ChainView(ChainSummary):
     answer: FinalAnswer | None = None
     mode: Mode = Mode.STRICT
     tenant: str | None = None
+    submitted_by: str = ""
+    """Who submitted it: the name of a key, or a person whom a proxy has signed in."""
     conversation_id: str | None = None
     current: CurrentView | None = None
     waits_for_model: ModelRestView | None = UNSAID

@@ -113,6 +113,8 @@ class Handed(Contract):
     """What the chains of its root have done so far (C14)."""
     known: tuple[KnownReceipt, ...] = ()
     """Receipts of the chains above (C13)."""
+    submitted_by: str = ""
+    """Who submitted the root's task."""
 
 
 class Task(Strict):

@@ -5,6 +5,7 @@ The constructor `Settings(...)` takes only what it is given, which is what tests
 """
 
 import hashlib
+import ipaddress
 import os
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
@@ -84,14 +85,36 @@ class ModelSettings(_Section):
         return (self.retry_name if another else None) or self.name or "default"
 
 
+def _network(text: str) -> str:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        raise ValueError(f"{text!r} is no address or network; one is 10.0.0.0/8") from None
+    return text
+
+
 class GatewaySettings(_Section):
     """Where the gateway listens, and the first key."""
 
     host: str = "127.0.0.1"
     port: int = Field(default=8700, ge=0, le=65535)
     admin_key: SecretStr | None = None
-    trusted_proxy: str | None = None
+    trusted_proxy: Annotated[str, AfterValidator(_network)] | None = None
     """Address or network of the proxy that ends TLS in front of the gateway."""
+    user_header: str | None = None
+    """Header in which the trusted proxy says whom it has signed in."""
+    groups_header: str | None = None
+    """Header in which it says their groups, between commas."""
+    cors_origins: _Names = ()
+    """Origins whose pages may call the API in a browser."""
+
+    @model_validator(mode="after")
+    def _believes_a_proxy(self) -> Self:
+        if self.user_header and self.trusted_proxy is None:
+            raise ValueError(
+                "user_header is believed of the trusted proxy alone: set trusted_proxy, too"
+            )
+        return self
 
 
 class LogSettings(_Section):

@@ -20,8 +20,7 @@ _OPEN_CONNECTIONS_MAY_TAKE: Final = 5
 class HttpServer:
     """An ASGI application on a port. Port 0 takes a free one; `port` is the real one after `start`.
 
-    What a proxy forwards about its clients is believed of `trusted_proxy` (an address or network)
-    only. `chosen_by` names the setting or option of the port.
+    `chosen_by` names the setting or option of the port.
     """
 
     def __init__(
@@ -30,7 +29,6 @@ class HttpServer:
         host: str,
         port: int,
         *,
-        trusted_proxy: str | None = None,
         chosen_by: str = PORT_SETTING,
     ) -> None:
         self.host = host
@@ -44,8 +42,7 @@ class HttpServer:
                 access_log=False,
                 timeout_graceful_shutdown=_OPEN_CONNECTIONS_MAY_TAKE,
                 server_header=False,
-                proxy_headers=trusted_proxy is not None,
-                forwarded_allow_ips=trusted_proxy,
+                proxy_headers=False,
             )
         )
         self._task: asyncio.Task[None] | None = None

@@ -1,13 +1,14 @@
 """Answers to questions: taken once, in time, for a question that is still open (R6)."""
 
-import secrets
+from hashlib import sha256
 
 import msgspec
+from msgspec import structs
 from pydantic_core import to_json
 
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.events import HumanAnswered
-from haltpoint.contracts.people.humans import Answer
+from haltpoint.contracts.people.humans import Answer, Way
 from haltpoint.runtime.streams.connection import Argument, Side
 from haltpoint.runtime.streams.wire import encode
 
@@ -30,9 +31,10 @@ class Taken:
 
 @value
 class AnsweredAlready:
-    """Another answer was earlier: its author, its time (ms) and its words."""
+    """Another answer was earlier: its author, its way, its time (ms) and its words."""
 
     by: str
+    way: Way
     at: int
     answer: Answer
 
@@ -69,18 +71,19 @@ class Inbox(Side):
         answer: Answer,
         *,
         by: str = "",
+        way: Way = Way.HTTP,
         trace: str | None = None,
-        token: str | None = None,
         approves: Approves | None = None,
     ) -> Verdict:
-        """Give an answer for `by`. The same one again under the same `token` is taken both times.
+        """Give an answer for `by`, that came by `way`. The same decision of the same person again,
+        also with another comment, is a repeat whose first reply was lost: taken both times.
 
         `approves` is the call that the answer lets run: the record of it is written with the
         answer (G1).
         """
-        author = by.encode(errors="replace")
+        author = f"{way.value}\n{by}".encode(errors="replace")
         args: list[Argument] = [encode(answer), author, to_json(by)]
-        args += (token or secrets.token_hex(8), _head(request_id, answer, trace))
+        args += (_decision(answer), _head(request_id, way, answer, trace))
         if approves is not None:
             args += (approves.action_id, approves.digest, round(approves.seconds))
         status, time, first_by, first = await self._functions.about(request_id, "answer", *args)
@@ -89,8 +92,8 @@ class Inbox(Side):
                 return Taken(time)
             case b"answered":
                 earlier = msgspec.json.decode(first, type=Answer)
-                first_author = first_by.decode()
-                return AnsweredAlready(first_author, time, earlier)
+                first_way, _, author_of_first = first_by.decode().partition("\n")
+                return AnsweredAlready(author_of_first, Way(first_way), time, earlier)
             case b"expired":
                 return Expired(time)
             case b"stale":
@@ -99,13 +102,18 @@ class Inbox(Side):
                 return Unknown()
 
 
-def _head(request_id: str, answer: Answer, trace: str | None) -> bytes:
+def _decision(answer: Answer) -> str:
+    """The same for the same decision, whatever its comment says."""
+    return sha256(encode(structs.replace(answer, comment=""))).hexdigest()[:16]
+
+
+def _head(request_id: str, way: Way, answer: Answer, trace: str | None) -> bytes:
     """The message human.answered up to the place of the answer."""
     message = HumanAnswered(
         id=f"{request_id}/answer",
         source="haltpoint/gateway",
         subject=chain_of(request_id),
         traceparent=trace,
-        data=HumanAnswered.Data(request_id=request_id, answer=answer, at=0),
+        data=HumanAnswered.Data(request_id=request_id, way=way, answer=answer, at=0),
     )
     return encode(message).rpartition(encode(answer))[0]

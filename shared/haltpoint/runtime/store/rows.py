@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import Final, Self
 
 from haltpoint.contracts.base import chain_of, child_id, value
-from haltpoint.contracts.people.humans import RequestStatus
+from haltpoint.contracts.people.humans import RequestStatus, Way
 from haltpoint.runtime.streams.topology import FORM
 
 Fields = Mapping[str, str]
@@ -89,7 +89,7 @@ class Part(StrEnum):
     RESOLUTION = "resolution"
     """A person's outcome in its place."""
     ANSWER = "answer"
-    """Time, token, answer and author, a line each."""
+    """Time, digest of the decision, answer, way and author, a line each."""
     APPROVAL = "approval"
     """A person's yes to a call: its digest, its end (ms), `open` or `consumed`; the author on the
     next line.
@@ -191,6 +191,7 @@ class StoredRequest:
     question: str
     at: int = 0
     answer: str = ""
+    way: Way = Way.HTTP
     by: str = ""
 
     @property
@@ -248,8 +249,8 @@ def request_of(name: str, head: Fields, data: Fields) -> StoredRequest | None:
     answered = data.get(f"{place}.{Part.ANSWER}")
     if answered is None:
         return StoredRequest(name, status, question)
-    since, _, answer, by = answered.split("\n", 3)
-    return StoredRequest(name, status, question, int(since), answer, by)
+    since, _, answer, way, by = answered.split("\n", 4)
+    return StoredRequest(name, status, question, int(since), answer, Way(way), by)
 
 
 def _receipt(text: str | None) -> Receipt | None:

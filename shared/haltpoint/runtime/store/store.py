@@ -161,19 +161,20 @@ class Store(Side):
         self._serial = count()
 
     async def submit(
-        self, task: Task, *, chain_id: str | None = None, trace: str | None = None
+        self, task: Task, *, chain_id: str | None = None, trace: str | None = None, by: str = ""
     ) -> Submitted:
         """Start a chain, under a new id or the given one; then a repeat finds it (R2).
 
-        `trace` is a traceparent. A task of a conversation gets its earlier tasks; a repeat is
-        recognised by the task alone.
+        `trace` is a traceparent, `by` who submits it. A task of a conversation gets its earlier
+        tasks; a repeat is recognised by the task alone.
         """
         chain = chain_id or new_chain_id()
-        text = encode(task)
-        digest = hashlib.sha256(text).hexdigest()[:16]
+        digest = hashlib.sha256(encode(task)).hexdigest()[:16]
+        handed = Handed(submitted_by=by)
         if task.conversation_id is not None and task.plan is None:
-            handed = Handed(earlier=await self.conversations.before(task))
-            text = encode(msgspec.structs.replace(task, handed=handed))
+            earlier = await self.conversations.before(task)
+            handed = msgspec.structs.replace(handed, earlier=earlier)
+        text = encode(msgspec.structs.replace(task, handed=handed))
         message = TaskSubmitted(
             id=chain,
             source="haltpoint/client",

@@ -63,6 +63,7 @@ def view_of(record: ChainRecord) -> ChainView:
         conversation_id=task.conversation_id,
         current=_current(record),
         waits_for_model=None if record.status.final else _rest_of(record),
+        submitted_by=chain.task.handed.submitted_by,
         bounds=chain.bounds,
         stopped=_stopped(told.cancelled),
         routed=routed[-1] if routed else None,

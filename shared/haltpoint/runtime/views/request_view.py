@@ -35,7 +35,9 @@ def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> Requ
     }
     if stored.answer:
         given = msgspec.json.decode(stored.answer, type=Answer)
-        view["answer"] = AnswerView(by=stored.by, at=moment(stored.at), answer=given)
+        view["answer"] = AnswerView(
+            by=stored.by, way=stored.way, at=moment(stored.at), answer=given
+        )
     if question.kind is RequestKind.ESCALATION:
         spec = record.specs.get(question.tool)
         view["form"] = spec.result_schema if spec is not None else None

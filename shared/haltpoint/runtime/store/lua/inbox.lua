@@ -1,14 +1,18 @@
 --[[
-hp3_answer request answer by by_json token head [action digest seconds]
+hp3_answer request answer by by_json decision head [action digest seconds]
 
 Take an answer: once, in time, for an open question of a living chain.
-  answer   JSON of contracts.people.humans.Answer; by: who; by_json: the same as JSON text
-  token    new for each wish to answer; the same answer under it again is a repeat whose first reply was lost: taken
+  answer   JSON of contracts.people.humans.Answer; by: the way and who, a line each; by_json: who as JSON text
+  decision the digest of the answer without its comment; the same one of the same person again is a repeat: taken
   head     of the message human.answered, up to and with `"answer":`
   action, digest, seconds   a yes to a call: the record that lets it run is written with the answer, and holds so long
 Returns {status, at, by, answer}: taken | answered (with by, at and answer of the first) | expired | stale (withdrawn,
 or the chain is over) | unknown.
 ]]
+local function person(by)
+  return string.match(by, '\n(.*)$')
+end
+
 register('answer', function(keys, args)
   local prefix, id = prefix_of(keys), args[1]
   local chain, name = split(id)
@@ -21,8 +25,8 @@ register('answer', function(keys, args)
   local state, deadline = string.match(is[1], '^(%S+) ?(%d*)$')
   if state == 'answered' then
     local answered = redis.call('HGET', data, name .. '.' .. PART.ANSWER)
-    local since, token, answer, by = string.match(answered, '^(%d+)\n([^\n]*)\n([^\n]*)\n(.*)$')
-    local repeated = token == args[5] and answer == args[2]
+    local since, decision, answer, by = string.match(answered, '^(%d+)\n([^\n]*)\n([^\n]*)\n(.*)$')
+    local repeated = decision == args[5] and person(by) == person(args[3])
     return { repeated and 'taken' or 'answered', tonumber(since), by, answer }
   end
   if state == 'expired' or (state == 'open' and tonumber(deadline) <= at) then

@@ -1,0 +1,1 @@
+"""Who may do what: keys, and people behind a single sign-on."""

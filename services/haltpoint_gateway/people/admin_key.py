@@ -1,0 +1,81 @@
+"""The admin key: chosen in the settings, or made once and kept in the state directory."""
+
+import ipaddress
+import os
+import secrets
+from pathlib import Path
+from typing import Final
+
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import Settings
+
+_FILE: Final = "admin-key"
+
+
+def ensure_admin_key(state_dir: Path) -> str:
+    """The admin key in the state directory (a file that only this user can read), made at the first
+    call.
+
+    Two processes that start at once get the same key. Raises HaltpointError HP-001 when the
+    directory cannot be used.
+    """
+    try:
+        return _kept_key(state_dir)
+    except OSError as error:
+        raise HaltpointError(
+            "HP-001",
+            f"the state directory {state_dir} cannot be used",
+            error.strerror or str(error),
+            "Choose another HALTPOINT_STATE_DIR, or set HALTPOINT_GATEWAY__ADMIN_KEY",
+        ) from error
+
+
+def _kept_key(state_dir: Path) -> str:
+    path = state_dir / _FILE
+    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.exists():
+        # Written whole under a name of its own and then linked: no reader ever sees half a key.
+        draft = state_dir / f"{_FILE}.{secrets.token_hex(8)}"
+        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(file, "w") as writer:
+            writer.write(f"hp_{secrets.token_urlsafe(32)}\n")
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # the other process was first; its key counts
+        finally:
+            draft.unlink()
+    return path.read_text().strip()
+
+
+def admin_key(settings: Settings) -> str:
+    """The admin key that this gateway starts with.
+
+    Raises HaltpointError HP-001 when it would listen to the network with a key that no operator
+    chose, or without a proxy before it: keys and answers would cross the network in the clear.
+    """
+    chosen, gateway = settings.gateway.admin_key, settings.gateway
+    if not _is_loopback(gateway.host):
+        if chosen is None:
+            raise HaltpointError(
+                "HP-001",
+                f"the gateway does not listen on {gateway.host} without a key",
+                "other machines could reach it",
+                "Set HALTPOINT_GATEWAY__ADMIN_KEY, or listen on 127.0.0.1",
+            )
+        if gateway.trusted_proxy is None:
+            raise HaltpointError(
+                "HP-001",
+                f"the gateway does not listen on {gateway.host} without TLS",
+                "it serves plain HTTP, so keys would cross the network unencrypted",
+                "Put a proxy that terminates TLS in front of it and name it in "
+                "HALTPOINT_GATEWAY__TRUSTED_PROXY",
+            )
+    return ensure_admin_key(settings.state_dir) if chosen is None else chosen.get_secret_value()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

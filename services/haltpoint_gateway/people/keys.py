@@ -1,0 +1,206 @@
+"""Keys: who holds one, and where they are kept.
+
+The admin key comes from the settings or from the state directory. All others are in Redis by the
+SHA-256 of their text, from which no key can be found again: it has 256 random bits.
+"""
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, Self, TypeVar, cast
+
+import msgspec
+from redis.asyncio import Redis
+
+from haltpoint.contracts.people.keys import KeyView, MadeKey, NewKey, Scope
+
+KEYS: Final = "hp:{0}:keys"
+_USES: Final = "hp:{0}:keys:used"
+T = TypeVar("T")
+_ID: Final = 12
+"""Signs of a digest that name its key."""
+_TRUSTED: Final = 1.0
+"""Seconds for which a gateway remembers who holds a key; so long may a revoked one still open."""
+_MINUTE: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who asks. `name` is what is recorded when this person answers; an admin's `tenant` may be
+    None.
+    """
+
+    name: str
+    tenant: str | None
+    scopes: frozenset[Scope]
+    groups: frozenset[str] = frozenset()
+    key: bytes = b""
+    """The digest of the key; empty for a person whom a proxy has signed in."""
+
+    @property
+    def admin(self) -> bool:
+        """Whether every tenant is visible."""
+        return Scope.ADMIN in self.scopes
+
+    def may(self, scope: Scope) -> bool:
+        """Whether the key has this scope, or admin."""
+        return self.admin or scope in self.scopes
+
+    def can_see(self, tenant: str | None) -> bool:
+        """Whether a chain of this tenant exists at all as far as this person is concerned."""
+        return self.admin or self.tenant == tenant
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """A key as Redis has it, by the digest of its text. Times in seconds since the epoch."""
+
+    name: str
+    tenant: str | None
+    scopes: frozenset[Scope]
+    groups: frozenset[str]
+    made_by: str
+    made_at: float
+    expires_at: float | None
+
+    @classmethod
+    def of(cls, asked: NewKey, by: str) -> Self:
+        now = time.time()
+        return cls(
+            name=asked.name,
+            tenant=asked.tenant,
+            scopes=frozenset(asked.scopes),
+            groups=frozenset(asked.groups),
+            made_by=by,
+            made_at=now,
+            expires_at=None if asked.expires is None else now + asked.expires,
+        )
+
+    @property
+    def expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= time.time()
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Who holds a key, as Redis said a moment ago."""
+
+    principal: Principal
+    until: float
+    """By the clock of this process, when Redis is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyring:
+    """All keys that open this gateway."""
+
+    redis: Redis
+    admin_digest: bytes
+    _known: dict[bytes, _Known] = field(default_factory=dict)
+    """By the digest."""
+    _noted: dict[bytes, float] = field(default_factory=dict)
+    """When the use of a key was noted last."""
+
+    @classmethod
+    def of(cls, redis: Redis, admin_key: str) -> Self:
+        """A keyring whose admin key is this one."""
+        return cls(redis, digest_of(admin_key))
+
+    async def principal(self, key: str) -> Principal | None:
+        """Who holds this key; None for one that is unknown, revoked or expired."""
+        return await self.holder(digest_of(key))
+
+    async def holder(self, digest: bytes) -> Principal | None:
+        """Who holds the key with this digest; None for one that is unknown, revoked or expired. The
+        comparison takes the same time for every wrong key.
+        """
+        if hmac.compare_digest(digest, self.admin_digest):
+            return Principal("admin", None, frozenset({Scope.ADMIN}), key=digest)
+        now = time.monotonic()
+        known = self._known.get(digest)
+        if known is not None and known.until > now:
+            return known.principal
+        principal = await self._read(digest)
+        if principal is not None:
+            self._known[digest] = _Known(principal, now + _TRUSTED)
+        return principal
+
+    async def make(self, asked: NewKey, by: str) -> MadeKey:
+        """Make a key for `by`; its text is in the answer, and kept nowhere."""
+        text = f"hp_{secrets.token_urlsafe(32)}"
+        digest = digest_of(text).hex()
+        kept = _Kept.of(asked, by)
+        await self.redis.hset(KEYS, digest, msgspec.json.encode(kept))
+        return MadeKey(**_view(digest, kept, None).model_dump(), key=text)
+
+    async def all(self) -> list[KeyView]:
+        """Every key but the admin key, the newest first."""
+        kept = cast("dict[bytes, bytes]", await self.redis.hgetall(KEYS))
+        uses = cast("dict[bytes, bytes]", await self.redis.hgetall(_USES))
+        views = [
+            _view(digest.decode(), msgspec.json.decode(row, type=_Kept), uses.get(digest))
+            for digest, row in kept.items()
+        ]
+        return sorted(views, key=lambda view: view.made_at, reverse=True)
+
+    async def revoke(self, key_id: str) -> bool:
+        """End a key by its id; whether there was one."""
+        for row in cast("list[bytes]", await self.redis.hkeys(KEYS)):
+            digest = row.decode()
+            if digest[:_ID] == key_id:
+                await self.redis.hdel(KEYS, digest)
+                await self.redis.hdel(_USES, digest)
+                self._known.pop(bytes.fromhex(digest), None)
+                return True
+        return False
+
+    async def while_open(self, who: Principal, stream: AsyncIterator[T]) -> AsyncIterator[T]:
+        """A stream that ends with the key of who asked for it."""
+        async for part in stream:
+            if who.key and await self.holder(who.key) is None:
+                return
+            yield part
+
+    async def _read(self, digest: bytes) -> Principal | None:
+        # Found by its digest: what the time of this look-up tells is a digest, and no key can be
+        # made from one.
+        row = await self.redis.hget(KEYS, digest.hex())
+        if row is None:
+            return None
+        kept = msgspec.json.decode(row, type=_Kept)
+        if kept.expired:
+            return None
+        await self._note_use(digest)
+        return Principal(kept.name, kept.tenant, kept.scopes, kept.groups, digest)
+
+    async def _note_use(self, digest: bytes) -> None:
+        now = time.time()
+        if self._noted.get(digest, 0.0) + _MINUTE <= now:
+            self._noted[digest] = now
+            await self.redis.hset(_USES, digest.hex(), round(now))
+
+
+def digest_of(key: str) -> bytes:
+    """Under which a key is known: no key can be found again from it."""
+    return hashlib.sha256(key.encode()).digest()
+
+
+def _view(digest: str, kept: _Kept, used: bytes | None) -> KeyView:
+    return KeyView(
+        id=digest[:_ID],
+        name=kept.name,
+        scopes=tuple(sorted(kept.scopes)),
+        tenant=kept.tenant,
+        groups=tuple(sorted(kept.groups)),
+        made_by=kept.made_by,
+        made_at=_moment(kept.made_at),
+        used_at=None if used is None else _moment(float(used)),
+        expires_at=None if kept.expires_at is None else _moment(kept.expires_at),
+    )
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

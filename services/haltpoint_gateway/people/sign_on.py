@@ -1,0 +1,55 @@
+"""People whom a proxy has signed in. It names them in headers, which are believed of the trusted
+proxy alone.
+"""
+
+import ipaddress
+from typing import Any, Final
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from haltpoint.contracts.people.keys import EVERYDAY
+from haltpoint.contracts.people.keys import Scope as Allowed
+from haltpoint.runtime.config.settings import GatewaySettings
+from haltpoint_gateway.people.keys import Principal
+
+ADMINS: Final = "haltpoint-admin"
+"""The group whose people are admins."""
+
+
+def behind_proxy(app: ASGIApp, settings: GatewaySettings) -> ASGIApp:
+    """The application as the trusted proxy reaches it; as it is when there is none."""
+    proxy = settings.trusted_proxy
+    return app if proxy is None else _SignOn(app, settings, proxy)
+
+
+class _SignOn:
+    """The outermost layer of the gateway: what the trusted proxy says of the caller.
+
+    A person whom it has signed in is `state.signed_on` of the request.
+    """
+
+    def __init__(self, app: Any, settings: GatewaySettings, proxy: str) -> None:
+        self._proxies = ipaddress.ip_network(proxy, strict=False)
+        self._app: Any = ProxyHeadersMiddleware(app, trusted_hosts=proxy)
+        self._user, self._groups = settings.user_header, settings.groups_header
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http" and self._trusts(scope):
+            scope.setdefault("state", {})["signed_on"] = self._principal(Headers(scope=scope))
+        await self._app(scope, receive, send)
+
+    def _trusts(self, scope: Scope) -> bool:
+        client = scope.get("client")
+        return client is not None and ipaddress.ip_address(client[0]) in self._proxies
+
+    def _principal(self, headers: Headers) -> Principal | None:
+        name = headers.get(self._user, "") if self._user else ""
+        if not name:
+            return None
+        listed = headers.get(self._groups, "") if self._groups else ""
+        groups = frozenset(group.strip() for group in listed.split(",") if group.strip())
+        scopes = {*EVERYDAY, Allowed.ADMIN} if ADMINS in groups else EVERYDAY
+        return Principal(name, None, frozenset(scopes), groups)

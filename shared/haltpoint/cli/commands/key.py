@@ -1,0 +1,91 @@
+"""`haltpoint key`: keys of the gateway, for people and programs."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from haltpoint.cli.errors import usage
+from haltpoint.cli.gateway import talk
+from haltpoint.cli.naming import only
+from haltpoint.cli.shell import Shell, verb
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from haltpoint.contracts.people.keys import KeyView, NewKey
+
+_COLUMNS = ("key", "name", "scopes", "tenant", "groups", "made by", "last used", "expires")
+
+app = typer.Typer(
+    help="Keys of the gateway. Needs a key with the scope admin.", no_args_is_help=True
+)
+
+
+@verb(app, "create", gateway=True)
+def create(
+    shell: Shell,
+    name: Annotated[str, typer.Argument(help="The person or program that will hold it.")],
+    scope: Annotated[
+        str | None,
+        typer.Option(help="Of submit, read, answer, admin, between commas (default: not admin)."),
+    ] = None,
+    tenant: Annotated[str | None, typer.Option(help="The tenant whose chains it sees.")] = None,
+    group: Annotated[list[str] | None, typer.Option(help="A group; may be repeated.")] = None,
+    expires: Annotated[
+        str | None, typer.Option(metavar="90d", help="How long it opens the gateway.")
+    ] = None,
+) -> None:
+    """Make a key and print it, this once."""
+    given = {"tenant": tenant, "groups": group, "expires": expires}
+    asked: dict[str, Any] = {"name": name, **{key: what for key, what in given.items() if what}}
+    if scope is not None:
+        asked["scopes"] = [word.strip() for word in scope.split(",")]
+    key = _asked(asked)
+    made = talk(shell, lambda client: client.make_key(key))
+    shell.show(made, [made.key], note=f"Key {made.id} of {made.name}. It is not shown again.")
+
+
+@verb(app, "list", gateway=True)
+def list_(shell: Shell) -> None:
+    """List the keys, the newest first."""
+    keys = talk(shell, lambda client: client.keys())
+    document = {"items": keys, "next_cursor": None}
+    shell.table(document, _COLUMNS, map(_row, keys), empty="There is only the admin key.")
+
+
+@verb(app, "revoke", gateway=True)
+def revoke(
+    shell: Shell,
+    name: Annotated[str, typer.Argument(metavar="KEY", help="Its id, or the beginning of it.")],
+) -> None:
+    """End a key: within two seconds no gateway opens for it."""
+    known = talk(shell, lambda client: client.keys())
+    fitting = [each.id for each in known if each.id.startswith(name)]
+    key_id = only(name, fitting) if fitting else name
+    talk(shell, lambda client: client.revoke_key(key_id))
+    shell.show({"id": key_id}, note=f"Key {key_id} opens nothing any more.")
+
+
+def _asked(fields: dict[str, Any]) -> "NewKey":
+    """The key that was asked for. Raises HaltpointError."""
+    from pydantic import ValidationError
+
+    from haltpoint.contracts.people.keys import NewKey
+    from haltpoint.runtime.config.faults import in_words
+
+    try:
+        return NewKey.model_validate(fields)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        why = f"{fault['loc'][0]}: {in_words(fault)}"
+        raise usage("the key cannot be made", why, "haltpoint key create --help") from error
+
+
+def _row(key: "KeyView") -> tuple[object, ...]:
+    scopes, groups = ", ".join(key.scopes), ", ".join(key.groups)
+    times = _day(key.used_at) or "never", _day(key.expires_at) or "never"
+    return key.id, key.name, scopes, key.tenant, groups, key.made_by, *times
+
+
+def _day(moment: "datetime | None") -> str:
+    return "" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M")

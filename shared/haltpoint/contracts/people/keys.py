@@ -1,0 +1,63 @@
+"""Keys of the gateway: who holds one, and what it allows."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from haltpoint.contracts.doors import Form, View
+from haltpoint.contracts.written import Name, Names, Seconds
+
+
+class Scope(StrEnum):
+    """What a key allows. `admin` includes the others, sees all tenants and may name one in a
+    task.
+    """
+
+    SUBMIT = "submit"
+    READ = "read"
+    ANSWER = "answer"
+    ADMIN = "admin"
+
+
+EVERYDAY = (Scope.SUBMIT, Scope.READ, Scope.ANSWER)
+"""What a key allows unless its maker says otherwise."""
+
+
+class NewKey(Form):
+    """A key that is to be made."""
+
+    name: Name
+    """The person or program that holds it; two keys of one name are of the same person."""
+    scopes: Annotated[tuple[Scope, ...], Field(min_length=1)] = EVERYDAY
+    """What it allows."""
+    tenant: Name | None = None
+    """Whose chains it sees; a key that allows `admin` sees all."""
+    groups: Names = ()
+    """Groups of people that questions can be addressed to."""
+    expires: Seconds | None = None
+    """After how many seconds it opens nothing; never without."""
+
+
+class KeyView(View):
+    """A key, without its text."""
+
+    id: str
+    """What names it to be revoked."""
+    name: str
+    scopes: tuple[Scope, ...]
+    tenant: str | None = None
+    groups: tuple[str, ...] = ()
+    made_by: str
+    made_at: datetime
+    used_at: datetime | None = None
+    """Its last use, to the minute."""
+    expires_at: datetime | None = None
+
+
+class MadeKey(KeyView):
+    """A new key."""
+
+    key: str
+    """Its text, which is shown this once."""

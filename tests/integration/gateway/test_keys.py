@@ -1,0 +1,225 @@
+"""Keys are made, listed, used and revoked; people behind a sign-on need none."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any, cast
+
+import httpx
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from haltpoint.contracts.people.keys import EVERYDAY, NewKey, Scope
+from haltpoint.runtime.config.settings import GatewaySettings
+from haltpoint_gateway.http_api import make_api
+from haltpoint_gateway.people.keys import KEYS
+from haltpoint_gateway.people.sign_on import behind_proxy
+from tests.integration.gateway.conftest import ADMIN, System, bearer, problem, task
+from tests.support import wait_until
+
+SCOPES = [(Scope.READ,), (Scope.SUBMIT,), (Scope.ANSWER,), (Scope.ADMIN,), EVERYDAY]
+
+
+async def make(system: System, **asked: Any) -> dict[str, Any]:
+    reply = await system.http.post("/v1/keys", json={"name": "ann", **asked})
+    assert reply.status_code == 201, reply.text
+    made: dict[str, Any] = reply.json()
+    return made
+
+
+async def listed(system: System) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = (await system.http.get("/v1/keys")).json()["items"]
+    return items
+
+
+async def test_a_key_is_shown_once_and_its_hash_is_kept(system: System) -> None:
+    made = await make(system, groups=["finance"], tenant="acme", expires="90d")
+    text = made.pop("key")
+    assert text.startswith("hp_")
+    assert made["scopes"] == ["answer", "read", "submit"]
+    assert (made["groups"], made["tenant"], made["made_by"]) == (["finance"], "acme", "admin")
+    assert await listed(system) == [made]
+    rows = cast("dict[bytes, bytes]", await system.redis.hgetall(KEYS))
+    assert text.encode() not in b"".join([*rows, *rows.values()])
+
+
+async def test_the_last_use_of_a_key_is_shown(system: System) -> None:
+    key = (await make(system))["key"]
+    assert (await listed(system))[0]["used_at"] is None
+    await system.http.get("/v1/chains", headers=bearer(key))
+    assert (await listed(system))[0]["used_at"] is not None
+
+
+async def test_a_revoked_key_opens_no_gateway_and_ends_its_streams(
+    system: System, url: str
+) -> None:
+    made = await make(system)
+    chain = await system.submit()
+    await system.ask(chain)
+    headers = {**bearer(made["key"]), "Accept": "text/event-stream"}
+    async with (
+        httpx.AsyncClient(base_url=url, headers=headers) as other,
+        other.stream("GET", f"/v1/chains/{chain}/events") as stream,
+    ):
+        lines = stream.aiter_lines()
+        await anext(lines)  # it is open
+        assert (await system.http.delete(f"/v1/keys/{made['id']}")).status_code == 204
+        assert await listed(system) == []
+        ours = await system.http.get("/v1/chains", headers=bearer(made["key"]))
+        problem(ours, 401, "unknown_key")
+
+        async def refused() -> bool:
+            return (await other.get("/v1/chains")).status_code == 401
+
+        await wait_until(refused)
+        told = await system.ask(chain)
+        assert not [line async for line in lines if told in line]
+    problem(await system.http.delete(f"/v1/keys/{made['id']}"), 404, "no_such_key")
+
+
+async def test_an_expired_key_opens_nothing(system: System) -> None:
+    key = (await make(system, expires="1ms"))["key"]
+
+    async def refused() -> bool:
+        reply = await system.http.get("/v1/chains", headers=bearer(key))
+        return reply.status_code == 401
+
+    await wait_until(refused)
+    problem(await system.http.get("/v1/chains", headers=bearer(key)), 401, "unknown_key")
+
+
+@pytest.mark.parametrize("scopes", SCOPES)
+async def test_a_key_of_another_tenant_finds_nothing(
+    system: System, scopes: tuple[Scope, ...]
+) -> None:
+    """Foreign ids and missing ones get the same 404, whatever the scopes allow but admin."""
+    chain = await system.submit(tenant="acme")
+    request = await system.ask(chain)
+    theirs = await system.key("umbrella", *scopes)
+    choice = {"kind": "clarification", "option_id": "u1"}
+    ways: list[tuple[str, str, dict[str, Any] | None]] = [
+        ("GET", "/v1/chains/{chain}", None),
+        ("GET", "/v1/chains/{chain}/events", None),
+        ("GET", "/v1/chains/{chain}/actions", None),
+        ("POST", "/v1/chains/{chain}/cancel", {}),
+        ("POST", "/v1/chains/{chain}/undo", None),
+        ("POST", "/v1/chains/{chain}/feedback", {"wrong": True}),
+        ("GET", "/v1/requests/{request}", None),
+        ("POST", "/v1/requests/{request}/answer", choice),
+    ]
+    for method, path, body in ways:
+        foreign = path.format(chain=chain, request=request)
+        missing = path.format(chain="c-none", request="c-none.r1")
+        replies = [
+            await system.http.request(method, where, headers=theirs, json=body)
+            for where in (foreign, missing)
+        ]
+        if Scope.ADMIN in scopes:
+            assert replies[0].status_code != 404, path
+            continue
+        assert replies[0].status_code == replies[1].status_code, path
+        assert replies[0].status_code in (403, 404), path
+        if replies[0].status_code == 404:
+            assert replies[0].json()["code"] == replies[1].json()["code"]
+    if Scope.READ in scopes:
+        for path in ("/v1/chains", "/v1/requests"):
+            assert (await system.http.get(path, headers=theirs)).json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "ann", "scopes": []}, "scopes"),
+        ({"name": "ann", "scopes": ["owner"]}, "scopes"),
+        ({"name": "ann", "expires": "soon"}, "length of time"),
+        ({"name": "ann", "role": "boss"}, "role"),
+    ],
+)
+async def test_a_key_that_cannot_be_is_refused_with_the_reason(
+    system: System, asked: dict[str, Any], words: str
+) -> None:
+    document = problem(await system.http.post("/v1/keys", json=asked), 422, "invalid_fields")
+    assert words in document["detail"]
+
+
+async def test_a_chain_says_who_submitted_it(system: System) -> None:
+    ann = await system.key("acme", Scope.SUBMIT, Scope.READ, name="ann")
+    reply = await system.http.post("/v1/tasks", json=task(), headers=ann)
+    chain = (await system.http.get(f"/v1/chains/{reply.json()['chain_id']}")).json()
+    assert chain["submitted_by"] == "ann"
+
+
+def proxied(system: System, **settings: Any) -> httpx.AsyncClient:
+    """A gateway behind a proxy at 10.0.0.1, with a caller at `peer`."""
+    peer = settings.pop("peer", "10.0.0.1")
+    about = GatewaySettings(admin_key=SecretStr(ADMIN), trusted_proxy="10.0.0.1", **settings)
+    app = behind_proxy(make_api(system.gateway), about)
+    transport = httpx.ASGITransport(app, client=(peer, 4711))
+    return httpx.AsyncClient(transport=transport, base_url="http://gateway")
+
+
+SIGNED_ON = {"X-User": "ann@example.com", "X-Groups": "finance, ops"}
+HEADERS = {"user_header": "X-User", "groups_header": "X-Groups"}
+
+
+async def test_a_person_whom_the_proxy_has_signed_in_needs_no_key(system: System) -> None:
+    async with proxied(system, **HEADERS) as http:
+        sent = await http.post("/v1/tasks", json=task(), headers=SIGNED_ON)
+        chain = (await http.get(f"/v1/chains/{sent.json()['chain_id']}", headers=SIGNED_ON)).json()
+        assert chain["submitted_by"] == "ann@example.com"
+        problem(await http.get("/v1/keys", headers=SIGNED_ON), 403, "scope_missing")
+        admin = {**SIGNED_ON, "X-Groups": "ops,haltpoint-admin"}
+        assert (await http.get("/v1/keys", headers=admin)).status_code == 200
+        assert (await http.get("/inbox", headers=SIGNED_ON)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("settings", "sent"),
+    [
+        ({**HEADERS, "peer": "10.0.0.2"}, SIGNED_ON),
+        ({**HEADERS, "peer": "10.0.0.2"}, {**SIGNED_ON, "X-Forwarded-For": "10.0.0.1"}),
+        ({}, SIGNED_ON),
+        (HEADERS, {"X-Groups": "haltpoint-admin"}),
+        (HEADERS, {**SIGNED_ON, "Authorization": "Bearer wrong"}),
+    ],
+)
+async def test_headers_of_a_sign_on_are_believed_of_the_proxy_alone(
+    system: System, settings: dict[str, Any], sent: dict[str, str]
+) -> None:
+    async with proxied(system, **settings) as http:
+        assert (await http.get("/v1/chains", headers=sent)).status_code == 401
+        assert (await http.get("/inbox", headers=sent)).status_code in (200, 303)
+
+
+def test_a_sign_on_needs_a_proxy_that_is_trusted() -> None:
+    with pytest.raises(ValidationError, match="set trusted_proxy, too"):
+        GatewaySettings(user_header="X-User")
+    with pytest.raises(ValidationError, match="no address or network"):
+        GatewaySettings(trusted_proxy="the-proxy")
+
+
+async def test_pages_of_other_origins_are_let_in_only_by_setting(system: System) -> None:
+    asks = {
+        "Origin": "https://desk.example.com",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,if-match",
+    }
+    path = "/v1/requests/x.r1/answer"
+    assert (
+        "access-control-allow-origin" not in (await system.http.options(path, headers=asks)).headers
+    )
+    about = GatewaySettings(cors_origins=("https://desk.example.com",))
+    settings = system.gateway.settings.model_copy(update={"gateway": about})
+    api = make_api(replace(system.gateway, settings=settings))
+    transport = httpx.ASGITransport(api)
+    async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
+        allowed = await http.options(path, headers=asks)
+        assert allowed.headers["access-control-allow-origin"] == asks["Origin"]
+        other = await http.options(path, headers={**asks, "Origin": "https://evil.example.com"})
+        assert "access-control-allow-origin" not in other.headers
+
+
+async def test_two_keys_that_are_made_at_once_are_two(system: System) -> None:
+    keyring = system.gateway.keyring
+    made = await asyncio.gather(*(keyring.make(NewKey(name="ann"), "admin") for _ in range(5)))
+    assert len({key.id for key in made}) == len({key.key for key in made}) == 5
