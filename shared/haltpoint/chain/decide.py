@@ -24,9 +24,9 @@ the plan). The rules that keep this small:
   has rested, its next turn, or nothing yet. So what cannot be sent now is sent after a later event,
   in whatever process, and no plan is too long for the stack. Nothing is sent, asked or ended
   anywhere else.
-- The gate (`gate`) says whether a step is stopped, and whether there is room for what it wants. It
-  is stopped while a question is open, unless its own was answered since (CONTRACT B3). What is
-  under way ends meanwhile, and may ask too. A proposal that arrives is kept, and waits.
+- A step is stopped while a question is open, unless its own was answered since (CONTRACT B3). What
+  is under way ends meanwhile, and may ask too. A proposal that arrives is kept, and waits. The gate
+  (`gate`) says whether there is room and budget for what a step wants.
 - A call of a proposal that is refused is kept as such, with the fault.
 - An event is recognised by the id of something under way. Anything else is a repeat, late or
   foreign: the very same chain comes back. A thought's id holds its turn and attempt, a request's
@@ -112,4 +112,4 @@ def decide(chain: Chain, received: Received, world: World, now: int) -> Decision
         return Decision(chain)
     work = Work.on(chain, received.body, world, now)
     scheduling.advance(work, handler(work, received.message))
-    return work.decision() if work.has_changed() else Decision(chain)
+    return work.decision()

@@ -260,7 +260,7 @@ def test_c11_after_insist_an_error_ends_no_step_by_end_step_or_by_words() -> Non
     story.end("It is down.", "impossible")
     story.writes("It is down.")
     faults = [fault["violation"] for fault in story.told("contract.violated")]
-    assert (story.statuses["send"], faults) == ("in_progress", ["unfounded_end", "no_call"])
+    assert (story.statuses["send"], faults) == ("in_progress", ["unfounded_end", "unfounded_end"])
 
 
 def test_c11_after_insist_a_step_that_has_all_that_is_due_may_end() -> None:

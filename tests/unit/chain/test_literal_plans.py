@@ -254,7 +254,9 @@ def test_a_resolved_value_must_fit_the_schema() -> None:
 
     told.returns('{"contact_id": 12}')
 
-    assert told.error == ChainError("HP-206", "send: arguments.to: 12 is not a text", "send")
+    assert told.error == ChainError(
+        "HP-206", "The arguments of send are wrong: arguments.to: 12 is not a text.", "send"
+    )
     assert told.tools_called == ["find"]
 
 
@@ -264,7 +266,7 @@ def test_resolved_arguments_have_a_limit() -> None:
     told.returns(write_json({"contact_id": "x" * 70_000}))
 
     assert told.error == ChainError(
-        "HP-206", "send: its arguments have more than 65536 bytes", "send"
+        "HP-206", "The arguments of send are wrong: they have more than 65536 bytes.", "send"
     )
 
 
@@ -330,7 +332,9 @@ def test_a_tool_that_changed_since_is_checked_again() -> None:
 
     told.result()
 
-    assert told.error == ChainError("HP-206", "note: arguments: 'text' is missing", "s2")
+    assert told.error == ChainError(
+        "HP-206", "The arguments of note are wrong: arguments: 'text' is missing.", "s2"
+    )
 
 
 def test_c1_a_literal_plan_with_faults_fails_with_all_of_them() -> None:

@@ -40,7 +40,7 @@ STRICT: Final = frozenset((Mode.STRICT,))
 
 class Judge(NamedTuple):
     """One row: who judges, in which modes, and calls of which tools; whether also a call of a
-    submitter's literal plan, whose form was checked with its plan.
+    submitter's literal plan.
     """
 
     verdict_on: Callable[[CheckedCall], Verdict]
@@ -111,7 +111,7 @@ def _form(call: CheckedCall) -> Verdict:
 
 JUDGES: Final = (
     Judge(_allowed, ALWAYS),
-    Judge(_form, ALWAYS),
+    Judge(_form, ALWAYS, literal=True),
     Judge(bounds.forbidden, CHECKED),
     Judge(ledger.denied, ALWAYS, literal=True),
     Judge(values.origin, STRICT, attrgetter("provenance")),

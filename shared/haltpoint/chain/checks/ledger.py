@@ -124,6 +124,8 @@ def denied(call: CheckedCall) -> Verdict:
     """
     ledger = call.work.ledger
     tool = call.spec.name
+    if not ledger:
+        return GO
     known = ledger.get(call.signature)
     if known is not None and known.became is Became.DENIED:
         return refuse(

@@ -5,7 +5,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.answer import deed_of, shown
+from haltpoint.chain.checks.answer import shown
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.values import granted
 from haltpoint.chain.model.outputs import Next, StepEnd, failed, step_failed, stopped
@@ -19,16 +19,16 @@ from haltpoint.chain.turns.dispatching import send_again
 from haltpoint.chain.turns.receipts import (
     end_of_calls,
     fail_with,
+    given,
     is_optional,
-    outcome_of,
     record,
     resolve,
-    resolve_error,
     succeed,
     write_down,
 )
 from haltpoint.chain.turns.strikes import reset_strikes
-from haltpoint.chain.turns.thinking import think_plan, think_step
+from haltpoint.chain.turns.thinking import think_ahead, think_step
+from haltpoint.contracts.base import Strings
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.facts import FactType
@@ -39,12 +39,12 @@ from haltpoint.contracts.results import (
     Confirmation,
     ErrorInfo,
     ErrorType,
-    Metadata,
     OnTimeout,
-    Outcome,
+    Option,
     Target,
 )
 from haltpoint.contracts.tools import ASK_HUMAN
+from haltpoint.contracts.work.thoughts import ThoughtKind
 
 _AGAINST: Final = (Choice.REJECT, Choice.NONE, Choice.REPHRASE, Choice.SKIP, Choice.ABORT)
 """What a person says that may be against a call."""
@@ -124,7 +124,7 @@ def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
     fault = ErrorInfo(ErrorType.TIMEOUT, words, recoverable=False, no_effect=True)
     if request.kind is RequestKind.IN_DOUBT:
         fault = ErrorInfo(ErrorType.IN_DOUBT, words, recoverable=False)
-    record(work, resolve_error(work, action, fault))
+    record(work, resolve(work, action, {}, "", fault))
     if is_optional(work, action):
         return end_of_calls(work, index)
     return step_failed(index, Code.NO_ANSWER, words)
@@ -137,51 +137,61 @@ def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
 def _about_call(work: Work, action: Action, question: Question, data: Data) -> Next | None:
     """The receipt that waits is completed, or its call sent again."""
     answer, by = data.answer, data.by
+    words, warnings = answer.text.strip(), Strings()
+    value: dict[str, Any] = {"answer": answer.text, SAID: words}
     match answer.decision:
-        case Choice.SELECT:
-            return _select(work, action, question, data)
-        case Choice.ANSWER if question.form is not None:
-            return _give(work, action, {"answer": answer.value}, by)
-        case Choice.ANSWER:
-            return _give(work, action, {"answer": answer.text, SAID: answer.text.strip()}, by)
         case Choice.NONE | Choice.REJECT:
             return _deny(work, action, data)
         case Choice.APPROVE:
             return _approve(work, action, answer, by)
-        case Choice.HAPPENED:
-            warning = work.phrases.happened if answer.value is None else ""
-            return _give(work, action, answer.value or {}, by, warning)
         case Choice.NOT_HAPPENED:
             return send_again(work, action)
         case Choice.FAILED:
             return _failed(work, action, by)
+        case Choice.SELECT:
+            option = next(item for item in question.options if item.id == answer.option_id)
+            if (
+                question.kind is not RequestKind.INPUT
+                and not work.world.spec(action.tool).read_only
+            ):
+                return _pick_for_effect(work, action, option, by)
+            value = _selected(question, option)
+        case Choice.HAPPENED:
+            value = answer.value or {}
+            warnings = (work.phrases.happened,) if answer.value is None else ()
         case Choice.ACCEPT:
-            _give(work, action, {"ended": True}, by)
-            return StepEnd(action.step, skipped=str(read_json(action.arguments).get("reason")))
-        case _:  # insist: the model reads that
-            words = f"A person insists on it. {answer.text}".strip()
-            return _give(work, action, {"answer": words, SAID: answer.text.strip()}, by)
+            value = {"ended": True}
+        case Choice.INSIST:  # the model reads that
+            value["answer"] = f"A person insists on it. {words}".strip()
+        case _ if question.form is not None:
+            value = {"answer": answer.value}
+        case _:
+            pass
+    ended = succeed(work, resolve(work, action, value, by, None, warnings))
+    if answer.decision is not Choice.ACCEPT:
+        return ended
+    return StepEnd(action.step, skipped=str(read_json(action.arguments).get("reason")))
 
 
-def _select(work: Work, action: Action, question: Question, data: Data) -> Next | None:
+def _selected(question: Question, option: Option) -> dict[str, Any]:
     """B4: the receipt is completed with the option's value and the option itself; the tool is not
     called again.
+    """
+    selected = in_full(option)
+    if question.kind is not RequestKind.INPUT:
+        return {**(option.value or {}), "selected": selected}
+    del selected["value"]
+    return {"answer": option.title, "selected": selected}
 
-    A tool that may have effects has done nothing yet: the model calls it again with the option,
+
+def _pick_for_effect(work: Work, action: Action, option: Option, by: str) -> Next | None:
+    """A tool that may have effects has done nothing yet: the model calls it again with the option,
     which a person has said (C3).
     """
-    picked = data.answer.option_id
-    option = next(option for option in question.options if option.id == picked)
-    selected = in_full(option)
-    if question.kind is RequestKind.INPUT:
-        del selected["value"]
-        return _give(work, action, {"answer": option.title, "selected": selected}, data.by)
-    if work.world.spec(action.tool).read_only:
-        return _give(work, action, {**(option.value or {}), "selected": selected}, data.by)
-    picked = f"A person picked {option.title!r} (id {option.id})."
-    text = f"{picked} Nothing was done: that takes a new call with it."
+    pick = f"A person picked {option.title!r} (id {option.id})."
+    text = f"{pick} Nothing was done: that takes a new call with it."
     fault = ErrorInfo(ErrorType.VALIDATION, text, recoverable=True)
-    return fail_with(work, action, fault, option.id, data.by)
+    return fail_with(work, action, fault, option.id, by)
 
 
 def _deny(work: Work, action: Action, data: Data) -> Next | None:
@@ -232,21 +242,6 @@ def _failed(work: Work, action: Action, by: str) -> Next | None:
     return fail_with(work, action, fault, by=by)
 
 
-def _give(
-    work: Work, action: Action, value: dict[str, Any], by: str, warning: str = ""
-) -> Next | None:
-    """The successful receipt that a person gave."""
-    outcome = _outcome(work, action, value, by)
-    if warning:
-        outcome = structs.replace(outcome, warnings=(warning,))
-    return succeed(work, resolve(work, action, outcome, write_json(value)))
-
-
-def _outcome(work: Work, action: Action, value: dict[str, Any], by: str) -> Outcome:
-    deed = deed_of(work.world.spec(action.tool), action.ran, write_json(value))
-    return outcome_of(None, Metadata(tool=action.tool, started_at=work.now, by=by, deed=deed))
-
-
 # ---- about the plan, an agent or a case (D3)
 # -------------------------------------------------------------------------
 
@@ -259,7 +254,7 @@ def _about_plan(work: Work, answer: Answer) -> Next:
     else:
         work.people = structs.replace(work.people, other_model=True)
     reset_strikes(work, None)
-    return think_plan(work)
+    return think_ahead(work, ThoughtKind.PLAN)
 
 
 def _about_case(work: Work, index: int, question: Question, data: Data) -> Next | None:
@@ -276,39 +271,35 @@ def _about_case(work: Work, index: int, question: Question, data: Data) -> Next 
             value = answer.value or {}
             return succeed(work, _record(work, index, question.tool, {}, value, data.by))
         case Choice.MANUAL:
-            work.words = words or write_json(answer.value)
-            _write(work, index, question, work.words, data.by)
-            return StepEnd(index)
-        case Choice.SKIP:
-            _write(work, index, question, f"{work.phrases.not_needed}: {words}", data.by)
-            return StepEnd(index, skipped=words)
+            words = words or write_json(answer.value)
         case Choice.NONE:
-            none = "None of these agents is the right one."
-            _write(work, index, question, words or none, data.by)
+            words = words or "None of these agents is the right one."
         case Choice.REPHRASE:
             work.people = structs.replace(people, words=(*people.words, words))
-            _write(work, index, question, words, data.by)
         case Choice.RETRY:
             work.people = structs.replace(people, other_model=True)
+        case Choice.SKIP:
+            words = f"{work.phrases.not_needed}: {words}"
         case _:  # continue: it has its turns once more
             pass
+    if words:  # the model reads them as the answer to its question
+        asked, value = {"question": question.question}, {"answer": words, SAID: words}
+        _record(work, index, ASK_HUMAN, asked, value, data.by)
+    if answer.decision is Choice.SKIP:
+        return StepEnd(index, skipped=answer.text)
+    if answer.decision is Choice.MANUAL:
+        work.words = words
+        return StepEnd(index)
     return think_step(work, index, again=True)
 
 
-def _write(work: Work, index: int, question: Question, words: str, by: str) -> None:
-    """What a person says to a case: the model reads it as the answer to its question."""
-    asked = {"question": question.question}
-    _record(work, index, ASK_HUMAN, asked, {"answer": words, SAID: words}, by)
-
-
 def _record(
-    work: Work, index: int, tool: str, asked: dict[str, Any], value: dict[str, Any], by: str
+    work: Work, index: int, tool: str, asked: dict[str, Any], data: dict[str, Any], by: str
 ) -> Action:
     """The receipt that a person gave, as an action in a turn of its own: no thought and no worker
     has a part in it.
     """
-    action = work.next_action(index, tool, write_text(asked))
-    action = action.done(_outcome(work, action, value, by), write_json(value))
+    action = given(work, work.next_action(index, tool, write_text(asked)), data, by)
     run = work.edit(index)
     run.turn, run.attempt = run.turn + 1, 0
     write_down(work, action, by=by)

@@ -14,7 +14,7 @@ from haltpoint.chain.model.outputs import CancelChild, Next, failed, stopped
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.ending import too_late
-from haltpoint.chain.turns.receipts import record, resolve_error
+from haltpoint.chain.turns.receipts import record, resolve
 from haltpoint.contracts.events import MessageLost, TaskCancelled, TimerDue
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 
@@ -57,7 +57,7 @@ def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
     is_over = work.run[action.step].status.done  # it ran beside what ended its step
     kind = ErrorType.UNKNOWN if work.world.spec(action.tool).read_only else ErrorType.IN_DOUBT
     fault = ErrorInfo(kind, words, recoverable=False)
-    record(work, resolve_error(work, action, fault))  # it may have taken effect
+    record(work, resolve(work, action, {}, "", fault))  # it may have taken effect
     if action.child:
         work.outputs.append(CancelChild(action.child, words))
     return None if is_over else failed(Code.MESSAGE_LOST, words)

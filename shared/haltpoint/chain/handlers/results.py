@@ -17,7 +17,6 @@ from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_about_call
 from haltpoint.chain.turns.children import child_for, take_back
-from haltpoint.chain.turns.gate import is_stopped
 from haltpoint.chain.turns.receipts import fail_action, fail_with, outcome_of, record, succeed
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
@@ -38,8 +37,10 @@ asked.
 
 def take_result(work: Work, message: ToolCompleted) -> Next | None:
     """Record the receipt: continue, stop and ask, or end the step."""
-    action, outcome = _awaited(work, message), message.data.outcome
-    if action is None:
+    action, outcome = work.actions.get(message.data.action_id), message.data.outcome
+    if action is None or action.status is not ActionStatus.DISPATCHED or work.rests(action.id):
+        return None
+    if message.id != report_id(action):  # nobody has dispatched this attempt
         return None
     if action.child:
         take_back(work, message.data)
@@ -47,15 +48,15 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     plan = work.world.spec(action.tool).plan
     if plan is not None and outcome.satisfies and not action.child and not is_over:
         return _begin_skill(work, action, plan)
-    told = {} if outcome.error is None else {"error_type": outcome.error.error_type.value}
+    error_type = outcome.error and outcome.error.error_type
     rest = None if is_over or outcome.error is None else _rest_for(work, action, outcome)
     if rest is not None:
         work.resting = {**work.resting, action.id: rest}
-        work.tell_action(FactType.ACTION_RESTING, action, until=rest.until, **told)
+        work.tell_action(FactType.ACTION_RESTING, action, until=rest.until, error_type=error_type)
         return None
-    work.tell_action(
-        FactType.ACTION_COMPLETED, action, next_action=outcome.next_action.value, **told
-    )
+    next_action = outcome.next_action
+    about = {"next_action": next_action, "error_type": error_type}
+    work.tell_action(FactType.ACTION_COMPLETED, action, **about)
     receipt = action.done(outcome, work.body)
     if not is_over:
         return _obey(work, receipt, outcome)
@@ -64,16 +65,6 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         return succeed(work, receipt)
     record(work, receipt)
     return None
-
-
-def _awaited(work: Work, message: ToolCompleted) -> Action | None:
-    """The action that waits for this report; None: a person has answered since, or nobody
-    dispatched this attempt.
-    """
-    action = work.actions.get(message.data.action_id)
-    if action is None or action.status is not ActionStatus.DISPATCHED or work.rests(action.id):
-        return None
-    return action if message.id == report_id(action) else None
 
 
 def report_id(action: Action) -> str:
@@ -100,7 +91,7 @@ def _begin_skill(work: Work, action: Action, plan: Plan) -> Next | None:
     """The chain of a skill whose hooks have let the call pass: its worker has checked the arguments
     as they left them (H3).
     """
-    if is_stopped(work, action.step):  # its hooks are asked once more then (B3)
+    if work.requests and not work.run[action.step].freed:  # its hooks are asked once more then (B3)
         fault = ErrorInfo(ErrorType.BLOCKED, "a question was open", no_effect=True)
         work.resting = {**work.resting, action.id: Rest(work.now, outcome_of(fault, Metadata()))}
         work.tell_action(FactType.ACTION_RESTING, action, until=work.now)

@@ -19,7 +19,7 @@ from haltpoint.chain.checks.promises import dropped
 from haltpoint.chain.model.needs import reads_goal
 from haltpoint.chain.model.outputs import Completed, Next, failed, step_failed
 from haltpoint.chain.model.references import Graph
-from haltpoint.chain.model.state import StepRun, goal_of
+from haltpoint.chain.model.state import Failure, StepRun, goal_of
 from haltpoint.chain.model.statuses import ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import assign, take_choice
@@ -27,9 +27,8 @@ from haltpoint.chain.turns.proposals import take_proposal
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import (
     stand_in,
+    think_ahead,
     think_answer,
-    think_bounds,
-    think_plan,
 )
 from haltpoint.contracts.answers import OR
 from haltpoint.contracts.events import (
@@ -77,50 +76,40 @@ def begin(work: Work, _: TaskSubmitted) -> Next | None:
 
 
 def begin_assigned(work: Work) -> Next | None:
-    """Begin the task for the agent that works on it."""
-    task = work.task
+    """Begin the task for the agent that works on it. The goal of a root is read once, for the
+    chains below, too (I1).
+    """
+    task, tools = work.task, work.world.tools
     known = work.world.agents.named(task.agent)
     agent = None if known is None else known.name
-    work.tell(FactType.CHAIN_STARTED, origin=_origin(work).value, agent=agent)
+    by_model = PlanOrigin.REACT if task.open_ended else PlanOrigin.DRAFTED
+    origin = PlanOrigin.LITERAL if task.plan else by_model
+    work.tell(FactType.CHAIN_STARTED, origin=origin.value, agent=agent)
     if task.agent is not None and known is None:
         words = f"there is no agent {task.agent!r}; there are: {work.world.agents.names}"
         return failed(Code.AGENT_GONE, words)
     if task.plan is not None:
-        faults = literal_faults(task.plan, work.world.tools)
-        if faults:
-            return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
-        adopt(work, task.plan, PlanOrigin.LITERAL)
-        return None
+        return _take_literal(work, task.plan)
     above = task.handed.assigned
     if task.asked is not None and above is not None:
         work.hear(above.heard, above.granted, corrected=above.corrected)
         take_bounds(work, None)
     if not task.open_ended:
-        return think_plan(work)
-    if _is_read_by_a_model(work):
-        return think_bounds(work)
+        return think_ahead(work, ThoughtKind.PLAN)
+    is_read = task.mode is Mode.OFF or task.asked is not None or not is_to_be_read(task)
+    if not is_read and nameable(tools, task):
+        return think_ahead(work, ThoughtKind.BOUNDS)
     begin_open(work, None)
     return None
 
 
-def _origin(work: Work) -> PlanOrigin:
-    """Who will say what the steps are."""
-    if work.task.plan is not None:
-        return PlanOrigin.LITERAL
-    return PlanOrigin.REACT if work.task.open_ended else PlanOrigin.DRAFTED
-
-
-def _is_read_by_a_model(work: Work) -> bool:
-    """Whether a model reads the goal of this task: the root's is read once, for the chains below,
-    too (I1).
-    """
-    task, tools = work.task, work.world.tools
-    return (
-        task.mode is not Mode.OFF
-        and task.asked is None
-        and is_to_be_read(task)
-        and bool(nameable(tools, task))
-    )
+def _take_literal(work: Work, plan: Plan) -> Failure | None:
+    """Carry out a submitter's plan, unless it has problems."""
+    faults = literal_faults(plan, work.world.tools)
+    if faults:
+        return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
+    adopt(work, plan, PlanOrigin.LITERAL)
+    return None
 
 
 def take_bounds(work: Work, reading: Bounds | None) -> None:
@@ -138,25 +127,26 @@ def begin_open(work: Work, reading: Bounds | None) -> None:
     goal was read.
     """
     take_bounds(work, reading)
-    work.thought = None
-    tools = work.world.tools.items()
-    names = sorted(name for name, spec in tools if open_to_models(spec, work.task))
-    step = Step(id=REACT_STEP, description=goal_of(work), allowed_tools=tuple(names))
-    if work.task.agent == SUPERVISOR:
-        step = msgspec.structs.replace(step, id=ROUTE, required_tools=(ROUTE,))
+    tools, is_supervisors = work.world.tools.items(), work.task.agent == SUPERVISOR
+    step = Step(
+        id=ROUTE if is_supervisors else REACT_STEP,
+        description=goal_of(work),
+        allowed_tools=tuple(
+            sorted(name for name, spec in tools if open_to_models(spec, work.task))
+        ),
+        required_tools=(ROUTE,) if is_supervisors else (),
+    )
     adopt(work, Plan(steps=(step,)), PlanOrigin.REACT)
 
 
 def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
-    """Take a checked plan for the chain's own, and start its first step."""
+    """Take a checked plan for the chain's own. The steps that wait for no other are ready."""
     work.plan, work.steps, work.origin, work.graph = plan, plan.steps, origin, Graph.of(plan)
-    work.status = ChainStatus.EXECUTING
-    work.run = [
-        StepRun(StepStatus.PENDING if waits else StepStatus.READY)
-        for waits in work.graph.dependencies
-    ]
-    work.changed.update(range(len(work.run)))
-    work.live = tuple(index for index, waits in enumerate(work.graph.dependencies) if not waits)
+    work.is_literal, work.is_open = origin is PlanOrigin.LITERAL, origin is PlanOrigin.REACT
+    work.status, work.thought = ChainStatus.EXECUTING, None
+    work.run = [StepRun() for _ in plan.steps]
+    for index, waits in enumerate(work.graph.dependencies):
+        work.move(index, StepStatus.PENDING if waits else StepStatus.READY)
 
 
 # ---- a plan
@@ -168,7 +158,7 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
     person decides.
     """
     data, mode = message.data, work.mode(None)
-    if data.thought_id != work.thought or reads_goal(work):
+    if data.thought_id != work.thought:
         return None
     work.spend(data.usage)
     if data.bounds is not None:
@@ -181,7 +171,6 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
         violate(work, None, data.thought_id, (*faults, *broken), "")
     if data.plan is None or faults or (broken and mode is Mode.STRICT):
         return _plan_again(work, (*faults, *broken))
-    work.thought = None
     take_bounds(work, None)
     # it promises tools; its calls are proposed turn by turn, where each is checked (C6)
     steps = [msgspec.structs.replace(step, actions=()) for step in data.plan.steps]
@@ -200,7 +189,7 @@ def _plan_again(work: Work, corrections: Corrections) -> Next:
         return escalate(work, None, words)
     is_strict = work.mode(None) is Mode.STRICT
     if is_strict or attempts < work.world.policy.strikes:
-        return think_plan(work, corrections)
+        return think_ahead(work, ThoughtKind.PLAN, corrections)
     told = "; ".join(correction.message for correction in corrections)
     return failed(Code.PLAN_NOT_FOUND, f"{words}: {told}")
 
@@ -244,7 +233,7 @@ def _read_goal(work: Work, reading: Bounds | None) -> Next | None:
     (C12).
     """
     if reading is None and work.planning.attempts == 1:
-        return think_bounds(work, (_NOT_READ,))
+        return think_ahead(work, ThoughtKind.BOUNDS, (_NOT_READ,))
     begin_open(work, reading)
     return None
 
@@ -268,24 +257,17 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     where it has none.
     """
     data = message.data
-    if data.thought_id != work.thought or reads_goal(work):
+    if data.thought_id != work.thought:
         return None
     work.spend(data.usage)
     if data.called:
-        correction = _no_words(data)
+        tool = data.called[0]
+        words = f"{tool} cannot be called now: the work is over. {_IN_WORDS}"
+        correction = Correction(violation=Violation.NOT_ALLOWED, message=words, tool=tool)
         violate(work, None, data.thought_id, (correction,), data.text)
         if work.mode(None) is Mode.STRICT and not strikes_exhausted(work, None):
             return think_answer(work, (correction,))
-    if data.text:
-        return Completed(data.text)
-    return Completed(stand_in(work, work.phrases.said_nothing))
-
-
-def _no_words(data: AnswerDrafted.Data) -> Correction:
-    """An answer that calls a tool."""
-    tool = data.called[0]
-    text = f"{tool} cannot be called now: the work is over. {_IN_WORDS}"
-    return Correction(violation=Violation.NOT_ALLOWED, message=text, tool=tool)
+    return Completed(data.text or stand_in(work, work.phrases.said_nothing))
 
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:

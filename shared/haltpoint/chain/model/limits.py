@@ -18,7 +18,7 @@ from haltpoint.contracts.results import Spent
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Step, StepType
-from haltpoint.contracts.work.tasks import Budget, Mode, Task
+from haltpoint.contracts.work.tasks import Mode, Task
 
 Tools = Mapping[str, ToolSpec]
 """What is declared of tools, by their names."""
@@ -119,15 +119,6 @@ def actions_per_turn(step: Step, policy: Policy) -> int:
 def added(one: Spent, other: Spent) -> Spent:
     """Both together."""
     return Spent(*map(add, astuple(one), astuple(other)))
-
-
-def used_up(budget: Budget, spent: Spent) -> str:
-    """The first part of a budget of which nothing is left; "" when there is none."""
-    for name in ("turns", "actions", "tokens", "cost"):
-        limit = getattr(budget, name)
-        if limit is not None and getattr(spent, name) >= limit:
-            return name
-    return ""
 
 
 def treatment(rules: Treatments, tool: str) -> Treatment:

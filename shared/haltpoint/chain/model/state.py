@@ -344,22 +344,12 @@ class Chain(Struct, gc=False):
     end: End = End()
     """How it ended."""
 
-    @property
-    def is_literal(self) -> bool:
-        """Whether it carries out a plan that brings all its calls."""
-        return self.origin is PlanOrigin.LITERAL
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it has one open-ended step."""
-        return self.origin is PlanOrigin.REACT
-
 
 def is_submitters(chain: Chain) -> bool:
     """Whether a submitter's own literal plan is carried out. It keeps of its actions what its next
     steps may still look at; a model needs all of them, and a child tells its caller what it did.
     """
-    return chain.is_literal and not levels_of(chain.id)
+    return chain.origin is PlanOrigin.LITERAL and not levels_of(chain.id)
 
 
 def goal_of(chain: Chain) -> str:

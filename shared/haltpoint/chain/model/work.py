@@ -12,7 +12,7 @@ from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.needs import kept_actions
 from haltpoint.chain.model.outputs import Decision, Output
 from haltpoint.chain.model.state import Action, Chain, OpenProposal, StepRun
-from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import JsonObject, thought_id
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.phrases import Phrases
@@ -52,6 +52,10 @@ class Work(Chain, kw_only=True, gc=False):
     facts: list[Fact] = field(default_factory=list)
     words: str | None = None
     """The text with which a reasoning step ended."""
+    is_literal: bool
+    """Whether it carries out a plan that brings all its calls."""
+    is_open: bool
+    """Whether it has one open-ended step."""
 
     @classmethod
     def on(cls, chain: Chain, body: str, world: World, now: int) -> Self:
@@ -59,7 +63,15 @@ class Work(Chain, kw_only=True, gc=False):
         steps = () if chain.plan is None else chain.plan.steps
         run = list(chain.runs)
         return cls(
-            *_values(chain), chain=chain, body=body, world=world, now=now, steps=steps, run=run
+            *_values(chain),
+            chain=chain,
+            body=body,
+            world=world,
+            now=now,
+            steps=steps,
+            run=run,
+            is_literal=chain.origin is PlanOrigin.LITERAL,
+            is_open=chain.origin is PlanOrigin.REACT,
         )
 
     # ---- reading
@@ -257,18 +269,17 @@ class Work(Chain, kw_only=True, gc=False):
 
     # ---- the value
 
-    def has_changed(self) -> bool:
-        """Whether anything was written down."""
-        is_written = self.facts or self.outputs or self.changed
-        return bool(is_written) or _values(self) != _values(self.chain)
-
     def decision(self) -> Decision:
-        """What was written down, as a value."""
+        """What was written down, as a value; the chain before the event where nothing was."""
+        is_written = self.facts or self.outputs or self.changed
+        if not is_written and _values(self) == _values(self.chain):
+            return Decision(self.chain)
         self.runs = tuple(self.run)
         self.updated_at = self.now
         self.actions = kept_actions(self)
-        chain = Chain(*_values(self))
-        return Decision(chain, tuple(self.outputs), tuple(self.facts), tuple(self.changed))
+        return Decision(
+            Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed)
+        )
 
 
 def without(kept: dict[Any, Any], key: Any) -> dict[Any, Any]:

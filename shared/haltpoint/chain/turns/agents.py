@@ -7,7 +7,6 @@ it does not, a person does. A person also does where the model is not sure of it
 """
 
 from dataclasses import replace
-from typing import Final
 
 from msgspec import structs
 
@@ -43,9 +42,6 @@ from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Routed, Strategy
 from haltpoint.contracts.work.thoughts import ThoughtKind
 
-PLACE: Final = "route"
-"""The place of the one thought for which the function is called, in its id."""
-
 # ---- before the task begins
 # ------------------------------------------------------------------------------------------
 
@@ -57,7 +53,7 @@ def assign(work: Work) -> Next | None:
     agents, task = work.world.agents, work.task
     strategy = strategy_for(work, agents)
     if strategy is Strategy.FUNCTION:
-        return thought(work, ThoughtKind.ROUTE, PLACE, 1)
+        return thought(work, ThoughtKind.ROUTE, 1)
     if strategy is Strategy.LLM:
         _give_to(work, SUPERVISOR)
     elif strategy is not None:

@@ -21,12 +21,13 @@ from haltpoint.chain.checks.agents import LONGEST_TASK, assigned_to, hand_on_fau
 from haltpoint.chain.checks.knowledge import users_goal
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.checks.templates import fill
-from haltpoint.chain.model.limits import added, deadline_of, used_up
+from haltpoint.chain.model.limits import added, deadline_of
 from haltpoint.chain.model.outputs import StartChild, failed
 from haltpoint.chain.model.references import references
 from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.gate import over_budget
 from haltpoint.contracts.base import child_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.tools import ToolSpec
@@ -78,11 +79,10 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
     fault = hand_on_fault(work, action.tool)
     if fault is not None:
         return failed(Code.OVER_BUDGET, fault)
-    budget = replace(work.task.budget, actions=None)  # without actions an agent may still answer
-    used = used_up(budget, work.spent_in_all())
-    if used:
-        words = f"the chain has used up its budget of {used}"
-        return failed(Code.OVER_BUDGET, words, work.steps[action.step].id)
+    step_id = work.steps[action.step].id
+    spent = over_budget(work, "turns", "tokens", "cost", step_id=step_id)
+    if spent is not None:  # without actions an agent may still answer
+        return spent
     task = Task(
         goal=str(arguments.get("task", "")).strip() or users_goal(work)[:LONGEST_TASK],
         agent=arguments.get("target_agent", action.tool),

@@ -7,38 +7,40 @@ arguments back as they leave them: then its chain begins.
 """
 
 from itertools import chain
+from math import inf
 from typing import Any
 
 from msgspec import json, structs
 
-from haltpoint.chain.checks.built_in import call_faults
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.knowledge import origin_tools
-from haltpoint.chain.checks.templates import chain_faults
 from haltpoint.chain.checks.values import rewritten, sources
-from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
+from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, step_failed
 from haltpoint.chain.model.references import (
     Reference,
     UnresolvedError,
     read_json,
-    resolve,
     walk,
     write_json,
+)
+from haltpoint.chain.model.references import (
+    resolve as resolve_references,
 )
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus, Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_human
 from haltpoint.chain.turns.children import child_for, hand_on
-from haltpoint.chain.turns.gate import is_held
-from haltpoint.chain.turns.receipts import record, resolve_error
-from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
+from haltpoint.chain.turns.gate import is_held, over_budget
+from haltpoint.chain.turns.receipts import record, resolve
+from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN, ToolKind, ToolSpec
 from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Violation
 
 # ---- calls of a literal plan
 # -----------------------------------------------------------------------------------------
@@ -47,32 +49,30 @@ from haltpoint.contracts.work.tasks import Mode
 def send_literal(work: Work, index: int) -> Next | None:
     """The next call of a literal plan's step, its references replaced by the results that they
     point at; or the end of the step, when it cannot be made. None: it has to wait.
-
-    Arguments are checked against the schema again: the tool may be another one by now.
     """
     call = work.steps[index].actions[work.run[index].taken]
+    arguments, fault = call.arguments, ""
+    if work.graph.sources[index]:
+        try:
+            arguments = resolve_references(arguments, lambda wanted: _receipt(work, wanted))
+        except UnresolvedError as missing:
+            fault = str(missing)
+        if any(len(place) >= MAX_DEPTH for place, _ in walk(arguments)):
+            fault = f"its arguments are nested deeper than {MAX_DEPTH}"
+    if fault:
+        return step_failed(index, Code.NOT_RESOLVED, f"{call.tool}: {fault}")
     spec = work.world.tools.get(call.tool)
     if spec is None:
         return step_failed(index, Code.TOOL_GONE, f"no worker declares {call.tool} any more")
-    arguments, faults = call.arguments, tuple[str, ...]()
-    if work.graph.sources[index]:
-        try:
-            arguments = resolve(arguments, lambda wanted: _receipt(work, wanted))
-            faults = _size_faults(arguments)
-        except UnresolvedError as missing:
-            faults = (str(missing),)
-    faults = faults or call_faults(spec, arguments)
-    if spec.plan is not None:
-        faults = faults or chain_faults(work, spec.plan, arguments)
-    if faults:
-        return step_failed(index, Code.NOT_RESOLVED, f"{call.tool}: {'; '.join(faults)}")
     checked = CheckedCall(work, index, spec, arguments)
     if is_held(checked):
         return None
     verdict = judge(checked)
-    if isinstance(verdict, Refuse):
-        return step_failed(index, Code.TOOL_FAILED, verdict.correction.message)
-    return send(work, checked, verdict)
+    if not isinstance(verdict, Refuse):
+        return send(work, checked, verdict)
+    is_form = verdict.correction.violation is Violation.BAD_ARGUMENTS
+    code = Code.NOT_RESOLVED if is_form else Code.TOOL_FAILED
+    return step_failed(index, code, verdict.correction.message)
 
 
 def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
@@ -87,14 +87,6 @@ def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
     return data if wanted.path[0] == "data" else {**in_full(action.outcome), **data}
 
 
-def _size_faults(arguments: dict[str, Any]) -> tuple[str, ...]:
-    if len(_as_text(arguments).encode()) > MAX_ARGUMENTS:
-        return (f"its arguments have more than {MAX_ARGUMENTS} bytes",)
-    if any(len(place) >= MAX_DEPTH for place, _ in walk(arguments)):
-        return (f"its arguments are nested deeper than {MAX_DEPTH}",)
-    return ()
-
-
 # ---- all calls
 # --------------------------------------------------------------------------------------------------
 
@@ -107,11 +99,10 @@ def send(work: Work, call: CheckedCall, verdict: Verdict = GO) -> Next:
     """
     index, spec, arguments = call.index, call.spec, call.arguments
     reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
-    budget, most = work.task.budget.actions, work.world.policy.max_actions
-    is_over = work.spent.actions >= most and not work.is_literal
-    if is_over or (budget is not None and work.spent_in_all().actions >= budget):
-        words = "the chain has used up its budget of actions"
-        return failed(Code.OVER_BUDGET, words, work.steps[index].id)
+    most = inf if work.is_literal else work.world.policy.max_actions
+    spent = over_budget(work, "actions", step_id=work.steps[index].id, most=most)
+    if spent is not None:
+        return spent
     action = work.next_action(index, spec.name, _as_text(arguments))
     work.spent = structs.replace(work.spent, actions=work.spent.actions + 1)
     if spec.name == ASK_HUMAN:
@@ -142,7 +133,7 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
         if action.status is ActionStatus.ASKING:
             # a person has just answered, and nothing waits for it any more
             fault = ErrorInfo(ErrorType.NOT_FOUND, words, recoverable=False)
-            record(work, resolve_error(work, action, fault))
+            record(work, resolve(work, action, {}, "", fault))
         return step_failed(action.step, Code.TOOL_GONE, words)
     rest = work.resting.get(action.id)
     again = structs.replace(

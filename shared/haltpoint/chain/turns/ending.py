@@ -25,9 +25,9 @@ def too_late() -> Failure:
 
 def complete(work: Work, end: Completed) -> None:
     """The chain is over, and no promise was broken; one that was left out is told (C11)."""
-    unfinished = bool(not_done(work))
-    _say(work, End(answer=end.answer, unfinished=unfinished))
-    details = {"unfinished": unfinished or None}
+    left = not_done(work)
+    _say(work, End(answer=end.answer, not_done=left, unfinished=bool(left)))
+    details = {"unfinished": bool(left) or None}
     work.finish(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
 
 
@@ -89,10 +89,10 @@ def _end(work: Work, failure: Failure) -> None:
     fault = failure.fault or ErrorInfo(ErrorType.SERVER, words, recoverable=False)
     if failure.stopped is not None:
         by, reason = failure.stopped
-        _say(work, End(), fault)
+        _say(work, End(not_done=not_done(work)), fault)
         work.finish(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
         return
-    _say(work, End(answer=failure.answer, error=error), fault)
+    _say(work, End(answer=failure.answer, error=error, not_done=not_done(work)), fault)
     work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, structs.asdict(error))
 
 
@@ -101,7 +101,7 @@ def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:
     submitter's literal plan, which lets its actions go, views read the deeds off the receipts.
     """
     actions = () if is_submitters(work) else tuple(work.actions.values())
-    final = answer("", actions, work.dropped, not_done(work), work.world.spec, work.phrases)
+    final = answer("", actions, work.dropped, end.not_done, work.world.spec, work.phrases)
     work.end = structs.replace(end, deeds=final.deeds, not_done=final.not_done)
     action = action_of(work.id)
     if action is not None:

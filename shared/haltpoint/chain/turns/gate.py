@@ -1,14 +1,17 @@
-"""Whether a step may send something now, and what becomes of calls that never run (CONTRACT B3, C7,
-C8).
+"""Whether there is room and budget for what a step wants, and what becomes of calls that never run
+(CONTRACT B3, C7, C8).
 """
 
 from collections.abc import Sequence
+from math import inf
 from typing import Final
 
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.plans import with_effects
+from haltpoint.chain.model.outputs import failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import Dropped
+from haltpoint.chain.model.state import Dropped, Failure
+from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.secrets import starred, typed_in
@@ -23,13 +26,6 @@ MOST_DROPPED: Final = 20
 """Calls that never ran which a chain keeps for its answer, the last ones."""
 
 
-def is_stopped(work: Work, index: int) -> bool:
-    """Whether a step may send nothing: a question is open, or the chain fails. One whose own
-    question is answered may, while those of others are open.
-    """
-    return work.failing is not None or bool(work.requests and not work.run[index].freed)
-
-
 def has_room(work: Work, index: int) -> bool:
     """Whether one thing more may be under way, in a step and in its chain (C8)."""
     most = work.task.parallel or work.world.policy.parallel
@@ -37,6 +33,22 @@ def has_room(work: Work, index: int) -> bool:
     if work.is_literal:  # it may say more than its task, of the same author
         most = max(most, own)
     return work.under_way() < most and len(work.run[index].pending) < own
+
+
+def over_budget(
+    work: Work, *parts: str, step_id: str | None = None, most: float = inf
+) -> Failure | None:
+    """The end of a chain that has nothing left of one of these parts of its budget. `most` is how
+    much of the first one the policy lets a chain use itself.
+    """
+    own = getattr(work.spent, parts[0])
+    for part in parts:
+        limit = getattr(work.task.budget, part)
+        is_used_up = limit is not None and getattr(work.spent_in_all(), part) >= limit
+        if is_used_up or own >= most:
+            words = f"the chain has used up its budget of {part}"
+            return failed(Code.OVER_BUDGET, words, step_id)
+    return None
 
 
 def is_held(call: CheckedCall) -> bool:
@@ -49,6 +61,8 @@ def is_held(call: CheckedCall) -> bool:
     work, spec = call.work, call.spec
     actions = work.actions.values()
     others = [action for action in actions if action.number in work.run[action.step].pending]
+    if not others:
+        return False
     beside = [other.tool for other in others if other.step == call.index]
     if beside and not all(map(work.world.only_reads, (spec.name, *beside))):
         return True

@@ -10,7 +10,7 @@ from haltpoint.chain.checks.agents import did_not_route, ends_routing, must_rout
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge, proposed
 from haltpoint.chain.checks.ledger import answered
-from haltpoint.chain.checks.promises import Exit, exit_of, last_error, missing
+from haltpoint.chain.checks.promises import last_error, missing
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Next, StepEnd
 from haltpoint.chain.model.state import OpenProposal
@@ -20,7 +20,7 @@ from haltpoint.chain.turns.asking import is_question
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.gate import calls_of, drop_held, is_held
 from haltpoint.chain.turns.receipts import end_of_calls, give_back, succeed
-from haltpoint.chain.turns.steps import end_by_call, give_up
+from haltpoint.chain.turns.steps import end_by_model
 from haltpoint.chain.turns.strikes import no_call, refuse, strike, unread
 from haltpoint.chain.turns.thinking import think_step
 from haltpoint.contracts.events import ActionProposed
@@ -73,15 +73,15 @@ def consider(work: Work, index: int) -> Next | None:
     )
 
 
-def _take_words(work: Work, index: int, words: str) -> Next:
+def _take_words(work: Work, index: int, words: str) -> Next | None:
     """Words complete a step that owes nothing (C4), and never one that owes something (C3).
 
     There the first question goes to a person, unless a supervisor has to decide (I2), and words
     right after a tool's error or a no end the step: neither is a strike (C11).
     """
     mode = work.mode(index)
+    work.words = words
     if not missing(work, index):
-        work.words = words
         return StepEnd(index)
     called = [action.tool for action in work.actions_of(index)]
     if is_question(words) and ASK_HUMAN not in called and not must_route(work):
@@ -89,15 +89,12 @@ def _take_words(work: Work, index: int, words: str) -> Next:
         arguments = {"question": words.strip()[-LONGEST_QUESTION:]}
         return send(work, CheckedCall(work, index, built_in.HUMAN_SPEC, arguments))
     if mode is not Mode.OFF:
-        is_end = last_error(work, index) is not None
-        if is_end and exit_of(work, index) is not Exit.STRIKE:
-            work.words = words
-            return give_up(work, index, words)
+        if last_error(work, index) is not None:
+            return end_by_model(work, index, words)
         fault = no_call(work, index)
         strike(work, index, fault)
         if mode is Mode.STRICT:
             return think_step(work, index, (fault,), again=True)
-    work.words = words
     return StepEnd(index)
 
 
@@ -151,7 +148,7 @@ def _let_run(work: Work, call: CheckedCall, verdict: Verdict) -> Next | None:
     """
     index, tool = call.index, call.spec.name
     if tool == END_STEP:
-        return end_by_call(work, index, call.arguments)
+        return end_by_model(work, index, **call.arguments)
     if call.mode is Mode.ADVISORY:
         _note_what_strict_says(work, call)
     if tool == ROUTE:

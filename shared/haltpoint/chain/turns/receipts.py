@@ -2,18 +2,22 @@
 model.
 """
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
+from haltpoint.chain.checks.answer import deed_of
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.promises import keep, missing, of_step
-from haltpoint.chain.model.outputs import Record, Resolve, StepEnd
+from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, step_failed
 from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.state import NO_STRIKES, Action, ChainError, Failure
+from haltpoint.chain.model.state import NO_STRIKES, Action
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.gate import calls_of, drop_held
 from haltpoint.contracts.advice import FOR_MODELS
+from haltpoint.contracts.base import Strings
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import (
     ErrorInfo,
@@ -87,8 +91,11 @@ def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
 def fail_with(
     work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = ""
 ) -> StepEnd | None:
-    """An error in place of the receipt, which no worker gave."""
-    return fail_action(work, resolve_error(work, action, fault, said, by), fault)
+    """An error in place of the receipt, which no worker gave, with a person's words as typed: they
+    may name a value (C6).
+    """
+    data = {SAID: said.strip()} if said.strip() else {}
+    return fail_action(work, resolve(work, action, data, by, fault), fault)
 
 
 def is_optional(work: Work, action: Action) -> bool:
@@ -104,34 +111,42 @@ def failed_by_tool(code: Code, action: Action, fault: ErrorInfo) -> StepEnd:
     if fault.suggestion is not None and fault.suggestion not in FOR_MODELS:
         stop = "" if words.endswith((".", "!", "?")) else "."
         words = f"{words}{stop} {fault.suggestion}"
-    error = ChainError(str(code), f"{action.tool}: {fault.error_type.value}: {fault.message}")
-    return StepEnd(action.step, Failure(error, words, fault))
+    message = f"{action.tool}: {fault.error_type.value}: {fault.message}"
+    return step_failed(action.step, code, message, words, fault)
 
 
 # ---- receipts that no worker gave
 # ------------------------------------------------------------------------------------
 
 
-def resolve(work: Work, action: Action, outcome: Outcome, data: str) -> Action:
-    """The action with a receipt that no worker gave: it is stored beside the worker's own, whose
-    arguments are those that ran.
+def given(
+    work: Work,
+    action: Action,
+    data: dict[str, Any],
+    by: str = "",
+    fault: ErrorInfo | None = None,
+    warnings: Strings = (),
+) -> Action:
+    """The action with a receipt that no worker gave, but a person or the runtime. The arguments
+    that ran are those of a worker's own.
     """
-    metadata = replace(outcome.metadata, arguments=action.told.arguments)
-    outcome = replace(outcome, metadata=metadata)
-    resolved = action.done(outcome, data)
+    text, spec = write_json(data), work.world.spec(action.tool)
+    metadata = Metadata(
+        tool=action.tool,
+        started_at=work.now,
+        by=by,
+        deed=None if fault else deed_of(spec, action.ran, text),
+        arguments=action.told.arguments,
+    )
+    outcome = replace(outcome_of(fault, metadata), warnings=warnings)
+    return action.done(outcome, text)
+
+
+def resolve(work: Work, action: Action, data: dict[str, Any], *about: Any) -> Action:
+    """The same, of an action that was sent: it is stored beside the worker's own."""
+    resolved = given(work, action, data, *about)
     work.outputs.append(Resolve(resolved))
     return resolved
-
-
-def resolve_error(
-    work: Work, action: Action, fault: ErrorInfo, said: str = "", by: str = ""
-) -> Action:
-    """The action with an error in place of its receipt, and a person's words as typed: they may
-    name a value (C6).
-    """
-    metadata = Metadata(tool=action.tool, by=by) if by else Metadata()
-    data = {SAID: said.strip()} if said.strip() else {}
-    return resolve(work, action, outcome_of(fault, metadata), write_json(data))
 
 
 def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:

@@ -28,7 +28,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import send_again, send_literal
 from haltpoint.chain.turns.ending import complete, fail, has_to_wait, too_late
-from haltpoint.chain.turns.gate import drop_next, has_room, is_stopped
+from haltpoint.chain.turns.gate import drop_next, has_room
 from haltpoint.chain.turns.proposals import consider, next_call, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls
 from haltpoint.chain.turns.steps import end_step
@@ -96,7 +96,8 @@ def _next(work: Work) -> Next | None:
     if work.failing is not None:
         return None if has_to_wait(work, work.failing) else work.failing
     ready = [index for index in work.live if work.run[index].status is StepStatus.READY]
-    for index in (*work.active, *ready):
+    begun = [index for index in work.live if index not in ready]
+    for index in (*begun, *ready):
         wanted = _next_of(work, index)
         has_no_room = work.run[index].status is StepStatus.READY  # nor has a step behind it
         if wanted is not None or has_no_room:
@@ -105,9 +106,11 @@ def _next(work: Work) -> Next | None:
 
 
 def _next_of(work: Work, index: int) -> Next | None:
-    """What a step that is ready, or has begun, wants next and may have; None: it has to wait."""
-    run, is_literal = work.run[index], work.is_literal
-    if run.status.done or is_stopped(work, index):
+    """What a step that is ready, or has begun, wants next and may have; None: it has to wait. It is
+    stopped while a question is open, unless its own is answered (B3).
+    """
+    run = work.run[index]
+    if run.status.done or (work.requests and not run.freed):
         return None
     if work.now >= work.deadline:
         return too_late()
@@ -122,7 +125,7 @@ def _next_of(work: Work, index: int) -> Next | None:
                 return StepEnd(index, skipped=f"the result of step {name!r} is missing")
         work.move(index, StepStatus.IN_PROGRESS)
         work.tell(FactType.STEP_STARTED, index)
-    return _next_literal(work, index) if is_literal else _next_proposed(work, index)
+    return _next_literal(work, index) if work.is_literal else _next_proposed(work, index)
 
 
 def _awake(work: Work, index: int) -> Next | None:
@@ -175,9 +178,7 @@ def _last(work: Work) -> Next:
         return Completed(write_text(read_json(done[-1].data)) if done else None)
     if not work.is_open or work.words is None:
         return think_answer(work)
-    if work.words:
-        return Completed(work.words)
-    return Completed(stand_in(work, work.phrases.said_nothing))
+    return Completed(work.words or stand_in(work, work.phrases.said_nothing))
 
 
 CARRIED_OUT: Final[dict[type[Next], Callable[[Work, Any], None]]] = {

@@ -1,10 +1,10 @@
 """How a step ends: with what is due in it, without it, or by a failure (CONTRACT C3, C11)."""
 
 from itertools import chain
-from typing import Any
 
 from msgspec.structs import replace
 
+from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.knowledge import origin_tools
 from haltpoint.chain.checks.promises import (
     Exit,
@@ -22,11 +22,10 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_in_place, resume, withdraw
 from haltpoint.chain.turns.ending import fail
 from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.receipts import failed_by_tool, outcome_of, write_down
+from haltpoint.chain.turns.receipts import failed_by_tool, given, write_down
 from haltpoint.chain.turns.strikes import insisted_on, refuse
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.results import Metadata
 from haltpoint.contracts.tools import END_STEP
 
 
@@ -43,7 +42,7 @@ def end_step(work: Work, end: StepEnd) -> None:
         work.tell(FactType.STEP_FAILED, index, code=error.code, reason=error.message)
         work.leave(index, StepStatus.FAILED)
     elif end.skipped is not None:
-        reason = end.skipped[:WHY]
+        reason = end.skipped.strip()[:WHY]
         work.tell(FactType.STEP_SKIPPED, index, reason=reason)
         leave_out(work, index, reason)
         work.leave(index, StepStatus.SKIPPED)
@@ -54,8 +53,9 @@ def end_step(work: Work, end: StepEnd) -> None:
             validation = limits.validation(work.steps[index], work.mode(index), unkept=unkept)
         work.tell(FactType.STEP_COMPLETED, index, validation_status=validation)
         work.leave(index, StepStatus.COMPLETED)
-    withdraw(work, f"step {name!r} is over", name)
-    resume(work)
+    if work.requests:
+        withdraw(work, f"step {name!r} is over", name)
+        resume(work)
     if failure is not None and _fails_chain(work, index):
         fail(work, failure)
     else:
@@ -93,30 +93,24 @@ def _open_dependants(work: Work, index: int) -> None:
 # ------------------------------------------------------------------------------------------
 
 
-def end_by_call(work: Work, index: int, arguments: dict[str, Any]) -> Next | None:
-    """What a call of `end_step` does; None: it is refused, since a person insists on the step."""
-    wanted, reason = exit_of(work, index), str(arguments["reason"]).strip()
+def end_by_model(
+    work: Work, index: int, reason: str, outcome: str = built_in.IMPOSSIBLE
+) -> Next | None:
+    """What a call of `end_step` does, or words that count as one: the step fails by the tool's
+    error before it, is skipped, complete where nothing is due, or a person is asked. None: it is
+    refused, since a person insists on the step.
+    """
+    wanted, due = exit_of(work, index), missing(work, index)
     if wanted is Exit.STRIKE:
         refuse(work, index, insisted_on(work, index))
         return None
-    action = work.next_action(index, END_STEP, write_text(arguments))
+    action = work.next_action(index, END_STEP, write_text({"outcome": outcome, "reason": reason}))
     if wanted is Exit.ASK:
-        due, step = in_words(missing(work, index)), work.steps[index].id
-        why = f"({arguments['outcome']}): {reason}"
-        text = f"The model wants to end step {step!r} without {due} {why}"
+        step = work.steps[index].id
+        text = f"The model wants to end step {step!r} without {in_words(due)} ({outcome}): {reason}"
         return ask_in_place(work, RequestKind.LEAVE_OUT, action, text)
-    ended = give_up(work, index, reason)
-    outcome = outcome_of(None, Metadata(tool=END_STEP))
-    write_down(work, action.done(outcome, '{"ended":true}'))
-    return ended
-
-
-def give_up(work: Work, index: int, reason: str) -> StepEnd:
-    """The end of a step in the words of the model: failed by the tool's error before it, or
-    skipped; complete where nothing is due.
-    """
     last = last_error(work, index)
-    if exit_of(work, index) is Exit.FAILED and last is not None and last.error is not None:
+    write_down(work, given(work, action, {"ended": True}))
+    if wanted is Exit.FAILED and last is not None and last.error is not None:
         return failed_by_tool(Code.GIVEN_UP, last, last.error)
-    skipped = reason.strip() if missing(work, index) else None
-    return StepEnd(index, skipped=skipped)
+    return StepEnd(index, skipped=reason if due else None)

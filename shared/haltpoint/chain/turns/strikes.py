@@ -1,9 +1,9 @@
 """Violations are counted, and at the limit a person decides (CONTRACT D1 to D4)."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from haltpoint.chain.checks.built_in import END_FORM
 from haltpoint.chain.checks.plans import call_form, may_call
@@ -42,14 +42,23 @@ def violate(
     outside = "plan" if work.plan is None else "answer"
     place = outside if index is None else work.steps[index].id
     for fault in faults:
-        kind, words, tool = fault.violation, fault.message, fault.tool
-        strike = Strike(place, thought, kind, words, tool, said[:MOST_SAID])
-        case = (*work.row.case, strike)
+        about: dict[str, Any] = {
+            "violation": fault.violation,
+            "message": fault.message,
+            "tool": fault.tool,
+            "said": said[:MOST_SAID],
+        }
+        case = (*work.row.case, Strike(place=place, thought_id=thought, **about))
         work.row = replace(work.row, case=case[-MOST_REMEMBERED:])
-        told = {"thought_id": thought, **asdict(fault), "violation": kind.value}
-        told |= {"said": strike.said, "strikes": work.row.count}
-        told["counted"] = None if is_counted else False
-        work.tell(FactType.CONTRACT_VIOLATED, index, **told)
+        about["counted"] = None if is_counted else False
+        about["form"] = fault.form
+        work.tell(
+            FactType.CONTRACT_VIOLATED,
+            index,
+            thought_id=thought,
+            strikes=work.row.count,
+            **about,
+        )
 
 
 def _count(work: Work, index: int | None) -> None:

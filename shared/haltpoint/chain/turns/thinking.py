@@ -6,7 +6,7 @@ again gets a new attempt. Plan and answer have turn 0 in their ids, so that no s
 with theirs.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from msgspec import structs
 
@@ -15,9 +15,10 @@ from haltpoint.chain.checks.promises import missing, offers_end
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Completed, Next, StepEnd, failed
 from haltpoint.chain.model.references import read_json
-from haltpoint.chain.model.state import Action, Failure
+from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
+from haltpoint.chain.turns.gate import over_budget
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.commands import ThoughtRequest
@@ -29,24 +30,21 @@ from haltpoint.contracts.work.thoughts import Correction, ThoughtKind
 RECEIPT_WIDTH = 2000
 """Characters of one result in an answer that is made of receipts."""
 
+_OF_WORDS: Final = ("tokens", "cost")
+"""The parts of a budget that each thought uses."""
+
 Corrections = tuple[Correction, ...]
 
 # ---- what is asked
 # --------------------------------------------------------------------------------------------------
 
 
-def think_plan(work: Work, corrections: Corrections = ()) -> Next:
-    """A plan, or a better one."""
+def think_ahead(work: Work, kind: ThoughtKind, corrections: Corrections = ()) -> Next:
+    """A plan, or what the goal asks of tools (C12): before the model sees data of any tool."""
     attempts = work.planning.attempts
     if attempts >= work.world.policy.max_chain_turns:
         return failed(Code.OVER_BUDGET, f"no plan after {count(attempts, 'attempt')}")
-    return _spent(work) or _own(work, ThoughtKind.PLAN, attempts + 1, corrections)
-
-
-def think_bounds(work: Work, corrections: Corrections = ()) -> Next:
-    """What the goal asks of tools. The model sees no data of any tool then (C12)."""
-    attempt = work.planning.attempts + 1
-    return _spent(work) or _own(work, ThoughtKind.BOUNDS, attempt, corrections)
+    return over_budget(work, *_OF_WORDS) or thought(work, kind, attempts + 1, corrections)
 
 
 def think_step(
@@ -68,7 +66,8 @@ def think_step(
     if left < 1:
         words = f"not complete after {count(run.proposals, 'proposal')} of the model"
         return escalate(work, index, words) if is_strict else StepEnd(index)
-    spent = _spent(work, step.id)
+    most = work.world.policy.max_chain_turns
+    spent = over_budget(work, "turns", *_OF_WORDS, step_id=step.id, most=most)
     if spent is not None:
         return spent
     turn = run.turn if again else run.turn + 1
@@ -76,13 +75,12 @@ def think_step(
     return thought(
         work,
         ThoughtKind.ACT if due else ThoughtKind.REASON,
-        step.id,
         attempt,
-        turn,
+        corrections,
         step_id=step.id,
+        turn=turn,
+        previous=work.acted_on(index),
         receipts=_receipts(work),
-        corrections=corrections,
-        previous=work.acted_on(index) if corrections else None,
         due=due,
         may_end=offers_end(work, index, corrected=bool(corrections)),
         in_words=not due and left == 1,
@@ -96,32 +94,37 @@ def think_answer(work: Work, corrections: Corrections = ()) -> Next:
     phrases = work.phrases
     if work.now >= work.deadline:
         return Completed(stand_in(work, phrases.out_of_time))
-    if _spent(work) is not None or attempt > work.world.policy.max_chain_turns:
+    if over_budget(work, *_OF_WORDS) or attempt > work.world.policy.max_chain_turns:
         return Completed(stand_in(work, phrases.out_of_budget))
-    return _own(work, ThoughtKind.ANSWER, attempt, corrections, receipts=_receipts(work))
-
-
-def _own(
-    work: Work, kind: ThoughtKind, attempt: int, corrections: Corrections, **said: Any
-) -> ThoughtRequest:
-    """A thought that is no step's: again, with what was wrong with the one before."""
-    previous = thought_id(work.id, kind.value, 0, attempt - 1) if corrections else None
-    return thought(
-        work, kind, kind.value, attempt, corrections=corrections, previous=previous, **said
-    )
+    return thought(work, ThoughtKind.ANSWER, attempt, corrections, receipts=_receipts(work))
 
 
 def thought(
-    work: Work, kind: ThoughtKind, place: str, attempt: int, turn: int = 0, **said: Any
+    work: Work,
+    kind: ThoughtKind,
+    attempt: int,
+    corrections: Corrections = (),
+    *,
+    step_id: str | None = None,
+    turn: int = 0,
+    previous: str | None = None,
+    **said: Any,
 ) -> ThoughtRequest:
-    """One question to the model."""
-    if said.get("corrections"):
+    """One question to the model, of a step or of the chain: with what was wrong with the one
+    before.
+    """
+    place = step_id or kind.value
+    if corrections:
         work.people = structs.replace(work.people, corrected=True)
+        previous = previous or thought_id(work.id, place, turn, attempt - 1)
     return ThoughtRequest(
         thought_id=thought_id(work.id, place, turn, attempt),
         kind=kind,
+        step_id=step_id,
         turn=turn or 1,
         attempt=attempt,
+        corrections=corrections,
+        previous=previous if corrections else None,
         deadline=work.deadline,
         other_model=work.people.other_model,
         **said,
@@ -144,19 +147,6 @@ def turns_left(work: Work, index: int) -> int:
     """How many proposals a step may still ask for."""
     most = limits.max_turns(work.task, work.steps[index], work.world.policy)
     return most - work.run[index].proposals
-
-
-def _spent(work: Work, step: str | None = None) -> Failure | None:
-    """The end of a chain that has no tokens or money for a thought more; or no turns for one of a
-    step.
-    """
-    turns = None if step is None else work.task.budget.turns
-    budget = structs.replace(work.task.budget, actions=None, turns=turns)
-    name = limits.used_up(budget, work.spent_in_all())
-    if step is not None and work.spent.turns >= work.world.policy.max_chain_turns:
-        name = "turns"
-    words = f"the chain has used up its budget of {name}"
-    return failed(Code.OVER_BUDGET, words, step) if name else None
 
 
 # ---- without words
