@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test smoke check lint type cov bench eval chaos chaos-long wheel ui lock schemas budget environment clean
+.PHONY: help demo test smoke check lint type cov bench eval api chaos chaos-long wheel ui lock schemas budget environment clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -56,6 +56,9 @@ chaos-long: $(SYNCED) ## 500 chains, whose model is away for up to five minutes:
 
 ui: $(SYNCED) ## the pages in a real browser: needs Debian's chromium, or one that CHROMIUM names
 	@$(BIN)/pytest -n 0 tests/ui
+
+api: $(SYNCED) ## the HTTP API against its OpenAPI document, over 2,000 requests: three minutes
+	@API_EXAMPLES=60 $(BIN)/pytest -n 0 tests/integration/gateway/test_openapi.py
 
 wheel: $(SYNCED) ## build the wheel, install it into an empty environment, and run the demo from there
 	@$(BIN)/pytest -n 0 tests/installed

@@ -78,6 +78,7 @@ async def test_chains_are_found_by_all_that_is_known_of_them(system: System) -> 
     ("query", "field"),
     [
         ("since=2026-01-01T00:00:00", "since"),
+        ("since=0.5", "since"),
         ("status=done", "status"),
         ("stauts=failed", "stauts"),
         ("cursor=x", "cursor"),

@@ -1,8 +1,9 @@
 """Which chains and requests a page of a list has, as callers write it. Unknown names are errors."""
 
+from datetime import datetime
 from typing import Annotated, Final
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, BeforeValidator, Field
 
 from haltpoint.chain.model.state import Chain, goal_of
 from haltpoint.chain.model.statuses import ChainStatus
@@ -20,6 +21,11 @@ Limit = Annotated[int, Field(ge=1, le=200, description="items on a page")]
 _CALL: Final = f".{Part.CALL}"
 
 Text = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+def _moment(given: str | datetime) -> datetime:
+    """ISO 8601 alone: a number is no moment. Raises ValueError."""
+    return datetime.fromisoformat(given) if isinstance(given, str) else given
 
 
 class ListQuery(Form):
@@ -48,7 +54,7 @@ class ChainQuery(ListQuery):
     status: ChainStatus | None = None
     conversation: Text | None = None
     """The id of the conversation that it belongs to."""
-    since: AwareDatetime | None = None
+    since: Annotated[AwareDatetime, BeforeValidator(_moment)] | None = None
     """It has changed since."""
 
     def fits(self, chain: Chain, data: Fields) -> bool:
