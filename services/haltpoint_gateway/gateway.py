@@ -54,7 +54,7 @@ class Gateway:
     watchers: Watchers = field(default_factory=Watchers)
 
 
-def _here(request: HTTPConnection) -> Gateway:
+async def _here(request: HTTPConnection) -> Gateway:
     """The gateway that a request came to."""
     gateway: Gateway = request.app.state.gateway
     return gateway

@@ -1,4 +1,4 @@
-"""The ASGI application: all routes, behind the door, with problems as the only form of error."""
+"""The ASGI application: all routes, with problems as the only form of error."""
 
 from importlib.metadata import version
 from typing import Any, Final
@@ -20,7 +20,6 @@ from haltpoint_gateway.api import (
     tools,
 )
 from haltpoint_gateway.gateway import Gateway
-from haltpoint_gateway.guard import Guard
 from haltpoint_gateway.pages.site import make_pages
 from haltpoint_gateway.people import api as keys
 from haltpoint_gateway.problems import ProblemDocument, documented, install
@@ -58,7 +57,6 @@ def make_api(gateway: Gateway) -> FastAPI:
         app.include_router(resource.router, responses=documented(*_PROBLEMS))
     app.state.gateway = gateway
     install(app)
-    app.add_middleware(Guard, keyring=gateway.keyring)
     if gateway.settings.gateway.cors_origins:
         app.add_middleware(
             CORSMiddleware,

@@ -4,21 +4,18 @@ them before: `Views` knows the secrets of its whole chain.
 Rows keep the values, since calls, undos and edits need them.
 """
 
-from collections.abc import Callable, Coroutine
-from typing import Any
-
 import msgspec
 from fastapi import Request, Response
-from fastapi.routing import APIRoute
 
 from haltpoint.contracts.secrets import opened, starred
+from haltpoint_gateway.guard import Guarded, Handler
 
 
-class Starred(APIRoute):
+class Starred(Guarded):
     """A route whose JSON has stars in place of secrets."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler, and the stars."""
+    def get_route_handler(self) -> Handler:
+        """The handler, and the stars."""
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:

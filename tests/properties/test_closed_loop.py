@@ -54,7 +54,7 @@ from haltpoint.runtime.store.inbox import _head
 from haltpoint.runtime.streams.outgoing import Envelope, completed_parts
 from haltpoint.runtime.streams.wire import Decoded, decode, encode
 from haltpoint_gateway.answering import _size_fault
-from haltpoint_gateway.guard import _check_json
+from haltpoint_gateway.guard import check_json
 from haltpoint_gateway.problems import Problem
 from haltpoint_planner.exchange import NativeCall, Reply
 from haltpoint_planner.parsing.completions import read_reply
@@ -280,7 +280,7 @@ VALUES = st.one_of(
 def let_in(body: bytes) -> bool:
     """Whether the gateway takes this body."""
     try:
-        _check_json(body)
+        check_json(body)
     except Problem:
         return False
     return len(body) <= MAX_BODY

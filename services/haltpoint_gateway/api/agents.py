@@ -8,8 +8,9 @@ from msgspec import structs
 
 from haltpoint.contracts.views.deployment import AgentsView, AgentView
 from haltpoint_gateway.gateway import Here, Reader
+from haltpoint_gateway.guard import Guarded
 
-router = APIRouter(prefix="/v1/agents", tags=["agents"])
+router = APIRouter(prefix="/v1/agents", tags=["agents"], route_class=Guarded)
 
 
 @router.get("")

@@ -13,12 +13,13 @@ from haltpoint.runtime.views.feeds import Places
 from haltpoint.runtime.views.reading import OtherReleaseError
 from haltpoint_gateway.api.chains import EVENT_STREAM, no_event
 from haltpoint_gateway.gateway import Gateway, Here, Reader
+from haltpoint_gateway.guard import Guarded
 from haltpoint_gateway.people.keys import Principal
 from haltpoint_gateway.queries import StreamQuery
 from haltpoint_gateway.shared_logs import HEARTBEAT, as_sse, as_stream
 from haltpoint_gateway.watchers import EVERYTHING
 
-router = APIRouter(prefix="/v1/events", tags=["events"])
+router = APIRouter(prefix="/v1/events", tags=["events"], route_class=Guarded)
 
 
 @router.get("", response_class=Response, responses={200: {"content": EVENT_STREAM}})

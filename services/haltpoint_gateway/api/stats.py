@@ -6,9 +6,10 @@ from fastapi import APIRouter, Query
 
 from haltpoint.contracts.views.deployment import StatsView
 from haltpoint_gateway.gateway import Admin, Here
+from haltpoint_gateway.guard import Guarded
 from haltpoint_gateway.queries import StatsQuery
 
-router = APIRouter(prefix="/v1/stats", tags=["stats"])
+router = APIRouter(prefix="/v1/stats", tags=["stats"], route_class=Guarded)
 
 
 @router.get("")

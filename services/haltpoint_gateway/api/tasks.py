@@ -24,8 +24,9 @@ from haltpoint_gateway.gateway import Gateway, Here, Submitter
 from haltpoint_gateway.people.keys import Principal
 from haltpoint_gateway.problems import Problem, other_release
 from haltpoint_gateway.queries import IdempotencyKey
+from haltpoint_gateway.stars import Starred
 
-router = APIRouter(prefix="/v1")
+router = APIRouter(prefix="/v1", route_class=Starred)
 
 _ANSWERED = "The words answered the conversation's open question; `chain_id` is the root's chain."
 

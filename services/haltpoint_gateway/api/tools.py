@@ -5,9 +5,10 @@ from fastapi import APIRouter
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import Page
 from haltpoint_gateway.gateway import Here, Reader
+from haltpoint_gateway.guard import Guarded
 from haltpoint_gateway.problems import Problem
 
-router = APIRouter(prefix="/v1/tools", tags=["tools"])
+router = APIRouter(prefix="/v1/tools", tags=["tools"], route_class=Guarded)
 
 
 @router.get("")

@@ -108,7 +108,7 @@ async def posted(request: Request) -> Typed:
             "This form was not sent by a page of this gateway.",
             hint="Open the page again and send it from there; programs use /v1.",
         )
-    body = await bounded(dict(request.scope["headers"]), request.receive)
+    body = await bounded(request)
     return Typed(parse_qs(body.decode(errors="replace"), keep_blank_values=True))
 
 

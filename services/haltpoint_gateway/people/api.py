@@ -7,9 +7,10 @@ from fastapi import APIRouter, Body
 from haltpoint.contracts.people.keys import KeyView, MadeKey, NewKey
 from haltpoint.contracts.views.chains import Page
 from haltpoint_gateway.gateway import Admin, Here
+from haltpoint_gateway.guard import Guarded
 from haltpoint_gateway.problems import Problem
 
-router = APIRouter(prefix="/v1/keys", tags=["keys"])
+router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=Guarded)
 
 
 @router.get("")
