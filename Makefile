@@ -58,7 +58,7 @@ ui: $(SYNCED) ## the pages in a real browser: needs Debian's chromium, or one th
 	@$(BIN)/pytest -n 0 tests/ui
 
 api: $(SYNCED) ## the HTTP API against its OpenAPI document, over 2,000 requests: three minutes
-	@API_EXAMPLES=60 $(BIN)/pytest -n 0 tests/integration/gateway/test_openapi.py
+	@API_EXAMPLES=60 $(BIN)/pytest -n 0 --timeout 900 tests/integration/gateway/test_openapi.py
 
 wheel: $(SYNCED) ## build the wheel, install it into an empty environment, and run the demo from there
 	@$(BIN)/pytest -n 0 tests/installed
