@@ -25,7 +25,6 @@ async def list_agents(gateway: Here, who: Reader) -> AgentsView:
         AgentView(
             **structs.asdict(structs.replace(agent, prompt="")),
             unserved=_unserved(agent.tools, served),
-            is_tool=agent.name in served,
             under_way=None if under_way is None else under_way[agent.name],
         )
         for agent in agents

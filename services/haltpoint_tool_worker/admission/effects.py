@@ -26,6 +26,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.store.limits.effects import (
     EffectStore,
     Prior,
+    Reservation,
     Standing,
     digest_of_effect,
     standing_of_outcome,
@@ -56,26 +57,26 @@ class Effect:
     digest: str
     words: str
     """Its name in words."""
-    first: Prior | None = None
-    """An earlier call of it."""
-    asks: bool = False
-    """A person has to allow that it is repeated."""
+    over: Reservation | None = None
+    """That of an earlier call, which is over."""
+    again: Prior | None = None
+    """The earlier call, where a person has to allow that it is repeated."""
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
         """What a person is to know."""
-        if self.first is None or not self.asks:
+        if self.again is None:
             return ()
-        words = f"{_told(self.words, self.first)} Make it again?"
+        words = f"{_told(self.words, self.again)} Make it again?"
         return (Reason(kind=ReasonKind.REPEAT, words=words),)
 
     def bind(self, seen: Shown) -> Shown:
         """What a person sees of the call, bound to the earlier one: their yes holds for no
         other.
         """
-        if self.first is None or not self.asks:
+        if self.again is None:
             return seen
-        digest = digest_of_preview(f"{seen.digest} {self.first.reservation.owner}")
+        digest = digest_of_preview(f"{seen.digest} {self.again.reservation.owner}")
         return Shown(seen.text, digest)
 
 
@@ -111,19 +112,25 @@ class EffectKeys:
         """
         effect = effect_of(spec, job.request.tenant, arguments)
         first = await self._store.prior(effect.digest, job.request.action_id)
-        if first is None or first.standing is Standing.FREE:
-            return replace(effect, first=first)
+        if first is None:
+            return effect
+        effect = replace(effect, over=first.reservation)
+        if first.standing is Standing.FREE:
+            return effect
         if first.standing in _RESTS:
             raise self._rests(job, spec, f"{first.reservation.owner} {_RESTS[first.standing]}")
         if first.standing is Standing.DONE and not asked:
             raise _denied(spec, effect, first)
-        return replace(effect, first=first, asks=True)
+        return replace(effect, again=first)
 
     async def reserve(self, job: Job, spec: ToolSpec, effect: Effect, seconds: float) -> None:
         """Reserve the effect for the call. Raises RefusedError when it came too late, and rests."""
-        over = None if effect.first is None else effect.first.reservation
         job.effect = await self._store.reserve(
-            effect.digest, job.request.action_id, seconds, over, keep=effect.asks
+            effect.digest,
+            job.request.action_id,
+            seconds,
+            effect.over,
+            keep=effect.again is not None,
         )
         if job.effect is None:
             raise self._rests(job, spec, "another call of it began first")

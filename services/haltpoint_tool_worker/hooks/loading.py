@@ -4,6 +4,7 @@ installed packages.
 
 from collections.abc import Iterable, Sequence
 from importlib.metadata import entry_points
+from itertools import chain
 from pkgutil import resolve_name
 from types import ModuleType
 from typing import Final
@@ -32,11 +33,8 @@ def load_hooks(modules: Iterable[ModuleType], paths: Sequence[str]) -> tuple[Hoo
     """Every hook once, by order and name, so that all workers run them alike. Raises HaltpointError
     HP-032.
     """
-    hooks: list[Hook] = []
-    for module in modules:
-        hooks += hooks_in(module)
-    for path in paths:
-        hooks.append(_at(path, path))
+    hooks = list(chain.from_iterable(map(hooks_in, modules)))
+    hooks += [_at(path, path) for path in paths]
     for point in entry_points(group=GROUP):
         shown = f"{point.value}, the entry point {point.name!r} of group {GROUP}"
         hooks.append(_at(point.value, shown))

@@ -106,13 +106,13 @@ class Job(Struct, eq=False):
 
     async def run(self, what: Runnable, arguments: dict[str, Any], seconds: float) -> Ended:
         """Run its tool, or a function beside it, for so many seconds if there are as many."""
+        loop = asyncio.get_running_loop()
         limit = max(0.0, min(seconds, self.time_left))
-        return await run_beside(what, arguments, limit, self._running)
-
-    def _running(self, run: Run) -> None:
+        run = Run(what, loop.create_future(), loop.time() + limit)
         self.runs.append(run)
         if self.over is not None:
             run.stop(self.over)
+        return await run_beside(run, arguments)
 
     def stopped(self) -> bool:
         """Whether the result of what runs is of no use any more. For any thread."""

@@ -94,36 +94,28 @@ class Run(Struct, eq=False):
         asyncio.get_running_loop().call_later(GRACE, self._leave)
 
     def finish(self, answer: Returned | Raised) -> None:
-        """It has ended with this answer."""
+        """It has ended with this answer, which may count no more."""
         self.gone = True
         if self.when_gone is not None:
             self.when_gone()
-        if not self.ended.done():
-            self.ended.set_result(self._counted(answer))
-
-    def _counted(self, answer: Returned | Raised) -> Ended:
-        """The answer, if it counts."""
+        ended: Ended = answer
         if self.late:
-            return Stopped.BLOCKED if self.blocked else Stopped.TIMED_OUT
-        if self.stopped is None:
-            return answer
-        is_too_late = self.stopped is Stopped.LOST or isinstance(answer, Raised)
-        return self.stopped if is_too_late else answer
+            ended = Stopped.BLOCKED if self.blocked else Stopped.TIMED_OUT
+        elif self.stopped is Stopped.LOST or isinstance(answer, Raised):
+            ended = self.stopped or answer
+        if not self.ended.done():
+            self.ended.set_result(ended)
 
     def _leave(self) -> None:
         if self.stopped is not None and not self.ended.done():
             self.ended.set_result(self.stopped)
 
 
-async def run_beside(
-    what: Runnable, arguments: dict[str, Any], seconds: float, started: Callable[[Run], None]
-) -> Ended:
-    """Call it beside us. Returns within `seconds` and a moment, or when the Run that `started` gets
-    is stopped. Never raises what it raises.
+async def run_beside(run: Run, arguments: dict[str, Any]) -> Ended:
+    """Call it beside us. Returns when its time is over and a moment, or when it is stopped. Never
+    raises what it raises.
     """
-    loop = asyncio.get_running_loop()
-    run = Run(what, loop.create_future(), loop.time() + seconds)
-    started(run)
+    what, loop = run.what, asyncio.get_running_loop()
     if run.ended.done():
         run.gone = True
     elif what.is_async:

@@ -48,12 +48,9 @@ _INPUT: Final[dict[str, Any]] = {
     "properties": {"input": {"type": "string", "description": "what the skill is needed for"}},
     "additionalProperties": False,
 }
-_TRAITS: Final = {"name", "description", "parameters", "queue", "destructive", "may_clarify"} | {
-    "repeats",
-    "internal",
-    "targets",
-    "foreign",
-}
+_OF_OTHERS: Final = ("license", "compatibility", "allowed-tools", "metadata")
+_OF_SKILLS: Final = {"read_only", "origins", "not_targets"}
+"""What the front matter says otherwise than a declaration of a tool."""
 _FIX: Final = "docs/skills.md shows what its files hold; without the folder the rest starts"
 _TELLING: Final = (
     "data.instructions is the text of a skill of this system. Follow it as far as it serves "
@@ -63,19 +60,15 @@ _TELLING: Final = (
 
 
 class Head(Form):
-    """The front matter. The first six are the convention's; what is for other programs is let be.
-    The others say what `@tool` says of a tool; places in the arguments are `to` or `letters[].to`,
-    those of `foreign` are in the data.
+    """The front matter, without what the convention has for other programs. All but the first two
+    say what `@tool` says of a tool; places in the arguments are `to` or `letters[].to`, those of
+    `foreign` are in the data.
     """
 
     name: str = Field(pattern=_NAME, max_length=64)
     description: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1024)
     ]
-    license: str = ""
-    compatibility: str = Field(default="", max_length=500)
-    allowed_tools: str = Field(default="", alias="allowed-tools")
-    metadata: dict[str, str] = Field(default_factory=dict)
     parameters: dict[str, Any] = Field(default_factory=lambda: _INPUT)
     queue: str = Field(default="default", pattern=r"^[A-Za-z0-9_-]{1,64}$")
     read_only: bool = False
@@ -127,7 +120,7 @@ def unusable(place: Path | str, why: str) -> HaltpointError:
 
 def _skill(folder: Path) -> Tool:
     head, text = _read(folder)
-    traits = head.model_dump(include=_TRAITS)
+    traits = head.model_dump(exclude=_OF_SKILLS)
     spec = ToolSpec(kind=ToolKind.SKILL, provenance=head.origins, **traits)
     inputs = replace(_inputs(spec), not_targets=head.not_targets)
     if (folder / PLAN_FILE).is_file():
@@ -180,8 +173,9 @@ def _plan(folder: Path, spec: ToolSpec) -> Plan:
 
 def _read(folder: Path) -> tuple[Head, str]:
     fields, text = split(_text(folder / SKILL_FILE))
+    own = {name: value for name, value in fields.items() if name not in _OF_OTHERS}
     try:
-        head = Head.model_validate(fields)
+        head = Head.model_validate(own)
     except ValidationError as error:
         raise SkillError(problems_of(error, kind=Head)) from None
     if head.name != folder.name:

@@ -60,7 +60,7 @@ async def test_agents_are_listed_with_what_they_may_do(system: System) -> None:
         ["refund"],
         0,
     )
-    assert (front["under_way"], front["is_tool"]) == (0, False)
+    assert front["under_way"] == 0
     assert front["prompt"] == ""
 
 

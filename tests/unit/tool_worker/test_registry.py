@@ -4,7 +4,6 @@ them.
 
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -88,19 +87,6 @@ def test_a_module_that_cannot_be_imported_is_told_with_its_reason(
     with pytest.raises(HaltpointError, match="made_bad") as caught:
         load(["made_bad"])
     assert words in str(caught.value)
-
-
-async def test_a_lifespan_that_fails_is_told(modules: Path) -> None:
-    def lifespan() -> AbstractAsyncContextManager[None]:
-        raise OSError("no such book")
-
-    registry = load([write(modules, "made_one", "act")])
-    tool = registry.find("act")
-    assert tool is not None
-    registry.add(tool, lifespan)
-    with pytest.raises(HaltpointError, match="no such book"):
-        async with registry.opened():
-            pass
 
 
 def test_only_the_tools_of_the_wanted_queues_are_served() -> None:

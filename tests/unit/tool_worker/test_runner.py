@@ -14,7 +14,13 @@ from haltpoint_tool_worker.running.runner import Raised, Returned, Run, Stopped,
 from tests.unit.tool_worker import hostile
 
 
-def ignore(_: Run) -> None: ...
+async def run(
+    what: Tool, seconds: float, started: Callable[[Run], object] = bool
+) -> Returned | Raised | Stopped:
+    loop = asyncio.get_running_loop()
+    begun = Run(what, loop.create_future(), loop.time() + seconds)
+    started(begun)
+    return await run_beside(begun, {})
 
 
 def raising(make: Callable[[], BaseException], *, is_async: bool) -> Tool:
@@ -32,7 +38,7 @@ def raising(make: Callable[[], BaseException], *, is_async: bool) -> Tool:
 async def test_whatever_a_tool_raises_is_a_value_and_a_typed_error(
     what: str, is_async: bool
 ) -> None:
-    ended = await run_beside(raising(hostile.RAISED[what], is_async=is_async), {}, 5, ignore)
+    ended = await run(raising(hostile.RAISED[what], is_async=is_async), 5)
     assert isinstance(ended, Raised)
     reading = read_failure(classify(ended.error))
     assert reading.outcome.error is not None
@@ -44,14 +50,14 @@ async def test_a_function_that_gives_a_coroutine_is_told_what_to_do() -> None:
     async def later() -> int:
         return 1
 
-    ended = await run_beside(register(lambda: later(), name="later"), {}, 5, ignore)  # noqa: PLW0108
+    ended = await run(register(lambda: later(), name="later"), 5)  # noqa: PLW0108
     assert isinstance(ended, Raised)
     assert isinstance(ended.error, MalformedResultError)
 
 
 async def test_a_thread_that_takes_too_long_is_left_behind_and_its_end_is_known() -> None:
     gate, runs = threading.Event(), list[Run]()
-    ended = await run_beside(_waiting(gate), {}, 0.01, runs.append)
+    ended = await run(_waiting(gate), 0.01, runs.append)
     assert ended is Stopped.TIMED_OUT
     assert not runs[0].gone
     gone = asyncio.Event()
@@ -63,7 +69,7 @@ async def test_a_thread_that_takes_too_long_is_left_behind_and_its_end_is_known(
 
 async def test_a_thread_has_a_moment_to_end_by_itself_when_its_chain_is_cancelled() -> None:
     gate, runs = threading.Event(), list[Run]()
-    ending = asyncio.create_task(run_beside(_waiting(gate), {}, 60, runs.append))
+    ending = asyncio.create_task(run(_waiting(gate), 60, runs.append))
     await asyncio.sleep(0)
     runs[0].stop(Stopped.CANCELLED)
     gate.set()
@@ -82,7 +88,7 @@ async def test_a_coroutine_is_cancelled_when_its_lease_is_lost() -> None:
         finally:
             cancelled.append(True)
 
-    ended = await run_beside(register(hang), {}, 60, runs.append)
+    ended = await run(register(hang), 60, runs.append)
     assert ended is Stopped.LOST
     assert cancelled == [True]
 

@@ -46,8 +46,6 @@ class AgentView(Agent, forbid_unknown_fields=False):
 
     unserved: Strings = ()
     """Globs of its tools that no tool fits that is served."""
-    is_tool: bool = False
-    """A tool of its name is served, and a call by this name is one of the tool."""
     under_way: int | None = None
     """Its chains that have begun and not ended, of all tenants; null for those who do not see
     all.
