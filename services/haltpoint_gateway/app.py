@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
 from haltpoint.runtime.config import agents_file, key_origin, phrases_file, policy_file
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing, start_tracing
 from haltpoint.runtime.service import service
@@ -19,7 +20,6 @@ from haltpoint.runtime.service.http import HttpServer
 from haltpoint.runtime.store import library
 from haltpoint.runtime.store.dead_letters import DeadLetters, owner_of
 from haltpoint.runtime.store.inbox import Inbox
-from haltpoint.runtime.store.library import LibraryError
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE
@@ -163,7 +163,7 @@ async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> lis
         return [f"Redis refuses writes for now: {error.why}"]
     except (*UNREACHABLE, TimeoutError):
         return ["Redis does not answer"]  # where it lies is not for everybody who may ask
-    except LibraryError as error:
+    except HaltpointError as error:
         return [str(error)]
     except RedisError as error:
         return [f"Redis rejects the connection: {type(error).__name__}"]

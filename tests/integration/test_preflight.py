@@ -89,8 +89,8 @@ async def test_the_clock_of_the_test_kit_is_for_development_only(fit: Any) -> No
 
 async def test_another_number_of_partitions_is_never_gone_on_with(fit: Any) -> None:
     found = await failed(fit, partitions=3)
-    assert set(found) == {"partitions"}
-    assert found["partitions"].fix == "Set HALTPOINT_PARTITIONS=2"
+    assert set(found) == {"deployment"}
+    assert found["deployment"].fix == "Set HALTPOINT_PARTITIONS=2"
     with pytest.raises(HaltpointError, match="HP-016"):
         preflight.refuse(found.values(), allow_unsafe=True)
 
@@ -100,7 +100,7 @@ async def test_chains_of_another_release_are_named_and_never_gone_on_with(fit: A
     assert await failed(fit) == {}
     await fit.zadd(TOPOLOGY.key(1, "index", "status", "executing"), {"c1": 1})
     found = await failed(fit)
-    assert found["rows"].what == "this Redis has 1 chain of another release under way"
+    assert found["deployment"].what == "this Redis has 1 chain of another release under way"
     with pytest.raises(HaltpointError, match="HP-022"):
         preflight.refuse(found.values(), allow_unsafe=True)
 

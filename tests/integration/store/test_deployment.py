@@ -25,13 +25,13 @@ async def functions(redis: Redis) -> AsyncIterator[Redis]:
 
 async def test_the_library_is_loaded_and_checked(functions: Redis) -> None:
     await functions.function_flush()
-    with pytest.raises(library.LibraryError, match="haltpoint init"):
+    with pytest.raises(HaltpointError, match=r"HP-014 .*haltpoint init"):
         await library.check(functions)
     await library.load(functions)
     await library.load(functions)
     await library.check(functions)
     await functions.function_load(library.source() + "\n-- of another build", replace=True)
-    with pytest.raises(library.LibraryError, match="another build"):
+    with pytest.raises(HaltpointError, match=r"HP-014 .*another build"):
         await library.check(functions)
 
 

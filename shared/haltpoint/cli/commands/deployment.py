@@ -104,7 +104,7 @@ def show(
 
 
 async def _examine(shell: Shell) -> "list[Check]":
-    from haltpoint.cli.local.diagnosis import failed, look_around
+    from haltpoint.cli.local.diagnosis import look_around
     from haltpoint.runtime.service import preflight
     from haltpoint.runtime.service.address import redis_url
     from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
@@ -117,7 +117,7 @@ async def _examine(shell: Shell) -> "list[Check]":
         checks.append(await preflight.writes(redis, topology))
         checks += await look_around(redis, shell.settings, topology, tools)
         for waiting in await unserved(redis, topology, tools.values()):
-            checks.append(failed("workers", waiting.error))
+            checks.append(preflight.failed("workers", waiting.error))
         return checks
 
 

@@ -20,7 +20,7 @@ from haltpoint.contracts.tools import BUILT_IN, ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.address import listen
-from haltpoint.runtime.service.preflight import Check
+from haltpoint.runtime.service.preflight import Check, failed
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.topology import Topology
 
@@ -63,11 +63,6 @@ async def _look(name: str, code: str, look: Awaitable[str]) -> Check:
         return Check(name, code, ok=True, what=await look)
     except HaltpointError as error:
         return failed(name, error)
-
-
-def failed(check: str, error: HaltpointError) -> Check:
-    """A check that fails with this error."""
-    return Check(check, error.code, ok=False, what=error.what, why=error.why, fix=error.fix)
 
 
 async def _model(scene: Scene) -> str:

@@ -106,10 +106,8 @@ def _read(config: Path | None, flags: Mapping[str, object]) -> tuple[_Layers, li
     """The values of each origin, the strongest first, and what is wrong with them."""
     environment = EnvSettingsSource(Settings)
     dotenv = DotEnvSettingsSource(Settings, env_file=".env", dotenv_filtering="only_existing")
-    faults = [
-        *_unknown(environment.env_vars, "the environment"),
-        *_unknown(dotenv.env_vars, ".env"),
-    ]
+    faults = _unknown(environment.env_vars, "the environment")
+    faults += _unknown(dotenv.env_vars, ".env")
     file = config or Path(_FILE)
     if config and not config.is_file():
         faults.append(f"the file {config} does not exist")

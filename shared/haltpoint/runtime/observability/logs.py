@@ -35,25 +35,20 @@ def configure(settings: LogSettings, *, service: str, stream: TextIO | None = No
     level = logging.getLevelNamesMapping()[settings.level.upper()]
     pretty = settings.format == "console" or (settings.format == "auto" and out.isatty())
 
-    def name_service(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-        return {"service": service, **event}
+    def say_what_it_is_about(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+        return {"service": service, **ABOUT.get()(), **event}
 
     shared: list[Processor] = [
-        _say_what_it_is_about,
+        say_what_it_is_about,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        name_service,
     ]
-    renderer: Processor = structlog.processors.JSONRenderer()
-    if pretty:
-        renderer = _short
     last: list[Processor] = [
         structlog.processors.format_exc_info,
         _without_secrets,
-        renderer,
+        _short if pretty else structlog.processors.JSONRenderer(),
     ]
-
     handler = logging.StreamHandler(out)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -132,7 +127,3 @@ def _plain(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 def _without_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     shown: EventDict = starred(event, values=HIDDEN.get()())
     return shown
-
-
-def _say_what_it_is_about(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    return {**ABOUT.get()(), **event}

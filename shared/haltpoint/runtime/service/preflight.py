@@ -7,7 +7,7 @@ not vital.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -20,7 +20,7 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store import library
 from haltpoint.runtime.streams.connection import unusable
 from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
-from haltpoint.runtime.streams.topology import Topology, other_partitions, other_rows
+from haltpoint.runtime.streams.topology import Topology
 
 _COMMANDS: Final = (
     "fcall",
@@ -60,21 +60,18 @@ async def examine(redis: Redis, settings: Settings, topology: Topology, url: str
         _encryption(settings.profile, url),
         await _clock(redis),
         await _test_clock(redis, settings.profile, topology),
-        await _library(redis),
-        await _partitions(redis, topology),
-        await _rows(redis, topology),
+        await _vital("functions", "HP-014", library.check(redis)),
+        await _vital("deployment", "HP-016", topology.fits(redis)),
     ]
 
 
 async def writes(redis: Redis, topology: Topology) -> Check:
     """Whether the server accepts writes now: services wait until it does."""
-    what, why, fix = "the server accepts writes", "", ""
     try:
         await try_to_write(redis, topology)
     except RefusedForNow as error:
-        refusal = unusable(error)
-        what, why, fix = refusal.what, refusal.why, refusal.fix
-    return Check("writes", "HP-021", not why, what, why, fix)
+        return failed("writes", unusable(error))
+    return Check("writes", "HP-021", ok=True, what="the server accepts writes")
 
 
 def refuse(checks: Iterable[Check], *, allow_unsafe: bool) -> list[Check]:
@@ -188,30 +185,15 @@ async def _test_clock(redis: Redis, profile: str, topology: Topology) -> Check:
     )
 
 
-async def _library(redis: Redis) -> Check:
-    what = f"the function library {library.NAME} is loaded"
-    why = "it was never loaded, or another version of Haltpoint loaded it"
-    ok = True
+async def _vital(check: str, code: str, look: Awaitable[str]) -> Check:
+    """A check that fails with the error that looking raises; else it says what was seen."""
     try:
-        await library.check(redis)
-    except library.LibraryError as error:
-        what, _, _ = str(error).partition(";")
-        ok = False
-    return Check("functions", "HP-014", ok, what, why, "Run: haltpoint init", vital=True)
+        return Check(check, code, ok=True, what=await look)
+    except HaltpointError as error:
+        return failed(check, error, vital=True)
 
 
-async def _partitions(redis: Redis, topology: Topology) -> Check:
-    stored = await redis.hget(topology.key(0, "deployment"), "partitions")
-    theirs = int(stored or topology.partitions)
-    error = other_partitions(theirs, topology.partitions)
-    return _unless(error, "partitions", theirs == topology.partitions)
-
-
-async def _rows(redis: Redis, topology: Topology) -> Check:
-    under_way = await topology.of_another_form(redis)
-    return _unless(other_rows(under_way), "rows", not under_way)
-
-
-def _unless(error: HaltpointError, check: str, ok: bool) -> Check:
+def failed(check: str, error: HaltpointError, *, vital: bool = False) -> Check:
     """A check that fails with this error."""
-    return Check(check, error.code, ok, error.what, error.why, error.fix, vital=True)
+    what, why, fix = error.what, error.why, error.fix
+    return Check(check, error.code, ok=False, what=what, why=why, fix=fix, vital=vital)

@@ -162,8 +162,8 @@ def decode_chain(chain_id: str, head: Fields, data: Fields) -> Chain:
     status = values.pop("status")
     task = msgspec.json.decode(data[Data.TASK], type=Task)
     chain = Chain(chain_id, task, status=status, runs=decode_steps(head), **values)
-    plan, end = data.get(Data.PLAN), data.get(Data.END)
-    chain = _with_plan(chain, stored_plan(plan))
+    chain = _with_plan(chain, stored_plan(data.get(Data.PLAN)))
+    end = data.get(Data.END)
     if end is not None:
         chain = replace(chain, end=end_of(end))
     return chain

@@ -45,13 +45,13 @@ class ChainReader:
 
     async def _fields(self, kind: Key, chain: str, names: tuple[str, ...]) -> Fields:
         key = self._topology.key_of(kind, chain)
-        if not names:
-            fields = await self._calls.call("HGETALL", key)
-            return {name.decode(): _in_text(text) for name, text in fields.items()}
-        texts = await self._calls.call("HMGET", key, *names)
-        pairs = zip(names, texts, strict=True)
-        return {name: _in_text(text) for name, text in pairs if text is not None}
+        if names:
+            texts = await self._calls.call("HMGET", key, *names)
+            pairs = zip(names, texts, strict=True)
+            return {name: _in_text(text) for name, text in pairs if text is not None}
+        fields = await self._calls.call("HGETALL", key)
+        return {name.decode(): _in_text(text) for name, text in fields.items()}
 
 
 def _in_text(text: bytes) -> str:
-    return text.decode(errors="replace")
+    return text.decode("utf-8", "replace")

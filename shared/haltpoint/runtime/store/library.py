@@ -7,10 +7,11 @@ checks.
 
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 from redis.asyncio import Redis
 
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.rows import ActionState, Data, Head, Key, Kind, Part
 from haltpoint.runtime.streams.topology import FORM, PREFIX
 
@@ -45,10 +46,6 @@ _NAMES: Final = {
 """Tables of `rows` that stand before the files."""
 
 
-class LibraryError(Exception):
-    """The library is missing or is not the one of this release; the message says what to do."""
-
-
 @cache
 def source() -> str:
     """The whole library as one Lua script, beginning with its `#!lua name=` line."""
@@ -62,15 +59,21 @@ async def load(redis: Redis) -> None:
     await redis.function_load(source(), replace=True)
 
 
-async def check(redis: Redis) -> None:
-    """Raise LibraryError unless exactly this library is loaded."""
+async def check(redis: Redis) -> str:
+    """What was seen: exactly this library is loaded. Raises HaltpointError HP-014."""
     reply = await redis.function_list(NAME, withcode=True)
     if not reply:
-        raise LibraryError(f"the function library {NAME} is not loaded; run: haltpoint init")
-    loaded = reply[0]
-    code = _field(loaded, b"library_code")
-    if code != source().encode():
-        raise LibraryError(f"the function library {NAME} is of another build; run: haltpoint init")
+        raise _unfit("is not loaded")
+    if reply[0][b"library_code"] != source().encode():
+        raise _unfit("is of another build")
+    return f"the function library {NAME} is loaded"
+
+
+def _unfit(problem: str) -> HaltpointError:
+    why = "it was never loaded, or another version of Haltpoint loaded it"
+    return HaltpointError(
+        "HP-014", f"the function library {NAME} {problem}", why, "Run: haltpoint init"
+    )
 
 
 def _names() -> str:
@@ -80,10 +83,3 @@ def _names() -> str:
         fields = ", ".join(f"{member.name} = '{member.value}'" for member in members)
         lines.append(f"local {table} = {{ {fields} }}")
     return "\n".join(lines)
-
-
-def _field(reply: Any, name: bytes) -> bytes:
-    """A field of a reply that is a map in RESP3 and a flat list in RESP2."""
-    if not isinstance(reply, dict):
-        reply = dict(zip(reply[::2], reply[1::2], strict=True))
-    return bytes(reply[name])

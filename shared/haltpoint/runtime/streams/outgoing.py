@@ -92,7 +92,8 @@ class Envelope:
 
     def thought_request(self, thought: commands.ThoughtRequest) -> commands.ToPlanner:
         """The question to the model, no longer than a message may be."""
-        receipts, corrections = thought.receipts[-MOST_RECEIPTS:], _cut(thought.corrections)
+        receipts = thought.receipts[-MOST_RECEIPTS:]
+        corrections = _cut(thought.corrections)
         thought = structs.replace(thought, receipts=receipts, corrections=corrections)
         return self.around(_THOUGHTS[thought.kind], thought.thought_id, thought)
 

@@ -63,10 +63,7 @@ class Topology:
         under way whose rows another release wrote.
         """
         await redis.hsetnx(_DEPLOYMENT, "partitions", str(self.partitions))
-        await self.check(redis)
-        under_way = await self.of_another_form(redis)
-        if under_way:
-            raise other_rows(under_way)
+        await self.fits(redis)
         await redis.hset(_DEPLOYMENT, "rows", FORM)
         streams: list[tuple[Stream, str]] = []
         streams += [(stream, "") for stream in Stream if stream is not Stream.TOOLS]
@@ -94,11 +91,35 @@ class Topology:
                 "Run: haltpoint init (haltpoint up does it for the embedded server); or "
                 "correct the address",
             )
-        theirs = int(stored)
-        if theirs != self.partitions:
-            raise other_partitions(theirs, self.partitions)
+        self._compare(int(stored))
 
-    async def of_another_form(self, redis: Redis) -> int:
+    async def fits(self, redis: Redis) -> str:
+        """What was seen: the deployment is ours, or there is none yet. Raises HaltpointError as
+        `ensure` does.
+        """
+        stored = await redis.hget(_DEPLOYMENT, "partitions")
+        self._compare(int(stored or self.partitions))
+        under_way = await self._of_another_form(redis)
+        if under_way:
+            raise HaltpointError(
+                "HP-022",
+                f"this Redis has {count(under_way, 'chain')} of another release under way",
+                "this release stores chains in another form and cannot continue them",
+                "Run that release until they have ended, or cancel them; then start this one",
+            )
+        return f"it has {self.partitions} partitions, and no chain of another release is under way"
+
+    def _compare(self, partitions: int) -> None:
+        """We would look for chains in the wrong places."""
+        if partitions != self.partitions:
+            raise HaltpointError(
+                "HP-016",
+                f"the deployment has {partitions} partitions, this process {self.partitions}",
+                "the number is chosen once: another one would look for chains in the wrong places",
+                f"Set HALTPOINT_PARTITIONS={partitions}",
+            )
+
+    async def _of_another_form(self, redis: Redis) -> int:
         """How many chains are under way whose rows another release wrote."""
         if await redis.hget(_DEPLOYMENT, "rows") == FORM.encode():
             return 0
@@ -108,26 +129,6 @@ class Topology:
             for status in living:
                 pipeline.zcard(self.key(partition, "index", "status", status))
         return sum(await pipeline.execute())
-
-
-def other_rows(under_way: int) -> HaltpointError:
-    """HP-022: we would read half of these chains."""
-    return HaltpointError(
-        "HP-022",
-        f"this Redis has {count(under_way, 'chain')} of another release under way",
-        "this release stores chains in another form and cannot continue them",
-        "Run that release until they have ended, or cancel them; then start this one",
-    )
-
-
-def other_partitions(theirs: int, ours: int) -> HaltpointError:
-    """HP-016: we would look for chains in the wrong places."""
-    return HaltpointError(
-        "HP-016",
-        f"the deployment has {theirs} partitions, this process {ours}",
-        "the number is chosen once: another one would look for chains in the wrong places",
-        f"Set HALTPOINT_PARTITIONS={theirs}",
-    )
 
 
 class EntryRef(Struct, frozen=True, gc=False):

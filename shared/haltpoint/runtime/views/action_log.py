@@ -44,7 +44,8 @@ def _is_earlier(thought: ThoughtView, action: ActionView) -> bool:
 
 
 def _tokens(record: ChainRecord, thought: ThoughtView) -> int:
-    usage = json.decode(record.thoughts[thought.id].data).get("usage", {})
+    stored = record.thoughts[thought.id]
+    usage = json.decode(stored.data).get("usage", {})
     return int(usage.get("input_tokens", 0) + usage.get("output_tokens", 0))
 
 

@@ -1,7 +1,7 @@
 """A chain as people and clients see it, made from its keys. Pure: values in, views out."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import cast
 
@@ -13,6 +13,7 @@ from haltpoint.chain.model.state import Action, Chain, goal_of, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id
+from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import Spent
 from haltpoint.contracts.views.chains import (
     ChainSummary,
@@ -54,7 +55,7 @@ def view_of(record: ChainRecord) -> ChainView:
     told = Told(record)
     thoughts = thoughts_of(record, told)
     steps = [step_view(record, told, step, run, thoughts[step.id]) for step, run in record.steps]
-    routed = tuple(map(RoutedView.model_validate, told.routed))
+    routed = tuple(map(_routed, told.others[FactType.CHAIN_ROUTED]))
     return ChainView(
         **dict(summary_of(chain)),
         answer=answer_of(record) if record.status.final else None,
@@ -65,13 +66,13 @@ def view_of(record: ChainRecord) -> ChainView:
         waits_for_model=None if record.status.final else _rest_of(record),
         submitted_by=chain.task.handed.submitted_by,
         bounds=chain.bounds,
-        stopped=_stopped(told.cancelled),
+        stopped=_stopped(told.others[FactType.CHAIN_CANCELLED]),
         routed=routed[-1] if routed else None,
         routed_before=routed[:-1],
         steps=tuple(steps),
         strikes=chain.row.count,
         violations=(*told.violations_of("plan"), *told.violations_of("answer")),
-        never_executed=tuple(map(_dropped, told.dropped)),
+        never_executed=tuple(map(_dropped, told.others[FactType.ACTION_NEVER_EXECUTED])),
         requests=requests_of(record, told),
         children=tuple(map(_child, record.children.values())),
         budget=task.budget,
@@ -150,11 +151,17 @@ def _usage(record: ChainRecord) -> Spent:
     return used
 
 
-def _stopped(cancelled: Details) -> str | None:
+def _stopped(cancelled: Iterable[Details]) -> str | None:
     """By whom and why a cancelled chain was stopped, as far as they said it."""
-    by = cancelled.get("by")
-    parts = [f"by {by}" if by else "", cancelled.get("reason")]
+    parts: list[str] = []
+    for details in cancelled:
+        by = details.get("by")
+        parts = [f"by {by}" if by else "", details.get("reason", "")]
     return ": ".join(filter(None, parts)) or None
+
+
+def _routed(details: Details) -> RoutedView:
+    return RoutedView.model_validate({**details, "timestamp": details["at"]})
 
 
 def _dropped(details: Details) -> DroppedCall:

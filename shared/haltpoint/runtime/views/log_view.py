@@ -3,6 +3,7 @@
 Pure, like `chain_view`, of which this is a part.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -94,11 +95,10 @@ class Told:
         """
         self.violations: list[JsonObject] = []
         """Each with its place, and with the correction that was sent."""
-        self.step_ends: dict[str, Details] = {}
-        """The details of the fact that ended each step, by its id."""
-        self.routed: list[JsonObject] = []
-        self.dropped: list[JsonObject] = []
-        self.cancelled: Details = {}
+        self.ends: dict[str, Details] = {}
+        """The details of the fact that ended each step, action and question, by its id."""
+        self.others: defaultdict[str, list[Details]] = defaultdict(list)
+        """The details of all other facts, each with its time, by their types."""
         self._record = record
         self._asked_about: dict[str, str] = {}
         at = datetime.min.replace(tzinfo=UTC)
@@ -117,30 +117,21 @@ class Told:
     def _take(self, at: datetime, name: str, details: Details) -> None:
         if name in _BEGINS:
             self._begin(details.get(_BEGINS[name], ""), at)
-        elif name in _ENDS:
-            self._end(details.get(_ENDS[name], ""), at)
-        match name:
-            case FactType.STEP_COMPLETED | FactType.STEP_SKIPPED | FactType.STEP_FAILED:
-                self.step_ends[details.get("step_id", "")] = details
-            case FactType.REQUEST_OPENED if details.get("action_id"):
+            if name == FactType.REQUEST_OPENED and details.get("action_id"):
                 self._begin(details["action_id"], at)
                 self._asked_about[details["request_id"]] = details["action_id"]
-            case FactType.REQUEST_ANSWERED | FactType.REQUEST_EXPIRED:
-                action = self._asked_about.get(details["request_id"])
-                if action is not None:
-                    self._end(action, at)
-            case FactType.CONTRACT_VIOLATED:
-                self._violated(at, details)
-            case FactType.CONTRACT_CORRECTED:
-                self._corrected(at, details)
-            case FactType.ACTION_NEVER_EXECUTED:
-                self.dropped.append({**details, "at": at})
-            case FactType.CHAIN_ROUTED:
-                self.routed.append({**details, "timestamp": at})
-            case FactType.CHAIN_CANCELLED:
-                self.cancelled = details
-            case _:
-                pass
+        elif name in _ENDS:
+            ended = details.get(_ENDS[name], "")
+            self.ends[ended] = details
+            self._end(ended, at)
+            if ended in self._asked_about:
+                self._end(self._asked_about[ended], at)
+        elif name == FactType.CONTRACT_VIOLATED:
+            self._violated(at, details)
+        elif name == FactType.CONTRACT_CORRECTED:
+            self._corrected(at, details)
+        else:
+            self.others[name].append({**details, "at": at})
 
     def _begin(self, name: str, at: datetime) -> None:
         """It began now, unless it is known to have begun; and continues."""

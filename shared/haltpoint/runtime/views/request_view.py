@@ -6,7 +6,6 @@ from msgspec import structs
 from haltpoint.chain.model.state import goal_of
 from haltpoint.contracts.people.humans import Answer, Question, RequestKind
 from haltpoint.contracts.views.chains import AnswerView, RequestView
-from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.thoughts import Strike
 from haltpoint.runtime.store.rows import StoredRequest
 from haltpoint.runtime.views.log_view import MOST_SAID, Times, moment
@@ -41,16 +40,10 @@ def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> Requ
     if question.kind is RequestKind.ESCALATION:
         spec = record.specs.get(question.tool)
         view["form"] = spec.result_schema if spec is not None else None
-        view["step"] = _step(question, record.chain.plan)
+        steps = {step.id: step.description or step.label for step, _ in record.steps}
+        view["step"] = steps.get(question.step_id, "")
         view["strikes"] = [_in_own_words(strike, record) for strike in question.strikes]
     return RequestView.model_validate(view)
-
-
-def _step(question: Question, plan: Plan | None) -> str:
-    for step in plan.steps if plan else ():
-        if step.id == question.step_id:
-            return step.description or step.label
-    return ""
 
 
 def _in_own_words(strike: Strike, record: ChainRecord) -> Strike:

@@ -57,7 +57,7 @@ def step_view(
         _action(record, told, record.actions[name]) for name in ids if name in record.actions
     )
     started, ended = told.times.get(step.id, _NEVER)
-    end = told.step_ends.get(step.id, {})
+    end = told.ends.get(step.id, {})
     unchecked = "failed" if run.status is StepStatus.FAILED else "skipped"
     of_the_plan: JsonObject = {name: getattr(step, name) for name in _OF_THE_PLAN}
     return StepView(
@@ -81,15 +81,14 @@ def _promises(step: Step, actions: Sequence[ActionView]) -> tuple[PromiseView, .
     """For each promise of the step the tool and the action that kept it (C3); of one that none has
     kept all tools.
     """
-    kept: dict[str, str] = {}
-    for action in actions:
-        if action.receipt is not None and action.receipt.satisfies:
-            kept.setdefault(action.tool, action.id)
+    kept = [action for action in actions if action.receipt and action.receipt.satisfies]
     views: list[PromiseView] = []
     for promise in step.promised:
-        keepers = [tool for tool in promise if tool in kept]
-        tool = keepers[0] if keepers else " or ".join(promise)
-        views.append(PromiseView(tool=tool, kept_by=kept.get(tool)))
+        view = PromiseView(tool=" or ".join(promise))
+        keepers = [action for action in kept if action.tool in promise]
+        if keepers:
+            view = PromiseView(tool=keepers[0].tool, kept_by=keepers[0].id)
+        views.append(view)
     return tuple(views)
 
 

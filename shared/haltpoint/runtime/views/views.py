@@ -145,7 +145,8 @@ class Views:
         if fields is None:
             return None
         head, _ = fields
-        return ChainHeader(ChainStatus(head[Head.STATUS]), head.get(Head.TRACE) or None)
+        status = ChainStatus(head[Head.STATUS])
+        return ChainHeader(status, head.get(Head.TRACE) or None)
 
     async def task(self, chain_id: str, visible_to: VisibleTo) -> Task | None:
         """The task of a chain as it was submitted, or None when there is none that this reader
