@@ -13,14 +13,13 @@ from typing import Final
 
 from msgspec.structs import asdict, replace
 
-from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse
+from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse, treated
 from haltpoint.chain.checks.knowledge import users_goal
 from haltpoint.chain.checks.plans import inside, open_to_models, with_effects
-from haltpoint.chain.model import limits
 from haltpoint.chain.model.limits import Tools
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import Strings
-from haltpoint.contracts.policy import Does, Pattern, Treatment
+from haltpoint.contracts.policy import Does, Pattern
 from haltpoint.contracts.reasons import Grant, Heard, ReasonKind
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.bounds import EVERY, Bound, Bounds, ChainBounds, SaidBy
@@ -200,16 +199,9 @@ def unasked(call: CheckedCall) -> Verdict:
     tool = call.spec.name
     if work.bounds is None or _is_named(work, work.bounds, tool) or _is_granted(call):
         return GO
-    match limits.treatment(work.world.policy.unasked_effects, tool):
-        case Treatment.ALLOW:
-            return GO
-        case Treatment.REFUSE:
-            return refuse(
-                call,
-                f"{tool} may not be called: nothing in the goal asks for it. Continue without it.",
-            )
-        case _:
-            return ask(ReasonKind.UNASKED, f"Nothing in the goal asks for {tool}.")
+    refusal = f"{tool} may not be called: nothing in the goal asks for it. Continue without it."
+    words = f"Nothing in the goal asks for {tool}."
+    return treated(call, work.world.policy.unasked_effects, ReasonKind.UNASKED, words, refusal)
 
 
 def pressed(call: CheckedCall) -> Verdict:

@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Self
+from typing import Final
 
 from haltpoint.chain.checks.knowledge import Known
-from haltpoint.chain.model.references import read_json, write_json
+from haltpoint.chain.model.limits import treatment
+from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.schemas import signature_of
-from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import JsonObject, value
+from haltpoint.contracts.policy import Treatment, Treatments
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Mode
@@ -28,11 +29,6 @@ class CheckedCall:
     spec: ToolSpec
     arguments: JsonObject
     held_to: Mode | None = None
-
-    @classmethod
-    def of(cls, work: Work, action: Action) -> Self:
-        """The call that an action makes, as it was proposed."""
-        return cls(work, action.step, work.world.spec(action.tool), read_json(action.arguments))
 
     @property
     def mode(self) -> Mode:
@@ -84,3 +80,17 @@ def refuse(
 def ask(kind: ReasonKind, words: str) -> AskFirst:
     """The verdict that lets a person decide, in words for them."""
     return AskFirst((Reason(kind=kind, words=words),))
+
+
+def treated(
+    call: CheckedCall, rules: Treatments, kind: ReasonKind, words: str, refusal: str
+) -> Verdict:
+    """What a policy says of a call of this tool: to ask a person, in these words, or to refuse
+    it.
+    """
+    match treatment(rules, call.spec.name):
+        case Treatment.ALLOW:
+            return GO
+        case Treatment.REFUSE:
+            return refuse(call, refusal)
+    return ask(kind, words)

@@ -9,13 +9,11 @@ denied and what its children add.
 from datetime import UTC, datetime
 from typing import Final
 
-from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse
+from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse, treated
 from haltpoint.chain.checks.plans import with_effects
-from haltpoint.chain.model import limits
 from haltpoint.chain.model.schemas import signature_of
 from haltpoint.chain.model.state import Action, is_submitters
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
@@ -151,13 +149,10 @@ def repeat(call: CheckedCall) -> Verdict:
     when = f"{datetime.fromtimestamp(known.at / 1000, UTC):%Y-%m-%d %H:%M} UTC"
     was = f"was made at {when} ({known.action_id}) {_REPEATED[known.became]}"
     before = f"The same call of {known.tool} {was}."
-    match limits.treatment(call.work.world.policy.repeated_effects, call.spec.name):
-        case Treatment.ALLOW:
-            return GO
-        case Treatment.REFUSE:
-            return refuse(call, f"{before} It must not be made again.")
-        case _:
-            return ask(ReasonKind.REPEAT, f"{before} May this one run?")
+    words = f"{before} May this one run?"
+    refusal = f"{before} It must not be made again."
+    rules = call.work.world.policy.repeated_effects
+    return treated(call, rules, ReasonKind.REPEAT, words, refusal)
 
 
 def stuck(call: CheckedCall) -> Verdict:

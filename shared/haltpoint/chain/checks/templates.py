@@ -94,8 +94,7 @@ def skill_faults(spec: ToolSpec, tools: Tools) -> Strings:
     """What a skill has to declare because of the tools that its steps call, as far as they are
     known.
     """
-    names = filter(tools.__contains__, called(spec))
-    known = {name: tools[name] for name in names}
+    known = {name: tools[name] for name in called(spec) if name in tools}
     flags = chain.from_iterable(_wrong_flags(spec, tool) for tool in known.values())
     return (*flags, *_wrong_marks(spec, known))
 
@@ -144,5 +143,6 @@ def _foreign(spec: ToolSpec, known: Tools) -> Iterator[tuple[str, Path]]:
     """The places in the receipts of a skill's steps that strangers write."""
     for step in () if spec.plan is None else spec.plan.steps:
         for call in step.actions:
-            marks = known[call.tool].foreign if call.tool in known else ()
-            yield from ((step.id, ("data", *parse_path(mark))) for mark in marks)
+            if call.tool in known:
+                for mark in known[call.tool].foreign:
+                    yield step.id, ("data", *parse_path(mark))

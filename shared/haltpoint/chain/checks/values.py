@@ -29,6 +29,9 @@ from haltpoint.contracts.reasons import Grant, Reach, Reason, ReasonKind, Source
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.thoughts import Violation
 
+Sources = dict[str, Source]
+"""By places in the arguments of a call."""
+
 MOST_SHOWN: Final = 20
 """Values that a question names one by one."""
 MOST_SOURCES: Final = 100
@@ -193,7 +196,7 @@ def _grants(spec: ToolSpec, given: Marked) -> dict[Reach, Grant]:
 # ---------------------------------------------------------------------------------------
 
 
-def sources(call: CheckedCall) -> dict[str, Source]:
+def sources(call: CheckedCall) -> Sources:
     """Where the values at the marked places of a call come from. Of a literal plan only rules of
     the policy ask.
     """
@@ -203,9 +206,7 @@ def sources(call: CheckedCall) -> dict[str, Source]:
     return {given.place: call.known.source(given.value) for given in marked}
 
 
-def rewritten(
-    spec: ToolSpec, found: dict[str, Source], before: Any, after: Any, by: SourceKind
-) -> dict[str, Source]:
+def rewritten(spec: ToolSpec, found: Sources, before: Any, after: Any, by: SourceKind) -> Sources:
     """The sources of a call whose arguments were changed: what was nowhere in it before is from
     `by`.
     """

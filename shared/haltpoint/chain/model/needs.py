@@ -9,6 +9,7 @@ answer when no words can be had; the policy bounds them.
 
 from collections.abc import Sequence
 
+from haltpoint.chain.model.references import Indexes
 from haltpoint.chain.model.state import Action, Chain, StepRun, is_submitters
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.base import Strings, action_id, thought_id
@@ -91,7 +92,7 @@ def reads_goal(chain: Chain) -> bool:
     return (chain.thought or "").startswith(f"{chain.id}.{BOUNDS}.")
 
 
-def live_steps(runs: Sequence[StepRun]) -> tuple[int, ...]:
+def live_steps(runs: Sequence[StepRun]) -> Indexes:
     """The indexes of the steps that may begin, or have begun and have something to do or to wait
     for.
     """

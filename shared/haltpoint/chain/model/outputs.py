@@ -4,6 +4,7 @@ which leads there.
 
 from msgspec import Struct
 
+from haltpoint.chain.model.references import Indexes
 from haltpoint.chain.model.state import Action, Chain, ChainError, Failure
 from haltpoint.contracts.base import Strings, value
 from haltpoint.contracts.commands import ThoughtRequest
@@ -16,8 +17,10 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.tasks import Task
 
-WHO, WHY = 256, 2000
-"""Characters of who stops a chain and of why it ends, as it is passed on."""
+WHO = 256
+"""Characters of who stops a chain, as it is passed on."""
+WHY = 2000
+"""Characters of why it ends, as it is passed on."""
 
 
 class Dispatch(Struct, frozen=True, gc=False):
@@ -126,9 +129,8 @@ class Decision(Struct, frozen=True, gc=False):
     chain: Chain
     outputs: tuple[Output, ...] = ()
     facts: tuple[Fact, ...] = ()
-    touched: tuple[
-        int, ...
-    ] = ()  # indexes of the steps whose runs changed, so that nobody has to search for them
+    touched: Indexes = ()
+    """The steps whose runs changed: no reader has to search for them."""
 
 
 class StepEnd(Struct, frozen=True, gc=False):

@@ -20,7 +20,7 @@ from typing import Any, Final, Self, TypeVar
 from msgspec import Struct, field
 
 from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.plans import Plan
 
 FROM: Final = "$from"
 ANY: Final = None
@@ -260,7 +260,9 @@ def resolve(arguments: Any, receipt_of: Callable[[Reference], JsonObject | None]
 # ---- the shape of a plan
 # ---------------------------------------------------------------------------
 
-Edges = tuple[tuple[int, ...], ...]
+Indexes = tuple[int, ...]
+"""Of steps in their plan."""
+Edges = tuple[Indexes, ...]
 """For each step the indexes of others."""
 
 
@@ -282,21 +284,20 @@ class Graph(Struct, frozen=True, gc=False):
     def of(cls, plan: Plan) -> Self:
         """The graph of a plan without faults (C1), or of a skill's: its `input` is no step."""
         index = {step.id: number for number, step in enumerate(plan.steps)}
-        waits = tuple(_indexes(step.dependencies, index) for step in plan.steps)
-        sources = tuple(_indexes(_sources(step), index) for step in plan.steps)
-        return cls(index, waits, _turned(waits), sources, _turned(sources))
+        waits = list[Indexes]()
+        sources = list[Indexes]()
+        for step in plan.steps:
+            wanted = references([call.arguments for call in step.actions])
+            waits.append(_indexes(step.dependencies, index))
+            sources.append(_indexes({source.step for _, source in wanted}, index))
+        return cls(index, tuple(waits), _turned(waits), tuple(sources), _turned(sources))
 
 
-def _sources(step: Step) -> Iterable[str]:
-    wanted = references([call.arguments for call in step.actions])
-    return {reference.step for _, reference in wanted}
-
-
-def _indexes(names: Iterable[str], index: dict[str, int]) -> tuple[int, ...]:
+def _indexes(names: Iterable[str], index: dict[str, int]) -> Indexes:
     return tuple(sorted(index[name] for name in names if name in index))
 
 
-def _turned(edges: Sequence[tuple[int, ...]]) -> Edges:
+def _turned(edges: Sequence[Indexes]) -> Edges:
     """The same edges seen from the other end, in ascending order."""
     turned: list[list[int]] = [[] for _ in edges]
     for number, others in enumerate(edges):

@@ -79,14 +79,13 @@ class Compiled:
     """Holds arguments against the schema; None when the schema itself is wrong."""
     plain: dict[str, type]
     """The types of parameters where the schema asks for nothing else; empty where it does."""
-    required: frozenset[str]
-    """The parameters that have to be given."""
 
     def fits(self, arguments: Any) -> bool:
         """Whether arguments fit for certain: a validator needs twenty times as long to say so."""
         if type(arguments) is not dict or not self.plain:
             return False
-        if not arguments.keys() >= self.required:
+        required = self.spec.parameters.get("required", ())
+        if not arguments.keys() >= set(required):
             return False
         return all(type(value) is self.plain.get(name) for name, value in arguments.items())
 
@@ -101,8 +100,7 @@ def compiled(spec: ToolSpec) -> Compiled:
     if known is None or known.spec is not spec:
         validator = _validator(write_json(spec.parameters))
         plain = {} if validator is None else _plain_types(spec.parameters)
-        required = frozenset(spec.parameters.get("required", ()) if plain else ())
-        known = _by_name[spec.name] = Compiled(spec, validator, plain, required)
+        known = _by_name[spec.name] = Compiled(spec, validator, plain)
     return known
 
 
@@ -191,7 +189,7 @@ def _faults(
     errors = [error for error in _errors(validator, value) if not _concerns(error, unknown)]
     if not errors:
         return ()
-    typed = frozenset(typed_in(validator.schema)) if validator else frozenset()
+    typed = frozenset(typed_in(validator and validator.schema))
     hidden = frozenset(secret_values(value, typed, typed))
     faults = {_fault(name, error, hidden) for error in errors}
     return tuple(sorted(faults))[:SHOWN]

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from haltpoint.chain.model.references import Graph, read_json
+from haltpoint.chain.model.references import Graph, Indexes, read_json
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.answers import Deed, NotDone
 from haltpoint.contracts.base import Strict, Strings, levels_of, value
@@ -73,7 +73,7 @@ class StepRun(Struct, gc=False):
     """Its own question is answered: it may continue while those of others are open (B3)."""
     dropped: bool = False
     """A call of the current proposal that may keep a promise was dropped (C7)."""
-    pending: tuple[int, ...] = ()
+    pending: Indexes = ()
     """The numbers of its actions without a receipt that counts: a worker has them, or a person."""
 
 
@@ -303,7 +303,7 @@ class Chain(Struct, gc=False):
     """How the steps hang together; it follows from the plan."""
     runs: tuple[StepRun, ...] = ()
     """How far each step has come."""
-    live: tuple[int, ...] = ()
+    live: Indexes = ()
     """The indexes of the steps that may begin, or have begun and have something to do or to wait
     for. It follows from `runs`.
     """

@@ -153,7 +153,7 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
 
 def _sources_again(work: Work, action: Action, spec: ToolSpec) -> dict[str, Source]:
     """The sources of a call that was proposed, and then perhaps edited by a person."""
-    call = CheckedCall.of(work, action)
+    call = CheckedCall(work, action.step, spec, read_json(action.arguments))
     approval = work.approvals.get(action.id)
     if approval is None or approval.proposed is None:
         return sources(call)
