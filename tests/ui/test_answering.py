@@ -64,6 +64,50 @@ def test_of_two_people_the_first_answers_and_the_other_sees_it_at_once(
     assert bob.page.get_by_role("button", name="John Doe").count() == 0
 
 
+def test_an_item_that_was_answered_elsewhere_stays_in_the_list_and_says_by_whom(
+    client: SyncClient, person: People
+) -> None:
+    run = deletes(client, "elsewhere")
+    request = run.expects_request()
+    bob = person()
+    bob.goes_to("/inbox?q=elsewhere")
+    client.answer(request.id, decision="reject", text="not today")
+    bob.page.locator(".item.closed", has_text="Answered by admin").wait_for()
+    bob.sees("not today")
+
+
+def test_alike_questions_are_ticked_and_answered_together(
+    system: Running, client: SyncClient, person: People
+) -> None:
+    call = {"tool": "refund", "arguments": {"to": "acc-1", "amount": 300}}
+    plan = {"steps": [{"id": "s", "actions": [call]}]}
+    runs = [client.run(f"Refund {number}", plan=plan) for number in range(3)]
+    for run in runs:
+        run.expects_request()
+    ann = person()
+    ann.goes_to("/inbox")
+    ann.page.get_by_role("link", name="Answer them together").first.click()
+    ann.page.get_by_label("all of these").check()
+    ann.page.get_by_label("Answer:").first.uncheck()
+    ann.page.get_by_role("button", name="Refund: yes").click()
+    ann.sends_now()
+    for run in runs[:2]:
+        assert run.result().status == "completed"
+    assert [len(system.written(run.id)) for run in runs] == [1, 1, 0]
+
+
+def test_keys_search_and_show_themselves(person: People) -> None:
+    ann = person()
+    ann.goes_to("/inbox")
+    ann.page.keyboard.press("?")
+    ann.page.get_by_role("dialog", name="Keys").wait_for()
+    ann.page.keyboard.press("Escape")
+    ann.page.keyboard.press("/")
+    ann.page.keyboard.type("nothing of this kind")
+    ann.page.keyboard.press("Enter")
+    ann.sees("No question fits these filters.")
+
+
 def test_two_answers_at_one_moment_are_one_answer(client: SyncClient, person: People) -> None:
     run = client.run("Tell John at one moment")
     request = run.expects_request()

@@ -38,6 +38,8 @@ _TIME: Final = Markup('<time datetime="{}">{:%Y-%m-%d %H:%M:%S} UTC</time>')
 _MOMENT: Final = TypeAdapter(datetime)
 _UNITS: Final = {"d": 86400, "h": 3600, "min": 60, "s": 1, "ms": 0.001}
 _LATIN: Final = "LATIN"
+_SEPARATORS: Final = "\uff20\uff0e\uff0f\uff3c\u2044\u2215"
+"""Signs that look like those between the parts of an address."""
 _LINE: Final = 60
 """Characters of a value in one line."""
 
@@ -99,7 +101,7 @@ def _named(sign: str) -> Markup:
 def _is_hidden(sign: str) -> bool:
     if sign in "\n\t":
         return False
-    return not sign.isprintable() or UNSEEN.match(sign) is not None
+    return sign in _SEPARATORS or not sign.isprintable() or UNSEEN.match(sign) is not None
 
 
 def _look_alikes(text: str) -> Iterator[int]:

@@ -29,6 +29,20 @@ SCHEMA: dict[str, Any] = {
     },
     "required": ["name"],
 }
+DECEPTIVE = (
+    # Invisible.
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063"
+    "\u2800\u3164\ufe00\ufe0f\ufeff\uffa0\U000e0001\U000e0061"
+    # Turning the text, or breaking it.
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029\u0085\u0008\u001b"
+    # Spaces that are no space.
+    "\u00a0\u2003\u2007\u202f\u3000"
+    # Letters of another alphabet, or in another form, in a Latin word.
+    "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0455\u0458\u0501\u03bf\u03b1\u03bd\u0585\u0570\u13aa\uff41\ufb01"
+    "\U0001d41a\U0001d5ba\U0001d68a\u2160\u00aa"
+    # Signs that look like those between the parts of an address.
+    "\uff20\uff0e\uff0f\u2215\u2044"
+)
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 
 
@@ -87,6 +101,12 @@ def test_what_does_not_fit_stays_as_it_was_typed_for_the_schema_to_refuse() -> N
 )
 def test_signs_that_deceive_are_spelt_out(text: str, shown: str) -> None:
     assert shown in str(spelt(text))
+
+
+def test_each_of_the_deceptive_signs_is_spelt_out_with_its_name() -> None:
+    assert len(DECEPTIVE) >= 60
+    for sign in DECEPTIVE:
+        assert f">U+{ord(sign):04X}</span>pal" in str(spelt(f"pay{sign}pal")), f"U+{ord(sign):04X}"
 
 
 def test_values_are_written_as_people_read_them() -> None:
