@@ -11,6 +11,7 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.events import ActionProposed, Message, TaskSubmitted, ToolCompleted
 from haltpoint.contracts.facts import Fact, FactType
+from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR
 from haltpoint.contracts.work.tasks import Task
@@ -101,6 +102,33 @@ async def test_calls_without_a_question_are_direct_of_a_tool_that_may_ask(redis:
         assert (look.direct, send.direct) == (2, 0)
 
 
+async def test_chains_are_counted_by_hour_and_answers_by_the_time_that_they_took(
+    redis: Redis,
+) -> None:
+    async with desk_at(redis) as desk:
+        day = (await desk.redis.time())[0] // 86_400
+        fields = {"hour:chains:9": 3, "hour:failures:9": 1, "hour:chains:14": 2}
+        waits = {"wait:answers:4": 8, "wait:answers:64": 1, "wait:answers:1024": 1}
+        key = desk.topology.key(0, "stats", str(day))
+        await desk.redis.hset(key, mapping={**fields, **waits})
+        stats = await History(desk.redis, desk.topology).read(1)
+        hours = [(row.hour, row.chains, row.failures) for row in stats.hours]
+        assert hours == [(9, 3, 1), (14, 2, 0)]
+        assert (stats.waited_p50, stats.waited_p95) == (4, 1024)
+
+
+def test_an_end_is_counted_in_its_hour_and_an_answer_by_how_long_it_took() -> None:
+    at = (24 * 20_000 + 7) * 3_600_000
+    ended = structs.replace(CHAIN, updated_at=at)
+    assert counts_of(FAILS, chain=ended) == {"hour:chains:7": 1, "hour:failures:7": 1}
+    question = Question(
+        request_id="c.r1", kind=RequestKind.INPUT, question="?", asked_at=at - 5000, deadline=at
+    )
+    asked = structs.replace(ended, requests=(question,))
+    answered = Fact(FactType.REQUEST_ANSWERED, {"request_id": "c.r1", "decision": "answer"})
+    assert counts_of(answered, chain=asked)["wait:answers:8"] == 1
+
+
 def test_violations_are_counted_by_model_and_tool_and_strikes_by_thought() -> None:
     thought = thought_id("c", "s", 1, 1)
     facts = (
@@ -139,13 +167,13 @@ def test_an_outcome_that_a_person_gave_is_no_call() -> None:
 
 def test_open_chains_are_counted_by_agent_from_the_moment_at_which_one_is_at_work() -> None:
     assert counts_of(BEGUN, chain=OF_BILLING) == {"open:billing": 1}
-    assert counts_of(BEGUN, FAILS, chain=OF_BILLING) == {"open:billing": 0}
-    assert counts_of(Fact(FactType.CHAIN_STARTED, {}), FAILS, chain=OF_BILLING) == {}, (
-        "there is no such agent"
-    )
+    assert counts_of(BEGUN, FAILS, chain=OF_BILLING)["open:billing"] == 0
+    nameless = counts_of(Fact(FactType.CHAIN_STARTED, {}), FAILS, chain=OF_BILLING)
+    assert "open:billing" not in nameless, "there is no such agent"
     under_way = structs.replace(OF_BILLING, status=ChainStatus.EXECUTING)
-    assert counts_of(FAILS, chain=under_way) == {"open:billing": -1}
-    assert counts_of(*map(Fact, (FactType.CHAIN_STARTED, FactType.CHAIN_COMPLETED))) == {}, "I5"
+    assert counts_of(FAILS, chain=under_way)["open:billing"] == -1
+    alone = counts_of(*map(Fact, (FactType.CHAIN_STARTED, FactType.CHAIN_COMPLETED)))
+    assert set(alone) == {"hour:chains:0"}, "I5"
 
 
 def test_an_agent_and_a_function_that_routes_are_no_tool_and_no_model() -> None:

@@ -30,6 +30,17 @@ class StatsRow(View):
     corrections: int = 0
 
 
+class HourRow(View):
+    """What ended in one hour of the day, UTC."""
+
+    hour: int
+    """From 0."""
+    chains: int = 0
+    """Those that ended."""
+    failures: int = 0
+    """Those of them that failed."""
+
+
 class StatsView(View):
     """The failure history of some days, both ends included. `?` is a tool that does not exist, or a
     model unnamed; its questions are those that are about no tool.
@@ -39,6 +50,12 @@ class StatsView(View):
     until: date
     tools: tuple[StatsRow, ...] = ()
     models: tuple[StatsRow, ...] = ()
+    hours: tuple[HourRow, ...] = ()
+    """The hours in which a chain ended, over all days."""
+    waited_p50: int | None = None
+    """Seconds within which half of the answers came, to a power of two; null: there were none."""
+    waited_p95: int | None = None
+    """Seconds within which 95 of 100 answers came."""
 
 
 class AgentView(Agent, forbid_unknown_fields=False):

@@ -1,8 +1,9 @@
 """Counters: the failure history, and the numbers that strategies go by (I3).
 
-A decision adds to the history: counters by tool and model, a field each. A field is
-`<by>:<what>:<name>`. Names are those of tools that are served and of models that are configured.
-All names that a model made up share one row, so that they cannot fill the history.
+A decision adds to the history: counters by tool and model, by the hour in which chains end, and by
+the seconds for which people let questions wait. A field is `<by>:<what>:<name>`. Names are those of
+tools that are served and of models that are configured. All names that a model made up share one
+row, so that they cannot fill the history.
 """
 
 import asyncio
@@ -33,6 +34,8 @@ UNKNOWN: Final = "?"
 
 OPEN: Final = "open"
 """The counters of open chains in a partition, a field for each agent."""
+
+_HOUR: Final = 3_600_000
 
 Details = Mapping[str, Any]
 
@@ -65,6 +68,7 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                 counts[f"tool:answered:{tool}"] += 1
                 if details.get("decision") == Choice.NONE:
                     counts[f"tool:none:{tool}"] += 1
+                counts[f"wait:answers:{_waited(before, details, chain.updated_at)}"] += 1
             case FactType.CHAIN_ESCALATED:
                 counts[f"model:escalations:{model}"] += 1
                 for tool in details["missing"]:
@@ -82,6 +86,10 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
             case FactType.CHAIN_COMPLETED | FactType.CHAIN_FAILED | FactType.CHAIN_CANCELLED:
                 if agent and begins:  # a chain may end before it was decided who is at work
                     counts[f"{OPEN}:{agent}"] -= 1
+                hour = chain.updated_at // _HOUR % 24
+                counts[f"hour:chains:{hour}"] += 1
+                if fact.type is FactType.CHAIN_FAILED:
+                    counts[f"hour:failures:{hour}"] += 1
             case _:
                 pass
 
@@ -136,6 +144,13 @@ def _asked_about(chain: Chain, details: Details) -> str:
     if tool:
         return tool
     return SUPERVISOR if chain.task.agent == SUPERVISOR else UNKNOWN
+
+
+def _waited(chain: Chain, details: Details, now: int) -> int:
+    """The least power of two above the seconds for which a question has waited."""
+    asked_at = {request.request_id: request.asked_at for request in chain.requests}
+    waited = now - asked_at.get(details["request_id"], now)
+    return 1 << (waited // 1000).bit_length()
 
 
 class AgentCounts(Side):

@@ -1,13 +1,14 @@
 """The failure history as it is read: the counters of all partitions, added up."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from haltpoint.contracts.views.deployment import StatsRow, StatsView
+from haltpoint.contracts.views.deployment import HourRow, StatsRow, StatsView
 from haltpoint.runtime.streams.topology import Topology
 
 KEPT: Final = 30
@@ -35,6 +36,9 @@ class History:
             until=now.date(),
             tools=_rows(counts, "tool", clarifying),
             models=_rows(counts, "model"),
+            hours=tuple(_hours(counts)),
+            waited_p50=_within(counts, 0.5),
+            waited_p95=_within(counts, 0.95),
         )
 
     async def _counted(self, today: int, days: int) -> Counter[str]:
@@ -68,3 +72,22 @@ def _rows(
     return tuple(
         sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name))
     )
+
+
+def _hours(counts: Counter[str]) -> Iterator[HourRow]:
+    """The hours in which a chain ended."""
+    for hour in range(24):
+        chains = counts[f"hour:chains:{hour}"]
+        if chains:
+            yield HourRow(hour=hour, chains=chains, failures=counts[f"hour:failures:{hour}"])
+
+
+def _within(counts: Counter[str], share: float) -> int | None:
+    """The seconds within which this share of the answers came."""
+    bounds = [1 << power for power in range(32)]
+    answers = [counts[f"wait:answers:{bound}"] for bound in bounds]
+    wanted = share * sum(answers)
+    for bound, reached in zip(bounds, accumulate(answers), strict=True):
+        if reached and reached >= wanted:
+            return bound
+    return None
