@@ -24,7 +24,7 @@ from haltpoint_planner.parsing.completions import (
     objects_in,
     read_reply,
 )
-from haltpoint_planner.servers import PassingError, Server
+from haltpoint_planner.servers import Server
 
 _OK: Final = 200
 _STATUSES: Final = range(400, 600)
@@ -57,7 +57,7 @@ class ChatCompletions:
         try:
             response, text = await self._post(url, body, self._headers(request), silence)
         except httpx.ReadTimeout as error:
-            raise PassingError(self._server.too_slow(silence, "silence")) from error
+            raise self._server.too_slow(silence, "silence") from error
         except (httpx.LocalProtocolError, UnicodeEncodeError) as error:  # the key is no header
             raise self._server.error("HP-303", str(error)) from error
         except (httpx.UnsupportedProtocol, httpx.InvalidURL, ValueError) as error:
@@ -67,7 +67,7 @@ class ChatCompletions:
             # AttributeError is anyio's, of a connection that was closed while it was opened
             why = str(error) or type(error).__name__
             why = why.replace("All connection attempts failed", "nothing listens there")
-            raise PassingError(self._server.error("HP-302", why)) from error
+            raise self._server.passing("HP-302", why) from error
         reply = read_reply(text) if response.status_code == _OK else None
         if reply is None:
             raise self._failure(response, text)
@@ -93,15 +93,17 @@ class ChatCompletions:
 
     def _failure(self, response: httpx.Response, text: str) -> Exception:
         """What it means that there is no reply."""
-        status, body = response.status_code, objects_in(text)
+        status = response.status_code
+        body = objects_in(text)
         if status == _OK:
             errors = errors_in(body)
             if not errors and text and not EVENTS.match(text):
                 return self._server.error("HP-306", f"it begins with {text[:60]!r}")
             if not errors:
-                return PassingError(self._server.error("HP-305", "its reply broke off"))
+                return self._server.passing("HP-305", "its reply broke off")
             status = _status_in(errors[0])
-        return self._server.failure(status, body, text, _retry_after(response.headers))
+        after = _retry_after(response.headers)
+        return self._server.failure(status, body, text, after)
 
     def _headers(self, request: ThoughtRequest) -> dict[str, str]:
         """The key, and what is asked for, if its server may know that; no step for plans and
@@ -154,5 +156,7 @@ def _retry_after(headers: httpx.Headers) -> float:
 def _status_in(error: dict[str, object]) -> int:
     """The status that a server gives an error inside of its reply; 0 where it gives none."""
     about = error.get("error", error)
-    code = about.get("code") if isinstance(about, dict) else None
+    if not isinstance(about, dict):
+        return 0
+    code = about.get("code")
     return code if isinstance(code, int) and code in _STATUSES else 0

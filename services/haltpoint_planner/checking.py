@@ -16,7 +16,7 @@ from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.exchange import Finish, Prompt, Reply
 from haltpoint_planner.models import Models
 from haltpoint_planner.own_messages import Own, fresh_ids, sent_back
-from haltpoint_planner.thoughts import words_of
+from haltpoint_planner.thoughts import sentence, words_of
 
 _TEXT: Final = {"type": "string"}
 _ENOUGH: Final = 128
@@ -152,7 +152,8 @@ class Checking:
             outcome = "yes" if trial.is_passed(self._reply) else "no"
             note = " ".join(words_of(self._reply).split())[:_SHOWN]
         except HaltpointError as error:
-            outcome, note = error.code, f"{error.what}: {error.why}. {error.fix}"
+            outcome = error.code
+            note = sentence(error)
         return Finding(trial.what, outcome, time.monotonic() - begun, note)
 
 

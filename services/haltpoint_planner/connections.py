@@ -14,6 +14,8 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.this_machine import is_this_machine
 
 _UNUSABLE: Final = "the proxy in front of the model's server cannot be used"
+_INSTALL: Final = "Run: pip install 'httpx[socks]', or take it out of ALL_PROXY and HTTPS_PROXY"
+_CORRECT: Final = "Correct HTTPS_PROXY, HTTP_PROXY or ALL_PROXY of the planner's environment"
 
 
 class Connections:
@@ -70,9 +72,6 @@ def without_proxies() -> Generator[None]:
 def _by_proxies() -> httpx.AsyncClient:
     try:
         return httpx.AsyncClient()
-    except ImportError as error:
-        fix = "Run: pip install 'httpx[socks]', or take it out of ALL_PROXY and HTTPS_PROXY"
-        raise HaltpointError("HP-302", _UNUSABLE, str(error), fix) from error
-    except (ValueError, httpx.InvalidURL) as error:
-        fix = "Correct HTTPS_PROXY, HTTP_PROXY or ALL_PROXY of the planner's environment"
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        fix = _INSTALL if isinstance(error, ImportError) else _CORRECT
         raise HaltpointError("HP-302", _UNUSABLE, str(error), fix) from error

@@ -38,7 +38,7 @@ from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.context_reader import ContextReader
 from haltpoint_planner.servers import PassingError
 from haltpoint_planner.slots import Slots
-from haltpoint_planner.thoughts import Drafted, chosen, drafted, failed, words_of
+from haltpoint_planner.thoughts import Drafted, chosen, drafted, failed, sentence, words_of
 
 _LONGEST_REST: Final = 60.0
 _LONGEST_WITHOUT_SERVER: Final = 10.0
@@ -94,8 +94,8 @@ class PlannerHandler:
             why = f"it was begun {entry.deliveries - 1} times and never finished"
             fix = "Look at the planner's log; haltpoint dlq list has the message"
             error = HaltpointError("HP-308", "the thought was given up", why, fix)
-            reason = DeadLetterReason.DELIVERIES_EXHAUSTED
-            await self.dead_letters.add(ref, reason, about=failed(message, error))
+            about = failed(message, error)
+            await self.dead_letters.add(ref, DeadLetterReason.DELIVERIES_EXHAUSTED, about=about)
 
     async def think(self, ref: EntryRef, entry: Entry) -> None:
         """Think about the question of an entry, and record the thought."""
@@ -103,9 +103,10 @@ class PlannerHandler:
         if message is None:
             return
         self.asked[ref] = message
-        chain, step = chain_of(message.data.thought_id), message.data.step_id
+        request = message.data
+        chain = chain_of(request.thought_id)
         try:
-            with logs.about(chain=chain, step=step, trace=message.traceparent):
+            with logs.about(chain=chain, step=request.step_id, trace=message.traceparent):
                 await self._record(ref, message)
         finally:
             del self.asked[ref]
@@ -120,18 +121,17 @@ class PlannerHandler:
         return None
 
     async def _record(self, ref: EntryRef, message: ToPlanner) -> None:
+        kind = message.data.kind.value
         try:
             drafted = await self._thought(message)
         except HaltpointError as error:
             if isinstance(error, PassingError) and await self._rests(ref, message.data, error):
                 return
-            kind = message.data.kind.value
             _log.warning(str(error), code=error.code, thought=kind)
             drafted = Drafted(failed(message, error))
-        outcome = await self.receipt_store.record_thought(
-            ref, drafted.thought, drafted.words, drafted.own
-        )
-        _log.info("thought", kind=message.data.kind.value, outcome=outcome.value)
+        record = self.receipt_store.record_thought
+        outcome = await record(ref, drafted.thought, drafted.words, drafted.own)
+        _log.info("thought", kind=kind, outcome=outcome.value)
 
     async def _thought(self, message: ToPlanner) -> Drafted:
         """What is recorded of the thought. Raises HaltpointError."""
@@ -182,9 +182,8 @@ class PlannerHandler:
         """Let the thought rest until its model may answer, and say so to those who watch; False
         when no time is left.
         """
-        message = f"{error.what}: {error.why}. {error.fix}"
         longest = _LONGEST_WITHOUT_SERVER if error.code == "HP-302" else _LONGEST_REST
-        rest = Rest(error.code, message, error.after, longest)
+        rest = Rest(error.code, sentence(error), error.after, longest)
         rested = await self.receipt_store.rest_thought(ref, request, rest)
         _log.warning(str(error), thought=request.thought_id, outcome=rested.value)
         self._tell(request, str(error))
@@ -215,7 +214,8 @@ def _prompt(context: Context, room: int) -> Prompt:
     prompt = prompts.build(replace(context, room=room))
     if context.is_verbose:
         tools = [tool["function"]["name"] for tool in prompt.tools]
-        thought, messages = context.request.thought_id, list(prompt.messages)
+        thought = context.request.thought_id
+        messages = list(prompt.messages)
         _log.info("prompt", thought=thought, messages=messages, tools=tools)
     return prompt
 

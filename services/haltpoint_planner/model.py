@@ -26,7 +26,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint_planner.exchange import Prompt, Reply
 from haltpoint_planner.prompting.tool_forms import call_schema
 from haltpoint_planner.refusals import TOOLS, Part, parts_of, without
-from haltpoint_planner.servers import PassingError, RefusedError, Server
+from haltpoint_planner.servers import RefusedError, Server
 
 Make = Callable[[int], Prompt]
 """Makes the prompt for so many tokens. Raises HaltpointError when it does not fit."""
@@ -96,7 +96,9 @@ class Port:
         """Tokens of a prompt that is shorter, by the limit that a refusal names, if any."""
         asked = tokens_of([prompt.messages, prompt.tools, prompt.schema]) * 3 // 4
         limit = _limit_in(refusal.words)
-        return asked if limit is None else min(asked, self._room_in(limit))
+        if limit is None:
+            return asked
+        return min(asked, self._room_in(limit))
 
     async def _reply(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
         left = request.deadline / 1000 - time.time()
@@ -108,7 +110,7 @@ class Port:
             async with asyncio.timeout(seconds):
                 reply = await self._accepted(name, body, request)
         except TimeoutError as error:
-            raise PassingError(self.server.too_slow(seconds, "timeout")) from error
+            raise self.server.too_slow(seconds, "timeout") from error
         return replace(reply, usage=_usage(name, body, reply))
 
     def _body(self, name: str, prompt: Prompt, request: ThoughtRequest) -> JsonObject:
@@ -156,7 +158,10 @@ class Port:
             middle = (low + high) // 2
             reply = await self._reply_to(without(body, parts[:middle]), request)
             taken = reply or taken
-            low, high = (low, middle) if reply else (middle, high)
+            if reply is None:
+                low = middle
+            else:
+                high = middle
         self._learn(name, parts[high - 1], body)
         return taken
 

@@ -56,7 +56,9 @@ def kept(reply: Reply, proposal: Proposal, by: str, after: int, known: Container
         own = encode(Own(by, after, message))
     except (UnicodeEncodeError, RecursionError, msgspec.MsgspecError):
         return b""
-    return own if len(own) <= MOST else b""
+    if len(own) > MOST:
+        return b""
+    return own
 
 
 def read_own(text: bytes | str) -> Own:
@@ -90,12 +92,14 @@ def sent_back(own: Own, to: str, fresh: Iterator[str]) -> Message:
     if own.by != to:
         calls = [called(call["function"], next(fresh)) for call in own.calls]
         return {"role": "assistant", "content": words_in(own.message), "tool_calls": calls}
-    calls, seen = [], {""}
+    calls = []
+    seen = {""}
     for call in own.calls:
         name = call.get("id")
-        is_good = isinstance(name, str) and name not in seen
-        calls.append(call if is_good else {**call, "id": next(fresh)})
-        seen.add(calls[-1]["id"])
+        if not isinstance(name, str) or name in seen:
+            name = next(fresh)
+        calls.append({**call, "id": name})
+        seen.add(name)
     return {**own.message, "tool_calls": calls}
 
 

@@ -1,7 +1,7 @@
 """From what a model said to a plan with tidy step ids and to its bounds, or to the fault in words
 (C1, C9, C12). Total, like `drafting`.
 
-Known fields only: what a model says of limits, on_failure and ready calls is not taken over, since
+What a model says of limits, on_failure and ready calls is not taken over, since
 a drafted plan may not loosen anything, and the arguments of its calls are asked for when their turn
 has come.
 """
@@ -20,24 +20,8 @@ from haltpoint_planner.parsing.reading import CUT
 
 _RESERVED: Final = frozenset({"bounds", "plan", "answer"})
 """The places of the chain's own thoughts."""
-_KNOWN: Final = frozenset(
-    {
-        "id",
-        "label",
-        "description",
-        "step_type",
-        "required_tools",
-        "one_of",
-        "allowed_tools",
-        "expected_outcome",
-        "tool_validation_mode",
-        "dependencies",
-        "optional",
-        "each",
-        "may_fail",
-        "parallel",
-    }
-)
+_LEFT_OUT: Final = frozenset({"actions", "on_failure", "max_turns", "actions_per_turn"})
+_TAKEN: Final = frozenset(Step.__struct_fields__) - _LEFT_OUT
 """The fields of a step that are taken over."""
 _LABEL: Final = 200
 _PLAN_SIZE: Final = 128 * 1024
@@ -54,8 +38,10 @@ def draft_plan(reply: Reply) -> Plan | str:
         plan = _plan(_steps_in(_object_in(reply)))
     except UnreadableError as error:
         return CUT if reply.cut else str(error)
-    fits = len(msgspec.json.encode(plan)) <= _PLAN_SIZE
-    return plan if fits else "the plan is too long; shorten the descriptions"
+    size = len(msgspec.json.encode(plan))
+    if size > _PLAN_SIZE:
+        return "the plan is too long; shorten the descriptions"
+    return plan
 
 
 def draft_bounds(reply: Reply) -> Bounds | None:
@@ -68,8 +54,10 @@ def draft_bounds(reply: Reply) -> Bounds | None:
         bounds = msgspec.convert(lists, Bounds)
     except (UnreadableError, msgspec.ValidationError):
         return None
-    is_read = not said.keys().isdisjoint(lists)
-    return bounds if is_read and len(msgspec.json.encode(bounds)) <= _BOUNDS_SIZE else None
+    size = len(msgspec.json.encode(bounds))
+    if size > _BOUNDS_SIZE or said.keys().isdisjoint(lists):
+        return None
+    return bounds
 
 
 def _object_in(reply: Reply) -> JsonObject:
@@ -117,7 +105,7 @@ def _is_good(name: str) -> bool:
 
 def _step(number: int, draft: JsonObject, renamed: dict[str, str]) -> Step:
     """One step. A dependency that is no step's id stays as it is: the check of the plan says so."""
-    said = {name: draft[name] for name in _KNOWN if draft.get(name) is not None}
+    said = {name: draft[name] for name in draft if name in _TAKEN and draft[name] is not None}
     before = said.get("dependencies")
     if isinstance(before, list):
         names = map(str, before)

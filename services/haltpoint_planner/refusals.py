@@ -5,6 +5,7 @@ their place. A part of a tool's schema is left out for that tool alone.
 import json
 import re
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import Any, Final, NamedTuple
 
 from haltpoint.contracts.base import JsonObject
@@ -36,12 +37,13 @@ class Part(NamedTuple):
     tool: str = ""
 
     def __str__(self) -> str:
-        return f"{self.what} of {self.tool}" if self.tool else self.what
+        if not self.tool:
+            return self.what
+        return f"{self.what} of {self.tool}"
 
     def hits(self, words: str) -> int:
         """How well the words of a refusal fit it: a hint, and no more."""
-        names = [] if self == TOOLS else filter(None, self)
-        return sum(name in words for name in names)
+        return sum(name in words for name in self if name)
 
 
 def parts_of(body: JsonObject) -> list[Part]:
@@ -79,26 +81,26 @@ def _parts_of_tool(function: JsonObject) -> list[Part]:
 
 def _with_simpler(body: JsonObject, part: Part) -> JsonObject:
     """The question with a simpler tool, also in the form of a call."""
-    tools = [_simpler(tool, part) for tool in body.get("tools", ())]
-    body = {**body, "tools": tools}
+    if "tools" not in body:
+        return body
+    body = deepcopy(body)
+    for tool in body["tools"]:
+        function = tool["function"]
+        if function["name"] == part.tool:
+            function["parameters"] = _simpler(function["parameters"], part.what)
     if "response_format" in body:
-        form = {**body["response_format"]["json_schema"], "schema": call_schema(tools)}
-        body["response_format"] = {"type": "json_schema", "json_schema": form}
+        form = body["response_format"]["json_schema"]
+        form["schema"] = call_schema(body["tools"])
     return body
 
 
-def _simpler(tool: JsonObject, part: Part) -> JsonObject:
-    function = tool["function"]
-    if function["name"] != part.tool:
-        return tool
-    schema = function["parameters"]
-    if part.what == _ALL:
-        schema = {"type": "object", "properties": {}}
-    elif part.what == _REFERENCE:
-        schema = _written_out(schema)
-    else:
-        schema = _changed(schema, _lacking(part.what))
-    return {**tool, "function": {**function, "parameters": schema}}
+def _simpler(schema: JsonObject, word: str) -> JsonObject:
+    if word == _ALL:
+        return {"type": "object", "properties": {}}
+    if word == _REFERENCE:
+        return _written_out(schema)
+    simpler: JsonObject = _changed(schema, _lacking(word))
+    return simpler
 
 
 def _written_out(schema: JsonObject) -> JsonObject:
@@ -137,7 +139,9 @@ def _at(schema: JsonObject, reference: object) -> JsonObject:
     for name in str(reference).split("/")[1:]:
         key = name.replace("~1", "/").replace("~0", "~")
         place = place.get(key) if isinstance(place, dict) else None
-    return place if isinstance(place, dict) else {}
+    if not isinstance(place, dict):
+        return {}
+    return place
 
 
 # ---- the rest of a question
@@ -153,10 +157,8 @@ def _only(value: JsonObject, names: Sequence[str]) -> JsonObject:
 
 def _renamed(body: JsonObject) -> JsonObject:
     """Newer models of OpenAI know their limit of tokens by this name alone."""
-    renamed = dict(body)
-    if "max_tokens" in body:
-        renamed[_LONGER] = renamed.pop("max_tokens")
-    return renamed
+    names = {"max_tokens": _LONGER}
+    return {names.get(name, name): value for name, value in body.items()}
 
 
 def _bare(body: JsonObject) -> JsonObject:
@@ -187,8 +189,8 @@ def _as_words(message: JsonObject) -> JsonObject:
 
 
 _LONGER: Final = "max_completion_tokens"
-TOOLS: Final = Part("tools")
-"""All of them: a model that knows none writes its calls into its words."""
+TOOLS: Final = Part("all tools")
+"""A model that knows none writes its calls into its words."""
 _OF_A_QUESTION: Final[dict[str, Change]] = {
     "tool_choice": _lacking("tool_choice"),
     "response_format": _lacking("response_format"),

@@ -93,11 +93,15 @@ class Server:
         fix = (fix or helps).format(**settings)
         return HaltpointError(code, f"the model's {self._who} {does}", why, fix)
 
-    def too_slow(self, seconds: float, setting: str) -> HaltpointError:
+    def passing(self, code: str, why: str, after: float = 0.0) -> PassingError:
+        """An error of the server that may be over later."""
+        return PassingError(self.error(code, why), after)
+
+    def too_slow(self, seconds: float, setting: str) -> PassingError:
         """It took longer than a setting allows."""
         what = "sent nothing" if setting == "silence" else "did not end its reply"
-        why = f"it {what} for {seconds:g} s"
-        return self.error("HP-307", why, f"Raise {{{setting}}}")
+        error = self.error("HP-307", f"it {what} for {seconds:g} s", f"Raise {{{setting}}}")
+        return PassingError(error)
 
     def failure(
         self, status: int, body: Sequence[JsonObject], text: str, after: float
@@ -114,7 +118,7 @@ class Server:
         if status in _KEY_REJECTED:
             return self.error("HP-303", why)
         if status in _PASSES and not _TOO_LONG.search(words):
-            return PassingError(self.error("HP-305", why), after)
+            return self.passing("HP-305", why, after)
         return RefusedError(self.error("HP-304", why), json.dumps(errors) if any(errors) else text)
 
     def setting(self, field: str) -> str:

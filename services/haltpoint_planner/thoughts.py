@@ -78,7 +78,8 @@ def reply_to(
             data = BoundsDrafted.Data(**about, bounds=draft_bounds(reply))
             return _event(BoundsDrafted, message, data)
         case ThoughtKind.PLAN:
-            plan, bounds = draft_plan(reply), draft_bounds(reply)
+            plan = draft_plan(reply)
+            bounds = draft_bounds(reply)
             about["plan" if isinstance(plan, Plan) else "fault"] = plan
             return _event(PlanDrafted, message, PlanDrafted.Data(**about, bounds=bounds))
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
@@ -101,11 +102,17 @@ def chosen(message: ToPlanner, decision: JsonObject) -> ActionProposed:
     return _event(ActionProposed, message, data)
 
 
+def sentence(error: HaltpointError) -> str:
+    """An error without its code."""
+    return f"{error.what}: {error.why}. {error.fix}"
+
+
 def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
     """The thought that cannot be had, and why."""
     # Some of the words are the server's own.
-    words = without_surrogates(f"{error.what}: {error.why}. {error.fix}")
-    thought, kind = message.data.thought_id, message.data.kind
+    words = without_surrogates(sentence(error))
+    thought = message.data.thought_id
+    kind = message.data.kind
     data = ThoughtFailed.Data(
         thought_id=thought, kind=kind, code=error.code, message=words[:MAX_ERROR]
     )
@@ -143,14 +150,18 @@ def _marked(words: str, reply: Reply, phrases: Phrases) -> str:
     """Words for people; those that the model did not finish say so."""
     marks = {Finish.LENGTH: phrases.cut_off, Finish.FILTER: phrases.filtered}
     mark = marks.get(reply.finish)
-    return f"{words} [{mark}]" if words and mark else words
+    if not (words and mark):
+        return words
+    return f"{words} [{mark}]"
 
 
 def words_of(reply: Reply) -> str:
     """The model's own words as they are kept: its text, then its native calls as JSON, a line
     each.
     """
-    calls = [{"name": call.name, "arguments": call.arguments} for call in reply.calls]
-    lines = [json.dumps(call, ensure_ascii=False) for call in calls]
-    text = "\n".join(filter(None, [reply.content, *lines]))
+    lines = [reply.content]
+    for call in reply.calls:
+        said = {"name": call.name, "arguments": call.arguments}
+        lines.append(json.dumps(said, ensure_ascii=False))
+    text = "\n".join(filter(None, lines))
     return without_surrogates(text)[:MAX_RAW]

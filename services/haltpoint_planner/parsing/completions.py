@@ -72,17 +72,23 @@ def _reply(chunks: Sequence[JsonObject], *, is_done: bool) -> Reply | None:
         for choice in chunk.get("choices") or ():
             why = choice.get("finish_reason") or why
             if choice.get("message"):
-                message, is_done = choice["message"], True
+                message = choice["message"]
+                is_done = True
             else:
                 message = _joined(message, choice.get("delta") or {})
     # What is no count is none. Some leave thoughts out of all but the total.
     asked, said, both = (_count(used.get(name)) for name in _COUNTS)
-    usage = Usage(input_tokens=asked, output_tokens=max(said, both - asked))
-    return reply_of(message, usage, str(why)) if is_done or why else None
+    said = max(said, both - asked)
+    usage = Usage(input_tokens=asked, output_tokens=said)
+    if not (is_done or why):
+        return None
+    return reply_of(message, usage, str(why))
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and 0 < value < _MANY else 0
+    if not isinstance(value, int):
+        return 0
+    return value if 0 < value < _MANY else 0
 
 
 def reply_of(message: Message, usage: Usage, why: str) -> Reply:
@@ -90,9 +96,12 @@ def reply_of(message: Message, usage: Usage, why: str) -> Reply:
     calls: list[NativeCall] = []
     for call in message.get("tool_calls") or ():
         function = call.get("function") or {}
-        calls.append(NativeCall(str(function.get("name") or ""), function.get("arguments")))
-    finishes = [finish for finish, words in _FINISHES.items() if words.search(why.lower())]
-    finish = (*finishes, Finish.STOP)[0]
+        name = str(function.get("name") or "")
+        calls.append(NativeCall(name, function.get("arguments")))
+    finish = Finish.STOP
+    for other, words in _FINISHES.items():
+        if words.search(why.lower()):
+            finish = other
     return Reply(words_in(message), tuple(calls), usage, finish, message)
 
 
@@ -105,28 +114,32 @@ def words_in(message: Message) -> str:
         texts = [part.get("text") for part in content if part.get("type", "text") == "text"]
         content = "\n".join(filter(None, texts))
     words = content or message.get("refusal")
-    return words if isinstance(words, str) else ""
+    if not isinstance(words, str):
+        return ""
+    return words
 
 
 def _joined(before: Any, piece: Any, field: str = "") -> Any:
     """A value with the next piece of it: texts continue, lists and objects are joined."""
-    if piece is None or piece == "":
+    if piece in (None, ""):
         return before
     if isinstance(before, list) or isinstance(piece, list):
         return _with_items(_blocks(before), _blocks(piece))
     if isinstance(before, dict) and isinstance(piece, dict):
-        names = dict.fromkeys((*before, *piece))
-        return {name: _joined(before.get(name), piece.get(name), name) for name in names}
-    if not isinstance(before, str) or not isinstance(piece, str):
-        return piece
-    return piece if field in _LABELS and piece == before else before + piece
+        next_of = {name: _joined(before.get(name), piece[name], name) for name in piece}
+        return before | next_of
+    is_text = isinstance(before, str) and isinstance(piece, str)
+    is_repeated = field in _LABELS and piece == before
+    return before + piece if is_text and not is_repeated else piece
 
 
 def _blocks(value: Any) -> list[Any]:
     """A list as it is; words that come beside blocks are one."""
     if isinstance(value, list):
         return value
-    return [{"type": "text", "text": value}] if value else []
+    if not value:
+        return []
+    return [{"type": "text", "text": value}]
 
 
 def _with_items(items: list[Any], pieces: list[Any]) -> list[Any]:
@@ -147,7 +160,8 @@ def _place_of(piece: Any, items: list[Any]) -> int | None:
         return None
     for place in reversed(range(len(items))):
         if items[place].get("index") == piece.get("index"):
-            return None if _begins_another(items[place], piece) else place
+            is_another = _begins_another(items[place], piece)
+            return None if is_another else place
     return None
 
 

@@ -60,13 +60,18 @@ def read(reply: Reply, tools: Container[str], *, due: bool) -> Said:
             return words
         said = _said_in(block, tools)
     except UnreadableError as error:
+        if not due:
+            return words
         fault = CUT if reply.cut else str(error)
-        return replace(words, fault=fault) if due else words
+        return replace(words, fault=fault)
     if due:
         return said
-    names = {call.name for call in said.calls} - {END_STEP}
+    if block.beside or said.fault:
+        return words
+    names = {call.name for call in said.calls}
+    names.discard(END_STEP)
     is_known = all(name in tools for name in names)
-    return words if block.beside or said.fault or not is_known else said
+    return said if is_known else words
 
 
 def _said_in(block: Block, tools: Container[str]) -> Said:
@@ -93,8 +98,9 @@ def _calls_in(named: JsonObject, tools: Container[str]) -> tuple[NativeCall, ...
         if not isinstance(listed, list):
             raise UnreadableError("its tool_calls are no list")
         return tuple(map(_call, listed))
-    is_call = named.get("should_call_tool") is not False and _names_a_call(named)
-    return (_call(named),) if is_call else ()
+    if named.get("should_call_tool") is False:
+        return ()
+    return (_call(named),) if _names_a_call(named) else ()
 
 
 def _names_a_call(named: JsonObject) -> bool:
@@ -116,4 +122,6 @@ def _only(named: JsonObject, names: tuple[str, ...]) -> object:
     present = [name for name in names if name in named]
     if len(present) > 1:
         raise UnreadableError(f"one of its calls has both {' and '.join(present)}")
-    return named[present[0]] if present else None
+    if not present:
+        return None
+    return named[present[0]]

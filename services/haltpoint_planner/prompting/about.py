@@ -50,7 +50,8 @@ def own_goals(task: Task) -> Iterator[str]:
 
 def step_in(context: Context) -> str:
     """The goal, the plan, and what the step is to do."""
-    step, plan = context.step, context.plan
+    step = context.step
+    plan = context.plan
     lines = [goal_in(context)]
     if plan and len(plan.steps) > 1:
         lines += ["", "The plan:"]
@@ -74,7 +75,9 @@ def named(promises: tuple[tuple[str, ...], ...]) -> str:
 def with_goal(context: Context, text: str) -> str:
     """The last words of a prompt, which small models follow; without the goal they begin anew."""
     goal = context.task.goal
-    return f"{text} The goal, once more: {goal}" if goal else text
+    if not goal:
+        return text
+    return f"{text} The goal, once more: {goal}"
 
 
 def _earlier(context: Context) -> Iterator[str]:

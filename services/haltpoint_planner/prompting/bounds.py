@@ -6,7 +6,7 @@ from haltpoint.contracts.base import JsonObject
 from haltpoint_planner.prompting.about import own_goals
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.question import Question
-from haltpoint_planner.prompting.tool_forms import in_line, one_of_names, strict, words
+from haltpoint_planner.prompting.tool_forms import in_line, strict, texts
 
 LISTS: Final = """\
 - "required_tools": the tools that send, write, change or delete what the goal asks for. Each of them has to succeed.
@@ -42,7 +42,8 @@ def question(context: Context) -> Question:
     """The goal, and tools by their names and descriptions: no data of any tool, and not what the
     task knows besides.
     """
-    task, tools = context.task, context.tools
+    task = context.task
+    tools = context.tools
     menu = [f"- {spec.name}: {in_line(spec.description)}" for spec in tools.values()]
     lines = ["Tools:", *menu, "", *own_goals(task), f"Goal: {task.own_goal}"]
     form = schema(list(tools))
@@ -52,4 +53,4 @@ def question(context: Context) -> Question:
 def schema(names: list[str]) -> JsonObject:
     """The JSON Schema of what a goal asks of these tools and says against them."""
     lists = ("required_tools", "optional_tools", "ask_before", "forbidden")
-    return strict({**dict.fromkeys(lists, one_of_names(names)), "conditions": words()})
+    return strict({**dict.fromkeys(lists, texts(names)), "conditions": texts()})

@@ -59,7 +59,8 @@ class ContextReader:
         """The context; None when the thought is recorded already, its chain is over, or its step is
         unknown. Raises HaltpointError HP-216 when its agent is not in the agents file any more.
         """
-        chain, own = chain_of(request.thought_id), local(request.thought_id)
+        chain = chain_of(request.thought_id)
+        own = local(request.thought_id)
         names = (own, local(request.previous or own), Data.TASK, Data.PLAN)
         head, texts, tools, receipts = await asyncio.gather(
             self._chains.head(chain),
@@ -94,7 +95,9 @@ class ContextReader:
 
     async def _texts(self, chain: str, *names: str) -> Fields:
         """The fields of these names that there are."""
-        return await self._chains.data(chain, *names) if names else {}
+        if not names:
+            return {}
+        return await self._chains.data(chain, *names)
 
     def _context(
         self, request: ThoughtRequest, texts: Fields, tools: dict[str, ToolSpec]
@@ -156,7 +159,9 @@ def _offered(context: Context) -> Iterable[str]:
     """The tools that the model may see: that it may call in a step (C3), name in a plan, or that a
     goal is read for.
     """
-    step, tools, request = context.step, context.known, context.request
+    step = context.step
+    tools = context.known
+    request = context.request
     if request.kind is ThoughtKind.BOUNDS:
         return nameable(tools, context.task)
     if request.kind is ThoughtKind.PLAN:

@@ -39,10 +39,12 @@ def shortened(value: Any, room: int) -> Any:
         if room < 0:
             break
     missing = len(value) - len(kept)
-    if isinstance(value, dict):
-        return {**kept, "[cut]": f"{missing} more fields"} if missing else kept
-    mark = [f"[cut: {missing} more items]"] if missing else []
-    return [*kept.values(), *mark]
+    if isinstance(value, list):
+        mark = [f"[cut: {missing} more items]"] if missing else []
+        return [*kept.values(), *mark]
+    if missing:
+        kept["[cut]"] = f"{missing} more fields"
+    return kept
 
 
 def cut_text(text: str, room: int) -> str:
@@ -52,6 +54,8 @@ def cut_text(text: str, room: int) -> str:
     whole, *before = _CUT_BEFORE.split(text)[:2]
     room = max(room, _LEAST)
     blank = whole.rfind(" ", room // 2, room)
-    kept = whole[: blank if blank > 0 else room]
+    if blank > 0:
+        room = blank
+    kept = whole[:room]
     missing = len(whole) - len(kept) + sum(map(int, before))
     return f"{kept} [cut: {missing} more characters]"

@@ -13,9 +13,8 @@ from haltpoint_planner.prompting.tool_forms import (
     MOST_ITEMS,
     TEXT,
     described,
-    one_of_names,
     strict,
-    words,
+    texts,
 )
 
 _TOGETHER: Final = 3
@@ -76,7 +75,8 @@ _STEPS: Final = '{"steps": [...]}'
 
 def question(context: Context) -> Question:
     """The tools before the goal: what all plans have in common a server has read already."""
-    task, tools = context.task, context.tools
+    task = context.task
+    tools = context.tools
     title = "Tools:" if tools else "There are no tools: plan reasoning steps only."
     lines = [title, *map(described, tools.values()), *_of_agents(context), ""]
     lines += [*own_goals(task), *own_words(task), *known(task)]
@@ -91,14 +91,16 @@ def _of_agents(context: Context) -> list[str]:
     specs = map(context.known.__getitem__, others)
     changing = [described(spec) for spec in specs if with_effects(spec)]
     title = "For the bounds only, the tools of the agents: no step names these."
-    return ["", title, *changing] if changing else []
+    if not changing:
+        return []
+    return ["", title, *changing]
 
 
 def schema(context: Context) -> JsonObject:
     """The JSON Schema of a drafted plan, in the strict subset that providers enforce; tools only by
     their names.
     """
-    tools = one_of_names(list(context.tools), _TOGETHER)
+    tools = texts(list(context.tools), _TOGETHER)
     flag = {"type": "boolean"}
     step = strict(
         {
@@ -110,7 +112,7 @@ def schema(context: Context) -> JsonObject:
             "optional": flag,
             "each": flag,
             "may_fail": flag,
-            "dependencies": words(),
+            "dependencies": texts(),
             "expected_outcome": TEXT,
         }
     )

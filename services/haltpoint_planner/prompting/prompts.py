@@ -56,18 +56,21 @@ def build(context: Context) -> Prompt:
         )
     receipts = filled(context.receipts, frames, room)
     said = messages(question, context, receipts)
-    force = question.is_due and context.is_strict and bool(question.tools)
-    return Prompt(said, tuple(map(native, question.tools)), force, question.schema)
+    tools = tuple(map(native, question.tools.values()))
+    force = question.is_due and context.is_strict and bool(tools)
+    return Prompt(said, tools, force, question.schema)
 
 
 def _question(context: Context) -> Question:
     """The question of its kind, behind the own prompt of an agent. What the runtime wants to know
     of the goal is no agent's business.
     """
-    kind, agent = context.request.kind, context.agent
+    kind = context.request.kind
+    agent = context.agent
     is_turn = kind in (ThoughtKind.ACT, ThoughtKind.REASON)
     routes = is_turn and context.task.agent == SUPERVISOR
-    question = routing.question(context) if routes else _KINDS[kind](context)
+    ask = routing.question if routes else _KINDS[kind]
+    question = ask(context)
     if agent is None or not agent.prompt or kind is ThoughtKind.BOUNDS:
         return question
     return replace(question, system=f"{agent.prompt}\n\n{question.system}")
@@ -77,7 +80,8 @@ def _newest(context: Context, room: int) -> dict[str, Own]:
     """The newest of the own messages that have room, those of this step before others: they may
     have long thoughts. Of the older ones the calls remain.
     """
-    step, newest = f"{context.request.step_id}.", dict[str, Own]()
+    step = f"{context.request.step_id}."
+    newest: dict[str, Own] = {}
     names = sorted(context.owned, key=lambda name: (name.startswith(step), place_of(name)))
     for name in reversed(names):
         own = context.owned[name]
@@ -94,4 +98,4 @@ def _weight(question: Question, context: Context) -> int:
     history = [context.findings, context.request.corrections]
     calls = [(receipt.tool, receipt.arguments) for receipt in context.receipts]
     own = [each.message for each in context.owned.values()]
-    return weight_of(question.tools) + len(repr([said, history, calls, own]))
+    return weight_of(question.tools.values()) + len(repr([said, history, calls, own]))

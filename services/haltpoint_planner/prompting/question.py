@@ -1,7 +1,7 @@
 """What a kind of step asks, before the conversation so far is put into it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.tools import ToolSpec
@@ -17,7 +17,7 @@ class Question:
     """What it is about."""
     last: str
     """What is asked for, at the end."""
-    tools: Sequence[ToolSpec] = ()
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     """Those that may be called."""
     is_due: bool = False
     """One of them has to be (C10), in a strict step."""

@@ -27,9 +27,10 @@ _IN_WORDS: Final = "Answer in plain words: no tool can be called any more."
 
 def question(context: Context) -> Question:
     """The step, for words or for a call."""
-    last = _GO_ON if context.task.open_ended else _THINK
+    system, last = _THINKER, _THINK
+    if context.task.open_ended:
+        system, last = OPEN, _GO_ON
     if context.request.in_words:
         last = _IN_WORDS
-    system = OPEN if context.task.open_ended else _THINKER
-    tools = list(context.tools.values())
-    return Question(system, step_in(context), with_goal(context, last), tools)
+    end = with_goal(context, last)
+    return Question(system, step_in(context), end, context.tools)

@@ -33,12 +33,15 @@ _ANSWER_OR_DECIDE: Final = (
 
 def question(context: Context) -> Question:
     """The goal, and whom to give it to."""
-    request, tools = context.request, context.tools
-    offered = [tools[name] for name in tools if name == ROUTE or not request.forced]
+    request = context.request
+    offered = context.tools
+    if request.forced:
+        offered = {ROUTE: offered[ROUTE]}
     last = _ANSWER_OR_DECIDE
     if request.due:
         last = _DECIDE_ONLY if request.forced else _DECIDE
     if request.due and ROUTE not in context.missing:
         last = f"{named(request.due)} is still to be called by an agent: call {ROUTE}."
-    end, is_due = with_goal(context, last), bool(request.due)
+    end = with_goal(context, last)
+    is_due = bool(request.due)
     return Question(_ROUTER, goal_in(context), end, offered, is_due=is_due)

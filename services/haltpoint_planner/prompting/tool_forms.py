@@ -3,7 +3,7 @@ native tools. Pure.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from haltpoint.chain.checks.knowledge import origins_in_words
@@ -24,15 +24,10 @@ _REFERENCE: Final = '"$ref": "#'
 TEXT: Final[JsonObject] = {"type": "string"}
 
 
-def words() -> JsonObject:
-    """A list of texts."""
-    return {"type": "array", "items": TEXT, "maxItems": MOST_ITEMS}
-
-
-def one_of_names(names: list[str], most: int = MOST_ITEMS) -> JsonObject:
-    """A list of these names."""
-    name = {"type": "string", "enum": names} if names else TEXT
-    return {"type": "array", "items": name, "maxItems": most}
+def texts(names: Sequence[str] = (), most: int = MOST_ITEMS) -> JsonObject:
+    """A list of texts; of these names alone, if there are any."""
+    text = {**TEXT, "enum": names} if names else TEXT
+    return {"type": "array", "items": text, "maxItems": most}
 
 
 def strict(properties: JsonObject) -> JsonObject:
@@ -61,7 +56,9 @@ def call_schema(tools: Iterable[JsonObject]) -> JsonObject:
         named = {"type": "string", "enum": [name]}
         calls.append(strict({"name": named, "arguments": arguments}))
     whole = calls[0] if len(calls) == 1 else {"anyOf": calls}
-    return {**whole, "$defs": moved} if moved else whole
+    if not moved:
+        return whole
+    return {**whole, "$defs": moved}
 
 
 def described(spec: ToolSpec) -> str:

@@ -33,9 +33,9 @@ end_step with the outcome "impossible" or "not_needed" and the reason, for the u
 def question(context: Context) -> Question:
     """The step, and what is due in it."""
     due = with_goal(context, " ".join(_due(context)))
-    system = OPEN if context.task.open_ended else _ACTOR
-    tools = list(context.tools.values())
-    return Question(system, step_in(context), due, tools, is_due=True)
+    task = context.task
+    system = OPEN if task.open_ended else _ACTOR
+    return Question(system, step_in(context), due, context.tools, is_due=True)
 
 
 def _due(context: Context) -> Iterator[str]:

@@ -107,7 +107,9 @@ def _said_in(step: str, owned: Mapping[str, Own]) -> list[Own]:
 def _before(receipt: Receipt, said: Sequence[Own]) -> Own | None:
     """The last message before an action."""
     before = [own for own in said if own.after < receipt.number]
-    return before[-1] if before else None
+    if not before:
+        return None
+    return before[-1]
 
 
 def place_of(thought: str) -> tuple[int, int]:
