@@ -18,18 +18,16 @@ from haltpoint.runtime.observability.telemetry import Tracing, start_tracing
 from haltpoint.runtime.service import service
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint.runtime.store import library
-from haltpoint.runtime.store.dead_letters import DeadLetters, owner_of
+from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.inbox import Inbox
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline
-from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.streams.topology import EntryRef, Topology
-from haltpoint.runtime.streams.wire import DeadLetterReason
+from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views.feeds import Feeds
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.queues import QueueState, read_queues
@@ -122,23 +120,9 @@ def assemble(
 
 
 async def _listen(here: service.Service, gateway: Gateway) -> None:
-    letters = DeadLetters(here.calls, here.topology)
-
-    async def dead_letter(entry: Entry, reason: DeadLetterReason, detail: str) -> None:
-        await letters.add(
-            EntryRef.of(entry.stream, entry.id), reason, detail, about=owner_of(entry.fields)
-        )
-
     path = gateway.settings.escalation_handler
     handler = EscalationHandler.load(path) if path else None
-    requests = RequestsHandler(
-        here.redis,
-        gateway.views,
-        dead_letter,
-        Inbox(here.calls, here.topology),
-        gateway.catalogue,
-        handler,
-    )
+    requests = RequestsHandler(here.redis, gateway, handler)
     for partition in range(here.topology.partitions):
         await here.subscribe(
             here.topology.stream(partition, Stream.HUMANS),

@@ -5,7 +5,6 @@ repeat is harmless, and a message that cannot be read goes to the dead letters.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 from redis.asyncio import Redis
 
@@ -15,16 +14,13 @@ from haltpoint.contracts.people.humans import RequestKind, RequestStatus, Way
 from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.store.inbox import Inbox
+from haltpoint.runtime.store.dead_letters import owner_of
 from haltpoint.runtime.streams.delivery import Entry
-from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
-from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.answering import faults_of
 from haltpoint_gateway.escalations import EscalationHandler
-
-AddDeadLetter = Callable[[Entry, DeadLetterReason, str], Awaitable[None]]
-"""Put an entry among the dead letters, for a reason and with a detail in words."""
+from haltpoint_gateway.gateway import Gateway
 
 _log = logs.get(__name__)
 
@@ -33,20 +29,11 @@ class RequestsHandler:
     """Calls people by a line in the log; an escalation goes to `handler` first."""
 
     def __init__(
-        self,
-        redis: Redis,
-        views: Views,
-        dead_letter: AddDeadLetter,
-        inbox: Inbox,
-        catalogue: ToolCatalogue,
-        handler: EscalationHandler | None,
+        self, redis: Redis, gateway: Gateway, escalation_handler: EscalationHandler | None
     ) -> None:
         self._redis = redis
-        self._views = views
-        self._dead_letter = dead_letter
-        self._inbox = inbox
-        self._catalogue = catalogue
-        self._handler = handler
+        self._gateway = gateway
+        self._escalation_handler = escalation_handler
 
     async def handle(self, entries: list[Entry]) -> None:
         """Tell about each entry and finish it."""
@@ -72,14 +59,16 @@ class RequestsHandler:
 
     async def exhausted(self, entry: Entry) -> None:
         """Dead-letter what could not be told about again and again."""
-        await self._dead_letter(
-            entry,
-            DeadLetterReason.DELIVERIES_EXHAUSTED,
-            f"delivered {entry.deliveries} times without success",
-        )
+        detail = f"delivered {entry.deliveries} times without success"
+        await self._dead_letter(entry, DeadLetterReason.DELIVERIES_EXHAUSTED, detail)
+
+    async def _dead_letter(self, entry: Entry, reason: DeadLetterReason, detail: str) -> None:
+        ref = EntryRef.of(entry.stream, entry.id)
+        letters = self._gateway.dead_letters
+        await letters.add(ref, reason, detail, about=owner_of(entry.fields))
 
     async def _tell(self, message: HumanRequested) -> None:
-        request = await self._views.request(message.data.request_id, visible_to=lambda _: True)
+        request = await self._gateway.views.request(message.data.request_id, lambda _: True)
         if request is None or request.status is not RequestStatus.OPEN:
             return  # answered, late or forgotten while the message was on its way
         ids = {"chain": request.chain_id, "step": request.step_id, "action": request.action_id}
@@ -101,20 +90,20 @@ class RequestsHandler:
         """Whether the handler has decided the case; its answer is checked and taken as a person's
         is.
         """
-        handler = self._handler
+        handler, catalogue = self._escalation_handler, self._gateway.catalogue
         if handler is None:
             return False
-        shown = starred(case.model_dump(mode="json"), typed=await self._catalogue.typed_secrets())
+        shown = starred(case.model_dump(mode="json"), typed=await catalogue.typed_secrets())
         answer = await handler.decide(RequestView.model_validate(shown))
         if answer is None:
             return False
         name = handler.name
-        _, faults = await faults_of(self._catalogue, case, answer)
+        _, faults = await faults_of(catalogue, case, answer)
         if faults:
             words = "the answer of the escalation handler does not fit"
             _log.error(words, handler=name, faults=list(faults))
             return False
-        await self._inbox.answer(case.id, answer, by=name, way=Way.HANDLER, trace=trace)
+        await self._gateway.inbox.answer(case.id, answer, by=name, way=Way.HANDLER, trace=trace)
         _log.info("an escalation was resolved", handler=name, decision=answer.decision.value)
         return True
 

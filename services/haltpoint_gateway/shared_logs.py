@@ -85,19 +85,13 @@ class Block:
         for start in range(begin, len(self.data), _PIECE):
             yield memoryview(self.data)[start : start + _PIECE]
 
-    def extended(self, part: LogSlice, read_at: float) -> "Block":
-        """The block with the lines that were read behind it."""
-        written = [as_sse(event, event.id) for event in part.events]
-        ends = accumulate(map(len, written), initial=len(self.data))
-        places = [place_of(event.id) for event in part.events]
-        return Block(
-            data=self.data + b"".join(written),
-            places=(*self.places, *places),
-            ends=(*self.ends, *tuple(ends)[1:]),
-            lines=self.lines + part.lines,
-            over=part.over,
-            read_at=read_at,
-        )
+
+def _block(part: LogSlice, read_at: float) -> Block:
+    """The block of these lines."""
+    written = [as_sse(event, event.id) for event in part.events]
+    places = tuple(place_of(event.id) for event in part.events)
+    ends = tuple(accumulate(map(len, written)))
+    return Block(b"".join(written), places, ends, part.lines, part.over, read_at)
 
 
 _Key = tuple[Watched, int]
@@ -156,19 +150,16 @@ class SharedLogs:
         return block
 
     async def _read(self, key: _Key) -> Block:
-        """Read what is behind the lines that the block has; forget the blocks that were read
-        longest ago.
-        """
+        """Read a block; forget those that were read longest ago."""
         chain, number = key
         try:
             async with self._room:
-                known = self._kept.pop(key, Block())
                 began = monotonic()
-                first = number * LINES + known.lines
-                part = await self._views.log(chain.id, first, LINES - known.lines)
+                part = await self._views.log(chain.id, number * LINES, LINES)
         finally:
             del self._reads[key]
-        self._kept[key] = block = known.extended(part, began)
+        self._kept.pop(key, None)
+        self._kept[key] = block = _block(part, began)
         while sum(len(kept.data) for kept in self._kept.values()) > _KEPT:
             self._kept.popitem(last=False)
         return block

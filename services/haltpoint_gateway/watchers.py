@@ -3,8 +3,9 @@ comes this way.
 """
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from time import monotonic
 
 from haltpoint.contracts.base import chain_of
@@ -27,6 +28,12 @@ class Watched:
         """Let all watchers look again, at a log that is read from now on."""
         self.changed = monotonic()
         for watch in self.watches:
+            watch.woken.set()
+
+    def show(self, action: str, report: bytes) -> None:
+        """Let all watchers know how far a running call is."""
+        for watch in self.watches:
+            watch.progress[action] = report
             watch.woken.set()
 
 
@@ -73,28 +80,22 @@ class Watchers:
 
     def wake(self, chain_id: str) -> None:
         """Wake the watchers of this chain, of those above it, and of everything."""
-        while chain_id:
-            self._wake(chain_id)
-            chain_id = chain_id.rpartition("~")[0]
-        self._wake(EVERYTHING)
-
-    def _wake(self, chain_id: str) -> None:
-        chain = self._chains.get(chain_id)
-        if chain is not None:
+        for chain in self._watched(chain_id):
             chain.wake()
 
     def show(self, action: str, report: bytes) -> None:
         """Show the watchers of the action's chain, and of those above it, how far it is."""
-        chain_id = chain_of(action)
-        while chain_id:
-            self._show(chain_id, action, report)
-            chain_id = chain_id.rpartition("~")[0]
+        for chain in self._watched(chain_of(action)):
+            if chain.id != EVERYTHING:
+                chain.show(action, report)
 
-    def _show(self, chain_id: str, action: str, report: bytes) -> None:
-        chain = self._chains.get(chain_id)
-        for watch in chain.watches if chain else ():
-            watch.progress[action] = report
-            watch.woken.set()
+    def _watched(self, chain_id: str) -> Iterator[Watched]:
+        """Those that are watched of a chain, the chains above it, and everything."""
+        parts = chain_id.split("~")
+        names = accumulate(parts, "{}~{}".format)
+        for name in (*names, EVERYTHING):
+            if name in self._chains:
+                yield self._chains[name]
 
     def wake_all(self) -> None:
         """Wake all watchers."""

@@ -63,6 +63,14 @@ def backlog_full(gateway: Gateway) -> Problem:
     )
 
 
+def check_root(chain_id: str) -> None:
+    """Refuse a chain that is a part of another one. Raises Problem."""
+    root = root_of(chain_id)
+    if root != chain_id:
+        detail = f"The chain {chain_id!r} is a part of another one."
+        raise Problem(409, "part_of_a_chain", detail, hint=f"Name the whole chain: {root}.")
+
+
 def no_event(event_id: str) -> Problem:
     """422: a stream cannot continue there."""
     detail = f"Last-Event-ID {event_id!r} is not the id of an event."
@@ -215,10 +223,7 @@ async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
     repeat undoes what is still open.
     """
     header = await header_of(gateway, chain_id, who)
-    root = root_of(chain_id)
-    if root != chain_id:
-        detail = f"The chain {chain_id!r} is not undone by itself."
-        raise Problem(409, "part_of_a_chain", detail, hint=f"Undo {root}, of which it is a part.")
+    check_root(chain_id)
     if not header.status.final:
         hint = "Cancel it, or wait for its end."
         raise Problem(409, "chain_runs", f"The chain {chain_id!r} has not ended.", hint=hint)

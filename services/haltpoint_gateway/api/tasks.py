@@ -18,7 +18,7 @@ from haltpoint.runtime.observability.telemetry import finish
 from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
 from haltpoint.runtime.views.reading import OtherReleaseError
 from haltpoint_gateway.answering import short_answer
-from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full, no_chain
+from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full, check_root, no_chain
 from haltpoint_gateway.api.requests import seen, take_answer
 from haltpoint_gateway.gateway import Gateway, Here, Submitter
 from haltpoint_gateway.people.keys import Principal
@@ -76,10 +76,7 @@ async def again(
     task = await gateway.views.task(chain_id, who.can_see)
     if task is None:
         raise no_chain(chain_id)
-    root = root_of(chain_id)
-    if root != chain_id:
-        detail = f"The chain {chain_id!r} is a part of another one."
-        raise Problem(409, "part_of_a_chain", detail, hint=f"Submit {root} again.")
+    check_root(chain_id)
     await _check(gateway, task)
     return await _begin(gateway, task, who, _chain_id(task, idempotency_key), request)
 
