@@ -26,7 +26,6 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.store.limits.effects import (
     EffectStore,
     Prior,
-    Reservation,
     Standing,
     digest_of_effect,
     standing_of_outcome,
@@ -57,8 +56,8 @@ class Effect:
     digest: str
     words: str
     """Its name in words."""
-    over: Reservation | None = None
-    """That of an earlier call, which is over."""
+    over: Prior | None = None
+    """An earlier call, which is over."""
     again: Prior | None = None
     """The earlier call, where a person has to allow that it is repeated."""
 
@@ -76,7 +75,7 @@ class Effect:
         """
         if self.again is None:
             return seen
-        digest = digest_of_preview(f"{seen.digest} {self.again.reservation.owner}")
+        digest = digest_of_preview(f"{seen.digest} {self.again.owner}")
         return Shown(seen.text, digest)
 
 
@@ -114,11 +113,11 @@ class EffectKeys:
         first = await self._store.prior(effect.digest, job.request.action_id)
         if first is None:
             return effect
-        effect = replace(effect, over=first.reservation)
+        effect = replace(effect, over=first)
         if first.standing is Standing.FREE:
             return effect
         if first.standing in _RESTS:
-            raise self._rests(job, spec, f"{first.reservation.owner} {_RESTS[first.standing]}")
+            raise self._rests(job, spec, f"{first.owner} {_RESTS[first.standing]}")
         if first.standing is Standing.DONE and not asked:
             raise _denied(spec, effect, first)
         return replace(effect, again=first)
@@ -161,12 +160,12 @@ class EffectKeys:
 def _denied(spec: ToolSpec, effect: Effect, first: Prior) -> RefusedError:
     words = f"{spec.name} was not called: {_told(effect.words, first)}"
     denied = refused(ErrorType.DENIED, words, suggestion=_ADVICE, no_effect=True)
-    data = {"first": {"action_id": first.reservation.owner, "says": first.says}}
+    data = {"first": {"action_id": first.owner, "says": first.says}}
     return RefusedError(replace(denied, data=json.encode(data).decode()))
 
 
 def _told(words: str, first: Prior) -> str:
-    owner, began = first.reservation.owner, datetime.fromtimestamp(first.reservation.at / 1000, UTC)
+    owner, began = first.owner, datetime.fromtimestamp(first.at / 1000, UTC)
     at = f"{began:%Y-%m-%d %H:%M} UTC"
     if first.standing is not Standing.DONE:
         return f"{words} was begun at {at} by {owner}, may have happened, and its chain is over."

@@ -12,7 +12,6 @@ from haltpoint.runtime.store.limits.effects import (
     EffectStore,
     OwnEffect,
     Prior,
-    Reservation,
     Standing,
     digest_of_effect,
 )
@@ -77,7 +76,7 @@ async def test_e6_the_functions_do_what_their_rules_say(
         if record is not None and chance.random() < 0.6:
             number = record.n
         if chance.random() < 0.6:
-            over = Reservation("", number, 0) if number else None
+            over = Prior("", number, 0, Standing.UNKNOWN) if number else None
             record, own = reserve(record, action, number, n, keep=flag)
             assert (await effects.reserve(PAY, action, 30.0, over, keep=flag) is not None) == own
         else:
@@ -88,10 +87,9 @@ async def test_e6_the_functions_do_what_their_rules_say(
             )
         n = int(await redis.get(Topology(1).key(0, "effects")) or 0) + 1
         found = await effects.prior(PAY, "")
-        assert (
-            found
-            and (found.reservation.owner, found.reservation.n, found.standing is Standing.DONE)
-        ) == (record and (record.owner, record.n, record.done))
+        assert (found and (found.owner, found.n, found.standing is Standing.DONE)) == (
+            record and (record.owner, record.n, record.done)
+        )
 
 
 async def test_e6_a_repeat_that_did_not_happen_leaves_the_first_on_record(
@@ -102,12 +100,12 @@ async def test_e6_a_repeat_that_did_not_happen_leaves_the_first_on_record(
     await effects.settle(own, "c1.s.1", Standing.DONE, "Paid 5")
     first = await seen(effects)
     assert (first.standing, first.says) == (Standing.DONE, "Paid 5")
-    repeat = await effects.reserve(PAY, "c2.s.1", 30.0, first.reservation, keep=True)
+    repeat = await effects.reserve(PAY, "c2.s.1", 30.0, first, keep=True)
     assert repeat is not None
     await effects.settle(repeat, "c2.s.1", Standing.FREE, "")
     kept = await seen(effects)
-    assert (kept.reservation.owner, kept.standing, kept.says) == ("c1.s.1", Standing.DONE, "Paid 5")
-    assert kept.reservation.n > first.reservation.n
+    assert (kept.owner, kept.standing, kept.says) == ("c1.s.1", Standing.DONE, "Paid 5")
+    assert kept.n > first.n
 
 
 async def test_e6_its_chain_says_what_became_of_a_call_whose_worker_died(
@@ -118,7 +116,7 @@ async def test_e6_its_chain_says_what_became_of_a_call_whose_worker_died(
     assert await effects.prior(PAY, order.data.action_id) is None
     await desk.finish(order, epoch=1)
     found = await seen(effects)
-    assert (found.reservation.owner, found.standing) == (order.data.action_id, Standing.DONE)
+    assert (found.owner, found.standing) == (order.data.action_id, Standing.DONE)
     await desk.redis.delete(*await desk.redis.keys("*chain:*"), *await desk.redis.keys("*data:*"))
     assert (await seen(effects)).standing is Standing.DONE, (
         "it is on record now, though the chain is forgotten"

@@ -8,7 +8,7 @@ import pytest
 
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
-from haltpoint.runtime.store.limits.effects import OwnEffect, Prior, Reservation, Standing
+from haltpoint.runtime.store.limits.effects import OwnEffect, Prior, Standing
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint.tools import Tool, ToolError, register
 from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
@@ -59,7 +59,7 @@ class PaperEffects:
 
 
 def earlier(standing: Standing, says: str = "") -> Prior:
-    return Prior(Reservation("first.s.1", 3, 0), standing, says)
+    return Prior("first.s.1", 3, 0, standing, says)
 
 
 @pytest.fixture(autouse=True)

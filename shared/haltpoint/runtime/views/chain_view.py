@@ -1,9 +1,10 @@
 """A chain as people and clients see it, made from its keys. Pure: values in, views out."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import cast
+from typing import Any, cast
 
 from msgspec import structs
 
@@ -55,7 +56,7 @@ def view_of(record: ChainRecord) -> ChainView:
     told = Told(record)
     thoughts = thoughts_of(record, told)
     steps = [step_view(record, told, step, run, thoughts[step.id]) for step, run in record.steps]
-    routed = tuple(map(_routed, told.others[FactType.CHAIN_ROUTED]))
+    routed = tuple(map(RoutedView.model_validate, told.others[FactType.CHAIN_ROUTED]))
     return ChainView(
         **dict(summary_of(chain)),
         answer=answer_of(record) if record.status.final else None,
@@ -66,7 +67,7 @@ def view_of(record: ChainRecord) -> ChainView:
         waits_for_model=None if record.status.final else _rest_of(record),
         submitted_by=chain.task.handed.submitted_by,
         bounds=chain.bounds,
-        stopped=_stopped(told.others[FactType.CHAIN_CANCELLED]),
+        stopped=_stopped(ChainMap(*told.others[FactType.CHAIN_CANCELLED])),
         routed=routed[-1] if routed else None,
         routed_before=routed[:-1],
         steps=tuple(steps),
@@ -151,17 +152,11 @@ def _usage(record: ChainRecord) -> Spent:
     return used
 
 
-def _stopped(cancelled: Iterable[Details]) -> str | None:
+def _stopped(cancelled: Mapping[str, Any]) -> str | None:
     """By whom and why a cancelled chain was stopped, as far as they said it."""
-    parts: list[str] = []
-    for details in cancelled:
-        by = details.get("by")
-        parts = [f"by {by}" if by else "", details.get("reason", "")]
+    by = cancelled.get("by")
+    parts = [f"by {by}" if by else "", cancelled.get("reason")]
     return ": ".join(filter(None, parts)) or None
-
-
-def _routed(details: Details) -> RoutedView:
-    return RoutedView.model_validate({**details, "timestamp": details["at"]})
 
 
 def _dropped(details: Details) -> DroppedCall:

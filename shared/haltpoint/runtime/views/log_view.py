@@ -131,7 +131,7 @@ class Told:
         elif name == FactType.CONTRACT_CORRECTED:
             self._corrected(at, details)
         else:
-            self.others[name].append({**details, "at": at})
+            self.others[name].append({**details, "at": at, "timestamp": at})
 
     def _begin(self, name: str, at: datetime) -> None:
         """It began now, unless it is known to have begun; and continues."""

@@ -60,18 +60,6 @@ class Standing(StrEnum):
 
 
 @value
-class Reservation:
-    """An effect's record."""
-
-    owner: str
-    n: int
-    """Its number, which no other reservation has."""
-    at: int
-    until: int = 0
-    """The moment (ms) from which its call cannot run any more."""
-
-
-@value
 class OwnEffect:
     """An effect that an action has reserved."""
 
@@ -82,11 +70,17 @@ class OwnEffect:
 
 @value
 class Prior:
-    """An earlier reservation, and its fate."""
+    """An earlier reservation of an effect, and its fate."""
 
-    reservation: Reservation
+    owner: str
+    """The action that it is for."""
+    n: int
+    """Its number, which no other reservation has."""
+    at: int
+    """When it was made (ms)."""
     standing: Standing
     says: str = ""
+    """The line of the deed."""
 
 
 def digest_of_effect(tenant: str | None, parts: Sequence[Any]) -> str:
@@ -166,18 +160,14 @@ class EffectStore(Side):
         owner, n, at, until, state, says = [text.decode(errors="replace") for text in record]
         if owner == action:
             return None
-        reservation = Reservation(owner, int(n), int(at), int(until))
-        if state == Standing.DONE:
-            return Prior(reservation, Standing.DONE, says)
-        now = int(seconds) * 1000
-        standing, says = await self._standing(reservation, now)
-        if standing is Standing.DONE:
-            own = OwnEffect(digest, reservation.n)
-            await self.settle(own, owner, standing, says)
-        return Prior(reservation, standing, says)
+        standing = Standing.DONE
+        if state != Standing.DONE:
+            standing, says = await self._standing(owner, late=int(seconds) * 1000 > int(until))
+            if standing is Standing.DONE:
+                await self.settle(OwnEffect(digest, int(n)), owner, standing, says)
+        return Prior(owner, int(n), int(at), standing, says)
 
-    async def _standing(self, reservation: Reservation, now: int) -> tuple[Standing, str]:
-        owner = reservation.owner
+    async def _standing(self, owner: str, *, late: bool) -> tuple[Standing, str]:
         chain = chain_of(owner)
         name = local(owner)
         # In one command: an action that was sent in a chain that is over has not begun.
@@ -186,15 +176,14 @@ class EffectStore(Side):
         fields, texts = await asyncio.gather(head, data)
         status = fields.get(Head.STATUS)
         lives = status is not None and not ChainStatus(status).final
-        action = action_of(owner, fields, texts)
-        return standing_of(action, lives=lives, late=now > reservation.until)
+        return standing_of(action_of(owner, fields, texts), lives=lives, late=late)
 
     async def reserve(
         self,
         digest: str,
         action: str,
         seconds: float,
-        over: Reservation | None = None,
+        over: Prior | None = None,
         *,
         keep: bool,
     ) -> OwnEffect | None:
