@@ -35,17 +35,17 @@ def undoing(record: ChainRecord, earlier: Sequence[ChainRecord], tools: Collecti
     """What undoing a chain does, after the chains that have undone it before. `tools` are those
     that are served.
     """
-    if earlier and not earlier[-1].status.final:
-        view = _lists(record, earlier[:-1], tools)
-        return Undoing(view.model_copy(update={"chain_id": earlier[-1].id}))
-    view = _lists(record, earlier, tools)
-    if not view.undoes:
+    ended = [undo for undo in earlier if undo.status.final]
+    chain_id = undo_id(record.id, len(ended) + 1)
+    view = _lists(record, ended, tools, chain_id)
+    if view.chain_id is None or len(ended) < len(earlier):
         return Undoing(view)
-    name = undo_id(record.id, len(earlier) + 1)
-    return Undoing(view.model_copy(update={"chain_id": name}), _task(record, view.undoes))
+    return Undoing(view, _task(record, view.undoes))
 
 
-def _lists(record: ChainRecord, earlier: Sequence[ChainRecord], tools: Collection[str]) -> UndoView:
+def _lists(
+    record: ChainRecord, earlier: Sequence[ChainRecord], tools: Collection[str], chain_id: str
+) -> UndoView:
     """What is open, what is undone and what stays of a chain, the last deed first."""
     answer = answer_of(record)
     tried: dict[str, ErrorType | None] = {}
@@ -67,7 +67,10 @@ def _lists(record: ChainRecord, earlier: Sequence[ChainRecord], tools: Collectio
     doubtful = [call for call in answer.not_done if call.why is WhyNot.IN_DOUBT]
     left += [_left(call, WhyLeft.IN_DOUBT) for call in doubtful]
     return UndoView(
-        chain_id=None, undoes=tuple(undoes[:MAX_STEPS]), undone=tuple(undone), left=tuple(left)
+        chain_id=chain_id if undoes else None,
+        undoes=tuple(undoes[:MAX_STEPS]),
+        undone=tuple(undone),
+        left=tuple(left),
     )
 
 
