@@ -77,7 +77,9 @@ def assigned_to(task: Task, agents: Agents) -> Task:
 
 def is_left_open(chain: Chain) -> bool:
     """Whether the task of a root leaves open who works on it."""
-    return chain.task.agent is None and action_of(chain.id) is None
+    if chain.task.agent is not None:
+        return False
+    return action_of(chain.id) is None
 
 
 def strategy_for(chain: Chain, agents: Agents) -> Strategy | None:

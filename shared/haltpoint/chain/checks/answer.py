@@ -24,7 +24,7 @@ from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model.canonical import UNSEEN
 from haltpoint.chain.model.references import KEYS, path_of, read_json, scalars_at, write_json
 from haltpoint.chain.model.schemas import defaults
-from haltpoint.chain.model.state import Action, Dropped
+from haltpoint.chain.model.state import Action, Dropped, Lines
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.phrases import Phrases
@@ -62,7 +62,7 @@ def answer(
     text: str,
     actions: Sequence[Action],
     dropped: Iterable[Dropped],
-    due: tuple[NotDone, ...],
+    due: Lines,
     spec_of: SpecOf,
     phrases: Phrases,
 ) -> FinalAnswer:
@@ -86,7 +86,7 @@ def answer(
     return FinalAnswer(text=text, deeds=tuple(deeds), not_done=lines)
 
 
-def lines_for_above(lines: Iterable[NotDone], spec_of: SpecOf) -> tuple[NotDone, ...]:
+def lines_for_above(lines: Iterable[NotDone], spec_of: SpecOf) -> Lines:
     """What the chain of a skill or an agent tells its caller: the effects that were not done."""
     return tuple(line for line in lines if any(map(with_effects, map(spec_of, line.tools))))
 
@@ -229,7 +229,9 @@ def deed_words(spec: ToolSpec, arguments: str, data: str = "{}") -> DeedWords:
     """What a call does, in one line, and whom or what it is about, where it has a target."""
     typed = frozenset(typed_in(spec.parameters))
     given = starred(read_json(arguments), typed)
-    line = _filled(spec.says, spec, given, data) if spec.says else _titled(spec, given)
+    line = _titled(spec, given)
+    if spec.says:
+        line = _filled(spec.says, spec, given, data)
     return DeedWords(says=_cut(line, _LONGEST), target=_target(spec, given))
 
 
@@ -247,7 +249,8 @@ def _titled(spec: ToolSpec, given: JsonObject) -> str:
     """The tool's name, and its arguments."""
     title = spec.name.replace("_", " ").capitalize()
     named = [f"{_visible(name)} {shown(name, given[name])}" for name in given]
-    named[MOST_NAMED:] = ["…"] * (len(named) > MOST_NAMED)
+    if len(named) > MOST_NAMED:
+        named[MOST_NAMED:] = ["…"]
     return f"{title}: {', '.join(named)}" if named else title
 
 

@@ -228,9 +228,11 @@ def _holding(call: CheckedCall, name: str) -> tuple[Bound, ...]:
     """The entries of a list that hold in the mode of the call: what a model has read holds in
     strict alone.
     """
-    bounds: tuple[Bound, ...] = getattr(call.work.bounds or NO_BOUNDS, name)
-    is_strict = call.mode is Mode.STRICT
-    return tuple(bound for bound in bounds if is_strict or bound.by is not SaidBy.GOAL)
+    whole = call.work.bounds or NO_BOUNDS
+    bounds: tuple[Bound, ...] = getattr(whole, name)
+    if call.mode is Mode.STRICT:
+        return bounds
+    return tuple(bound for bound in bounds if bound.by is not SaidBy.GOAL)
 
 
 def _about(call: CheckedCall, name: str) -> Bound | None:

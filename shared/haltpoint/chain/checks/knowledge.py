@@ -279,8 +279,9 @@ def for_below(work: Work) -> Receipts:
 
 def for_above(work: Work) -> Receipts:
     """What it did not know from above. Of a skill the result says all."""
-    is_agents = work.task.handed.assigned is not None
-    return _newest((*work.below.known, *_own(work))) if is_agents else ()
+    if work.task.handed.assigned is None:
+        return ()
+    return _newest((*work.below.known, *_own(work)))
 
 
 def hear(work: Work, known: Receipts) -> None:

@@ -185,7 +185,8 @@ def answered(call: CheckedCall) -> Action | None:
     if not call.spec.may_clarify:
         return None
     for action in call.work.receipts.values():
-        is_answered = action.selected or (action.tool == ASK_HUMAN and action.satisfies)
+        is_question = action.tool == ASK_HUMAN and action.satisfies
+        is_answered = action.selected or is_question
         if is_answered and not action.told.repeats and _is_equal(call, action):
             return action
     return None

@@ -60,8 +60,9 @@ def may_call(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
     """Whether a model may call this tool in this step (C3). The built-in tools it may call in any,
     unless blocked.
     """
-    is_question = spec.name == ASK_HUMAN and not spec.internal
-    return is_question or spec.name == END_STEP or _is_offered(step, spec, mode, task)
+    if spec.name == ASK_HUMAN and not spec.internal:
+        return True
+    return spec.name == END_STEP or _is_offered(step, spec, mode, task)
 
 
 def _is_offered(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
@@ -70,8 +71,12 @@ def _is_offered(step: Step, spec: ToolSpec, mode: Mode, task: Task) -> bool:
     """
     if spec.name in step.promised_tools:
         return _in_scope(spec, task)
-    allowed = spec.read_only if step.allowed_tools is None else spec.name in step.allowed_tools
-    return open_to_models(spec, task) and (mode is Mode.OFF or allowed)
+    allowed = spec.read_only
+    if step.allowed_tools is not None:
+        allowed = spec.name in step.allowed_tools
+    if mode is not Mode.OFF and not allowed:
+        return False
+    return open_to_models(spec, task)
 
 
 def callable_tools(step: Step, tools: Tools, mode: Mode, task: Task) -> Strings:
@@ -157,8 +162,9 @@ class PlanFault:
     message: str
 
     def __str__(self) -> str:
-        place = "" if self.step_id is None else f"step {self.step_id!r}: "
-        return f"{place}{self.message}"
+        if self.step_id is None:
+            return self.message
+        return f"step {self.step_id!r}: {self.message}"
 
 
 def task_fault(task: Task) -> str | None:

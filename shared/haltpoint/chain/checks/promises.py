@@ -14,9 +14,10 @@ from haltpoint.chain.checks.answer import not_done_line
 from haltpoint.chain.checks.bounds import NO_BOUNDS, tools_of, whose
 from haltpoint.chain.checks.plans import inside
 from haltpoint.chain.model.references import reached, read_json, walk, write_json
-from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.state import Action, Lines
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
+from haltpoint.contracts.base import Strings
 from haltpoint.contracts.reasons import Heard
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import BUILT_IN, END_STEP
@@ -25,10 +26,11 @@ from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.tasks import Mode
 
-Promise = tuple[str, ...]
+Promise = Strings
+Promises = tuple[Promise, ...]
 
 
-def of_step(work: Work, index: int) -> tuple[Promise, ...]:
+def of_step(work: Work, index: int) -> Promises:
     """All that a step promises, in a fixed order."""
     own = work.steps[index].promised
     if not work.is_open or work.bounds is None:
@@ -36,7 +38,7 @@ def of_step(work: Work, index: int) -> tuple[Promise, ...]:
     return (*own, *(bound.tools for bound in work.bounds.required_tools))
 
 
-def missing(work: Work, index: int) -> tuple[Promise, ...]:
+def missing(work: Work, index: int) -> Promises:
     """What is due in a step: its promises without a receipt, but for those that an agent has left
     out.
     """
@@ -56,7 +58,7 @@ def tools_in(promises: Iterable[Promise]) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(promises)))
 
 
-def in_words(promises: tuple[Promise, ...]) -> str:
+def in_words(promises: Promises) -> str:
     """Promises as a sentence names them."""
     return ", ".join(OR.join(tools) for tools in promises)
 
@@ -104,7 +106,7 @@ def leave_out(work: Work, index: int, reason: str) -> None:
     work.left_out += tuple(LeftOut(tools=tools, reason=reason) for tools in due)
 
 
-def not_done(work: Work) -> tuple[NotDone, ...]:
+def not_done(work: Work) -> Lines:
     """What was due and has no receipt when the chain ends. What an agent has left out another one
     may have done.
     """
@@ -170,9 +172,11 @@ def offers_end(work: Work, index: int, *, corrected: bool) -> bool:
     or a correction.
     """
     due = tools_in(missing(work, index))
-    if all(work.world.spec(name).read_only for name in due):
-        return bool(due) and (corrected or last_error(work, index) is not None)
-    return True
+    if not all(work.world.spec(name).read_only for name in due):
+        return True
+    if not due:
+        return False
+    return corrected or last_error(work, index) is not None
 
 
 def last_error(work: Work, index: int) -> Action | None:
@@ -234,4 +238,6 @@ def _is_empty(reading: Action) -> bool:
     """
     values = [value for path, value in walk(read_json(reading.data)) if path]
     groups = [value for value in values if isinstance(value, dict | list)]
-    return not reading.satisfies or not any(groups or values)
+    if not reading.satisfies:
+        return True
+    return not any(groups or values)

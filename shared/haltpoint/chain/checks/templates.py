@@ -70,7 +70,8 @@ def template_faults(plan: Plan, parameters: JsonObject) -> Strings:
     for _, _, source in _references(plan):
         if source.step == INPUT and source.path[0] not in own:
             faults.append(f"{source.text!r}: the skill has no parameter {source.path[0]!r}")
-    return (*faults, *map(str, literal_faults(fill(plan, {}), anything)))
+    others = literal_faults(fill(plan, {}), anything)
+    return (*faults, *map(str, others))
 
 
 def _references(plan: Plan | None) -> Iterator[tuple[str, Place, Reference]]:

@@ -143,7 +143,8 @@ def target(call: CheckedCall) -> Verdict:
     unknown = [given for given in targets if _is_unknown(call, given)]
     if not unknown:
         return GO
-    reasons = [about(tool, given, known.source(given.value)) for given in unknown[:MOST_SHOWN]]
+    first = unknown[:MOST_SHOWN]
+    reasons = [about(tool, given, known.source(given.value)) for given in first]
     more = len(unknown) - MOST_SHOWN
     if more > 0:
         words = f"{more} more values of {tool} are not known to be in your words, nor in a result."
@@ -160,7 +161,9 @@ def _is_unknown(call: CheckedCall, given: Marked) -> bool:
 
 def about(tool: str, given: Marked, source: Source) -> Reason:
     """The reason to ask about one value, with what will happen."""
-    kept = given.value[:_LONGEST_VALUE] if isinstance(given.value, str) else given.value
+    kept = given.value
+    if isinstance(kept, str):
+        kept = kept[:_LONGEST_VALUE]
     words = (
         f"{tool} will run with {given.place} = {shown(given.place, kept)}. {_WHY[source.source]}"
     )

@@ -59,7 +59,8 @@ def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
     or cancel.
     """
     data = message.data
-    question, decision = _answered(work, data), data.answer.decision
+    question = _answered(work, data)
+    decision = data.answer.decision
     if question is None:
         return None
     about = {"decision": decision.value, "by": data.by, "way": data.way.value}
@@ -84,7 +85,8 @@ def _answered(work: Work, data: Data) -> Question | None:
     if question is None or data.at > question.deadline:
         return None
     options = frozenset(option.id for option in question.options)
-    has_step, is_form = bool(question.step_id), question.form is not None
+    has_step = bool(question.step_id)
+    is_form = question.form is not None
     fault = answer_fault(data.answer, question.kind, options, step=has_step, form=is_form)
     return None if fault else question
 
@@ -136,8 +138,10 @@ def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
 
 def _about_call(work: Work, action: Action, question: Question, data: Data) -> Next | None:
     """The receipt that waits is completed, or its call sent again."""
-    answer, by = data.answer, data.by
-    words, warnings = answer.text.strip(), Strings()
+    answer = data.answer
+    by = data.by
+    words = answer.text.strip()
+    warnings = Strings()
     value: dict[str, Any] = {"answer": answer.text, SAID: words}
     match answer.decision:
         case Choice.NONE | Choice.REJECT:
@@ -198,7 +202,8 @@ def _deny(work: Work, action: Action, data: Data) -> Next | None:
     """A person's no (E4), or that none of the options fits. The words of a no name nothing
     (C13).
     """
-    said, phrases = data.answer.text, work.phrases
+    said = data.answer.text
+    phrases = work.phrases
     ledger.deny(work, action, said)
     if data.answer.decision is Choice.REJECT:
         text = f"{phrases.denied}: {said or phrases.no}"
@@ -212,7 +217,8 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
     """Send the call again with the yes to it, as people edited it (G1, G2): the worker checks the
     edit. A record in Redis proves the yes to the worker.
     """
-    edited, spec = answer.arguments, work.world.spec(action.tool)
+    edited = answer.arguments
+    spec = work.world.spec(action.tool)
     asked = (action.outcome and action.outcome.confirmation) or _NO_QUESTION
     before = work.approvals.get(action.id) or Approval(digest="")
     approval = structs.replace(before, digest=asked.digest, by=by, preview=asked.preview)
@@ -261,7 +267,8 @@ def _about_case(work: Work, index: int, question: Question, data: Data) -> Next 
     """A case, or who works on the task: the step continues as the person says. Asked again, it has
     no strikes, and all its turns.
     """
-    answer, people = data.answer, work.people
+    answer = data.answer
+    people = work.people
     words = answer.text.strip()
     reset_strikes(work, index)
     match answer.decision:
@@ -283,7 +290,8 @@ def _about_case(work: Work, index: int, question: Question, data: Data) -> Next 
         case _:  # continue: it has its turns once more
             pass
     if words:  # the model reads them as the answer to its question
-        asked, value = {"question": question.question}, {"answer": words, SAID: words}
+        asked = {"question": question.question}
+        value = {"answer": words, SAID: words}
         _record(work, index, ASK_HUMAN, asked, value, data.by)
     if answer.decision is Choice.SKIP:
         return StepEnd(index, skipped=answer.text)
@@ -301,6 +309,7 @@ def _record(
     """
     action = given(work, work.next_action(index, tool, write_text(asked)), data, by)
     run = work.edit(index)
-    run.turn, run.attempt = run.turn + 1, 0
+    run.turn = run.turn + 1
+    run.attempt = 0
     write_down(work, action, by=by)
     return action

@@ -37,7 +37,8 @@ asked.
 
 def take_result(work: Work, message: ToolCompleted) -> Next | None:
     """Record the receipt: continue, stop and ask, or end the step."""
-    action, outcome = work.actions.get(message.data.action_id), message.data.outcome
+    action = work.actions.get(message.data.action_id)
+    outcome = message.data.outcome
     if action is None or action.status is not ActionStatus.DISPATCHED or work.rests(action.id):
         return None
     if message.id != report_id(action):  # nobody has dispatched this attempt
@@ -79,7 +80,8 @@ def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:
         return _stop(work, receipt, outcome, RequestKind.IN_DOUBT, fault.message)
     if fault is not None:
         return fail_action(work, receipt, fault)
-    which, sure = outcome.clarification, outcome.confirmation
+    which = outcome.clarification
+    sure = outcome.confirmation
     if which is not None:
         return _stop(work, receipt, outcome, RequestKind.CLARIFICATION, which.question)
     if sure is not None:
@@ -96,7 +98,8 @@ def _begin_skill(work: Work, action: Action, plan: Plan) -> Next | None:
         work.resting = {**work.resting, action.id: Rest(work.now, outcome_of(fault, Metadata()))}
         work.tell_action(FactType.ACTION_RESTING, action, until=work.now)
         return None
-    spec, arguments = work.world.spec(action.tool), read_json(work.body).get("arguments", {})
+    spec = work.world.spec(action.tool)
+    arguments = read_json(work.body).get("arguments", {})
     faults = chain_faults(work, plan, arguments)
     if faults:
         fault = ErrorInfo(ErrorType.VALIDATION, "; ".join(faults), recoverable=False)
@@ -135,7 +138,9 @@ def _rest_for(work: Work, action: Action, outcome: Outcome) -> Rest | None:
     """The rest of an action until it runs again; None: its receipt counts, or a person is asked
     about the doubt.
     """
-    fault, spec, told = outcome.error, work.world.tools.get(action.tool), outcome.metadata
+    fault = outcome.error
+    spec = work.world.tools.get(action.tool)
+    told = outcome.metadata
     if fault is None or spec is None:
         return None
     before = work.resting.get(action.id) or Rest(0, outcome, attempts=0)

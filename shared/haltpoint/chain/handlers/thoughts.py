@@ -71,7 +71,8 @@ def begin(work: Work, _: TaskSubmitted) -> Next | None:
     """Take up the task: find who works on it, then carry out its plan, ask for one, or make one
     open-ended step.
     """
-    work.status, work.ledger = ChainStatus.PLANNING, work.task.handed.ledger
+    work.status = ChainStatus.PLANNING
+    work.ledger = work.task.handed.ledger
     return assign(work) or begin_assigned(work)
 
 
@@ -79,7 +80,8 @@ def begin_assigned(work: Work) -> Next | None:
     """Begin the task for the agent that works on it. The goal of a root is read once, for the
     chains below, too (I1).
     """
-    task, tools = work.task, work.world.tools
+    task = work.task
+    tools = work.world.tools
     known = work.world.agents.named(task.agent)
     agent = None if known is None else known.name
     by_model = PlanOrigin.REACT if task.open_ended else PlanOrigin.DRAFTED
@@ -127,7 +129,8 @@ def begin_open(work: Work, reading: Bounds | None) -> None:
     goal was read.
     """
     take_bounds(work, reading)
-    tools, is_supervisors = work.world.tools.items(), work.task.agent == SUPERVISOR
+    tools = work.world.tools.items()
+    is_supervisors = work.task.agent == SUPERVISOR
     step = Step(
         id=ROUTE if is_supervisors else REACT_STEP,
         description=goal_of(work),
@@ -141,9 +144,14 @@ def begin_open(work: Work, reading: Bounds | None) -> None:
 
 def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     """Take a checked plan for the chain's own. The steps that wait for no other are ready."""
-    work.plan, work.steps, work.origin, work.graph = plan, plan.steps, origin, Graph.of(plan)
-    work.is_literal, work.is_open = origin is PlanOrigin.LITERAL, origin is PlanOrigin.REACT
-    work.status, work.thought = ChainStatus.EXECUTING, None
+    work.plan = plan
+    work.steps = plan.steps
+    work.origin = origin
+    work.graph = Graph.of(plan)
+    work.is_literal = origin is PlanOrigin.LITERAL
+    work.is_open = origin is PlanOrigin.REACT
+    work.status = ChainStatus.EXECUTING
+    work.thought = None
     work.run = [StepRun() for _ in plan.steps]
     for index, waits in enumerate(work.graph.dependencies):
         work.move(index, StepStatus.PENDING if waits else StepStatus.READY)
@@ -157,14 +165,16 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
     """Check the plan: carry it out, or return its problems to the model; at the limit of strikes a
     person decides.
     """
-    data, mode = message.data, work.mode(None)
+    data = message.data
+    mode = work.mode(None)
     if data.thought_id != work.thought:
         return None
     work.spend(data.usage)
     if data.bounds is not None:
         take_bounds(work, data.bounds)
     bounds = work.bounds or merged(work, None)
-    faults, broken = _faults(work, data, bounds), Corrections()
+    faults = _faults(work, data, bounds)
+    broken = Corrections()
     if data.plan is not None and mode is not Mode.OFF:
         broken = tuple(map(_bad_plan, dropped(work, bounds, data.plan)))
     if faults or broken:

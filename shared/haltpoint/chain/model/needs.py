@@ -89,7 +89,8 @@ def needed_thoughts(chain: Chain) -> dict[int, str]:
 
 def reads_goal(chain: Chain) -> bool:
     """Whether the thought under way is about the goal (C12)."""
-    return (chain.thought or "").startswith(f"{chain.id}.{BOUNDS}.")
+    thought = chain.thought or ""
+    return thought.startswith(f"{chain.id}.{BOUNDS}.")
 
 
 def live_steps(runs: Sequence[StepRun]) -> Indexes:

@@ -109,7 +109,9 @@ def _part_text(part: Part) -> str:
     if isinstance(part, int):
         return f"[{part}]"
     quoted = str(part).replace('"', '""')
-    return f".{part}" if _BARE.fullmatch(str(part)) else f'."{quoted}"'
+    if _BARE.fullmatch(str(part)):
+        return f".{part}"
+    return f'."{quoted}"'
 
 
 def covers(path: Path, place: Path) -> bool:
@@ -120,7 +122,9 @@ def covers(path: Path, place: Path) -> bool:
 
 def is_below(path: Path, place: Path) -> bool:
     """Whether a place is one that the path points at, or in a value that it points at."""
-    return len(path) <= len(place) and covers(path, place)
+    if len(path) > len(place):
+        return False
+    return covers(path, place)
 
 
 # ---- walking

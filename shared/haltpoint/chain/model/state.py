@@ -26,6 +26,8 @@ from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike
 
+Lines = tuple[NotDone, ...]
+
 WAITING: dict[RequestKind, ChainStatus] = {
     RequestKind.CLARIFICATION: ChainStatus.AWAITING_CLARIFICATION,
     RequestKind.CONFIRMATION: ChainStatus.AWAITING_CONFIRMATION,
@@ -135,7 +137,9 @@ class Action(Struct, frozen=True, gc=False):
         """Whether values of calls may come from its receipt: a tool's success, or what a person
         said or chose. An agent's answer is words of a model (C13).
         """
-        return self.by_a_person or (self.satisfies and not self.told.below.agent)
+        if self.by_a_person:
+            return True
+        return self.satisfies and not self.told.below.agent
 
     def done(self, outcome: Outcome, data: str) -> "Action":
         """The same action, with its receipt."""
@@ -206,7 +210,7 @@ class End(Strict):
     """Why it failed."""
     deeds: tuple[Deed, ...] = ()
     """The effects that it had (F1)."""
-    not_done: tuple[NotDone, ...] = ()
+    not_done: Lines = ()
     """What was due and has no receipt (F1)."""
     unfinished: bool = False
     """A promise was left out (C11)."""

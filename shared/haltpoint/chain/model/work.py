@@ -198,10 +198,12 @@ class Work(Chain, kw_only=True, gc=False):
         """
         run = self.run[index]
         reads = self.world.only_reads
-        before = self.actions.get(self.action_id(index, run.actions)) if run.in_turn else None
-        if before is None:
+        before = self.actions.get(self.action_id(index, run.actions))
+        if before is None or not run.in_turn:
             return False
-        return before.tool == tool or (reads(before.tool) and reads(tool))
+        if before.tool == tool:
+            return True
+        return reads(before.tool) and reads(tool)
 
     def begin(self, action: Action) -> None:
         """Begin the step's next action, in the order of the plan: one more of its calls is under
@@ -252,7 +254,8 @@ class Work(Chain, kw_only=True, gc=False):
     def spend(self, usage: Usage) -> None:
         """Count what a thought has cost."""
         tokens = usage.input_tokens + usage.output_tokens
-        self.spent = limits.added(self.spent, Spent(tokens=tokens, cost=usage.cost))
+        spent = Spent(tokens=tokens, cost=usage.cost)
+        self.spent = limits.added(self.spent, spent)
 
     def finish(self, status: ChainStatus, fact: FactType, details: JsonObject) -> None:
         """The chain has come to its one final state: nothing is needed of it any more but what it

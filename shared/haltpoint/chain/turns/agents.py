@@ -50,7 +50,8 @@ def assign(work: Work) -> Next | None:
     """Give the task to its agent, or to the supervisor, and route it where no model has to be
     asked. A task that an agent has handed on has its agent already.
     """
-    agents, task = work.world.agents, work.task
+    agents = work.world.agents
+    task = work.task
     strategy = strategy_for(work, agents)
     if strategy is Strategy.FUNCTION:
         return thought(work, ThoughtKind.ROUTE, 1)
@@ -79,7 +80,8 @@ def _route(work: Work, choice: Choice, strategy: Strategy) -> None:
 
 def _give_to(work: Work, name: str) -> None:
     """The task is this agent's from now on, within its limits."""
-    agents, task = work.world.agents, structs.replace(work.task, agent=name)
+    agents = work.world.agents
+    task = structs.replace(work.task, agent=name)
     work.task = assigned_to(task, agents)
     deadline = deadline_of(work.task, work.world.policy, work.created_at)
     work.deadline = min(work.deadline, deadline)

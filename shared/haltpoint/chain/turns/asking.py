@@ -88,7 +88,8 @@ def ask(work: Work, request: Question) -> None:
     oldest request's. The calls of a model that are held behind it are dropped (B3).
     """
     if not work.requests:
-        work.resume, work.status = work.status, WAITING[request.kind]
+        work.resume = work.status
+        work.status = WAITING[request.kind]
     work.requests = (*work.requests, request)
     work.asked += 1
     _stop_freed(work)
@@ -114,7 +115,9 @@ def free(work: Work, request: Question) -> None:
     asks = {asked.step_id for asked in work.requests}
     if index is not None and request.step_id not in asks:
         run = work.edit(index)
-        run.status, run.thinking, run.freed = StepStatus.IN_PROGRESS, False, True
+        run.status = StepStatus.IN_PROGRESS
+        run.thinking = False
+        run.freed = True
     resume(work, index, request_id=request.request_id)
 
 
@@ -123,7 +126,8 @@ def resume(work: Work, index: int | None = None, **told: Any) -> None:
     if work.requests:
         work.status = WAITING[work.requests[0].kind]
     elif work.resume is not None and work.failing is None:
-        work.status, work.resume = work.resume, None
+        work.status = work.resume
+        work.resume = None
         _stop_freed(work)
         work.tell(FactType.CHAIN_RESUMED, index, **told)
 

@@ -140,7 +140,8 @@ def _handed(work: Work, action: Action) -> Handed:
 
 def _left(work: Work) -> Budget:
     """What is left of the budget, as far as it is limited."""
-    spent, left = work.spent_in_all(), dict[str, Any]()
+    spent = work.spent_in_all()
+    left = dict[str, Any]()
     for name in _LIMITS:
         limit = getattr(work.task.budget, name)
         if limit is not None:

@@ -51,7 +51,8 @@ def send_literal(work: Work, index: int) -> Next | None:
     point at; or the end of the step, when it cannot be made. None: it has to wait.
     """
     call = work.steps[index].actions[work.run[index].taken]
-    arguments, fault = call.arguments, ""
+    arguments = call.arguments
+    fault = ""
     if work.graph.sources[index]:
         try:
             arguments = resolve_references(arguments, lambda wanted: _receipt(work, wanted))
@@ -97,7 +98,9 @@ def send(work: Work, call: CheckedCall, verdict: Verdict = GO) -> Next:
 
     Where its verdict is to ask first, a worker does that; a skill goes to a worker for it.
     """
-    index, spec, arguments = call.index, call.spec, call.arguments
+    index = call.index
+    spec = call.spec
+    arguments = call.arguments
     reasons = verdict.reasons if isinstance(verdict, AskFirst) else ()
     most = inf if work.is_literal else work.world.policy.max_actions
     spent = over_budget(work, "actions", step_id=work.steps[index].id, most=most)

@@ -45,7 +45,8 @@ def fail(work: Work, failure: Failure) -> None:
     elif is_stop or work.failing is None:
         withdraw(work, failure.error.message)
         resume(work)
-        work.failing, work.thought = failure, None
+        work.failing = failure
+        work.thought = None
         if is_stop:
             work.resume = ChainStatus.CANCELLED
 

@@ -58,7 +58,8 @@ def is_held(call: CheckedCall) -> bool:
     effect runs beside no other effect of the chain, and an agent's call counts as one: what it will
     call is not known yet. One agent works at a time, also in a literal plan.
     """
-    work, spec = call.work, call.spec
+    work = call.work
+    spec = call.spec
     actions = work.actions.values()
     others = [action for action in actions if action.number in work.run[action.step].pending]
     if not others:
@@ -99,7 +100,8 @@ def calls_of(work: Work, index: int) -> Sequence[ProposedCall]:
 
 def drop_held(work: Work, index: int, reason: str) -> None:
     """Record every call of a step that was neither sent nor refused as never executed."""
-    calls, taken = calls_of(work, index), work.run[index].taken
+    calls = calls_of(work, index)
+    taken = work.run[index].taken
     for call in calls[taken:]:
         drop_next(work, index, call, reason)
 
@@ -108,7 +110,8 @@ def drop_next(work: Work, index: int, call: ProposedCall, reason: str) -> None:
     """Record the next call of a step as never executed. Of a literal plan it may be an optional one
     that cannot be made.
     """
-    run, spec = work.edit(index), work.world.spec(call.tool)
+    run = work.edit(index)
+    spec = work.world.spec(call.tool)
     arguments = write_json(call.arguments)
     run.taken += 1
     run.dropped |= call.tool in work.steps[index].promised_tools

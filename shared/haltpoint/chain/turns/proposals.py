@@ -55,7 +55,8 @@ def consider(work: Work, index: int) -> Next | None:
     """Judge the proposal that has come; None: its calls may be sent, one after the other (see
     `release`).
     """
-    proposal, run = work.proposal(index), work.edit(index)
+    proposal = work.proposal(index)
+    run = work.edit(index)
     run.turn += 1
     run.taken = run.in_turn = 0
     run.here = run.thinking = run.struck = run.dropped = False
@@ -132,7 +133,8 @@ def next_call(work: Work, index: int) -> ProposedCall | None:
     """The next call of the proposal; None when as many have run as may in one turn (C7), or a
     decision was among them: no call beside it runs (I3).
     """
-    run, calls = work.run[index], calls_of(work, index)
+    run = work.run[index]
+    calls = calls_of(work, index)
     if run.taken >= len(calls):
         return None
     wanted = calls[run.taken]
@@ -146,7 +148,8 @@ def _let_run(work: Work, call: CheckedCall, verdict: Verdict) -> Next | None:
     """Send a call that may run; None: it has the receipt of an answered lookup, and the step
     continues.
     """
-    index, tool = call.index, call.spec.name
+    index = call.index
+    tool = call.spec.name
     if tool == END_STEP:
         return end_by_model(work, index, **call.arguments)
     if call.mode is Mode.ADVISORY:

@@ -36,7 +36,8 @@ def record(work: Work, action: Action) -> bool:
     before may.
     """
     ledger.settle(work, action)
-    kept, run = keep(work, action), work.edit(action.step)
+    kept = keep(work, action)
+    run = work.edit(action.step)
     if action.satisfies and not run.status.done:
         run.last_ok = max(run.last_ok, action.number)
     work.keep(action)
@@ -48,7 +49,8 @@ def succeed(work: Work, action: Action) -> StepEnd | None:
     required or none is (D2). That `complete` ends a step of a plan which has all that it promised
     (B2).
     """
-    index, outcome = action.step, action.outcome
+    index = action.step
+    outcome = action.outcome
     work.row = NO_STRIKES
     if record(work, action) or not of_step(work, index):
         work.edit(index).strikes = 0
@@ -63,7 +65,8 @@ def end_of_calls(work: Work, index: int) -> StepEnd | None:
     when it has all that it promised, and the proposal that kept the last of it has run (C3). Where
     calls of what it promised were dropped the model is told first (C7).
     """
-    step, run = work.steps[index], work.run[index]
+    step = work.steps[index]
+    run = work.run[index]
     if work.is_open or run.pending:
         return None
     if run.taken < len(calls_of(work, index)):
@@ -130,7 +133,8 @@ def given(
     """The action with a receipt that no worker gave, but a person or the runtime. The arguments
     that ran are those of a worker's own.
     """
-    text, spec = write_json(data), work.world.spec(action.tool)
+    text = write_json(data)
+    spec = work.world.spec(action.tool)
     metadata = Metadata(
         tool=action.tool,
         started_at=work.now,

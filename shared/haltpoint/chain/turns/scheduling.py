@@ -80,9 +80,11 @@ def _think(work: Work, wanted: ThoughtRequest) -> None:
             work.planning = replace(work.planning, attempts=work.planning.attempts + 1)
         return
     run = work.edit(index)
-    run.turn, run.attempt = wanted.turn - 1, wanted.attempt
+    run.turn = wanted.turn - 1
+    run.attempt = wanted.attempt
     run.proposals += 1
-    run.thinking, run.struck = True, False
+    run.thinking = True
+    run.struck = False
     work.spent = replace(work.spent, turns=work.spent.turns + 1)
     work.clear(index)
 

@@ -33,7 +33,8 @@ def end_step(work: Work, end: StepEnd) -> None:
     """End a step: completed, with its promise kept (C3), not needed (C11), or failed; its plan says
     what that does to the chain. Calls that are still held are dropped.
     """
-    index, failure = end.index, end.failure
+    index = end.index
+    failure = end.failure
     name = work.steps[index].id
     drop_held(work, index, "the step is over")
     if failure is not None:
@@ -69,7 +70,8 @@ def _fails_chain(work: Work, index: int) -> bool:
     step = work.steps[index]
     if not step.fatal or work.origin is not PlanOrigin.DRAFTED:
         return step.fatal
-    tools, spec_of = step.promised_tools, work.world.spec
+    tools = step.promised_tools
+    spec_of = work.world.spec
     reads = [spec_of(name).read_only for name in tools]
     if not reads or not all(reads):
         return True
@@ -100,7 +102,8 @@ def end_by_model(
     error before it, is skipped, complete where nothing is due, or a person is asked. None: it is
     refused, since a person insists on the step.
     """
-    wanted, due = exit_of(work, index), missing(work, index)
+    wanted = exit_of(work, index)
+    due = missing(work, index)
     if wanted is Exit.STRIKE:
         refuse(work, index, insisted_on(work, index))
         return None

@@ -101,7 +101,8 @@ def reset_strikes(work: Work, index: int | None) -> None:
     work.row = NO_STRIKES
     if index is not None:
         run = work.edit(index)
-        run.strikes, run.proposals = 0, 0
+        run.strikes = 0
+        run.proposals = 0
 
 
 def escalate(work: Work, index: int | None, reason: str) -> Question:
@@ -147,7 +148,8 @@ def no_call(work: Work, index: int) -> Correction:
     """Words, or calls that belong elsewhere, where something is due. Both ways are shown alike:
     nobody knows here whether the call is still wanted (C10).
     """
-    step, due = work.steps[index], missing(work, index)
+    step = work.steps[index]
+    due = missing(work, index)
     names = in_words(due)
     template = work.world.policy.messages.no_tool_used
     told = template.format(expected_tools=names, count=work.row.count + 1)
@@ -182,7 +184,8 @@ def both_ways(work: Work, index: int) -> str:
 
 def _form_of_due(work: Work, index: int) -> str:
     """The forms of a call that is due, or of the decision that hands it on."""
-    step, tools = work.steps[index], work.world.tools
+    step = work.steps[index]
+    tools = work.world.tools
     due = tools_in(missing(work, index))
     specs = [tools[name] for name in due if name in tools]
     own = [spec for spec in specs if may_call(step, spec, work.mode(index), work.task)]

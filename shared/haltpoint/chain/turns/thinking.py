@@ -58,8 +58,10 @@ def think_step(
     row of strikes is full, or the turns of the step are used up (D2, D3). The end of the chain when
     its turns, tokens, money or time are.
     """
-    step, run = work.steps[index], work.run[index]
-    due, left = missing(work, index), turns_left(work, index)
+    step = work.steps[index]
+    run = work.run[index]
+    due = missing(work, index)
+    left = turns_left(work, index)
     is_strict = work.mode(index) is Mode.STRICT
     if is_strict and strikes_exhausted(work, index):
         return escalate(work, index, "too many violations in a row")
