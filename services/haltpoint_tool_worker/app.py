@@ -88,7 +88,8 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
 async def _end_if_stuck(here: Service, slots: Slots, handlers: Handlers) -> None:
     """End a worker whose slots are all held by calls that do not end, after a lease's time."""
     left_over = len(handlers.left_over)
-    here.about["left_over"] = left_over
+    holds = [lease.action_id for lease in handlers.leases()]
+    here.about.update(left_over=left_over, holds=holds)
     seconds = slots.stuck_for(left_over)
     if seconds == 0:
         words = "calls that do not end hold the slots of this worker"
@@ -114,7 +115,8 @@ async def _list_tools(here: Service, registry: Registry, slots: Slots) -> None:
     """Write what is served into the catalogue, now and with each heartbeat."""
     catalogue = ToolCatalogue(here.calls, here.topology)
     names = [spec.name for spec in registry.specs if not spec.undoes]
-    here.about.update(queues=registry.queues, tools=names, slots=slots.capacity, left_over=0)
+    here.about.update(queues=registry.queues, tools=names, slots=slots.capacity)
+    here.about.update(left_over=0, holds=())
 
     async def announce() -> None:
         await catalogue.announce(registry.specs)

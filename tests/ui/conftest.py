@@ -75,8 +75,9 @@ class Person:
     errors: list[str]
 
     def goes_to(self, path: str) -> None:
-        """Open a page."""
-        self.page.goto(self.url + path)
+        """Open a page, which may say that something is wrong with the address, and no more."""
+        reply = self.page.goto(self.url + path)
+        assert reply is None or reply.status < 500, path
 
     def opens(self, words: str) -> None:
         """Open the question, or chain, whose line on this page has these words."""
