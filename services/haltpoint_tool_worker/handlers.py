@@ -14,10 +14,9 @@ from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ToolRequested
-from haltpoint.contracts.events import MessageLost
 from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.observability import logs, telemetry
-from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, Orphan, loss_of
+from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, loss_of
 from haltpoint.runtime.store.receipts import Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
@@ -79,18 +78,16 @@ class Handlers:
         stream, read = entries[0].stream, entries[0].deliveries == 1
         promised = self._promised.get(stream, self.slots.share) if read else 0
         self.slots.hold(len(entries), promised=promised)
-        jobs = []
         for entry in entries:
             job = _read(entry)
             if isinstance(job, Rejected):
                 self._spawn(self._reject(entry, job))
             else:
                 self._jobs[job.ref] = job
-                jobs.append(job)
                 self._spawn(self._work(job))
+                if not read:
+                    self._tell_again(job)
         if not read:
-            for job in jobs:
-                self._tell_again(job)
             self._suspect_ended.clear()
             await self._suspect_ended.wait()
             return None
@@ -257,12 +254,13 @@ class Handlers:
 
     async def _dead_letter(self, entry: Entry, reason: DeadLetterReason, words: str) -> None:
         ref = EntryRef.of(entry.stream, entry.id)
-        about: DeadAction | MessageLost | Orphan | None
-        if isinstance(job := _read(entry), Rejected):
-            about = loss_of(entry.fields, job)
+        job = _read(entry)
+        if isinstance(job, Rejected):
+            loss = loss_of(entry.fields, job)
+            await self._dead_letters.add(ref, reason, words, about=loss)
         else:
-            about = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
-        await self._dead_letters.add(ref, reason, words, about=about)
+            dead = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
+            await self._dead_letters.add(ref, reason, words, about=dead)
         _log.warning(
             "an entry is now a dead letter", entry=entry.id, stream=entry.stream, reason=reason
         )

@@ -65,13 +65,12 @@ class Heartbeat:
         await asyncio.to_thread(self._thread.join)
 
     async def _renew_for_ever(self, main: asyncio.AbstractEventLoop) -> None:
-        def waits() -> bool:
-            return not self._stop.is_set()
-
         here = self.here
         async with (
             connect(here.url) as redis,
-            AutoPipeline(redis, patience=here.settings.heartbeat, waits=waits) as calls,
+            AutoPipeline(
+                redis, patience=here.settings.heartbeat, waits=lambda: not self._stop.is_set()
+            ) as calls,
         ):
             receipt_store = ReceiptStore(calls, here.topology, here.instance)
             limit_store = LimitStore(calls, here.topology, here.settings.lease)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-import msgspec
+from msgspec import structs
 from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
 
@@ -212,7 +212,7 @@ class Pipeline:
     def _finished(self, job: Job, reading: Reading, *, whole: int = 0) -> Finished:
         """The receipt with all that is known of the call; `whole` are the bytes kept."""
         request, failure, call = job.request, reading.failure, job.call
-        approval = request.approval and msgspec.structs.replace(request.approval, preview=None)
+        approval = request.approval and structs.replace(request.approval, preview=None)
         metadata = Metadata(
             tool=request.tool,
             action_id=request.action_id,
@@ -250,8 +250,8 @@ class Pipeline:
         tool = self.registry.find(job.request.tool)
         if tool is None or not tool.spec.idempotent:
             return outcome
-        fault = msgspec.structs.replace(fault, no_effect=False)
-        return msgspec.structs.replace(outcome, error=fault)
+        fault = structs.replace(fault, no_effect=False)
+        return structs.replace(outcome, error=fault)
 
     async def _keep(self, job: Job, whole: str) -> int:
         """The bytes of uncut data that are kept with the receipt: a help, and not worth failing

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-import msgspec
+from msgspec import structs
 
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.policy import Targets
@@ -92,7 +92,7 @@ class Registry:
             self.hooks[name] = around
             listed = tuple(by.name for by in (*around.pre, *around.post))
             shown = marked(tool, names, rules)
-            spec = msgspec.structs.replace(shown.spec, hooks=listed)
+            spec = structs.replace(shown.spec, hooks=listed)
             self._tools[name] = replace(shown, spec=spec)
 
     def deps_of(self, tool: Tool) -> Any:

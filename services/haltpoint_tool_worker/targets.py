@@ -11,7 +11,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
 
-import msgspec
+from msgspec import structs
 
 from haltpoint.chain.model.canonical import words_of
 from haltpoint.chain.model.references import (
@@ -40,9 +40,9 @@ def marked(tool: Tool, names: Targets, rules: Sequence[ApprovalRule] = ()) -> To
     for rule in rules:
         if rule.names(tool.spec.name):
             places += rule.sourced
-    spec = msgspec.structs.replace(tool.spec, targets=tuple(places))
+    spec = structs.replace(tool.spec, targets=tuple(places))
     targets = targets_of(spec, names, tool.inputs.not_targets)
-    return replace(tool, spec=msgspec.structs.replace(spec, targets=targets))
+    return replace(tool, spec=structs.replace(spec, targets=targets))
 
 
 def targets_of(spec: ToolSpec, names: Targets, not_targets: Iterable[str] = ()) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-import msgspec
+from msgspec import structs
 
 from haltpoint.chain.checks.values import about, marked_values
 from haltpoint.contracts.people.approvals import digest_of
@@ -73,14 +73,14 @@ def bound(reading: Reading, asked: Confirmation, call: ToolCall) -> Reading:
         words = f"{name} asks again about a call that a person has approved. {_FIX}"
         return refused(ErrorType.SERVER, words, recoverable=False)
     action_id = call.job.request.action_id
-    confirmation = msgspec.structs.replace(
+    confirmation = structs.replace(
         asked,
         digest=digest_of(action_id, name, call.arguments, call.shown.digest),
         preview_digest=call.shown.digest,
         arguments=call.ran,
         reasons=asked.reasons or (Reason(kind=ReasonKind.TOOL, words=asked.message),),
     )
-    outcome = msgspec.structs.replace(reading.outcome, confirmation=confirmation)
+    outcome = structs.replace(reading.outcome, confirmation=confirmation)
     return replace(reading, outcome=outcome)
 
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
+from msgspec import structs
 from pydantic import ValidationError
 
 from haltpoint.chain.checks.answer import spelt_out
@@ -104,7 +104,7 @@ def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) 
         return failure
     fault = failure.fault
     if fault.error_type is ErrorType.UNKNOWN:
-        fault = msgspec.structs.replace(fault, recoverable=True)
+        fault = structs.replace(fault, recoverable=True)
     return Failure(fault, Cause.NO_EFFECT)
 
 

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, Final
 
 import msgspec
+from msgspec import structs
 
 from haltpoint.contracts.advice import A_BUG, BY_TYPE, FIND_OUT, OTHERWISE
 from haltpoint.contracts.results import ErrorInfo, ErrorType
@@ -181,4 +182,4 @@ def _as_text(fault: ErrorInfo) -> ErrorInfo:
 
 
 def _with(fault: ErrorInfo, **changed: Any) -> ErrorInfo:
-    return msgspec.structs.replace(fault, **changed)
+    return structs.replace(fault, **changed)

@@ -9,6 +9,7 @@ from dataclasses import is_dataclass, replace
 from typing import Any, Final
 
 import msgspec
+from msgspec import structs
 from pydantic import BaseModel, ValidationError
 
 from haltpoint.chain.checks.answer import deed_of
@@ -104,7 +105,7 @@ def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     """The outcome validated from JSON, also what was made without validation. Raises
     MalformedResultError.
     """
-    given = raw if isinstance(raw, Mapping) else msgspec.structs.asdict(raw)
+    given = raw if isinstance(raw, Mapping) else structs.asdict(raw)
     fields = {name: given[name] for name in _FIELDS if given.get(name) is not None}
     text = json_of(fields)
     if len(text) > MAX_RESULT or too_deep(text):
@@ -117,8 +118,8 @@ def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     advice, clarification = outcome.instruction_for_ai, outcome.clarification
     if clarification is not None:
         options = tuple(_offered(tool, option) for option in clarification.options)
-        clarification = msgspec.structs.replace(clarification, options=options)
-    outcome = msgspec.structs.replace(
+        clarification = structs.replace(clarification, options=options)
+    outcome = structs.replace(
         outcome,
         warnings=tuple(clean(warning, 500) for warning in outcome.warnings[:20]),
         instruction_for_ai=clean(advice, 2000) if advice else advice,
@@ -155,7 +156,7 @@ def _spoken(tool: Tool, raw: object) -> Mapping[Any, Any]:
 def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
     reading = read_data(tool.output, raw)
     if reading.truncated:
-        outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, _CUT))
+        outcome = structs.replace(outcome, warnings=(*outcome.warnings, _CUT))
     return replace(reading, outcome=outcome)
 
 
@@ -166,7 +167,7 @@ def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: obje
     outcome = checked(tool, raw)
     if outcome.error is not None:
         failure = reported(outcome.error)
-        outcome = msgspec.structs.replace(outcome, error=failure.fault)
+        outcome = structs.replace(outcome, error=failure.fault)
         return Reading(outcome, failure=failure)
     return _with_data(tool, outcome, data) if outcome.satisfies else Reading(outcome)
 
@@ -182,4 +183,4 @@ def _offered(tool: Tool, option: Option) -> Option:
     faults = result_faults(tool.spec, data)
     if faults:
         raise MalformedResultError(f"the value of option {option.id!r}: {'; '.join(faults)}")
-    return msgspec.structs.replace(option, value=data)
+    return structs.replace(option, value=data)

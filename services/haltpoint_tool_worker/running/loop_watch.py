@@ -65,17 +65,12 @@ class LoopWatch:
         suspects = self._suspects(asyncio.current_task(self._loop))
         times = [job.request.timeout for job in suspects] or [DEFAULT_TIMEOUT]
         if not self._named and self._seconds >= min(PATIENCE, *times):
-            self._name(suspects)
+            self._named = True
+            for job in suspects:
+                words = "blocks the event loop, and with it every call of this worker"
+                seconds = round(self._seconds, 1)
+                _log.warning(f"{job.doing} {words}", seconds=seconds, hint=UNBLOCK)
+            if len(suspects) == 1:
+                suspects[0].blocks_loop()
         too_long = self._seconds >= max(times) + GRACE
         return Blocked(self._seconds, suspects) if too_long else None
-
-    def _name(self, suspects: Sequence[Job]) -> None:
-        self._named = True
-        for job in suspects:
-            _log.warning(
-                f"{job.doing} blocks the event loop, and with it every call of this worker",
-                seconds=round(self._seconds, 1),
-                hint=UNBLOCK,
-            )
-        if len(suspects) == 1:
-            suspects[0].blocks_loop()

@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import msgspec
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
+from msgspec import structs
 from pydantic import AfterValidator, Field, RootModel, StringConstraints, ValidationError
 
 from haltpoint.chain.checks.templates import skill_faults, template_faults
@@ -125,10 +125,10 @@ def _skill(folder: Path) -> Tool:
     inputs = replace(_inputs(spec), not_targets=head.not_targets)
     if (folder / PLAN_FILE).is_file():
         plan, function = _plan(folder, spec), _admit
-        spec = msgspec.structs.replace(spec, plan=plan, read_only=head.read_only)
+        spec = structs.replace(spec, plan=plan, read_only=head.read_only)
     else:
         function = _instruct(head.name, text)
-        spec = msgspec.structs.replace(spec, read_only=True)
+        spec = structs.replace(spec, read_only=True)
     place = str(folder / SKILL_FILE)
     return Tool(spec, function, inputs, Output(), is_async=True, place=place)
 

@@ -26,6 +26,7 @@ from traceback import extract_stack
 from typing import Annotated, Any, Final, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
+from msgspec import structs
 
 from haltpoint.contracts.tools import BUILT_IN, DEFAULT_TIMEOUT, Recovery, Retry, ToolSpec
 from haltpoint.contracts.work.routing import ROUTE
@@ -296,7 +297,7 @@ def _retry(given: object) -> Retry:
     most = seconds_of(given.most, "most")
     if first > most:
         raise DeclarationError(f"retry: first={given.first!r} is longer than most={given.most!r}")
-    return msgspec.structs.replace(given, first=first, most=most)
+    return structs.replace(given, first=first, most=most)
 
 
 def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
