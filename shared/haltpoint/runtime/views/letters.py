@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
-from haltpoint.contracts.base import value
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.views.chains import Page
 from haltpoint.contracts.views.deployment import LetterView
 from haltpoint.runtime.streams.connection import AutoPipeline
@@ -19,19 +19,18 @@ LETTER: Final = re.compile(r"([0-9]{1,4})/([0-9]{1,15})-([0-9]{1,15})")
 """The id of a letter."""
 
 _DATA: Final = DATA.encode()
-_OURS: Final = 14
-"""Names and values of our seven fields (store/lua/base.lua)."""
+_OURS: Final = (b"stream", b"reason", b"detail", b"chain", b"at")
+"""Fields of ours (store/lua/base.lua)."""
 _SHOWN: Final = 1024
 """Characters of a message."""
 
 
-@value
-class LetterId:
-    """Where a letter is."""
+class LetterId(NamedTuple):
+    """Where a letter is. Letters are in the order of their ids."""
 
-    partition: int
     ms: int
     number: int
+    partition: int
 
     @classmethod
     def parse(cls, text: str) -> "LetterId":
@@ -39,7 +38,8 @@ class LetterId:
         match = LETTER.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} is not the id of a dead letter")
-        return cls(*map(int, match.groups()))
+        partition, ms, number = map(int, match.groups())
+        return cls(ms, number, partition)
 
     @property
     def entry(self) -> str:
@@ -56,21 +56,16 @@ async def read_letters(
 ) -> Page[LetterView]:
     """A page of letters, the oldest first: of `limit` letters those with this reason."""
     last = LetterId.parse(cursor) if cursor else None
-    letters: list[tuple[LetterId, LetterView]] = []
+    letters: list[LetterView] = []
     for partition in range(topology.partitions):  # one after the other: each may have megabytes
         first = _first(partition, last)
         key = topology.key(partition, "dead")
         for entry, values in await calls.call("XRANGE", key, first, "+", "COUNT", limit):
-            name = f"{partition}/{entry.decode()}"
-            letters.append((LetterId.parse(name), _letter(name, values)))
-    letters.sort(key=lambda letter: _order(letter[0]))
-    page = [letter for _, letter in letters[:limit]]
+            letters.append(_letter(f"{partition}/{entry.decode()}", values))
+    letters.sort(key=lambda letter: LetterId.parse(letter.id))
+    page = letters[:limit]
     fitting = [letter for letter in page if reason in (None, letter.reason)]
     return Page(items=tuple(fitting), next_cursor=page[-1].id if len(page) == limit else None)
-
-
-def _order(letter: LetterId) -> tuple[int, int, int]:
-    return letter.ms, letter.number, letter.partition
 
 
 def _first(partition: int, last: LetterId | None) -> str:
@@ -82,22 +77,18 @@ def _first(partition: int, last: LetterId | None) -> str:
 
 def _letter(name: str, values: Sequence[bytes]) -> LetterView:
     """A letter from its entry: our fields come first, then those of the message."""
-    ours = _texts(values[:_OURS])
-    data = dict(zip(values[_OURS::2], values[_OURS + 1 :: 2], strict=True)).get(_DATA, b"")
+    pairs = list(zip(values[::2], values[1::2], strict=True))
+    fields = dict(reversed(pairs))  # so that no field of the message takes the place of ours
+    stream, reason, detail, chain, at = (fields[field].decode(errors="replace") for field in _OURS)
     return LetterView(
         id=name,
-        stream=ours["stream"],
-        reason=ours["reason"],
-        detail=ours["detail"],
-        chain_id=ours["chain"],
-        at=moment(ours["at"]),
-        message=_without_private(body_of(data))[:_SHOWN],
+        stream=stream,
+        reason=reason,
+        detail=detail,
+        chain_id=chain,
+        at=moment(at),
+        message=_without_private(body_of(fields.get(_DATA, b"")))[:_SHOWN],
     )
-
-
-def _texts(values: Sequence[bytes]) -> dict[str, str]:
-    texts = [value.decode(errors="replace") for value in values]
-    return dict(zip(texts[::2], texts[1::2], strict=True))
 
 
 def _without_private(body: bytes) -> str:
@@ -106,10 +97,11 @@ def _without_private(body: bytes) -> str:
     if '"private"' not in text:
         return text
     with suppress(ValueError, RecursionError):
-        message = json.loads(text)
-        parts = (message, message.get("data")) if isinstance(message, dict) else ()
-        for part in parts:
-            if isinstance(part, dict):
-                part.pop("private", None)
+        message = json.loads(text, object_hook=_public)
         return json.dumps(message, ensure_ascii=False, separators=(",", ":"))
     return text
+
+
+def _public(fields: JsonObject) -> JsonObject:
+    fields.pop("private", None)
+    return fields
