@@ -1,8 +1,9 @@
 """What the routes work with, chosen in `app.py`."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Security
 from fastapi.security import HTTPBearer
@@ -26,6 +27,9 @@ from haltpoint_gateway.people.keys import Keyring, Principal
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.shared_logs import SharedLogs
 from haltpoint_gateway.watchers import Watchers
+
+_BEGINNINGS: Final = 4
+"""Event streams that begin side by side: a thousand that come at once leave time for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class Gateway:
     services: Callable[[], Awaitable[list[JsonObject]]]
     logs: SharedLogs
     watchers: Watchers = field(default_factory=Watchers)
+    beginnings: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_BEGINNINGS))
 
 
 async def _here(request: HTTPConnection) -> Gateway:

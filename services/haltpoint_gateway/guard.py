@@ -31,6 +31,12 @@ class Guarded(APIRoute):
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
+            if "text/event-stream" not in request.headers.get("accept", ""):
+                return await answer(request)
+            async with request.app.state.gateway.beginnings:
+                return await answer(request)
+
+        async def answer(request: Request) -> Response:
             request.state.principal = await _principal(request)
             if self.body_field is None:
                 return await handler(request)

@@ -34,3 +34,18 @@ async def test_two_hundred_watchers_read_the_log_and_the_answer_once(system: Sys
     reads = await _calls(system, "lrange") - lines
     assert reads <= 6, "three blocks, and the chain once for its answer"
     assert await _calls(system, "hgetall") - hashes <= 4
+
+
+async def test_streams_that_begin_at_once_leave_other_requests_alone(system: System) -> None:
+    chain_id = await system.submit()
+    await system.end(chain_id)
+    room = system.gateway.beginnings
+    while not room.locked():
+        await room.acquire()
+    headers = {"Accept": "text/event-stream"}
+    path = f"/v1/chains/{chain_id}/events"
+    stream = asyncio.create_task(system.http.get(path, headers=headers))
+    assert (await system.http.get(f"/v1/chains/{chain_id}")).status_code == 200
+    assert not stream.done()
+    room.release()
+    assert "event: chain.completed" in (await stream).text
