@@ -24,7 +24,7 @@ from haltpoint_planner.parsing.completions import (
     objects_in,
     read_reply,
 )
-from haltpoint_planner.servers import Server
+from haltpoint_planner.servers import PassingError, Server
 
 _OK: Final = 200
 _STATUSES: Final = range(400, 600)
@@ -67,7 +67,7 @@ class ChatCompletions:
             # AttributeError is anyio's, of a connection that was closed while it was opened
             why = str(error) or type(error).__name__
             why = why.replace("All connection attempts failed", "nothing listens there")
-            raise self._server.passing("HP-302", why) from error
+            raise PassingError(self._server.error("HP-302", why)) from error
         reply = read_reply(text) if response.status_code == _OK else None
         if reply is None:
             raise self._failure(response, text)
@@ -100,7 +100,7 @@ class ChatCompletions:
             if not errors and text and not EVENTS.match(text):
                 return self._server.error("HP-306", f"it begins with {text[:60]!r}")
             if not errors:
-                return self._server.passing("HP-305", "its reply broke off")
+                return PassingError(self._server.error("HP-305", "its reply broke off"))
             status = _status_in(errors[0])
         after = _retry_after(response.headers)
         return self._server.failure(status, body, text, after)
@@ -114,8 +114,8 @@ class ChatCompletions:
         if key is not None:
             headers["Authorization"] = f"Bearer {key.get_secret_value()}"
         host = urlsplit(self._settings.base_url or "").hostname or ""
-        may_know = {"always": True, "never": False, "auto": _is_private(host)}
-        if not may_know[self._settings.headers]:
+        told = self._settings.headers
+        if told == "never" or (told == "auto" and not _is_private(host)):
             return headers
         about = {
             "Thought": request.kind.value,

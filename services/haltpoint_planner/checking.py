@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
@@ -38,7 +38,8 @@ class Finding:
     """What the model said, or why it could not."""
 
 
-class _Trial(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Trial:
     what: str
     prompt: Prompt
     is_passed: Callable[[Reply], bool]

@@ -108,11 +108,10 @@ def _proposed(call: NativeCall, reply: Reply) -> ProposedCall:
         if reply.cut and call.arguments == "":
             raise UnreadableError(CUT)
         arguments = arguments_in(call.arguments)
+        size = _size(arguments)
+        if size > MAX_ARGUMENTS:
+            raise UnreadableError(f"they have {size} bytes; at most {MAX_ARGUMENTS} are taken")
     except UnreadableError as error:
         why = CUT if reply.cut else error
         raise UnreadableError(f"the arguments of {tool}: {why}") from error
-    size = _size(arguments)
-    if size > MAX_ARGUMENTS:
-        limit = f"they have {size} bytes; at most {MAX_ARGUMENTS} are taken"
-        raise UnreadableError(f"the arguments of {tool}: {limit}")
     return ProposedCall(tool=tool, arguments=arguments)

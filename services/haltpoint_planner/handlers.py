@@ -129,8 +129,9 @@ class PlannerHandler:
                 return
             _log.warning(str(error), code=error.code, thought=kind)
             drafted = Drafted(failed(message, error))
-        record = self.receipt_store.record_thought
-        outcome = await record(ref, drafted.thought, drafted.words, drafted.own)
+        outcome = await self.receipt_store.record_thought(
+            ref, drafted.thought, drafted.words, drafted.own
+        )
         _log.info("thought", kind=kind, outcome=outcome.value)
 
     async def _thought(self, message: ToPlanner) -> Drafted:

@@ -170,8 +170,7 @@ class Port:
         if part == TOOLS and any("tool_calls" in message for message in body["messages"]):
             return
         self.refused[name].append(part)
-        words = "the model's server refuses a part of a question"
-        _log.warning(words, model=name, part=str(part))
+        _log.warning("a part of a question is refused", model=name, part=str(part))
 
     async def _reply_to(self, body: JsonObject, request: ThoughtRequest) -> Reply | None:
         with suppress(RefusedError):

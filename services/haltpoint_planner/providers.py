@@ -19,7 +19,7 @@ from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.connections import goes_directly, without_proxies
 from haltpoint_planner.exchange import Message, Reply
 from haltpoint_planner.parsing.completions import reply_of
-from haltpoint_planner.servers import Server
+from haltpoint_planner.servers import PassingError, Server
 
 if TYPE_CHECKING:
     import pydantic_ai
@@ -93,7 +93,7 @@ class Provided:
         except TimeoutError as error:
             raise self._server.too_slow(self._settings.silence, "silence") from error
         except exceptions.ModelConnectionError as error:
-            raise self._server.passing("HP-302", str(error)) from error
+            raise PassingError(self._server.error("HP-302", str(error))) from error
         except exceptions.ModelAPIError as error:
             raise self._failure(error) from error
         except exceptions.UserError as error:

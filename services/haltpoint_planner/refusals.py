@@ -37,9 +37,7 @@ class Part(NamedTuple):
     tool: str = ""
 
     def __str__(self) -> str:
-        if not self.tool:
-            return self.what
-        return f"{self.what} of {self.tool}"
+        return " of ".join(filter(None, self))
 
     def hits(self, words: str) -> int:
         """How well the words of a refusal fit it: a hint, and no more."""
@@ -48,21 +46,18 @@ class Part(NamedTuple):
 
 def parts_of(body: JsonObject) -> list[Part]:
     """What this question can do without, in a fixed order."""
-    parts = list(map(Part, _OF_A_QUESTION))
+    parts = [Part(what) for what, change in _OF_A_QUESTION.items() if change(body) != body]
     for tool in body.get("tools", ()):
         parts += _parts_of_tool(tool["function"])
-    parts.append(TOOLS)
-    return [part for part in parts if without(body, [part]) != body]
+    return sorted(parts, key=TOOLS.__eq__)
 
 
 def without(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
     """The question without these parts."""
+    if parts and "tools" in body:
+        body = _with_simpler_tools(body, parts)
     for part in parts:
-        if part == TOOLS:
-            body = _in_words(body)
-        elif part.tool:
-            body = _with_simpler(body, part)
-        else:
+        if not part.tool:
             body = _OF_A_QUESTION[part.what](body)
     return body
 
@@ -74,36 +69,36 @@ def _parts_of_tool(function: JsonObject) -> list[Part]:
     """References are written out first; at last nothing is said of its arguments. A name that is no
     word of the schema changes nothing.
     """
-    names = re.findall(r'"([^"]+)": ', json.dumps(function["parameters"]))
+    schema = function["parameters"]
+    names = re.findall(r'"([^"]+)": ', json.dumps(schema))
     words = dict.fromkeys((_REFERENCE, *names, _ALL))
-    return [Part(word, function["name"]) for word in words if word not in _SIMPLE]
+    rarer = [word for word in words if word not in _SIMPLE and _simpler(schema, word) != schema]
+    return [Part(word, function["name"]) for word in rarer]
 
 
-def _with_simpler(body: JsonObject, part: Part) -> JsonObject:
-    """The question with a simpler tool, also in the form of a call."""
-    if "tools" not in body:
-        return body
-    body = deepcopy(body)
-    for tool in body["tools"]:
-        function = tool["function"]
-        if function["name"] == part.tool:
+def _with_simpler_tools(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
+    """The question with simpler tools, also in the form of a call."""
+    places = body.keys() & {"tools", "response_format"}
+    body = body | {name: deepcopy(body[name]) for name in places}
+    functions = {tool["function"]["name"]: tool["function"] for tool in body["tools"]}
+    for part in parts:
+        if part.tool in functions:
+            function = functions[part.tool]
             function["parameters"] = _simpler(function["parameters"], part.what)
     if "response_format" in body:
-        form = body["response_format"]["json_schema"]
-        form["schema"] = call_schema(body["tools"])
+        body["response_format"]["json_schema"]["schema"] = call_schema(body["tools"])
     return body
 
 
-def _simpler(schema: JsonObject, word: str) -> JsonObject:
+def _simpler(schema: JsonObject, word: str) -> Any:
     if word == _ALL:
         return {"type": "object", "properties": {}}
     if word == _REFERENCE:
         return _written_out(schema)
-    simpler: JsonObject = _changed(schema, _lacking(word))
-    return simpler
+    return _changed(schema, _lacking(word))
 
 
-def _written_out(schema: JsonObject) -> JsonObject:
+def _written_out(schema: JsonObject) -> Any:
     """The schema without references. What contains itself may be anything from some depth on."""
 
     def write(part: JsonObject) -> JsonObject:
@@ -114,8 +109,7 @@ def _written_out(schema: JsonObject) -> JsonObject:
     whole = _lacking(*_DEFINITIONS)(schema)
     for _ in range(_DEEPEST):
         whole = _changed(whole, write)
-    plain: JsonObject = _changed(whole, _lacking(_REFERENCE))
-    return plain
+    return _changed(whole, _lacking(_REFERENCE))
 
 
 def _changed(part: Any, change: Change) -> Any:
@@ -139,9 +133,7 @@ def _at(schema: JsonObject, reference: object) -> JsonObject:
     for name in str(reference).split("/")[1:]:
         key = name.replace("~1", "/").replace("~0", "~")
         place = place.get(key) if isinstance(place, dict) else None
-    if not isinstance(place, dict):
-        return {}
-    return place
+    return place if isinstance(place, dict) else {}
 
 
 # ---- the rest of a question
@@ -200,4 +192,5 @@ _OF_A_QUESTION: Final[dict[str, Change]] = {
     "stream_options": _lacking("stream_options"),
     "stream": _lacking("stream", "stream_options"),
     "messages": _bare,
+    TOOLS.what: _in_words,
 }

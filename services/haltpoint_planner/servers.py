@@ -93,10 +93,6 @@ class Server:
         fix = (fix or helps).format(**settings)
         return HaltpointError(code, f"the model's {self._who} {does}", why, fix)
 
-    def passing(self, code: str, why: str, after: float = 0.0) -> PassingError:
-        """An error of the server that may be over later."""
-        return PassingError(self.error(code, why), after)
-
     def too_slow(self, seconds: float, setting: str) -> PassingError:
         """It took longer than a setting allows."""
         what = "sent nothing" if setting == "silence" else "did not end its reply"
@@ -109,7 +105,7 @@ class Server:
         """What an answer with this status means; 0 where it has none. `body` is the JSON of the
         answer, `text` all of it.
         """
-        errors = [_error_in(part) for part in body]
+        errors = list(map(_error_in, body))
         words = next(_words_in(errors), "") or text or "without a reason"
         why = f"HTTP {status} {words}" if status else words
         is_spent = status in _OF_AN_ACCOUNT and not after and _SPENT.match(text)
@@ -118,7 +114,7 @@ class Server:
         if status in _KEY_REJECTED:
             return self.error("HP-303", why)
         if status in _PASSES and not _TOO_LONG.search(words):
-            return self.passing("HP-305", why, after)
+            return PassingError(self.error("HP-305", why), after)
         return RefusedError(self.error("HP-304", why), json.dumps(errors) if any(errors) else text)
 
     def setting(self, field: str) -> str:

@@ -18,7 +18,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint_planner.chat_completions import ChatCompletions
-from haltpoint_planner.exchange import Finish, NativeCall, Prompt
+from haltpoint_planner.exchange import NativeCall, Prompt
 from haltpoint_planner.model import Port
 from haltpoint_planner.servers import PassingError
 from haltpoint_planner.servers import Server as Named
@@ -393,14 +393,6 @@ async def test_two_calls_are_two_whatever_index_and_id_a_stream_gives_them(
 ) -> None:
     reply = await streamed(*[delta(tool_calls=[each]) for each in pieces], delta("tool_calls"))
     assert [(call.name, call.arguments) for call in reply.calls] == [("find", "{}")] * 2
-
-
-@pytest.mark.parametrize(
-    ("finish", "meant"),
-    [("stop", Finish.STOP), ("length", Finish.LENGTH), ("content_filter", Finish.FILTER)],
-)
-async def test_why_a_stream_ended_is_known(finish: str, meant: Finish) -> None:
-    assert (await streamed(delta(content="a"), delta(finish))).finish is meant
 
 
 async def test_tokens_are_estimated_where_the_server_does_not_tell_them() -> None:

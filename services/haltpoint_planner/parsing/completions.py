@@ -128,9 +128,10 @@ def _joined(before: Any, piece: Any, field: str = "") -> Any:
     if isinstance(before, dict) and isinstance(piece, dict):
         next_of = {name: _joined(before.get(name), piece[name], name) for name in piece}
         return before | next_of
-    is_text = isinstance(before, str) and isinstance(piece, str)
+    if not (isinstance(before, str) and isinstance(piece, str)):
+        return piece
     is_repeated = field in _LABELS and piece == before
-    return before + piece if is_text and not is_repeated else piece
+    return piece if is_repeated else before + piece
 
 
 def _blocks(value: Any) -> list[Any]:
@@ -160,8 +161,7 @@ def _place_of(piece: Any, items: list[Any]) -> int | None:
         return None
     for place in reversed(range(len(items))):
         if items[place].get("index") == piece.get("index"):
-            is_another = _begins_another(items[place], piece)
-            return None if is_another else place
+            return None if _begins_another(items[place], piece) else place
     return None
 
 

@@ -84,10 +84,9 @@ class Context:
     @property
     def has_just_failed(self) -> bool:
         """Whether the last call of the step has ended in an error of its tool."""
-        last = self.receipts[-1] if self.receipts else None
-        if last is None or last.step_id != self.request.step_id or last.is_denied:
-            return False
-        return last.outcome.error is not None
+        step = self.request.step_id
+        last = [receipt for receipt in self.receipts[-1:] if receipt.step_id == step]
+        return any(receipt.outcome.error and not receipt.is_denied for receipt in last)
 
     @property
     def is_verbose(self) -> bool:

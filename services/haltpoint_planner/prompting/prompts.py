@@ -69,8 +69,7 @@ def _question(context: Context) -> Question:
     agent = context.agent
     is_turn = kind in (ThoughtKind.ACT, ThoughtKind.REASON)
     routes = is_turn and context.task.agent == SUPERVISOR
-    ask = routing.question if routes else _KINDS[kind]
-    question = ask(context)
+    question = routing.question(context) if routes else _KINDS[kind](context)
     if agent is None or not agent.prompt or kind is ThoughtKind.BOUNDS:
         return question
     return replace(question, system=f"{agent.prompt}\n\n{question.system}")

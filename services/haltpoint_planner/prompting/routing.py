@@ -43,5 +43,4 @@ def question(context: Context) -> Question:
     if request.due and ROUTE not in context.missing:
         last = f"{named(request.due)} is still to be called by an agent: call {ROUTE}."
     end = with_goal(context, last)
-    is_due = bool(request.due)
-    return Question(_ROUTER, goal_in(context), end, offered, is_due=is_due)
+    return Question(_ROUTER, goal_in(context), end, offered, is_due=bool(request.due))

@@ -95,7 +95,7 @@ def test_c9_null_is_left_out_where_a_parameter_cannot_be_null() -> None:
         "note": None,
         "any": None,
     }
-    assert read(parties=[None]) == {"parties": [None]}
+    assert read(parties=[None], size="null", zip="null") == {"parties": [None], "zip": "null"}
 
 
 LITERAL = {"type": "string", "enum": ["a", "b"], "default": "a"}

@@ -313,13 +313,15 @@ def _is_of_no_type(error: ValidationError) -> bool:
 
 
 def _from_text(validator: Validator, text: str) -> Any:
-    """The value whose JSON a text is, where it is of a type that is allowed; else the text."""
+    """The value whose JSON a text is, where it is null or of a type that is allowed; else the
+    text.
+    """
     try:
         value = msgspec.json.decode(text)
     except (ValueError, RecursionError):
         return text
     own = [error for error in _errors(validator, value) if not error.path]
-    return text if any(map(_is_of_no_type, own)) else value
+    return text if value is not None and any(map(_is_of_no_type, own)) else value
 
 
 # ---- is it the same?
