@@ -37,6 +37,10 @@ from haltpoint_gateway.escalations import EscalationHandler
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.handlers import RequestsHandler
 from haltpoint_gateway.http_api import make_api
+from haltpoint_gateway.notices.channels import channels_of
+from haltpoint_gateway.notices.notifier import GROUP as NOTICES
+from haltpoint_gateway.notices.notifier import Notifier
+from haltpoint_gateway.notices.outbox import Outbox
 from haltpoint_gateway.people.admin_key import admin_key
 from haltpoint_gateway.people.keys import Keyring
 from haltpoint_gateway.people.sign_on import behind_proxy
@@ -71,6 +75,7 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
             ):  # a chosen key needs no state directory; who sends it says where to
                 key_origin.remember(settings.state_dir, key, here.about["url"])
             try:
+                await _announce(here, gateway, where.public_url or here.about["url"])
                 await here.serve()
             finally:
                 gateway.watchers.close()
@@ -104,6 +109,7 @@ def assemble(
             backlog_limit=policy.backlog_limit,
         ),
         inbox=Inbox(calls, topology),
+        outbox=Outbox(redis, topology),
         catalogue=catalogue,
         pauses=pauses,
         dead_letters=DeadLetters(calls, topology),
@@ -132,6 +138,29 @@ async def _listen(here: service.Service, gateway: Gateway) -> None:
             on_exhausted=requests.exhausted,
         )
     feed.listen(here, gateway.watchers)
+
+
+async def _announce(here: service.Service, gateway: Gateway, public_url: str) -> None:
+    """Send notices of questions, where the policy file has rules for it. Raises HaltpointError."""
+    rules = policy_file.read(gateway.settings.policy_file).notify
+    if not rules:
+        return
+    if not gateway.settings.limits.facts_age:
+        why = "they are made of public facts, and HALTPOINT_LIMITS__FACTS_AGE=0 writes none"
+        fix = "Leave HALTPOINT_LIMITS__FACTS_AGE out, or remove [[notify]]"
+        raise HaltpointError("HP-006", "no notice can be sent", why, fix)
+    notifier = Notifier(here.redis, gateway, rules, channels_of(rules), public_url)
+    for partition in range(here.topology.partitions):
+        stream = here.topology.key(partition, "facts")
+        await notifier.make_group(stream)
+        await here.subscribe(
+            stream,
+            NOTICES,
+            notifier.handle,
+            max_records=_BATCH,
+            on_exhausted=notifier.exhausted,
+        )
+    here.spawn(notifier.run(), "notices")
 
 
 async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> list[str]:

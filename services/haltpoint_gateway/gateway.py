@@ -23,6 +23,7 @@ from haltpoint.runtime.views.feeds import Feeds
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.queues import QueueState
 from haltpoint.runtime.views.views import Views
+from haltpoint_gateway.notices.outbox import Outbox
 from haltpoint_gateway.people.keys import Keyring, Principal
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.shared_logs import SharedLogs
@@ -43,6 +44,7 @@ class Gateway:
     agents: Agents
     store: Store
     inbox: Inbox
+    outbox: Outbox
     catalogue: ToolCatalogue
     pauses: Pauses
     dead_letters: DeadLetters

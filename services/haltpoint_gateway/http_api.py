@@ -20,6 +20,7 @@ from haltpoint_gateway.api import (
     tools,
 )
 from haltpoint_gateway.gateway import Gateway
+from haltpoint_gateway.notices import api as notices
 from haltpoint_gateway.pages.site import make_pages
 from haltpoint_gateway.people import api as keys
 from haltpoint_gateway.problems import ProblemDocument, documented, install
@@ -52,7 +53,7 @@ def make_api(gateway: Gateway) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we write our own spans
     )
     app.include_router(health.router)
-    resources = (tasks, chains, events, requests, tools, agents, stats, deployment, keys)
+    resources = (tasks, chains, events, requests, tools, agents, stats, deployment, keys, notices)
     for resource in resources:
         app.include_router(resource.router, responses=documented(*_PROBLEMS))
     app.state.gateway = gateway

@@ -23,6 +23,7 @@ from pydantic import AfterValidator, Field, NonNegativeFloat, StringConstraints,
 
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.people.approval_rules import ApprovalRule
+from haltpoint.contracts.people.notices import NotifyRule
 from haltpoint.contracts.work.plans import MOST_PARALLEL
 from haltpoint.contracts.written import Id, Name, Names, Regex
 
@@ -136,6 +137,8 @@ class PolicyFile(Form):
     targets: Targets = Targets()
     approvals: tuple[ApprovalRule, ...] = ()
     """Rules about calls, the first counts (G4)."""
+    notify: tuple[NotifyRule, ...] = ()
+    """Who hears of questions."""
     prices: dict[str, Price] = {}
     """By the model's name; one that is not here costs nothing."""
     strikes: Limit = None
@@ -147,9 +150,13 @@ class PolicyFile(Form):
 
     @model_validator(mode="after")
     def _ids_are_distinct(self) -> Self:
-        kinds = (("patterns", self.patterns), ("rules", self.approvals))
-        for kind, entries in kinds:
-            counted = Counter(entry.id for entry in entries)
+        kinds = (
+            ("patterns", [pattern.id for pattern in self.patterns]),
+            ("rules", [rule.id for rule in self.approvals]),
+            ("rules of `notify`", [rule.name for rule in self.notify]),
+        )
+        for kind, names in kinds:
+            counted = Counter(names)
             twice = sorted(name for name, times in counted.items() if times > 1)
             if twice:
                 raise ValueError(f"two {kind} are called {', '.join(twice)}")

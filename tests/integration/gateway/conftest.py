@@ -93,6 +93,7 @@ class System:
         priority: str | None = None,
         strikes: tuple[Strike, ...] = (),
         reasons: tuple[Reason, ...] = (),
+        arguments: str = '{"query":"John"}',
     ) -> str:
         """Let the chain ask a person; the id of the request. `within`: ms from now to its
         deadline.
@@ -107,7 +108,7 @@ class System:
             step_id="find",
             asked_at=chain.updated_at,
             path=chain.task.path,
-            arguments='{"query":"John"}',
+            arguments=arguments,
             priority=priority,
             strikes=strikes,
             reasons=reasons,
@@ -134,6 +135,16 @@ class System:
         )
         await self._commit(Decision(after, (request,), facts, (0,)))
         return request_id(chain_id, number)
+
+    async def withdraw(self, chain_id: str) -> None:
+        """Let the chain take its questions back."""
+        chain = await self._chain(chain_id)
+        facts = [
+            Fact(FactType.REQUEST_WITHDRAWN, {"request_id": request.request_id})
+            for request in chain.requests
+        ]
+        after = replace(chain, requests=(), status=ChainStatus.EXECUTING)
+        await self._commit(Decision(after, facts=tuple(facts)))
 
     async def end(self, chain_id: str, status: ChainStatus = ChainStatus.COMPLETED) -> None:
         """Let the chain end."""

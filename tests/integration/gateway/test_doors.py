@@ -42,6 +42,7 @@ ROUTES = [
     ("GET", "/v1/keys", Scope.ADMIN),
     ("POST", "/v1/keys", Scope.ADMIN),
     ("DELETE", "/v1/keys/x", Scope.ADMIN),
+    ("GET", "/v1/notices", Scope.ADMIN),
 ]
 BODIES = {
     "/v1/tasks": task(),

@@ -12,6 +12,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-002": "A bug in Haltpoint ended a service, a command or a chain.",
     "HP-003": "The address to listen on is in use or not valid.",
     "HP-004": "The policy file cannot be used.",
+    "HP-006": "Notices of the policy file go nowhere.",
     "HP-010": "The Redis server cannot be reached, or rejects the login.",
     "HP-011": "The server lacks a command that Haltpoint needs.",
     "HP-012": "The server may evict keys when its memory is full.",

@@ -107,6 +107,8 @@ class GatewaySettings(_Section):
     """Header in which it says their groups, between commas."""
     cors_origins: _Names = ()
     """Origins whose pages may call the API in a browser."""
+    public_url: str | None = None
+    """Where people reach the pages; links in notices begin so. Default: the gateway's address."""
 
     @model_validator(mode="after")
     def _believes_a_proxy(self) -> Self:

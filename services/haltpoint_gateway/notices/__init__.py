@@ -1,0 +1,1 @@
+"""Notices: people hear of questions without looking."""

@@ -1,0 +1,16 @@
+"""Notices that did not arrive, over HTTP, for admins."""
+
+from fastapi import APIRouter
+
+from haltpoint.contracts.people.notices import NoticeView
+from haltpoint.contracts.views.chains import Page
+from haltpoint_gateway.gateway import Admin, Here
+from haltpoint_gateway.stars import Starred
+
+router = APIRouter(prefix="/v1/notices", tags=["notices"], route_class=Starred)
+
+
+@router.get("")
+async def list_notices(gateway: Here, _: Admin) -> Page[NoticeView]:
+    """Notices whose last try failed, and those that were given up after a day."""
+    return Page(items=tuple(await gateway.outbox.failing()))

@@ -1,0 +1,69 @@
+"""Who hears of questions, and where: `[[notify]]` of the policy file.
+
+[[notify]]
+name = "desk"
+kinds = ["confirmation"]
+tools = ["refund_*"]
+after = "30s"
+url = "slack://TokenA/TokenB/TokenC/#approvals"
+"""
+
+from datetime import datetime
+from fnmatch import fnmatchcase
+from typing import Annotated, Final, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from haltpoint.contracts.doors import Form, View
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.written import Id, Name, Names, in_seconds
+
+ADDRESS: Final = r"^https?://"
+
+
+class NotifyRule(Form):
+    """Questions of these kinds, about these tools, are announced there."""
+
+    name: Id
+    kinds: tuple[RequestKind, ...] = ()
+    """Kinds of questions; all without."""
+    tools: Names = ()
+    """Globs over the tools that they are about; all without."""
+    after: Annotated[float, BeforeValidator(in_seconds), Field(ge=0)] = 0.0
+    """Seconds that a question has to be open before it is announced."""
+    also_closed: bool = False
+    """Announces the end of a question, too, whose opening was announced."""
+    arguments: bool = False
+    """Shows the arguments of the call, with stars in place of secrets."""
+    url: Name | None = Field(default=None, max_length=2000)
+    """An address of Apprise: Slack, Teams, e-mail, ntfy and a hundred others."""
+    webhook: str | None = Field(default=None, pattern=ADDRESS, max_length=2000)
+    """An address that gets JSON, signed as standardwebhooks.com says."""
+    secret_env: Name | None = None
+    """The environment variable with the secret that signs, `whsec_...`."""
+
+    @model_validator(mode="after")
+    def _goes_somewhere(self) -> Self:
+        if (self.url is None) == (self.webhook is None):
+            raise ValueError("it takes `url` or `webhook`: one of them")
+        if (self.webhook is None) != (self.secret_env is None):
+            raise ValueError("`webhook` and `secret_env` belong together")
+        return self
+
+    def fits(self, kind: RequestKind, tool: str) -> bool:
+        """Whether it announces this question."""
+        is_kind = not self.kinds or kind in self.kinds
+        return is_kind and (not self.tools or any(fnmatchcase(tool, glob) for glob in self.tools))
+
+
+class NoticeView(View):
+    """A notice that was not delivered yet, or was given up."""
+
+    id: str
+    rule: str
+    request_id: str
+    tries: int
+    fault: str
+    """Why the last try failed."""
+    since: datetime
+    given_up: bool = False

@@ -1,0 +1,337 @@
+"""People hear of questions without looking: real receivers, gateways that die, services that
+fail.
+"""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiosmtpd.handlers import Message
+from aiosmtpd.smtp import SMTP
+from pydantic import SecretStr
+from standardwebhooks.webhooks import Webhook
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from typer.testing import CliRunner
+
+from haltpoint.cli.main import app
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.keys import Scope
+from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.service.http import HttpServer
+from haltpoint.runtime.streams import presence
+from haltpoint_gateway.app import run
+from tests.integration.gateway.conftest import ADMIN, System, problem
+from tests.support import wait_until
+
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLwMfKQ9r8GKY"
+
+
+class Receiver:
+    """A program that takes notices. `status` says what it answers to the nth of one id."""
+
+    def __init__(self, status: Any = lambda _: 204) -> None:
+        self.taken: list[dict[str, Any]] = []
+        self.tries: Counter[str] = Counter()
+        self._status = status
+
+    async def take(self, request: Request) -> Response:
+        body = await request.body()
+        document = Webhook(SECRET).verify(body, dict(request.headers))
+        name = request.headers["webhook-id"]
+        assert document["id"] == name
+        self.tries[name] += 1
+        status = self._status(self.tries[name])
+        if status < 300:
+            self.taken.append(document)
+        return Response(status_code=status)
+
+    def ids(self) -> set[str]:
+        return {document["id"] for document in self.taken}
+
+
+@asynccontextmanager
+async def listening(receiver: Receiver) -> AsyncIterator[str]:
+    """The address of a receiver."""
+    site = Starlette(routes=[Route("/hook", receiver.take, methods=["POST"])])
+    http = HttpServer(site, "127.0.0.1", 0)
+    await http.start()
+    try:
+        yield f"http://127.0.0.1:{http.port}/hook"
+    finally:
+        await http.stop()
+
+
+@asynccontextmanager
+async def gateway(
+    system: System, server: EmbeddedServer, folder: Path, policy: str, **settings: Any
+) -> AsyncIterator[None]:
+    """A gateway that really runs with this policy file."""
+    file = folder / "policy.toml"
+    file.write_text(policy)
+    about = GatewaySettings(
+        port=0, admin_key=SecretStr(ADMIN), public_url="https://desk.example.com/"
+    )
+    changes = {"redis_url": server.url, "state_dir": folder, "policy_file": file, "gateway": about}
+    running = asyncio.create_task(
+        run(system.gateway.settings.model_copy(update={**changes, **settings}))
+    )
+
+    async def ready() -> bool:
+        if running.done():
+            await running
+        return bool(await presence.alive(system.redis, system.topology))
+
+    try:
+        await wait_until(ready)
+        yield
+        assert not running.done(), running.exception()
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+def rule(where: str, more: str = "") -> str:
+    return f'[[notify]]\nname = "desk"\nwebhook = "{where}"\nsecret_env = "DESK_SECRET"\n{more}'
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DESK_SECRET", SECRET)
+
+
+async def test_a_question_is_announced_with_its_deadline_and_a_link_and_no_arguments(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    receiver = Receiver()
+    request = await system.ask(await system.submit())  # before any gateway listens
+    async with listening(receiver) as where, gateway(system, server, tmp_path, rule(where)):
+        await wait_until(lambda: bool(receiver.taken))
+    (document,) = receiver.taken
+    assert document["type"] == "request.opened"
+    assert document["question"] == "Which John?"
+    assert document["link"] == f"https://desk.example.com/inbox/{request}"
+    assert document["deadline"]
+    assert "John" not in json.dumps({**document, "question": ""})
+
+
+async def test_arguments_are_shown_where_a_rule_says_so_and_secrets_never(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    receiver = Receiver()
+    async with (
+        listening(receiver) as where,
+        gateway(system, server, tmp_path, rule(where, "arguments = true")),
+    ):
+        await system.ask(await system.submit(), arguments='{"query":"John","password":"s3cret"}')
+        await wait_until(lambda: bool(receiver.taken))
+    assert receiver.taken[0]["arguments"] == {"query": "John", "password": "***"}
+
+
+async def test_a_rule_announces_its_kinds_and_tools_alone(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    receiver = Receiver()
+    async with listening(receiver) as where:
+        other = rule(where, 'tools = ["refund_*"]').replace("desk", "money", 1)
+        policy = rule(where, 'kinds = ["confirmation"]\ntools = ["lookup_*"]\n') + other
+        async with gateway(system, server, tmp_path, policy):
+            await system.ask(await system.submit(), RequestKind.CLARIFICATION)
+            yes_or_no = await system.ask(await system.submit(), RequestKind.CONFIRMATION)
+            await wait_until(lambda: bool(receiver.taken))
+    assert receiver.ids() == {f"desk/{yes_or_no}/opened"}
+
+
+async def test_a_question_that_is_answered_in_time_is_not_announced(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    receiver = Receiver()
+    choice = {"kind": "clarification", "option_id": "u1"}
+    answered = await system.ask(await system.submit())
+    await system.http.post(f"/v1/requests/{answered}/answer", json=choice)
+    async with (
+        listening(receiver) as where,
+        gateway(system, server, tmp_path, rule(where, 'after = "1s"')),
+    ):
+        waiting = await system.ask(await system.submit())
+        await wait_until(lambda: bool(receiver.taken))
+        await wait_until(lambda: _is_empty(system))
+    assert receiver.ids() == {f"desk/{waiting}/opened"}
+
+
+async def _is_empty(system: System) -> bool:
+    keys = [system.topology.key(partition, "notices") for partition in range(2)]
+    return not any([await system.redis.zcard(key) for key in keys])
+
+
+async def test_a_service_that_fails_gets_the_notice_again_under_the_same_id(
+    system: System, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("haltpoint_gateway.notices.outbox._PAUSES", (0.05, 0.1))
+    receiver = Receiver(lambda nth: 500 if nth < 4 else 200)
+    async with listening(receiver) as where, gateway(system, server, tmp_path, rule(where)):
+        request = await system.ask(await system.submit())
+        await wait_until(lambda: bool(receiver.taken))
+        await wait_until(lambda: _is_empty(system))
+    assert receiver.tries == {f"desk/{request}/opened": 4}
+    assert (await system.http.get("/v1/notices")).json()["items"] == []
+
+
+async def test_a_notice_that_no_service_takes_is_seen_and_given_up_after_a_day(
+    system: System, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def listed() -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = (await system.http.get("/v1/notices")).json()["items"]
+        return items
+
+    async def is_listed() -> bool:
+        return bool(await listed())
+
+    request = await system.ask(await system.submit())
+    async with listening(Receiver(lambda _: 503)) as where:
+        async with gateway(system, server, tmp_path, rule(where)):
+            await wait_until(is_listed)
+            (item,) = await listed()
+            assert (item["rule"], item["request_id"]) == ("desk", request)
+            assert item["fault"] == "it answered 503"
+            assert not item["given_up"]
+            shown = await system.http.get(f"/v1/requests/{request}")
+            assert shown.json()["status"] == "open"  # a failing notice touches no chain
+        monkeypatch.setattr("haltpoint_gateway.notices.outbox.KEEPS_TRYING", 0.0)
+        again = await system.ask(await system.submit())
+        async with gateway(system, server, tmp_path, rule(where)):
+
+            async def is_given_up() -> bool:
+                return [n["request_id"] for n in await listed() if n["given_up"]] == [again]
+
+            await wait_until(is_given_up)
+
+
+async def test_every_notice_arrives_though_gateways_die(
+    system: System, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("haltpoint_gateway.notices.outbox._LEASE", 1)
+    monkeypatch.setattr("haltpoint_gateway.notices.outbox._PAUSES", (0.05, 0.1))
+    receiver = Receiver(lambda nth: 500 if nth == 1 else 200)
+    async with listening(receiver) as where:
+        asked = set()
+        for _ in range(4):
+            for _ in range(8):
+                asked.add(await system.ask(await system.submit()))
+            seen = len(receiver.tries)
+            async with gateway(system, server, tmp_path, rule(where)):
+                await wait_until(partial(_has_more, receiver, seen))
+        async with gateway(system, server, tmp_path, rule(where)):
+            await wait_until(lambda: len(receiver.ids()) == len(asked))
+    assert receiver.ids() == {f"desk/{request}/opened" for request in asked}
+
+
+def _has_more(receiver: Receiver, seen: int) -> bool:
+    return len(receiver.tries) > seen
+
+
+async def test_the_end_of_an_announced_question_is_announced_too(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    receiver = Receiver()
+    async with (
+        listening(receiver) as where,
+        gateway(system, server, tmp_path, rule(where, "also_closed = true")),
+    ):
+        chain = await system.submit()
+        request = await system.ask(chain)
+        await wait_until(lambda: bool(receiver.taken))
+        await system.withdraw(chain)
+        await wait_until(lambda: len(receiver.taken) == 2)
+    assert [document["type"] for document in receiver.taken] == ["request.opened", "request.closed"]
+    assert receiver.taken[1]["id"] == f"desk/{request}/closed"
+
+
+class Mailbox(Message):
+    """A mail server that keeps what it gets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mails: list[Any] = []
+
+    def handle_message(self, message: Any) -> None:
+        self.mails.append(message)
+
+
+async def test_a_notice_goes_by_mail(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    mailbox = Mailbox()
+    loop = asyncio.get_running_loop()
+    mail_server = await loop.create_server(lambda: SMTP(mailbox, loop=loop), "127.0.0.1", 0)
+    port = mail_server.sockets[0].getsockname()[1]
+    url = f"mailto://127.0.0.1:{port}?from=halt@example.com&to=ann@example.com&mode=insecure"
+    policy = f'[[notify]]\nname = "mail"\nurl = "{url}"\n'
+    async with mail_server, gateway(system, server, tmp_path, policy):
+        request = await system.ask(await system.submit())
+        await wait_until(lambda: bool(mailbox.mails))
+    (mail,) = mailbox.mails
+    assert "Which John?" in mail["Subject"]
+    assert request in mail.as_string()
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ('url = "nowhere://x"', "no address that Apprise knows"),
+        ('webhook = "http://h/x"\nsecret_env = "NOT_SET"', "NOT_SET holds no secret"),
+        ('webhook = "http://h/x"', "belong together"),
+        ("", "it takes `url` or `webhook`"),
+        ('url = "json://h"\nafter = "soon"', "after"),
+    ],
+)
+async def test_a_rule_that_leads_nowhere_stops_the_start(
+    system: System, server: EmbeddedServer, tmp_path: Path, policy: str, words: str
+) -> None:
+    with pytest.raises(HaltpointError, match=words):
+        async with gateway(system, server, tmp_path, f'[[notify]]\nname = "desk"\n{policy}\n'):
+            pass
+
+
+async def test_without_public_facts_there_are_no_notices(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    limits = LimitSettings(facts_age=0)
+    with pytest.raises(HaltpointError, match="FACTS_AGE=0 writes none"):
+        async with gateway(system, server, tmp_path, rule("http://h/x"), limits=limits):
+            pass
+
+
+async def test_only_admins_see_notices(system: System) -> None:
+    headers = await system.key("acme", Scope.READ)
+    problem(await system.http.get("/v1/notices", headers=headers), 403, "scope_missing")
+
+
+async def test_an_operator_tries_a_rule_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def typed(name: str) -> Any:
+        return CliRunner().invoke(app, ["notify", "test", name])
+
+    file = tmp_path / "policy.toml"
+    monkeypatch.setenv("HALTPOINT_POLICY_FILE", str(file))
+    receiver = Receiver()
+    async with listening(receiver) as where:
+        file.write_text(rule(where))
+        assert (await asyncio.to_thread(typed, "desk")).exit_code == 0
+        unknown = await asyncio.to_thread(typed, "disk")
+    assert [document["type"] for document in receiver.taken] == ["test"]
+    assert "no rule is called 'disk': there are: desk" in unknown.stderr
+    gone = await asyncio.to_thread(typed, "desk")
+    assert "HP-006 the notice was not delivered: ConnectError" in gone.stderr
