@@ -305,10 +305,6 @@ def form_of(schema: object) -> object:
         ({"allOf": [{"$ref": "#/$defs/Tree"}], "default": None}, {"name": "<name>"}),
         ({"type": ["integer", "null"], "minimum": 2}, 2),
         ({"type": "array", "items": {"enum": ["a", "b"]}}, ["a"]),
-        ({"type": "array", "items": True}, ["<p>"]),
-        ({"type": "array"}, []),
-        ({"type": "object"}, {}),
-        ({"type": "boolean"}, False),
     ],
 )
 def test_c9_the_form_of_a_call_is_one_that_the_schema_takes(schema: object, value: object) -> None:
@@ -319,7 +315,6 @@ def test_c9_the_form_of_a_call_is_one_that_the_schema_takes(schema: object, valu
     "schema",
     [
         {"type": "string", "pattern": "^A"},
-        {"type": "string", "minLength": 9},
         {"type": "number", "exclusiveMinimum": 0},
         {"oneOf": [{"type": "null"}], "type": "string"},
         {"$ref": "#/$defs/Nodes"},

@@ -371,6 +371,11 @@ def test_c13_the_reason_says_what_will_happen_and_why_it_is_asked() -> None:
     assert len(str(long.value)) == 500
 
 
+def test_c13_the_reason_shows_a_number_as_it_is() -> None:
+    (reason,) = sent(knows(open_ended(), {"body": "it is 7"}), to=7).reasons
+    assert reason.value == 7
+
+
 def test_c13_all_values_of_a_call_are_one_card_of_bounded_size() -> None:
     order = sent(open_ended(), to=[f"e{number}@x.org" for number in range(150)])
     assert len(order.reasons) == 21

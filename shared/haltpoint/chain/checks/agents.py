@@ -268,8 +268,8 @@ def by_skill(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
         skills = [skill for skill in agent.skills if _words(skill) <= words]
         if len(skills) > most:
             most = len(skills)
-            share = most / len(agent.skills)
-            best = Choice(agent.name, f"the goal speaks of {', '.join(skills)}", share)
+            spoken_of = f"the goal speaks of {', '.join(skills)}"
+            best = Choice(agent.name, spoken_of, most / len(agent.skills))
     return best
 
 

@@ -93,4 +93,5 @@ def treated(
             return GO
         case Treatment.REFUSE:
             return refuse(call, refusal)
-    return ask(kind, words)
+        case _:
+            return ask(kind, words)

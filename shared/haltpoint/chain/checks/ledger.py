@@ -151,8 +151,7 @@ def repeat(call: CheckedCall) -> Verdict:
     before = f"The same call of {known.tool} {was}."
     words = f"{before} May this one run?"
     refusal = f"{before} It must not be made again."
-    rules = call.work.world.policy.repeated_effects
-    return treated(call, rules, ReasonKind.REPEAT, words, refusal)
+    return treated(call, call.work.world.policy.repeated_effects, ReasonKind.REPEAT, words, refusal)
 
 
 def stuck(call: CheckedCall) -> Verdict:
