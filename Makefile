@@ -10,8 +10,8 @@ SYNCED := .venv/.synced
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: $(SYNCED) ## see it work: embedded server, four services, five cases of the contacts example
-	@$(BIN)/haltpoint demo
+demo: $(SYNCED) ## see it work: embedded server, four services, five cases of the contacts example; PAGE=1 leaves them on the page
+	@$(BIN)/haltpoint demo $(if $(PAGE),--page)
 
 # With one partition only what reads over all of them can differ: lists, statistics and dead letters, turns of agents, the
 # tree below a root. The other stories see one partition of the four.

@@ -77,11 +77,11 @@ async def told(
     picture = Teller(CONSOLE)
 
     async def answer(request: RequestView) -> bool:
-        with picture.pause():
-            if sys.stdin.isatty() and not os.environ.get("CI"):
-                await ask(client, request)
-            else:
-                await client.answer(request.id, **_said(request.kind, answers or {}))
+        picture.close()
+        if sys.stdin.isatty() and not os.environ.get("CI"):
+            await ask(client, request)
+        else:
+            await client.answer(request.id, **_said(request.kind, answers or {}))
         return True
 
     try:

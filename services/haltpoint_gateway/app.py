@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
+from haltpoint.contracts.views.deployment import QueueState
 from haltpoint.runtime.config import agents_file, key_origin, phrases_file, policy_file
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
@@ -30,7 +31,7 @@ from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views.feeds import Feeds
 from haltpoint.runtime.views.history import History
-from haltpoint.runtime.views.queues import QueueState, read_queues
+from haltpoint.runtime.views.queues import read_queues
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway import feed
 from haltpoint_gateway.escalations import EscalationHandler

@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.keys import Scope
+from haltpoint.contracts.views.deployment import QueueState
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing
@@ -21,7 +22,6 @@ from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.feeds import Feeds
 from haltpoint.runtime.views.history import History
-from haltpoint.runtime.views.queues import QueueState
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.notices.outbox import Outbox
 from haltpoint_gateway.people.keys import Keyring, Principal

@@ -23,12 +23,18 @@ import msgspec
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from haltpoint.contracts.facts import FINAL_FACTS
-from haltpoint.contracts.people.humans import Choice, RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import Choice, RequestStatus
 from haltpoint.contracts.people.keys import KeyView, MadeKey, NewKey
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page, RequestView
-from haltpoint.contracts.views.deployment import AgentsView, StatsView
+from haltpoint.contracts.views.deployment import (
+    AgentsView,
+    LetterView,
+    QueueState,
+    StatsView,
+    WorkerView,
+)
 from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.views.undoing import UndoView
 from haltpoint.contracts.work.tasks import Task
@@ -141,13 +147,11 @@ class Client:
         """One chain, whole."""
         return await self._get(ChainView, _path("chains", chain_id))
 
-    async def chains(
-        self, status: str | None = None, *, cursor: str | None = None, limit: int = 50
-    ) -> Page[ChainSummary]:
-        """A page of chains, those that changed last first."""
-        return await self._get(
-            Page[ChainSummary], "/v1/chains", {"status": status, "cursor": cursor, "limit": limit}
-        )
+    async def chains(self, /, status: str | None = None, **query: object) -> Page[ChainSummary]:
+        """A page of chains, those that changed last first. `query`: tool, agent, tenant,
+        conversation, since, q (words), cursor, limit.
+        """
+        return await self._get(Page[ChainSummary], "/v1/chains", status=status, **query)
 
     async def events(self, chain_id: str, after: str | None = None) -> AsyncIterator[EventView]:
         """See `Run.events`."""
@@ -173,7 +177,9 @@ class Client:
         """The action log of a chain: one record for each action. Raises GatewayError
         `no_such_chain`.
         """
-        return (await self._get(Page[ActionRecord], _path("chains", chain_id, "actions"))).items
+        path = _path("chains", chain_id, "actions")
+        page = await self._get(Page[ActionRecord], path)
+        return page.items
 
     async def feedback(
         self, chain_id: str, words: str = "", *, wrong: bool = True, action_id: str | None = None
@@ -196,19 +202,10 @@ class Client:
         return _read(UndoView, reply.content)
 
     async def requests(
-        self,
-        status: RequestStatus | str = RequestStatus.OPEN,
-        *,
-        kind: RequestKind | str | None = None,
-        cursor: str | None = None,
-        limit: int = 50,
+        self, /, status: RequestStatus | str = RequestStatus.OPEN, **query: object
     ) -> Page[RequestView]:
-        """A page of the inbox."""
-        return await self._get(
-            Page[RequestView],
-            "/v1/requests",
-            {"status": status, "kind": kind, "cursor": cursor, "limit": limit},
-        )
+        """A page of the inbox. `query`: kind, tool, agent, tenant, q (words), cursor, limit."""
+        return await self._get(Page[RequestView], "/v1/requests", status=status, **query)
 
     async def request(self, request_id: str) -> RequestView:
         """One question."""
@@ -258,7 +255,8 @@ class Client:
 
     async def tools(self) -> tuple[ToolSpec, ...]:
         """The catalogue, by name."""
-        return (await self._get(Page[ToolSpec], "/v1/tools")).items
+        page = await self._get(Page[ToolSpec], "/v1/tools")
+        return page.items
 
     async def agents(self) -> AgentsView:
         """The agents of the file that counts for chains that begin, in its order, and the
@@ -273,7 +271,8 @@ class Client:
 
     async def keys(self) -> tuple[KeyView, ...]:
         """Every key but the admin key, the newest first."""
-        return (await self._get(Page[KeyView], "/v1/keys")).items
+        page = await self._get(Page[KeyView], "/v1/keys")
+        return page.items
 
     async def revoke_key(self, key_id: str) -> None:
         """End a key. Raises GatewayError `no_such_key`."""
@@ -281,12 +280,46 @@ class Client:
 
     async def stats(self, days: int = 7) -> StatsView:
         """The failure history of so many days; for admins."""
-        return await self._get(StatsView, "/v1/stats", {"days": days})
+        return await self._get(StatsView, "/v1/stats", days=days)
 
-    async def _get(
-        self, kind: type[_Model], path: str, query: Mapping[str, object] | None = None
-    ) -> _Model:
-        params = {name: str(value) for name, value in (query or {}).items() if value is not None}
+    async def workers(self) -> tuple[WorkerView, ...]:
+        """The tool workers that are alive."""
+        page = await self._get(Page[WorkerView], "/v1/workers")
+        return page.items
+
+    async def queues(self) -> tuple[QueueState, ...]:
+        """The queues of all tools."""
+        page = await self._get(Page[QueueState], "/v1/queues")
+        return page.items
+
+    async def pause(self, queue: str) -> None:
+        """Let the workers of a queue take nothing new. Raises GatewayError `no_such_queue`."""
+        path = _path("queues", queue, "pause")
+        await self._send("POST", path)
+
+    async def resume(self, queue: str) -> None:
+        """Let the workers of a queue continue. Raises GatewayError `no_such_queue`."""
+        path = _path("queues", queue, "resume")
+        await self._send("POST", path)
+
+    async def letters(self, **query: object) -> Page[LetterView]:
+        """A page of dead letters, the oldest first. `query`: reason, cursor, limit."""
+        return await self._get(Page[LetterView], "/v1/dlq", **query)
+
+    async def requeue(self, letter: str) -> None:
+        """Put a dead letter back into its stream. Raises GatewayError `no_such_letter`,
+        `not_needed`.
+        """
+        path = f"/v1/dlq/{quote(letter)}/requeue"
+        await self._send("POST", path)
+
+    async def drop(self, letter: str) -> None:
+        """Forget a dead letter. Raises GatewayError `no_such_letter`."""
+        path = f"/v1/dlq/{quote(letter)}/drop"
+        await self._send("POST", path)
+
+    async def _get(self, kind: type[_Model], path: str, **query: object) -> _Model:
+        params = {name: str(value) for name, value in query.items() if value is not None}
         reply = await self._send("GET", path, params=params, repeatable=True)
         return _read(kind, reply.content)
 

@@ -1,6 +1,4 @@
-"""One real service as a process that may be told to die, forked from one that has imported what
-they all need.
-"""
+"""One real service as a process that may be told to die."""
 
 from importlib import import_module
 

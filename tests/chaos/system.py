@@ -153,7 +153,6 @@ class System:
             if not name.startswith(("HALTPOINT_", "COV"))
         }
         self._environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-        keeper.preload(["tests.chaos.launcher", *launcher.SERVICES.values()])
         stack.enter_context(self.server)
         self.redis: Any = await stack.enter_async_context(connect(self.server.url))
         await library.load(self.redis)
@@ -223,8 +222,8 @@ class System:
         }
         log.touch()
         service = keeper.Child(party.value, launcher.main, (party,))
-        process = keeper.born(service, environment, log)
-        child = Child(process.pid or 0, asyncio.ensure_future(keeper.ended(process)), log)
+        process = await keeper.born(service, environment, log)
+        child = Child(process.pid, asyncio.ensure_future(process.wait()), log)
         self._children.append(child)
         return child
 

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import Any
 
 from haltpoint.client import Client
@@ -16,6 +17,7 @@ SAID = """\
 » Jane Smith has your message: hello
 ◆ Done: Message to "Jane Smith": "hello"  (send.1)
 """
+LETTER = {"stream": "nowhere", "entry": "1-1", "detail": "", "chain": "", "id": "", "at": "1"}
 
 
 def document(done: "subprocess.CompletedProcess[str]", code: int = 0) -> Any:
@@ -58,7 +60,7 @@ def test_run_ends_with_3_when_a_person_is_asked_and_answer_goes_on(system: Runni
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", watched.stdout + shown)
 
 
-def test_tools_are_listed_shown_and_called(system: Running) -> None:
+def test_tools_are_listed_shown_and_called(system: Running, tmp_path: Path) -> None:
     assert (
         "send_message\tcontacts\teffects, started at most once"
         in system.command("tool", "list").stdout
@@ -66,11 +68,21 @@ def test_tools_are_listed_shown_and_called(system: Running) -> None:
     shown = system.command("tool", "show", "send_message").stdout
     assert "lookup_contacts.contact_id" in shown
     assert "  says: Message to {name}: {content}\n" in shown
+    planting = system.command("tool", "show", "plant").stdout
+    assert "  undo: haltpoint chain undo CHAIN\n" in planting
+    assert "  previews: True\n" in system.command("tool", "show", "delete_page").stdout
     missing = system.command("tool", "show", "nothing")
     assert (missing.returncode, "HP-053" in missing.stderr) == (1, True)
     called = document(system.command("tool", "call", "echo", "words=19122", "--json"))
     assert called["steps"][0]["result"] == {"words": "19122"}, "the schema says that it is a text"
     assert system.process("tool", "call", "echo", "words=break").returncode == 1
+    call = {"tool": "echo", "arguments": {"words": "break"}}
+    (plan := tmp_path / "plan.json").write_text(
+        json.dumps({"steps": [{"id": "a", "actions": [call]}]})
+    )
+    failed = system.command("run", "--plan", str(plan))
+    assert (failed.stdout + failed.stderr).count("not these words") == 1
+    assert "failed: HP-204" in failed.stderr
     stopped = system.process("tool", "call", "lookup_contacts", "query=John")
     assert stopped.returncode == 3
     assert (stopped.stdout + stopped.stderr).count("Which 'John'") == 1
@@ -122,14 +134,8 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
     assert url
     with Redis.from_url(url) as redis:
         for _ in range(120):  # of more than a page the last is found too
-            redis.xadd(
-                "hp:{0}:dead",
-                {"stream": "nowhere", "entry": "1-1", "reason": "noise", "detail": "", "at": "1"},
-            )
-        redis.xadd(
-            "hp:{0}:dead",
-            {"stream": "nowhere", "reason": "long", "at": "1", "__data__": "x" * 2000},
-        )
+            redis.xadd("hp:{0}:dead", {**LETTER, "reason": "noise"})
+        redis.xadd("hp:{0}:dead", {**LETTER, "reason": "long", "__data__": "x" * 2000})
         redis.xadd("hp:{0}:events", {"__data__": "no JSON at all"})
         deadline = time.monotonic() + PATIENCE
         while redis.xlen("hp:{0}:dead") <= 121:
@@ -140,8 +146,11 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
     assert all(f"{name}\t" in system.command("queue", "list").stdout for name in queues)
     letters = document(system.command("dlq", "list", "--reason", "bad_json", "--json"))["items"]
     letter = next(one for one in letters if one["message"] == "no JSON at all")
-    (long,) = document(system.command("dlq", "list", "--reason", "long", "--json"))["items"]
-    assert long["message"] == f"{'x' * 1024}…"
+    every = document(system.command("dlq", "list", "--json"))["items"]
+    (long,) = [one for one in every if one["reason"] == "long"]
+    assert long["message"].startswith("x" * 1024)
+    assert "  reason: long\n" in system.command("dlq", "show", long["id"]).stdout
+    assert document(system.command("dlq", "drop", long["id"], "--json")) == {long["id"]: "dropped"}
     assert letter["reason"] == "bad_json"
     assert letter["id"] in system.command("dlq", "list").stdout
     assert document(system.command("dlq", "requeue", letter["id"], "--json")) == {
@@ -149,9 +158,19 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
     }
     again = system.command("dlq", "requeue", letter["id"])
     assert again.returncode == 1
-    assert "no dead letter has this id" in again.stdout
+    assert "No dead letter has the id" in again.stdout
     assert system.command("dlq", "requeue").returncode == 2
     assert system.command("dlq", "requeue", "17").returncode == 2
+
+
+def test_workers_are_listed_and_a_queue_is_paused_for_a_while(system: Running) -> None:
+    (worker, *_) = document(system.command("worker", "list", "--json"))["items"]
+    assert f"{worker['instance']}\t" in system.command("worker", "list").stdout
+    assert system.command("worker", "drain", "nowhere").returncode == 1
+    assert system.command("queue", "pause", "nowhere").returncode == 1
+    assert document(system.command("queue", "pause", "slow", "--json"))["paused"]
+    assert "slow\t0\t0\t0\tpaused\n" in system.command("queue", "list").stdout
+    assert system.command("queue", "resume", "slow").returncode == 0
 
 
 def test_the_doctor_finds_nothing_wrong(system: Running) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import zipfile
@@ -16,7 +17,7 @@ from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.examples.contacts.outbox import Outbox
 from haltpoint.examples.contacts.tools import busy_file
 from haltpoint.runtime.config.settings_sources import load
-from tests.e2e.running import CHECKOUT, HALTPOINT
+from tests.e2e.running import CHECKOUT, HALTPOINT, answers
 from tests.pictures.demo import bare, sentences
 from tests.support import PATIENCE, wait_until
 from tests.support.wheel import build
@@ -59,6 +60,26 @@ def test_it_answers_by_itself_and_nobody_gets_a_wrong_message(
         "stale: run `python -m tests.pictures.demo`"
     )
     assert list(tmp_path.glob("haltpoint-demo-*")) == []
+
+
+async def test_it_leaves_the_five_cases_on_the_page_until_ctrl_c(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    said = tmp_path / "said"
+    with said.open("w") as output:
+        demo = subprocess.Popen(  # noqa: ASYNC220 - it is read while it runs
+            [*HALTPOINT, "demo", "--yes", "--page"],
+            env=environment,
+            cwd=CHECKOUT,
+            stdout=output,
+            stderr=output,
+        )
+        await wait_until(lambda: "Ctrl-C ends it" in said.read_text())
+        page = re.search(r"The page: (http://\S+)", said.read_text())
+        assert page
+        assert await answers(f"{page[1]}/login")
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(PATIENCE) == 0
 
 
 def test_it_runs_with_a_model_of_ones_own(environment: dict[str, str]) -> None:

@@ -4,11 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from redis.asyncio import Redis
 
-from haltpoint.runtime.service.embedded import running
-from haltpoint.runtime.streams.presence import alive
-from haltpoint.runtime.streams.topology import Topology
 from tests.e2e.running import CHECKOUT, Running
 
 SERVICES = {
@@ -56,14 +52,3 @@ def test_the_keeper_imports_no_service() -> None:
         [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True
     )
     assert {*SERVICES, *CHAIN, "httpx"} & {*done.stdout.split()} == set()
-
-
-async def test_all_services_are_forked_from_one_process(system: Running) -> None:
-    url = running(system.state_dir / "data")
-    assert url
-    async with Redis.from_url(url) as redis:
-        found = await alive(
-            redis, Topology(int(system.environment.get("HALTPOINT_PARTITIONS", "4")))
-        )
-    assert len(found) >= 4
-    assert len({one["parent"] for one in found}) == 1

@@ -8,12 +8,12 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.cli.local import diagnosis
-from haltpoint.cli.local.diagnosis import look_around
+from haltpoint.cli.local.diagnosis import Scene, look_around
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.settings import GatewaySettings, ModelSettings, Settings
 from haltpoint.runtime.service.preflight import Check
-from haltpoint.runtime.streams.presence import Presence
+from haltpoint.runtime.streams.presence import Presence, alive
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel
 from tests.integration.planning import script
@@ -30,7 +30,8 @@ async def topology(redis: Redis) -> Topology:
 
 async def looked(redis: Redis, topology: Topology, folder: Path, **given: Any) -> dict[str, Check]:
     settings = Settings(partitions=2, state_dir=folder, allow_unsafe=True, **given)
-    return {one.check: one for one in await look_around(redis, settings, topology, TOOLS)}
+    scene = Scene(settings, topology, redis, TOOLS, await alive(redis, topology))
+    return {one.check: one for one in await look_around(scene)}
 
 
 async def test_a_deployment_that_is_not_started_has_no_fault(

@@ -35,7 +35,7 @@ async def typed(words: str, url: str, folder: Path) -> Result:
     ("user", "says"),
     [(":wrong@", "invalid username-password pair"), ("", "it needs a password and got none")],
 )
-@pytest.mark.parametrize("verb", ["init", "dlq list", "doctor"])
+@pytest.mark.parametrize("verb", ["init", "doctor"])
 async def test_a_wrong_password_is_told_by_every_verb(
     server: EmbeddedServer, tmp_path: Path, verb: str, user: str, says: str
 ) -> None:
@@ -44,13 +44,3 @@ async def test_a_wrong_password_is_told_by_every_verb(
     assert "HP-010" in done.stderr
     assert says in done.stderr
     assert "USER:PASSWORD@" in done.stderr
-
-
-async def test_a_server_on_which_nothing_was_set_up_is_told_so(
-    server: EmbeddedServer, redis: Redis, tmp_path: Path
-) -> None:
-    assert not await redis.dbsize()
-    done = await typed("dlq list", server.url, tmp_path)
-    assert done.exit_code == Exit.FAILED
-    assert "HP-015" in done.stderr
-    assert "haltpoint init" in done.stderr

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from haltpoint.chain.checks.answer import answer, deed_of, deed_words
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
-from haltpoint.cli.render.lines import Mark
-from haltpoint.cli.render.story import answer_lines
+from haltpoint.cli.render.story import Mark, answer_lines
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id, child_id
 from haltpoint.contracts.doors import door

@@ -7,10 +7,10 @@ from fastapi import APIRouter, Path, Query
 
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.views.chains import Page
-from haltpoint.contracts.views.deployment import LetterView, WorkerView
+from haltpoint.contracts.views.deployment import LetterView, QueueState, WorkerView
 from haltpoint.runtime.store.dead_letters import RequeueStatus
 from haltpoint.runtime.views.letters import LETTER, LetterId
-from haltpoint.runtime.views.queues import QueueState, without_tenants
+from haltpoint.runtime.views.queues import without_tenants
 from haltpoint_gateway.gateway import Admin, Gateway, Here, Reader
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.queries import LetterQuery

@@ -8,8 +8,9 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 from redis.exceptions import RedisError
 
+from haltpoint.contracts.views.deployment import QueueState
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint.runtime.views.queues import QueueState, without_tenants
+from haltpoint.runtime.views.queues import without_tenants
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.problems import Problem, documented
 

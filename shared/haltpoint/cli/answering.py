@@ -106,8 +106,9 @@ def understand(request: "RequestView", typed: str) -> Said:
     for way in ways(request):
         if first.lower().replace("_", "-") in way.names:
             return {"decision": way.choice, **_what_belongs_to(way, request, rest)}
-    known = ["the number or id of an option"] if request.options else []
-    known += [way.usage for way in ways(request)]
+    known = [way.usage for way in ways(request)]
+    if request.options:
+        known.insert(0, "the number or id of an option")
     possible = ", ".join(known)
     raise NotUnderstoodError(f"{first!r} is no answer to this question; possible: {possible}")
 

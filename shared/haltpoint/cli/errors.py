@@ -21,7 +21,7 @@ _EXITS: Final = {
     **dict.fromkeys(
         (
             *("HP-001", "HP-004", "HP-016", "HP-030", "HP-037", "HP-039"),
-            *("HP-040", "HP-041", "HP-055"),
+            *("HP-040", "HP-041"),
         ),
         Exit.USAGE,
     ),

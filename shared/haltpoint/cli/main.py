@@ -16,12 +16,12 @@ from haltpoint.cli.commands import (
     chains,
     demo,
     deployment,
-    dlq,
     inbox,
     key,
     model,
     models,
     notify,
+    operating,
     policy,
     run,
     schema,
@@ -61,7 +61,8 @@ def _why(error: Any) -> str:
     """What is wrong with what was typed; of a value in the words of all our files."""
     cause: Any = error.__cause__
     if not hasattr(cause, "errors"):
-        return str(error.format_message()).rstrip(".")
+        message = str(error.format_message())
+        return message.rstrip(".")
     from haltpoint.runtime.config.faults import in_words
 
     (fault,) = cause.errors()
@@ -107,13 +108,15 @@ for module, name in (
     (policy, "policy"),
     (notify, "notify"),
     (stats, None),
-    (dlq, "dlq"),
     (deployment, None),
     (schema, None),
     (model, "model"),
     (models, None),
 ):
     app.add_typer(module.app, name=name)
+app.add_typer(operating.worker, name="worker")
+app.add_typer(operating.queue, name="queue")
+app.add_typer(operating.dlq, name="dlq")
 
 
 def app_entry() -> None:

@@ -13,7 +13,8 @@ def told(error: GatewayError, where: str) -> HaltpointError:
     """A problem of the gateway as an error that ends the command: each sentence once, and what to
     type.
     """
-    code, what = _kind(error, where)
+    kind = _KINDS.get(error.code) or _KINDS.get(error.status, _REFUSED)
+    code, what = kind[0], kind[1].format(where)
     why = error.detail.rstrip(".") or f"HTTP {error.status}"
     fix = _FIXES.get(error.code) or error.hint.rstrip(".")
     if error.code == "not_found" and urlsplit(where).path:
@@ -29,27 +30,21 @@ def told(error: GatewayError, where: str) -> HaltpointError:
     return CliError(code, what, why, fix, exit_code=Exit.USAGE)
 
 
-def _kind(error: GatewayError, where: str) -> tuple[str, str]:
-    """Our code, and what happened."""
-    match error.status, error.code:
-        case 0, "not_understood":
-            return "HP-050", f"no gateway answers at {where}"
-        case 503, "redis_refuses_writes":
-            return "HP-021", f"the gateway at {where} cannot do this now"
-        case ((0 | 503), _):
-            return "HP-050", f"the gateway at {where} cannot be reached"
-        case ((401 | 403), _):
-            return "HP-051", "the gateway does not accept the key"
-        case 404, _:
-            return "HP-053", "not found"
-        case 409, "other_release":
-            return "HP-022", "this chain is of another release"
-        case ((409 | 410 | 412), code) if code.startswith(("answered", "request")):
-            return "HP-054", "the question is no longer open"
-        case _:
-            return "HP-052", "the gateway refused"
-
-
+_AWAY: Final = ("HP-050", "the gateway at {} cannot be reached")
+_NO_KEY: Final = ("HP-051", "the gateway does not accept the key")
+_CLOSED: Final = ("HP-054", "the question is no longer open")
+_KINDS: Final[dict[str | int, tuple[str, str]]] = {
+    "not_understood": ("HP-050", "no gateway answers at {}"),
+    "redis_refuses_writes": ("HP-021", "the gateway at {} cannot do this now"),
+    "other_release": ("HP-022", "this chain is of another release"),
+    **dict.fromkeys(("answered_already", "request_changed"), _CLOSED),
+    **dict.fromkeys(("request_expired", "request_stale"), _CLOSED),
+    **dict.fromkeys((0, 503), _AWAY),
+    **dict.fromkeys((401, 403), _NO_KEY),
+    404: ("HP-053", "not found"),
+}
+"""Our code, and what happened, by the code of the problem or by its status."""
+_REFUSED: Final = ("HP-052", "the gateway refused")
 _HOW_IT_WENT_ON: Final = "haltpoint chain show shows how its chain continued"
 _FIXES: Final = {
     "unknown_key": "Give a key of this gateway: --key KEY",
@@ -78,14 +73,14 @@ _FIXES: Final = {
 
 def _fault(fault: dict[str, Any]) -> str:
     """What is wrong and where: in which step, or in which option."""
-    message = str(fault.get("message"))
-    label = f" ({fault['label']})" if fault.get("label") else ""
+    message, field = str(fault.get("message")), str(fault.get("field") or "")
+    option, _, inside = field.partition(".")
     if fault.get("step_id"):
+        label = f" ({fault['label']})" if fault.get("label") else ""
         return f"step {fault['step_id']!r}{label}: {message}"
-    option, _, inside = str(fault.get("field") or "").partition(".")
     if option in ("", "decision", "value", "arguments"):
         return message
     if option == "plan":
-        return f"{fault['field']}: {message}"
+        return f"{field}: {message}"
     name = option.removesuffix("_id").replace("_", "-")
     return f"--{name} {inside}".rstrip() + f": {message}"

@@ -35,6 +35,9 @@ _STYLES = {
 }
 """Words of a state in a table."""
 
+_ENDLESS = 100_000
+"""Columns of a pipe: nothing is wrapped there, for grep."""
+
 P = ParamSpec("P")
 Verb = Callable[Concatenate["Shell", P], int | None]
 
@@ -55,14 +58,15 @@ class Shell:
         """Results. Plain text without control characters when it is no terminal."""
         from rich.console import Console
 
-        return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+        return Console(highlight=False, width=None if sys.stdout.isatty() else _ENDLESS)
 
     @cached_property
     def err(self) -> "Console":
         """Notes, progress and errors."""
         from rich.console import Console
 
-        return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+        width = None if sys.stderr.isatty() else _ENDLESS
+        return Console(stderr=True, highlight=False, width=width)
 
     @cached_property
     def settings(self) -> "Settings":
@@ -250,12 +254,9 @@ def _told(error: Exception) -> HaltpointError:
     import.
     """
     why, kind = str(error), type(error)
-    if kind.__name__ == "SettingsError":
-        fix = "See where each value comes from: haltpoint config show --origin"
-        return HaltpointError("HP-001", "the settings are not valid", why, fix)
-    if kind.__name__ == "EmbeddedServerError":
-        fix = "Or use your own server: --redis-url URL"
-        return HaltpointError("HP-042", "the embedded server cannot start", why, fix)
+    if kind.__name__ in _KNOWN:
+        code, what, fix = _KNOWN[kind.__name__]
+        return HaltpointError(code, what, why, fix)
     if kind.__name__ in _NO_SERVER and kind.__module__ in _FROM_SERVER:
         from haltpoint.runtime.streams.connection import unusable
 
@@ -270,6 +271,18 @@ def _told(error: Exception) -> HaltpointError:
     return _bug(error)
 
 
+_KNOWN = {
+    "SettingsError": (
+        "HP-001",
+        "the settings are not valid",
+        "See where each value comes from: haltpoint config show --origin",
+    ),
+    "EmbeddedServerError": (
+        "HP-042",
+        "the embedded server cannot start",
+        "Or use your own server: --redis-url URL",
+    ),
+}
 _FROM_SERVER = ("redis.exceptions", "haltpoint.runtime.streams.refused")
 _NO_SERVER = (
     *("ConnectionError", "TimeoutError", "RefusedForNow"),

@@ -118,6 +118,8 @@ class ToolSpec(Contract):
     """Seconds that one run may take."""
     recovery: Recovery = Recovery()
     """How its calls are repeated, limited, and known again (E)."""
+    previews: bool = False
+    """It can say what a call would change before a person is asked about it (G)."""
     says: str | None = None
     """What a call did, with {name} for an argument or a field (F1)."""
     provenance: dict[str, Strings] = {}

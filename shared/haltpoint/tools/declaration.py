@@ -277,6 +277,7 @@ def _spec(
         result_schema=output.schema,
         timeout=seconds_of(traits.get("timeout", DEFAULT_TIMEOUT)),
         recovery=recovery,
+        previews="preview" in traits,
         provenance=inputs.provenance,
         says=checked_says(traits.get("says"), inputs.schema, output.schema),
         targets=inputs.targets,

@@ -48,7 +48,7 @@ def test_a_stop_is_in_a_box_with_all_options(width: int) -> None:
 
 
 def test_a_pipe_gets_each_line_once_and_no_control_characters() -> None:
-    console = Console(file=io.StringIO(), width=80)
+    console = Console(file=io.StringIO(), width=1000)
     shown = Teller(console)
     for view in (chain(), stopped(), stopped(), completed(), completed()):
         shown.show(view)
@@ -74,9 +74,9 @@ def test_a_terminal_gets_a_picture_that_stays_at_the_end() -> None:
     )
     shown = Teller(console)
     shown.show(stopped())
-    with shown.pause():
-        assert isinstance(console.file, io.StringIO)
-        asked = console.file.getvalue()
+    shown.close()
+    assert isinstance(console.file, io.StringIO)
+    asked = console.file.getvalue()
     shown.show(completed())
     shown.close()
     text = console.file.getvalue()

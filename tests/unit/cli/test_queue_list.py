@@ -1,8 +1,8 @@
 """What `haltpoint queue list` says of a queue."""
 
-from haltpoint.cli.commands.deployment import held_up
+from haltpoint.cli.commands.operating import held_up
+from haltpoint.contracts.views.deployment import QueueState
 from haltpoint.runtime.config.errors import CATALOGUE
-from haltpoint.runtime.views.queues import QueueState
 
 
 def test_slots_that_are_held_are_told_with_the_code_of_that() -> None:

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from haltpoint.cli.render.lines import Mark
 from haltpoint.cli.render.picture import heading, print_lines
-from haltpoint.cli.render.story import answer_lines, tell
+from haltpoint.cli.render.story import Mark, answer_lines, tell
 from haltpoint.cli.render.tree import tree
 from haltpoint.cli.wording import visible
 from tests.unit.cli.chains import (

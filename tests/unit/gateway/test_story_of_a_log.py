@@ -7,8 +7,7 @@ from typing import Any
 
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
-from haltpoint.cli.render.lines import Mark
-from haltpoint.cli.render.story import tell
+from haltpoint.cli.render.story import Mark, tell
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.results import Option

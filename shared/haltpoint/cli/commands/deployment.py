@@ -1,4 +1,4 @@
-"""`haltpoint init`, `doctor`, `queue list` and `config show`: what a deployment rests on."""
+"""`haltpoint init`, `doctor` and `config show`: what a deployment rests on."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,6 @@ from haltpoint.runtime.config.errors import HaltpointError
 
 if TYPE_CHECKING:
     from haltpoint.runtime.service.preflight import Check
-    from haltpoint.runtime.views.queues import QueueState
 
 
 app = typer.Typer()
@@ -36,42 +35,31 @@ def doctor(shell: Shell) -> int:
     """Check server, model, tools, services and disk, and say how to fix each problem. Exit code
     1: it found one.
     """
-    from haltpoint.cli.local.diagnosis import look_before
+    from haltpoint.cli.local.diagnosis import Scene, look_around
+    from haltpoint.runtime.streams.topology import Topology
 
     try:
         checks = wait(_examine(shell))
     except HaltpointError as error:
-        if error.code == "HP-010":
-            _show(shell, wait(look_before(shell.settings)), ok=False)
+        if error.code == "HP-010":  # before the first `haltpoint up`
+            before = Scene(shell.settings, Topology(shell.settings.partitions))
+            checks = wait(look_around(before))
+            _show(shell, checks)
         raise
-    ok = all(check.ok for check in checks)
-    _show(shell, checks, ok=ok)
-    return Exit.OK if ok else Exit.FAILED
+    return _show(shell, checks)
 
 
-def _show(shell: Shell, checks: "list[Check]", *, ok: bool) -> None:
-    rows = [("✓" if check.ok else "✗", check.check, _found(check)) for check in checks]
-    shell.table({"ok": ok, "checks": checks}, ("", "look", "found"), rows)
-
-
-queue = typer.Typer(help="The queues that tool workers read.", no_args_is_help=True)
-app.add_typer(queue, name="queue")
-
-
-@verb(queue, "list")
-def list_(shell: Shell) -> None:
-    """List the queues: calls that wait for a worker, that run, and that rest, with the limit
-    they wait for.
-    """
-    found = wait(_queues(shell))
+def _show(shell: Shell, checks: "list[Check]") -> int:
     rows = []
-    for one in found:
-        resting = sum(row.calls for row in one.resting)
-        rows.append((one.name, one.waiting, one.running, resting, held_up(one)))
-    numbers = ("waiting", "running", "resting")
-    empty = "No worker has offered a tool within a day, so there are no queues."
-    document = {"items": found, "next_cursor": None}
-    shell.table(document, ("queue", *numbers, "held up by"), rows, empty=empty, right=numbers)
+    for check in checks:
+        sign, what = "✓", check.what
+        if not check.ok:
+            sign = "✗"
+            what += f": {check.why} ({check.code}). {check.fix}."
+        rows.append((sign, check.check, what))
+    ok = all(check.ok for check in checks)
+    shell.table({"ok": ok, "checks": checks}, ("", "look", "found"), rows)
+    return Exit.OK if ok else Exit.FAILED
 
 
 config = typer.Typer(help="Show settings and where they come from.", no_args_is_help=True)
@@ -104,9 +92,10 @@ def show(
 
 
 async def _examine(shell: Shell) -> "list[Check]":
-    from haltpoint.cli.local.diagnosis import look_around
+    from haltpoint.cli.local.diagnosis import Scene, look_around
     from haltpoint.runtime.service import preflight
     from haltpoint.runtime.service.address import redis_url
+    from haltpoint.runtime.streams.presence import alive
     from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
     from haltpoint.runtime.views.queues import unserved
 
@@ -115,31 +104,8 @@ async def _examine(shell: Shell) -> "list[Check]":
         url = redis_url(shell.settings)
         checks = await preflight.examine(redis, shell.settings, topology, url)
         checks.append(await preflight.writes(redis, topology))
-        checks += await look_around(redis, shell.settings, topology, tools)
+        services = await alive(redis, topology)
+        checks += await look_around(Scene(shell.settings, topology, redis, tools, services))
         for waiting in await unserved(redis, topology, tools.values()):
             checks.append(preflight.failed("workers", waiting.error))
         return checks
-
-
-async def _queues(shell: Shell) -> "list[QueueState]":
-    from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-    from haltpoint.runtime.views.queues import read_queues
-
-    async with opened(shell) as (redis, topology, calls):
-        await topology.check(redis)
-        tools = await ToolCatalogue(calls, topology).listed()
-        return await read_queues(redis, topology, (one.spec.queue for one in tools.values()))
-
-
-def held_up(queue: "QueueState") -> str:
-    """What calls of this queue wait for, in words."""
-    reasons = [f"{row.calls} for {row.why}" for row in queue.resting]
-    if queue.left_over:
-        held = f"{queue.left_over} of its workers' slots are held"
-        reasons.append(f"{held} by calls that do not end (HP-036)")
-    return "; ".join(reasons)
-
-
-def _found(check: "Check") -> str:
-    wrong = f": {check.why} ({check.code}). {check.fix}."
-    return check.what if check.ok else check.what + wrong

@@ -60,8 +60,7 @@ def revoke(
 ) -> None:
     """End a key: within two seconds no gateway opens for it."""
     known = talk(shell, lambda client: client.keys())
-    fitting = [each.id for each in known if each.id.startswith(name)]
-    key_id = only(name, fitting) if fitting else name
+    key_id = only("key", name, [each.id for each in known])
     talk(shell, lambda client: client.revoke_key(key_id))
     shell.show({"id": key_id}, note=f"Key {key_id} opens nothing any more.")
 

@@ -143,10 +143,10 @@ async def watch_to_end(
     show: Show | None = shell.emit if shell.json else teller.show
 
     async def ask(request: "RequestView") -> bool:
-        with teller.pause():
-            if asked is not None:
-                return await asked(request)
-            return await _ask(client, request, chain_id) if live and shell.interactive else stay
+        teller.close()
+        if asked is not None:
+            return await asked(request)
+        return await _ask(client, request, chain_id) if live and shell.interactive else stay
 
     try:
         chain = await follow(client, chain_id, show if live else None, ask, teller.progress)
@@ -182,17 +182,21 @@ async def _ask(client: "Client", request: "RequestView", chain_id: str) -> bool:
 
 
 def _conclude(shell: Shell, chain: "ChainView") -> None:
-    """The answer on stdout, words and deeds apart; everything about it on stderr."""
+    """The answer on stdout, words and deeds apart; how it ended on stderr, and why unless the
+    answer says so.
+    """
     from haltpoint.cli.render.picture import plain
     from haltpoint.cli.render.story import answer_lines
 
-    error = chain.error.message if chain.error else ""
-    shell.show(chain, map(plain, answer_lines(chain, (error,))))
-    not_done = chain.answer.not_done if chain.answer else ()
-    is_told = any(missed.message and missed.message in error for missed in not_done)
+    lines = answer_lines(chain)
+    shell.show(chain, map(plain, lines))
+    end = chain.status
     if chain.error:
-        shell.tell(chain.error.code if is_told else f"{chain.error.code} {error}")
-    shell.note(f"{chain.status}: haltpoint chain show {chain.id}")
+        code, message = chain.error.code, chain.error.message
+        not_done = chain.answer.not_done if chain.answer else ()
+        is_told = any(missed.message and missed.message in message for missed in not_done)
+        end = f"{end}: {code}" if is_told else f"{end}: {code} {message}"
+    shell.note(f"{end}; haltpoint chain show {chain.id}")
 
 
 def _hint(shell: Shell, chain: "ChainView", *, shown: bool) -> None:

@@ -12,6 +12,8 @@ from haltpoint.cli.task import texts_of
 from haltpoint.runtime.config.errors import HaltpointError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from haltpoint.client import Client
     from haltpoint.contracts.tools import ToolSpec
     from haltpoint.contracts.views.chains import ChainView
@@ -31,7 +33,8 @@ def list_(shell: Shell) -> None:
     rows = []
     for tool in found:
         about, _, _ = tool.description.strip().partition("\n")
-        rows.append((tool.name, tool.queue or "-", effects(tool), about))
+        if not tool.undoes:
+            rows.append((tool.name, tool.queue or "-", effects(tool), about))
     document = {"items": found, "next_cursor": None}
     shell.table(document, ("tool", "queue", "effects", "description"), rows)
     if not any(tool.queue for tool in found):
@@ -44,8 +47,12 @@ def show(shell: Shell, name: _NAME) -> None:
     from haltpoint.cli.wording import outline
     from haltpoint.contracts.doors import in_full
 
-    found = talk(shell, lambda client: _find(client, name))
-    shell.show(found, outline({"effects": effects(found), **in_full(found)}))
+    tools = talk(shell, lambda client: client.tools())
+    tool = _named(name, tools)
+    words = {"effects": effects(tool)}
+    if any(other.undoes == name for other in tools):
+        words["undo"] = "haltpoint chain undo CHAIN"
+    shell.show(tool, outline({**words, **in_full(tool)}))
 
 
 @verb(app, "call", gateway=True)
@@ -66,7 +73,7 @@ def call(
     async def converse(client: "Client") -> "ChainView":
         from haltpoint.chain.model.schemas import argument_faults, read_arguments
 
-        tool = await _find(client, name)
+        tool = _named(name, await client.tools())
         given = read_arguments(tool, {**texts})
         if faults := argument_faults(tool, given):
             fix = f"haltpoint tool show {name} lists its arguments"
@@ -89,12 +96,13 @@ def effects(tool: "ToolSpec") -> str:
     return f"skill, {words}" if tool.kind == "skill" else words
 
 
-async def _find(client: "Client", name: str) -> "ToolSpec":
-    tools = {tool.name: tool for tool in await client.tools()}
-    if name not in tools:
-        from haltpoint.runtime.config.faults import near
+def _named(name: str, tools: "Sequence[ToolSpec]") -> "ToolSpec":
+    """The tool of this name. Raises HaltpointError HP-053."""
+    from haltpoint.runtime.config.faults import near
 
-        known = [tool.name for tool in tools.values() if not tool.undoes]
-        why = f"no worker serves it{near(name, known)}"
-        raise HaltpointError("HP-053", f"there is no tool {name!r}", why, "haltpoint tool list")
-    return tools[name]
+    for tool in tools:
+        if tool.name == name:
+            return tool
+    known = [tool.name for tool in tools if not tool.undoes]
+    why = f"no worker serves it{near(name, known)}"
+    raise HaltpointError("HP-053", f"there is no tool {name!r}", why, "haltpoint tool list")

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Service(StrEnum):
-    """What can be started."""
+    """What can be started; the gateway first, whose imports take longest."""
 
+    GATEWAY = "gateway"
     PLANNER = "planner"
     EXECUTOR = "executor"
     TOOL_WORKER = "tool-worker"
-    GATEWAY = "gateway"
 
 
 app = typer.Typer()
@@ -107,7 +107,8 @@ async def _keep_up(
     ) as system:
         shell.note(f"ready: {system.url}")
         if settings.gateway.admin_key is None and Service.GATEWAY in services:
-            shell.note(f"the admin key is in {place / KEY_FILE}; Ctrl-C stops")
+            key = place / KEY_FILE
+            shell.note(f"open it in a browser; the admin key is in {key}; Ctrl-C stops")
         try:
             if reload:
                 await reload_tools(system, shell.note)

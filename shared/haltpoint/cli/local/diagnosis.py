@@ -6,12 +6,11 @@ fixed.
 import asyncio
 import shutil
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import httpx
-from redis.asyncio import Redis
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import GROUP, Stream
@@ -21,7 +20,6 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.address import listen
 from haltpoint.runtime.service.preflight import Check, failed
-from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.topology import Topology
 
 _GIB: Final = 1 << 30
@@ -35,34 +33,24 @@ class Scene:
     answers there is no `redis`, and none of these.
     """
 
-    redis: Any
     settings: Settings
     topology: Topology
-    tools: Mapping[str, ToolSpec]
-    alive: list[JsonObject]
+    redis: Any = None
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    alive: Sequence[JsonObject] = ()
 
 
-async def look_around(
-    redis: Redis, settings: Settings, topology: Topology, tools: Mapping[str, ToolSpec]
-) -> list[Check]:
-    """All looks."""
-    alive = await presence.alive(redis, topology)
-    scene = Scene(redis, settings, topology, tools, alive)
-    return [await _look(name, code, look(scene)) for name, (code, look) in _LOOKS.items()]
-
-
-async def look_before(settings: Settings) -> list[Check]:
-    """The looks that need no server: before the first `haltpoint up`."""
-    scene = Scene(None, settings, Topology(settings.partitions), {}, [])
-    looks = {name: look for name, look in _LOOKS.items() if name not in _OF_SERVER}
-    return [await _look(name, code, look(scene)) for name, (code, look) in looks.items()]
-
-
-async def _look(name: str, code: str, look: Awaitable[str]) -> Check:
-    try:
-        return Check(name, code, ok=True, what=await look)
-    except HaltpointError as error:
-        return failed(name, error)
+async def look_around(scene: Scene) -> list[Check]:
+    """All looks; without a server those that need none."""
+    checks = []
+    for name, look in _LOOKS.items():
+        if scene.redis is None and name in _OF_SERVER:
+            continue
+        try:
+            checks.append(Check(name, "", ok=True, what=await look(scene)))
+        except HaltpointError as error:
+            checks.append(failed(name, error))
+    return checks
 
 
 async def _model(scene: Scene) -> str:
@@ -152,7 +140,11 @@ async def _consumers(scene: Scene) -> str:
     for partition in range(scene.topology.partitions):
         for stream, queue in places:
             key = scene.topology.stream(partition, stream, queue)
-            held += await _pending(scene.redis, key, GROUP[stream].value)
+            if await scene.redis.exists(key):
+                pending = await scene.redis.xpending(key, GROUP[stream].value)
+                for each in pending["consumers"]:
+                    name = each["name"].decode()
+                    held[name] += each["pending"]
     what = f"{count(held.total(), 'message')} under way"
     alive = {str(service["instance"]) for service in scene.alive}
     gone = sorted(held.keys() - alive)
@@ -164,22 +156,13 @@ async def _consumers(scene: Scene) -> str:
     return what
 
 
-async def _pending(redis: Redis, key: str, group: str) -> Counter[str]:
-    """The entries that each consumer of a group holds."""
-    if not await redis.exists(key):
-        return Counter()
-    consumers: list[dict[str, Any]] = await redis.xinfo_consumers(key, group)
-    held = Counter({one["name"].decode(): one["pending"] for one in consumers})
-    return +held  # without those that hold none
-
-
-_LOOKS: Final[dict[str, tuple[str, Callable[[Scene], Awaitable[str]]]]] = {
-    "model": ("HP-302", _model),
-    "tools": ("HP-030", _tools),
-    "port": ("HP-003", _port),
-    "services": ("HP-043", _services),
-    "questions": ("HP-054", _questions),
-    "disk": ("HP-021", _disk),
-    "consumers": ("HP-102", _consumers),
+_LOOKS: Final[dict[str, Callable[[Scene], Awaitable[str]]]] = {
+    "model": _model,
+    "tools": _tools,
+    "port": _port,
+    "services": _services,
+    "questions": _questions,
+    "disk": _disk,
+    "consumers": _consumers,
 }
 _OF_SERVER: Final = ("questions", "consumers")

@@ -1,6 +1,7 @@
 """`up --reload`: tool workers that start again when their files change."""
 
 import asyncio
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,9 +19,8 @@ _LOOK: Final = 0.5
 
 
 async def reload_tools(system: System, say: Say) -> None:
-    """Replace the tool workers, one after the other, whenever a file of their tools, hooks or
-    skills has changed. Each finishes the calls that it runs before its successor starts. Runs until
-    it is cancelled.
+    """Let the tool workers start again whenever a file of their tools, hooks or skills has changed.
+    Each finishes the calls that it runs before its successor starts. Runs until it is cancelled.
     """
     before = state_of(system.settings)
     while True:
@@ -30,10 +30,11 @@ async def reload_tools(system: System, say: Say) -> None:
         if not changed:
             continue
         before = now
-        say(f"{', '.join(sorted(changed))} changed: reloading the tools")
+        names = ", ".join(sorted(changed))
+        say(f"{names} changed: reloading the tools")
         for child in system.keeper.children:
             if child.service == "tool-worker":
-                await system.keeper.replace(child)
+                child.signal(signal.SIGTERM)
 
 
 def state_of(settings: Settings) -> Files:

@@ -16,7 +16,7 @@ from typing import Final
 from redis.asyncio import Redis
 
 from haltpoint.cli.gateway import ADDRESS_FILE, url_of
-from haltpoint.cli.local.keeper import Child, Keeper, Say, preload
+from haltpoint.cli.local.keeper import Child, Keeper, Say
 from haltpoint.cli.local.kept_server import kept
 from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime.config import agents_file
@@ -75,8 +75,6 @@ async def local_system(
     agents = agents_file.read(settings.agents_file)
     if agents.agents:
         say(f"agents: {agents.names}")
-    apps = (f"haltpoint_{service.replace('-', '_')}.app" for service in services)
-    preload(("haltpoint.cli.main", "haltpoint.runtime.service.process", *apps))
     keeper = Keeper({**os.environ, **(environment or {})}, say, output)
     children = list(_children(settings, services, workers, queues))
     async with kept(own, say) if own else nullcontext():
@@ -95,13 +93,13 @@ async def local_system(
 def _children(
     settings: Settings, services: Sequence[str], workers: int, queues: tuple[str, ...]
 ) -> Generator[Child]:
-    places = [(service, 1) for service in services]
+    beside = [service for service in services if service != "gateway"]
     if "tool-worker" in services:
-        places += [("tool-worker", number) for number in range(2, workers + 1)]
-    names = [service for service, _ in places]
-    others = tuple(name for name in names if name != "gateway")
-    for service, number in places:
-        yield Child(service, serve, (service, settings, queues, others), number)
+        beside += ["tool-worker"] * (workers - 1)
+    for service in services:
+        most = workers if service == "tool-worker" else 1
+        for number in range(1, most + 1):
+            yield Child(service, serve, (service, settings, queues, tuple(beside)), number)
 
 
 @contextmanager

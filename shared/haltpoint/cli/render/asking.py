@@ -102,7 +102,8 @@ async def _converse(client: "Client", request: "RequestView", read: ReadLine) ->
     from haltpoint.client import GatewayError
 
     while True:
-        typed = (await read(prompt_for(request))).strip()
+        line = await read(prompt_for(request))
+        typed = line.strip()
         try:
             said = _read(request, typed)
             await client.answer(request.id, **said)

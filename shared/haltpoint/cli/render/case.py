@@ -116,7 +116,8 @@ def _call(proposed: Any, tool: str | None) -> str:
         return call(tool, dict(proposed))
     name, arguments = proposed["name"], proposed.get("arguments", {})
     read = json.loads(arguments) if isinstance(arguments, str) else arguments
-    return call(name.strip(), dict(read))
+    tool = name.strip()
+    return call(tool, dict(read))
 
 
 def _cut(words: str) -> str:

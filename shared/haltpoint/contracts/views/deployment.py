@@ -2,7 +2,7 @@
 
 from datetime import date, datetime
 
-from haltpoint.contracts.base import Strings
+from haltpoint.contracts.base import Strings, value
 from haltpoint.contracts.doors import View
 from haltpoint.contracts.views.chains import NONE_THERE, Page
 from haltpoint.contracts.work.agents import Agent
@@ -117,3 +117,29 @@ class LetterView(View):
     """When it was found."""
     message: str
     """Its beginning, without what a task gives to its tools alone."""
+
+
+@value
+class Resting:
+    """So many calls wait for the same; the first comes back in so many seconds."""
+
+    why: str
+    calls: int
+    seconds: float
+
+
+@value
+class QueueState:
+    """One queue: the calls that no worker has yet, those that workers have, and those that rest."""
+
+    name: str
+    waiting: int
+    running: int
+    resting: tuple[Resting, ...]
+
+    left_over: int
+    """Calls that are over and do not end, and so hold slots of the workers of this queue."""
+    waited: float
+    """Seconds that the oldest call has waited, or run."""
+    paused: bool = False
+    """Its workers take nothing new."""

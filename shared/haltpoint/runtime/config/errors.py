@@ -48,7 +48,6 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-052": "The gateway refused the request; its message says why.",
     "HP-053": "Nothing has this id.",
     "HP-054": "The question is no longer open.",
-    "HP-055": "No dead letter has this id.",
     "HP-102": "No worker serves the queue of a tool that a step waits for.",
     **{code.value: code.meaning for code in Code},
     "HP-301": "A chain needs a model and none is configured.",

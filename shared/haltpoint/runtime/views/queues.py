@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.views.deployment import QueueState, Resting
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.limits.reserving import resting_keys
 from haltpoint.runtime.streams import pauses, presence
@@ -30,32 +31,6 @@ _LATE: Final = 5000
 """Ms that a call may be late: one that is later has ended in another way, as a cancelled one
 does.
 """
-
-
-@value
-class Resting:
-    """So many calls wait for the same; the first comes back in so many seconds."""
-
-    why: str
-    calls: int
-    seconds: float
-
-
-@value
-class QueueState:
-    """One queue: the calls that no worker has yet, those that workers have, and those that rest."""
-
-    name: str
-    waiting: int
-    running: int
-    resting: tuple[Resting, ...]
-
-    left_over: int
-    """Calls that are over and do not end, and so hold slots of the workers of this queue."""
-    waited: float
-    """Seconds that the oldest call has waited, or run."""
-    paused: bool = False
-    """Its workers take nothing new (streams/pauses.py)."""
 
 
 @value

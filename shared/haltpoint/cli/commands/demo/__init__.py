@@ -20,7 +20,10 @@ def demo(
     own_model: Annotated[
         bool, typer.Option("--own-model", help="Ask the configured model, not a careless one.")
     ] = False,
-) -> int:
+    page: Annotated[
+        bool, typer.Option("--page", help="Leave the cases on the page until Ctrl-C.")
+    ] = False,
+) -> None:
     """See it work: an embedded server, four services, a careless model, and no wrong
     message.
     """
@@ -35,4 +38,4 @@ def demo(
     # Only now: this import takes longer than the first line may.
     from haltpoint.cli.commands.demo.show import perform
 
-    return perform(shell, by_itself=yes, own=own_model)
+    perform(shell, by_itself=yes, own=own_model, page=page)

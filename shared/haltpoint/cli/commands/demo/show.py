@@ -7,7 +7,6 @@ through the example's tools, and what was sent is read from the outbox and nowhe
 import asyncio
 import json
 import os
-import shutil
 import tempfile
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from haltpoint.cli.commands.models import play_script
 from haltpoint.cli.commands.run import watch_to_end
-from haltpoint.cli.errors import Exit
 from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.local.keeper import Child
 from haltpoint.cli.local.system import System, free_port, local_system
@@ -57,49 +55,27 @@ CASES: Final = (
 """The first is two cases: the question, and what follows the choice."""
 
 
-def perform(shell: Shell, *, by_itself: bool, own: bool) -> int:
-    """Run the demo. Raises HaltpointError HP-045 when it did not come out as it must."""
-    folder = Path(tempfile.mkdtemp(prefix="haltpoint-demo-"))
-    show = Show(shell, folder, _why_alone(shell, by_itself=by_itself), own)
-    try:
-        asyncio.run(show.play())
-    except KeyboardInterrupt:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    sent = show.sent()
-    show.say(f"\nThe outbox: {count(len(sent), 'message')}")
-    rows = [(message["name"], message["to"], message["content"]) for message in sent]
-    document = {"outbox": sent, "wrong_recipients": show.wrong, "faults": show.faults}
-    shell.table(document, ("name", "to", "content"), rows)
-    never = count(show.never, "call")
-    show.say(f"\n{show.wrong} wrong recipients, {never} never executed")
-    if show.faults:
-        what, fix = "the demo did not end as expected", f"The services' log is {show.log}"
-        raise HaltpointError("HP-045", what, "; ".join(show.faults), fix)
-    shutil.rmtree(folder, ignore_errors=True)
-    return Exit.OK
-
-
+@dataclass
 class Show:
     """One performance with a state directory and an outbox of its own. `alone`: why the demo
-    answers for the person; empty where the person does.
+    answers for the person; empty where the person does. `own`: the user's own model is asked.
     """
 
-    def __init__(self, shell: Shell, folder: Path, alone: str, own: bool) -> None:
-        self._shell = shell
-        self._folder = folder
-        self._outbox = folder / "outbox.jsonl"
-        self._alone = alone
-        self._own = own
-        self.log = folder / "services.log"
-        self.faults: list[str] = []
-        self.wrong = 0
-        self.never = 0
+    shell: Shell
+    folder: Path
+    alone: str
+    own: bool
+    page: bool
+    wrong: int = 0
+    never: int = 0
 
     async def play(self) -> None:
-        """All cases, with a careless model or the user's own."""
+        """All cases, and their judgement. Raises HaltpointError HP-045 when they did not come out
+        as they must.
+        """
+        faults: list[str] = []
         async with self._system() as system:
-            key = (self._folder / KEY_FILE).read_text().strip()
+            key = (self.folder / KEY_FILE).read_text().strip()
             self.say(f"Ready: {len(system.keeper.children)} processes.")
             async with Client(system.url, key) as client:
                 for case in CASES:
@@ -107,19 +83,24 @@ class Show:
                     before = len(self.sent())
                     chain = await self._run(client, case)
                     self.never += len(chain.never_executed)
-                    self._judge(case, chain, self.sent()[before:])
+                    faults += self._faults(case, chain, self.sent()[before:])
+            self._conclude(faults)
+            if self.page:
+                self.say(f"\nThe page: {system.url}\nIts key:  {key}\nCtrl-C ends it.")
+                await asyncio.Event().wait()
 
     def sent(self) -> list[Any]:
         """All that was sent."""
-        text = self._outbox.read_text(encoding="utf-8") if self._outbox.exists() else ""
+        outbox = self.folder / "outbox.jsonl"
+        text = outbox.read_text(encoding="utf-8") if outbox.exists() else ""
         return [json.loads(line) for line in text.splitlines()]
 
     def say(self, words: str) -> None:
         """Words for people."""
-        if not self._shell.json:
+        if not self.shell.json:
             print(words, flush=True)
 
-    def _judge(self, case: Case, chain: "ChainView", sent: list[Any]) -> None:
+    def _faults(self, case: Case, chain: "ChainView", sent: list[Any]) -> list[str]:
         """Messages go to whom a person chose, else to the only match; a model of our own sends one
         where there is such a person.
         """
@@ -127,28 +108,42 @@ class Show:
         allowed = list(filter(None, answers)) or case.for_whom
         wrong = [message["to"] for message in sent if message["to"] not in allowed]
         self.wrong += len(wrong)
-        self.faults += [f"{case.goal!r}: {name} got a message" for name in wrong]
+        faults = [f"{case.goal!r}: {name} got a message" for name in wrong]
         expected = 1 if allowed else 0
-        if not self._own and len(sent) != expected:
+        if not self.own and len(sent) != expected:
             messages = count(len(sent), "message")
-            self.faults.append(f"{case.goal!r}: {messages} instead of {expected}")
+            faults.append(f"{case.goal!r}: {messages} instead of {expected}")
+        return faults
+
+    def _conclude(self, faults: list[str]) -> None:
+        sent = self.sent()
+        self.say(f"\nThe outbox: {count(len(sent), 'message')}")
+        rows = [(message["name"], message["to"], message["content"]) for message in sent]
+        document = {"outbox": sent, "wrong_recipients": self.wrong, "faults": faults}
+        self.shell.table(document, ("name", "to", "content"), rows)
+        never = count(self.never, "call")
+        self.say(f"\n{self.wrong} wrong recipients, {never} never executed")
+        if faults:
+            what, log = "the demo did not end as expected", self.folder / "services.log"
+            why = f"{'; '.join(faults)}\n{log.read_text(errors='replace')[-2000:]}"
+            raise HaltpointError("HP-045", what, why, "Please report it")
 
     def _system(self) -> AbstractAsyncContextManager[System]:
         port = free_port()
         scripted = Child("script-model", play_script, (Path("contacts_careless"), port))
         model = {"base_url": f"http://127.0.0.1:{port}/v1", "name": "script"}
         settings = load(
-            state_dir=str(self._folder),
+            state_dir=str(self.folder),
             tools="haltpoint.examples.contacts.tools",
             gateway={"port": 0},
-            model={} if self._own else model,
+            model={} if self.own else model,
         )
         return local_system(
             # Always a server of its own, whatever is configured: no data of the user are touched.
             settings.model_copy(update={"redis_url": None}),
-            environment={"CONTACTS_OUTBOX": str(self._outbox)},
-            output=self.log,
-            beside=() if self._own else (scripted,),
+            environment={"CONTACTS_OUTBOX": str(self.folder / "outbox.jsonl")},
+            output=self.folder / "services.log",
+            beside=() if self.own else (scripted,),
             say=lambda words: self.say(f"  {words}"),
         )
 
@@ -156,20 +151,25 @@ class Show:
         async def answer(request: "RequestView") -> bool:
             await asyncio.sleep(_MOMENT)
             choice = request.options[case.option - 1]
-            self.say(f"    {self._alone}, so the demo chooses: {visible(choice.title)}.")
+            self.say(f"    {self.alone}, so the demo chooses: {visible(choice.title)}.")
             await client.answer(request.id, option_id=choice.id)
             return True
 
         run = await client.run(case.goal)
-        asked = answer if self._alone else None
-        return await watch_to_end(
-            self._shell, client, run.id, live=not self._shell.json, asked=asked
-        )
+        asked = answer if self.alone else None
+        return await watch_to_end(self.shell, client, run.id, live=not self.shell.json, asked=asked)
 
 
-def _why_alone(shell: Shell, *, by_itself: bool) -> str:
-    if by_itself:
-        return "--yes was given"
+def perform(shell: Shell, *, by_itself: bool, own: bool, page: bool) -> None:
+    """Run the demo. Raises HaltpointError HP-045 when it did not come out as it must."""
+    alone = "" if shell.interactive else "This is not a terminal"
     if os.environ.get("CI"):
-        return "CI is set"
-    return "" if shell.interactive else "This is not a terminal"
+        alone = "CI is set"
+    if by_itself:
+        alone = "--yes was given"
+    with tempfile.TemporaryDirectory(prefix="haltpoint-demo-") as folder:
+        try:
+            asyncio.run(Show(shell, Path(folder), alone, own, page).play())
+        except KeyboardInterrupt:
+            if not page:
+                raise

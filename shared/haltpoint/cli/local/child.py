@@ -1,0 +1,44 @@
+"""The program of a child of the keeper: it reads what it is to do from its stdin, and does it until
+that ends or its keeper does.
+"""
+
+import gc
+import os
+import pickle
+import signal
+import sys
+import threading
+from typing import BinaryIO, Final
+
+from haltpoint.runtime.config.errors import HaltpointError
+
+_POLITE: Final = 5  # seconds
+
+
+def main() -> int | str | None:
+    """Do it; the exit code, or what went wrong."""
+    keeper = os.fdopen(os.dup(0), "rb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # what a tool reads is not the keeper's
+    gc.set_threshold(
+        50_000
+    )  # imports leave no garbage, and a tenth of their time is the search for it
+    try:
+        body, arguments = pickle.load(keeper)  # noqa: S301 - written by the keeper
+        threading.Thread(target=_die_with, args=(keeper,), daemon=True).start()
+        code: int | None = body(*arguments)
+    except HaltpointError as error:
+        return str(error)
+    return code
+
+
+def _die_with(keeper: BinaryIO) -> None:
+    """Leave when the keeper is gone; politely at first, then at once."""
+    keeper.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait(_POLITE)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
