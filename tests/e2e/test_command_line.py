@@ -105,7 +105,7 @@ def test_a_key_is_made_used_and_revoked(system: Running) -> None:
     assert "HP-051" in gone.stderr
     unknown = system.command("key", "revoke", "nope")
     assert unknown.returncode == 1
-    assert "No key has the id 'nope'" in unknown.stderr
+    assert "there is no key 'nope'" in unknown.stderr
     wrong = system.command("key", "create", "ann", "--expires", "soon")
     assert wrong.returncode == 2
     assert "'soon' is no length of time" in wrong.stderr
