@@ -116,8 +116,8 @@ def _call(proposed: Any, tool: str | None) -> str:
         return call(tool, dict(proposed))
     name, arguments = proposed["name"], proposed.get("arguments", {})
     read = json.loads(arguments) if isinstance(arguments, str) else arguments
-    tool = name.strip()
-    return call(tool, dict(read))
+    called = name.strip()
+    return call(called, dict(read))
 
 
 def _cut(words: str) -> str:
