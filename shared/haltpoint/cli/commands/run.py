@@ -186,17 +186,13 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
     answer says so.
     """
     from haltpoint.cli.render.picture import plain
-    from haltpoint.cli.render.story import answer_lines
+    from haltpoint.cli.render.story import answer_lines, ending
 
-    lines = answer_lines(chain)
-    shell.show(chain, map(plain, lines))
-    end = chain.status
-    if chain.error:
-        code, message = chain.error.code, chain.error.message
-        not_done = chain.answer.not_done if chain.answer else ()
-        is_told = any(missed.message and missed.message in message for missed in not_done)
-        end = f"{end}: {code}" if is_told else f"{end}: {code} {message}"
-    shell.note(f"{end}; haltpoint chain show {chain.id}")
+    shell.show(chain, map(plain, answer_lines(chain)))
+    not_done = chain.answer.not_done if chain.answer else ()
+    end = ending(chain, [missed.message for missed in not_done])
+    say = shell.tell if chain.error else shell.note
+    say(f"{end}; haltpoint chain show {chain.id}")
 
 
 def _hint(shell: Shell, chain: "ChainView", *, shown: bool) -> None:

@@ -321,8 +321,8 @@ def _end(chain: ChainView) -> Lines:
     counts.append(count(len(asked), "question"))
     if chain.never_executed:
         counts.append(f"{count(len(chain.never_executed), 'call')} never executed")
-    text = chain.status + _why(chain, errors)
-    yield Line(0, _ENDS[chain.status], text, " · ".join(counts), at=chain.updated_at)
+    note = " · ".join(counts)
+    yield Line(0, _ENDS[chain.status], ending(chain, errors), note, at=chain.updated_at)
 
 
 def _errors(chain: ChainView) -> Iterator[str]:
@@ -332,15 +332,15 @@ def _errors(chain: ChainView) -> Iterator[str]:
                 yield action.receipt.error.message
 
 
-def _why(chain: ChainView, errors: list[str]) -> str:
-    """Why it ended so, unless that was said by one of its calls."""
+def ending(chain: ChainView, told: Iterable[str]) -> str:
+    """How it ended, and why unless one of the reasons that were told says so."""
     if chain.stopped:
-        return f", {chain.stopped}"
-    if not chain.error:
-        return ", unfinished" if chain.unfinished else ""
-    code, message = chain.error.code, chain.error.message
-    is_told = any(words and words in message for words in errors)
-    return f": {code}" if is_told else f": {code} {message}"
+        return f"{chain.status}, {chain.stopped}"
+    if chain.error:
+        code, message = chain.error.code, chain.error.message
+        is_told = any(reason and reason in message for reason in told)
+        return f"{chain.status}: {code}" if is_told else f"{chain.status}: {code} {message}"
+    return f"{chain.status}, unfinished" if chain.unfinished else chain.status
 
 
 def answer_lines(chain: ChainView, told: Iterable[str] = ()) -> list[Line]:
