@@ -32,10 +32,9 @@ _SPENT: Final = re.compile(
 )
 """Words about an account that say nothing of another try."""
 _TOO_LONG: Final = re.compile(
-    r"context.{0,20}(?:length|size|window|overflow)"
-    r"|(?:request|prompt|input).{0,20}too (?:long|large)"
-    r"|must be reduced|reduce (?:the|your)|maximum number of tokens",
-    re.IGNORECASE,
+    r"(?is)\A(?!.*(?:retry|again)).*"
+    r"(?:context.{0,20}(?:length|size|window|overflow)|must be reduced|maximum number of tokens"
+    r"|(?:request|prompt|input).{0,20}too (?:long|large))"
 )
 """Words about a prompt that no other try makes shorter."""
 
@@ -113,7 +112,7 @@ class Server:
             return self.error("HP-304", why, _PAY)
         if status in _KEY_REJECTED:
             return self.error("HP-303", why)
-        if status in _PASSES and not _TOO_LONG.search(words):
+        if status in _PASSES and not _TOO_LONG.match(words):
             return PassingError(self.error("HP-305", why), after)
         return RefusedError(self.error("HP-304", why), json.dumps(errors) if any(errors) else text)
 
