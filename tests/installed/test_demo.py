@@ -1,29 +1,45 @@
-"""The demo of a user who has no checkout: the wheel in an empty environment. It installs from the
-package index.
+"""The demo and the pages of a user who has no checkout: the wheel in an empty environment. It
+installs from the package index.
 """
 
+import asyncio
 import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
+import httpx
+import pytest
+
+from haltpoint.cli.gateway import KEY_FILE
+from haltpoint.cli.local.system import free_port
+from tests.e2e.running import answers
+from tests.support import PATIENCE, wait_until
 from tests.support.wheel import build
 
 
-def test_the_demo_runs_from_the_wheel_in_an_empty_environment(tmp_path: Path) -> None:
-    wheel, environment, elsewhere = (
-        build("wheel", tmp_path / "dist"),
-        tmp_path / "venv",
-        tmp_path / "elsewhere",
-    )
-    elsewhere.mkdir()
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    subprocess.run([environment / "bin" / "pip", "install", "--quiet", wheel], check=True)
+@pytest.fixture(scope="session")
+def haltpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command of the wheel in an environment that has nothing else."""
+    folder = tmp_path_factory.mktemp("installed")
+    wheel = build("wheel", folder / "dist")
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    subprocess.run([folder / "venv" / "bin" / "pip", "install", "--quiet", wheel], check=True)
+    return folder / "venv" / "bin" / "haltpoint"
+
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+def test_the_demo_runs_from_the_wheel_in_an_empty_environment(
+    haltpoint: Path, tmp_path: Path
+) -> None:
     done = subprocess.run(
-        [environment / "bin" / "haltpoint", "demo"],
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        cwd=elsewhere,
+        [haltpoint, "demo"],
+        env=ENVIRONMENT,
+        cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -31,4 +47,34 @@ def test_the_demo_runs_from_the_wheel_in_an_empty_environment(tmp_path: Path) ->
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"^wrong recipients +0$", done.stdout, re.MULTILINE)
-    assert list(elsewhere.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_the_wheel_has_the_pages_with_their_words_and_files(
+    haltpoint: Path, tmp_path: Path
+) -> None:
+    port = free_port()
+    environment = {
+        **ENVIRONMENT,
+        "HALTPOINT_STATE_DIR": str(tmp_path / "state"),
+        "HALTPOINT_GATEWAY__PORT": str(port),
+        "HALTPOINT_TOOLS": "haltpoint.examples.contacts.tools",
+        "HALTPOINT_MODEL__BASE_URL": "http://127.0.0.1:9/v1",
+        "HALTPOINT_MODEL__NAME": "none",
+    }
+    system = await asyncio.create_subprocess_exec(haltpoint, "up", env=environment, cwd=tmp_path)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        await wait_until(partial(answers, f"{url}/login"))
+        async with httpx.AsyncClient(base_url=url, trust_env=False) as browser:
+            key = (tmp_path / "state" / KEY_FILE).read_text().strip()
+            fields = {"key": key, "next": "/tools"}
+            headers = {"Origin": url}
+            await browser.post("/login", data=fields, headers=headers)
+            page = await browser.get("/tools")
+            assert "lookup_contacts" in page.text
+            for address in re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text):
+                assert (await browser.get(address)).is_success, address
+    finally:
+        system.terminate()
+        await asyncio.wait_for(system.wait(), PATIENCE)

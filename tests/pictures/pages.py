@@ -18,6 +18,7 @@ from tests.ui.conftest import CHROMIUM, QUIET
 
 DOCS: Final = CHECKOUT / "docs"
 WIDE: Final[dict[str, Any]] = {"viewport": {"width": 1000, "height": 700}}
+DARK: Final[dict[str, Any]] = {**WIDE, "color_scheme": "dark"}
 PHONE: Final[dict[str, Any]] = {"viewport": {"width": 360, "height": 720}, "color_scheme": "dark"}
 
 
@@ -38,15 +39,20 @@ def draw(system: Running, client: SyncClient, browser: Browser) -> None:
     call = {"tool": "delete_page", "arguments": {"page": "home", "keep_days": 30}}
     plan = {"steps": [{"id": "clean", "actions": [call]}]}
     delete = client.run("Clean up the site", plan=plan).expects_request()
-    wide, phone = signed_in(browser, system, **WIDE), signed_in(browser, system, **PHONE)
-    for page, name, path in (
-        (wide, "inbox", "/inbox"),
-        (wide, "question", f"/inbox/{delete.id}"),
-        (wide, "chain", f"/chains/{done.id}"),
-        (phone, "phone", f"/inbox/{asked.id}"),
+    for number in range(3):
+        refund = {"tool": "refund", "arguments": {"to": f"acc-{number}", "amount": 120 + number}}
+        steps = [{"id": "pay", "actions": [refund]}]
+        client.run(f"Refund order {number}", plan={"steps": steps}).expects_request()
+    for looks, name, path in (
+        (WIDE, "inbox", "/inbox"),
+        (WIDE, "question", f"/inbox/{delete.id}"),
+        (WIDE, "chain", f"/chains/{done.id}"),
+        (DARK, "figures", "/stats?days=1"),
+        (PHONE, "phone", f"/inbox/{asked.id}"),
     ):
+        page = signed_in(browser, system, **looks)
         page.goto(system.url + path)
-        page.screenshot(path=DOCS / f"page-{name}.png", full_page=name != "phone")
+        page.screenshot(path=DOCS / f"page-{name}.png", full_page=looks is not PHONE)
 
 
 def main() -> None:

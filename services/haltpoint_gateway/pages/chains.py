@@ -14,7 +14,7 @@ from haltpoint_gateway.api import chains as api
 from haltpoint_gateway.api import tasks
 from haltpoint_gateway.pages import pictures
 from haltpoint_gateway.pages.door import Form
-from haltpoint_gateway.pages.visit import Looks, Searched
+from haltpoint_gateway.pages.visit import Looks, Searched, to_chain
 from haltpoint_gateway.queries import Cancel
 
 router = APIRouter(prefix="/chains")
@@ -31,8 +31,7 @@ class _Query(Searched, ChainQuery):
 async def chains(visit: Looks, query: Annotated[_Query, Query()]) -> HTMLResponse:
     """Chains, those that changed last first."""
     page = await api.list_chains(visit.gateway, visit.who, query)
-    items = await visit.documents(page.items)
-    return await visit.list("chains", query, items, page.next_cursor, statuses=[*ChainStatus])
+    return await visit.list("chains", query, page, statuses=[*ChainStatus])
 
 
 @router.get("/{chain_id}")
@@ -40,7 +39,7 @@ async def chain(chain_id: str, visit: Looks) -> HTMLResponse:
     """One chain, whole."""
     view = await api.get_chain(visit.gateway, chain_id, visit.who)
     log = await visit.gateway.views.log(chain_id, 0, _LINES)
-    tools = await visit.gateway.catalogue.read()
+    tools = await visit.tools()
     return visit.html(
         "chain",
         chain=await visit.document(view),
@@ -57,7 +56,7 @@ async def cancel(chain_id: str, visit: Looks, form: Form) -> RedirectResponse:
     """Stop a chain."""
     visit.needs(Scope.SUBMIT)
     await api.cancel(visit.gateway, chain_id, visit.who, Cancel(reason=form.text("reason")))
-    return RedirectResponse(f"/chains/{chain_id}", 303)
+    return to_chain(chain_id)
 
 
 @router.post("/{chain_id}/undo")
@@ -66,7 +65,7 @@ async def undo(chain_id: str, visit: Looks, form: Form) -> RedirectResponse:
     visit.needs(Scope.SUBMIT)
     del form
     undoing = await api.undo(visit.gateway, chain_id, visit.who)
-    return RedirectResponse(f"/chains/{undoing.chain_id or chain_id}", 303)
+    return to_chain(undoing.chain_id or chain_id)
 
 
 @router.post("/{chain_id}/again")
@@ -75,4 +74,4 @@ async def again(chain_id: str, visit: Looks, form: Form, request: Request) -> Re
     visit.needs(Scope.SUBMIT)
     key = form.text("key") or None
     begun = await tasks.again(visit.gateway, chain_id, visit.who, request, key)
-    return RedirectResponse(f"/chains/{begun.chain_id}", 303)
+    return to_chain(begun.chain_id)

@@ -56,7 +56,8 @@ class NotSignedInError(Exception):
 
 async def cookie_of(keyring: Keyring, key: str) -> str | None:
     """The cookie of a new session; None: no such key."""
-    if await keyring.principal(key) is None:
+    principal = await keyring.principal(key)
+    if principal is None:
         return None
     end = int(time.time()) + LASTS
     text = f"{digest_of(key).hex()}.{end}"
@@ -117,6 +118,7 @@ Form = Annotated[Typed, Depends(posted)]
 
 def _is_ours(request: Request) -> bool:
     """Whether the browser says that the page which sent a form is of this origin."""
-    site = request.headers.get("sec-fetch-site", "same-origin")
+    headers = request.headers
+    site = headers.get("sec-fetch-site", "same-origin")
     own = f"{request.base_url}".removesuffix("/")
-    return site == "same-origin" and request.headers.get("origin") == own
+    return site == "same-origin" and headers.get("origin") == own

@@ -106,7 +106,8 @@ def _written(kind: Kind, given: Any) -> str:
     if given is None:
         return ""
     if kind == "list" and isinstance(given, list):
-        return "\n".join(map(str, given))
+        lines = map(str, given)
+        return "\n".join(lines)
     return as_typed(given)
 
 

@@ -83,8 +83,10 @@ async def answer(request_id: str, visit: Looks, form: Form) -> Response:
     try:
         await _give(visit, await _case(visit, request_id), form)
     except Problem as problem:
-        return _card(visit, await _case(visit, request_id), form.refused(problem), "")
-    return RedirectResponse(await _next(visit, request_id), 303)
+        refused = form.refused(problem)
+        case = await _case(visit, request_id)
+        return _card(visit, case, refused, "")
+    return await _next(visit, request_id)
 
 
 async def _case(visit: Visit, request_id: str) -> _Case:
@@ -95,7 +97,7 @@ async def _case(visit: Visit, request_id: str) -> _Case:
         raise api.no_request(request_id)
     request = requests[request_id]
     shown, chain = await visit.documents((request, view))
-    tools = await visit.gateway.catalogue.read()
+    tools = await visit.tools()
     return _Case(request, shown, chain, tools.get(request.tool))
 
 
@@ -111,7 +113,8 @@ async def _give(visit: Visit, case: _Case, form: Typed) -> None:
 
 def _card(visit: Visit, case: _Case, typed: Typed, answered: str) -> HTMLResponse:
     """The page of one question; with a form that was not taken and why."""
-    request, shown = case.request, case.shown
+    request = case.request
+    shown = case.shown
     return visit.html(
         "question",
         status=typed.status,
@@ -140,12 +143,11 @@ def _difference(shown: JsonObject) -> list[str]:
 async def _list(visit: Visit, query: _Query, faults: list[str]) -> HTMLResponse:
     """The questions that are looked for, and what went wrong."""
     page = await api.list_requests(visit.gateway, visit.who, query)
-    items = await visit.documents(page.items)
-    return await visit.list("inbox", query, items, page.next_cursor, faults=faults)
+    return await visit.list("inbox", query, page, faults=faults)
 
 
-async def _next(visit: Visit, answered: str) -> str:
-    """Where a person continues behind an answer: the next open question, or the inbox."""
+async def _next(visit: Visit, answered: str) -> RedirectResponse:
+    """The way on behind an answer: to the next open question, or to the inbox."""
     page = await api.list_requests(visit.gateway, visit.who, RequestQuery(limit=1))
     path = f"/{page.items[0].id}" if page.items else ""
-    return f"/inbox{path}?answered={answered}"
+    return RedirectResponse(f"/inbox{path}?answered={answered}", 303)

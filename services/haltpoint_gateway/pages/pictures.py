@@ -75,7 +75,7 @@ def _thoughts(step: StepView) -> Iterator[Bar]:
         if step.started_at and end:
             earlier = [moment for moment in ends if moment and moment <= end]
             begin = max([step.started_at, *earlier])
-            yield Bar(step.id, "thought", begin, end, thought.id)
+            yield Bar(step.id, "thought", begin, end, f"step-{step.id}")
 
 
 def places(steps: Sequence[StepView]) -> dict[str, tuple[int, int]]:

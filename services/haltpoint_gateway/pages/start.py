@@ -19,7 +19,7 @@ from haltpoint_gateway.api.tasks import submit
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.pages.door import COOKIE, LASTS, Form, Typed, cookie_of
 from haltpoint_gateway.pages.looks import html
-from haltpoint_gateway.pages.visit import Looks, Visit
+from haltpoint_gateway.pages.visit import Looks, Visit, to_chain
 from haltpoint_gateway.pages.words import WORDS
 from haltpoint_gateway.problems import Problem
 
@@ -39,7 +39,7 @@ async def start(visit: Looks) -> HTMLResponse:
     """What waits for people, and what happened last; of an empty system what to do next."""
     questions = await list_requests(visit.gateway, visit.who, RequestQuery(limit=_SHOWN))
     chains = await list_chains(visit.gateway, visit.who, ChainQuery(limit=_SHOWN))
-    tools = await visit.gateway.catalogue.read()
+    tools = await visit.tools()
     return visit.html(
         "start",
         questions=await visit.documents(questions.items),
@@ -62,10 +62,11 @@ async def submitted(visit: Looks, form: Form, request: Request) -> Response:
         key = form.text("key") or None
         outcome = await submit(visit.gateway, _task(form), visit.who, request, key)
     except Problem as problem:
-        return _form(visit, form.refused(problem))
+        refused = form.refused(problem)
+        return _form(visit, refused)
     if isinstance(outcome, JSONResponse):
         return RedirectResponse("/inbox", 303)
-    return RedirectResponse(f"/chains/{outcome.chain_id}", 303)
+    return to_chain(outcome.chain_id)
 
 
 @router.get("/login")

@@ -21,7 +21,7 @@ router = APIRouter()
 async def tools(visit: Looks) -> HTMLResponse:
     """What workers serve."""
     page = await tools_api.list_tools(visit.gateway, visit.who)
-    return visit.html("tools", tools=page.items)
+    return visit.html("tools", tools=page)
 
 
 @router.get("/tools/{name}")
@@ -45,14 +45,14 @@ async def agents(visit: Looks) -> HTMLResponse:
 async def workers(visit: Looks) -> HTMLResponse:
     """The workers that are alive, and what they have in hand."""
     page = await api.list_workers(visit.gateway, visit.who)
-    return visit.html("workers", workers=page.items)
+    return visit.html("workers", workers=page)
 
 
 @router.get("/queues")
 async def queues(visit: Looks) -> HTMLResponse:
     """The calls that wait, run and rest."""
     page = await api.list_queues(visit.gateway, visit.who)
-    return visit.html("queues", queues=page.items)
+    return visit.html("queues", queues=page)
 
 
 @router.post("/queues/{queue}/{act}")
@@ -72,8 +72,7 @@ async def letters(visit: Looks, query: Annotated[LetterQuery, Query()]) -> HTMLR
     """What could not be processed."""
     visit.needs(Scope.ADMIN)
     page = await api.list_letters(visit.gateway, visit.who, query)
-    letters = await visit.documents(page.items)
-    return visit.html("letters", letters=letters, next_cursor=page.next_cursor)
+    return visit.html("letters", letters=await visit.document(page))
 
 
 @router.post("/dead-letters/{letter:path}/{act}")

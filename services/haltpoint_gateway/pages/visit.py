@@ -1,15 +1,17 @@
 """One look at a page: who looks, at which gateway, and what templates get to see."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from fastapi import Depends
 from pydantic import BaseModel, model_validator
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, RedirectResponse
 
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.secrets import starred
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.views.chains import Page
 from haltpoint_gateway.gateway import Gateway, Here, with_scope
 from haltpoint_gateway.pages.door import Person
 from haltpoint_gateway.pages.looks import html
@@ -40,6 +42,10 @@ class Visit:
         """Raises Problem when the key of who looks has not this scope."""
         with_scope(self.who, scope)
 
+    async def tools(self) -> Mapping[str, ToolSpec]:
+        """What workers serve, by name."""
+        return await self.gateway.catalogue.read()
+
     async def documents(self, views: Iterable[BaseModel]) -> list[JsonObject]:
         """Views as plain values, with stars in place of secrets."""
         typed = await self.gateway.catalogue.typed_secrets()
@@ -55,19 +61,17 @@ class Visit:
         self,
         name: str,
         query: Searched,
-        items: Sequence[JsonObject],
-        next_cursor: str | None,
+        page: Page[Any],
         **values: Any,
     ) -> HTMLResponse:
         """The page of a list: its items, and what it may be filtered by."""
-        tools = await self.gateway.catalogue.read()
         return self.html(
             name,
             query=query,
             filters=query.filters(),
-            items=items,
-            next_cursor=next_cursor,
-            tools=sorted(tools),
+            items=await self.documents(page.items),
+            next_cursor=page.next_cursor,
+            tools=await self.tools(),
             agents=[agent.name for agent in self.gateway.agents.agents],
             **values,
         )
@@ -75,6 +79,11 @@ class Visit:
     def html(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
         """A page out of its template and these values."""
         return html(name, status, who=self.who, **values)
+
+
+def to_chain(chain_id: str) -> RedirectResponse:
+    """The way to the page of a chain."""
+    return RedirectResponse(f"/chains/{chain_id}", 303)
 
 
 def _visit(gateway: Here, who: Person) -> Visit:

@@ -204,6 +204,17 @@ if (help) {
   open.hidden = false;
   open.addEventListener("click", () => help.showModal());
 }
+
+// A link to a call opens it.
+function openTarget() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target instanceof HTMLDetailsElement) {
+    target.open = true;
+  }
+}
+
+window.addEventListener("hashchange", openTarget);
+openTarget();
 localTimes(document);
 if (words.live) {
   watch(words.live);
