@@ -72,14 +72,12 @@ def make_api(gateway: Gateway) -> FastAPI:
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    """OpenAPI 3.1 of all routes, with the one form of error in place of the framework's."""
+    """OpenAPI 3.1 of all routes, with the one form of error."""
     if app.openapi_schema is None:
         schema = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        components = schema["components"]["schemas"]
-        for name in ("HTTPValidationError", "ValidationError"):
-            components.pop(name, None)
-        components["ProblemDocument"] = TypeAdapter(ProblemDocument).json_schema()
+        problem = TypeAdapter(ProblemDocument).json_schema()
+        schema["components"]["schemas"]["ProblemDocument"] = problem
         app.openapi_schema = schema
     return app.openapi_schema
