@@ -8,6 +8,7 @@ import asyncio
 import json
 from typing import Any, Final
 
+from msgspec.structs import asdict
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
@@ -25,8 +26,12 @@ from haltpoint_gateway.notices.words import letter_of
 GROUP: Final = "notices"
 _PAUSE: Final = 0.5
 """Seconds between two looks at what is due."""
-_OPENED: Final = FactType.REQUEST_OPENED
-_CLOSED: Final = (FactType.REQUEST_ANSWERED, FactType.REQUEST_EXPIRED, FactType.REQUEST_WITHDRAWN)
+_KINDS: Final = (
+    FactType.REQUEST_OPENED,
+    FactType.REQUEST_ANSWERED,
+    FactType.REQUEST_EXPIRED,
+    FactType.REQUEST_WITHDRAWN,
+)
 
 _log = logs.get(__name__)
 
@@ -84,61 +89,50 @@ class Notifier:
 
     async def _hear(self, fact: dict[str, Any]) -> None:
         kind = fact["type"].removesuffix(".v1")
-        if kind == _OPENED:
-            await self._opened(fact["data"]["request_id"])
-        elif kind in _CLOSED:
-            await self._closed(fact["data"]["request_id"])
-
-    async def _opened(self, request_id: str) -> None:
-        request = await self._request(request_id)
+        if kind not in _KINDS:
+            return
+        request = await self._request(fact["data"]["request_id"])
         if request is None:
             return
         for rule in self._rules.values():
             if rule.fits(request.kind, request.tool):
-                due = request.asked_at.timestamp() + rule.after
-                await self._outbox.add(_notice(rule, request_id, due, closed=False))
+                await self._keep(rule, request, closed=kind != FactType.REQUEST_OPENED)
 
-    async def _closed(self, request_id: str) -> None:
-        request = await self._request(request_id)
-        if request is None:
-            return
-        for rule in self._rules.values():
-            if not rule.also_closed or not rule.fits(request.kind, request.tool):
-                continue
-            closed_at = (request.closed_at or request.deadline).timestamp()
-            opening = _notice(rule, request_id, 0.0, closed=False)
-            is_announced = request.asked_at.timestamp() + rule.after <= closed_at
-            if is_announced and not await self._outbox.waits(opening.id, request_id):
-                await self._outbox.add(_notice(rule, request_id, closed_at, closed=True))
+    async def _keep(self, rule: NotifyRule, request: RequestView, *, closed: bool) -> None:
+        """Keep the notice of a question's beginning or end, if the rule has one."""
+        due = request.asked_at.timestamp() + rule.after
+        if closed:
+            end = (request.closed_at or request.deadline).timestamp()
+            if not rule.also_closed or end < due:
+                return
+            due = end
+        event = "closed" if closed else "opened"
+        name = f"{rule.name}/{request.id}/{event}"
+        notice = Notice(id=name, rule=rule.name, request_id=request.id, closed=closed, since=due)
+        await self._outbox.add(notice)
 
     async def _deliver(self, notice: Notice) -> None:
         request = await self._request(notice.request_id)
         rule = self._rules.get(notice.rule)
-        is_late = request is not None and request.status is not RequestStatus.OPEN
-        if request is None or rule is None or (is_late and not notice.closed):
+        if request is None or rule is None or _is_late(notice, request):
             await self._outbox.done(notice)
             return
         link = f"{self._public_url}/inbox/{request.id}"
-        letter = letter_of(
-            notice, rule, request, link, await self._gateway.catalogue.typed_secrets()
-        )
+        typed = await self._gateway.catalogue.typed_secrets()
+        letter = letter_of(notice, rule, request, link, typed)
         try:
             await self._channels[rule.name].send(notice.id, letter)
         except UndeliveredError as error:
-            await self._again(notice, str(error))
+            tried = notice.after_a_fault(str(error))
+            await self._outbox.again(tried)
+            _log.warning("a notice was not taken", **asdict(tried))
         else:
             await self._outbox.done(notice)
-
-    async def _again(self, notice: Notice, fault: str) -> None:
-        is_over = await self._outbox.failed(notice, fault)
-        words = "a notice was given up" if is_over else "a notice was not taken"
-        _log.warning(words, rule=notice.rule, request=notice.request_id, reason=fault)
 
     async def _request(self, request_id: str) -> RequestView | None:
         return await self._gateway.views.request(request_id, visible_to=lambda _: True)
 
 
-def _notice(rule: NotifyRule, request_id: str, due: float, *, closed: bool) -> Notice:
-    event = "closed" if closed else "opened"
-    name = f"{rule.name}/{request_id}/{event}"
-    return Notice(id=name, rule=rule.name, request_id=request_id, closed=closed, since=due)
+def _is_late(notice: Notice, request: RequestView) -> bool:
+    """Whether a question was closed before its opening was announced."""
+    return not notice.closed and request.status is not RequestStatus.OPEN

@@ -5,9 +5,9 @@ delivered. So it is sent at least once, always under the same id, whatever becom
 """
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
-from typing import Final, cast
+from typing import Final, Self, cast
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -38,6 +38,12 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     tries: int = 0
     fault: str = ""
     """Why the last try failed."""
+    given_up: bool = False
+
+    def after_a_fault(self, fault: str) -> Self:
+        """The notice behind a try that failed."""
+        is_over = time.time() + self.pause > self.since + KEEPS_TRYING
+        return replace(self, tries=self.tries + 1, fault=fault, given_up=is_over)
 
     @property
     def pause(self) -> float:
@@ -55,79 +61,64 @@ class Outbox:
 
     async def add(self, notice: Notice) -> None:
         """Keep a notice until it is due; one that is there already stays as it is."""
-        waiting, texts, _ = self._keys(self._topology.partition(notice.request_id))
+        box = self._box(notice)
         pipeline = self._redis.pipeline(transaction=True)
-        pipeline.hsetnx(texts, notice.id, msgspec.json.encode(notice))
-        pipeline.zadd(waiting, {notice.id: notice.since}, nx=True)
+        pipeline.hsetnx(f"{box}:text", notice.id, msgspec.json.encode(notice))
+        pipeline.zadd(box, {notice.id: notice.since}, nx=True)
         await pipeline.execute()
-
-    async def waits(self, notice_id: str, request_id: str) -> bool:
-        """Whether a notice was not delivered yet."""
-        waiting, _, _ = self._keys(self._topology.partition(request_id))
-        return await self._redis.zscore(waiting, notice_id) is not None
 
     async def due(self) -> AsyncIterator[Notice]:
         """Those that are to be sent now, each for one gateway alone for a minute."""
-        for partition in range(self._topology.partitions):
-            waiting, texts, _ = self._keys(partition)
-            now = time.time()
-            names = await self._redis.zrangebyscore(waiting, 0, now, start=0, num=_BATCH)
+        for box in self._boxes():
+            names = await self._redis.zrangebyscore(box, 0, time.time(), start=0, num=_BATCH)
             for name in cast("list[bytes]", names):
-                lease = f"{waiting}:{name.decode()}"
-                if not await self._redis.set(lease, "taken", nx=True, ex=_LEASE):
-                    continue
-                text = cast("bytes | None", await self._redis.hget(texts, name))
-                if text is not None:
-                    yield msgspec.json.decode(text, type=Notice)
+                lease = f"{box}:{name.decode()}"
+                if await self._redis.set(lease, "taken", nx=True, ex=_LEASE):
+                    for notice in await self._read(box, name):
+                        yield notice
 
     async def done(self, notice: Notice) -> None:
         """A notice was delivered, or is needed no more."""
-        waiting, texts, _ = self._keys(self._topology.partition(notice.request_id))
+        box = self._box(notice)
         pipeline = self._redis.pipeline(transaction=True)
-        pipeline.zrem(waiting, notice.id)
-        pipeline.hdel(texts, notice.id)
-        pipeline.delete(f"{waiting}:{notice.id}")
+        pipeline.zrem(box, notice.id)
+        pipeline.hdel(f"{box}:text", notice.id)
+        pipeline.delete(f"{box}:{notice.id}")
         await pipeline.execute()
 
-    async def failed(self, notice: Notice, fault: str) -> bool:
-        """A try has failed: try again later, or give up; whether it is given up."""
-        waiting, texts, given_up = self._keys(self._topology.partition(notice.request_id))
-        now = time.time()
-        tried = replace(notice, tries=notice.tries + 1, fault=fault)
-        text = msgspec.json.encode(tried)
+    async def again(self, notice: Notice) -> None:
+        """A try has failed: the next one comes after a pause, unless it is given up."""
+        box = self._box(notice)
         pipeline = self._redis.pipeline(transaction=True)
-        is_over = now + notice.pause > notice.since + KEEPS_TRYING
-        if is_over:
-            pipeline.zrem(waiting, notice.id)
-            pipeline.hdel(texts, notice.id)
-            pipeline.hset(given_up, notice.id, text)
+        pipeline.hset(f"{box}:text", notice.id, msgspec.json.encode(notice))
+        if notice.given_up:
+            pipeline.zrem(box, notice.id)
         else:
-            pipeline.hset(texts, notice.id, text)
-            pipeline.zadd(waiting, {notice.id: now + notice.pause}, xx=True)
-        pipeline.delete(f"{waiting}:{notice.id}")
+            pipeline.zadd(box, {notice.id: time.time() + notice.pause}, xx=True)
+        pipeline.delete(f"{box}:{notice.id}")
         await pipeline.execute()
-        return is_over
 
     async def failing(self) -> list[NoticeView]:
-        """The notices whose last try failed, and those that were given up."""
-        views: list[NoticeView] = []
+        """The notices whose last try failed, those that were given up among them."""
+        notices: list[Notice] = []
+        for box in self._boxes():
+            names = await self._redis.hkeys(f"{box}:text")
+            notices += await self._read(box, *cast("list[bytes]", names))
+        return [_view(notice) for notice in notices if notice.tries]
+
+    async def _read(self, box: str, *names: bytes) -> list[Notice]:
+        texts = await self._redis.hmget(f"{box}:text", names) if names else []
+        return [msgspec.json.decode(text, type=Notice) for text in texts if text]
+
+    def _boxes(self) -> Iterator[str]:
+        """The key of each partition, with the time when each notice is due."""
         for partition in range(self._topology.partitions):
-            _, waiting, given_up = self._keys(partition)
-            views += await self._read(waiting, given_up=False)
-            views += await self._read(given_up, given_up=True)
-        return [view for view in views if view.tries]
+            yield self._topology.key(partition, "notices")
 
-    async def _read(self, key: str, *, given_up: bool) -> list[NoticeView]:
-        texts = cast("list[bytes]", await self._redis.hvals(key))
-        notices = [msgspec.json.decode(text, type=Notice) for text in texts]
-        return [_view(notice, given_up=given_up) for notice in notices]
-
-    def _keys(self, partition: int) -> tuple[str, str, str]:
-        """When each is due, the notices themselves, and those that were given up."""
-        base = self._topology.key(partition, "notices")
-        return base, f"{base}:text", f"{base}:given-up"
+    def _box(self, notice: Notice) -> str:
+        return self._topology.key(self._topology.partition(notice.request_id), "notices")
 
 
-def _view(notice: Notice, *, given_up: bool) -> NoticeView:
+def _view(notice: Notice) -> NoticeView:
     since = datetime.fromtimestamp(notice.since, UTC)
-    return NoticeView.model_validate({**asdict(notice), "since": since, "given_up": given_up})
+    return NoticeView.model_validate({**asdict(notice), "since": since})

@@ -32,7 +32,7 @@ class NotifyRule(Form):
     after: Annotated[float, BeforeValidator(in_seconds), Field(ge=0)] = 0.0
     """Seconds that a question has to be open before it is announced."""
     also_closed: bool = False
-    """Announces the end of a question, too, whose opening was announced."""
+    """Announces its end, too."""
     arguments: bool = False
     """Shows the arguments of the call, with stars in place of secrets."""
     url: Name | None = Field(default=None, max_length=2000)
