@@ -14,12 +14,12 @@ from tests.bench.walked import PATHS, Steps, Walked, is_ours, measure, walked
 from tests.bench.walked_decisions import decisions
 
 BARS = {
-    "plan.drafted": (71, 17),
-    "a proposal, read-only": (79, 23),
-    "a proposal, effect, one FromResult": (139, 28),
+    "plan.drafted": (70, 17),
+    "a proposal, read-only": (76, 23),
+    "a proposal, effect, one FromResult": (136, 28),
     "answer.drafted": (28, 13),
-    "tool.completed that asks": (30, 10),
-    "human.answered, a choice": (83, 25),
+    "tool.completed that asks": (29, 10),
+    "human.answered, a choice": (81, 25),
     "literal tool.completed": (64, 20),
 }
 """Functions and files, which may only fall."""

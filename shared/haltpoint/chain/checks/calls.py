@@ -6,8 +6,7 @@ from typing import Final
 
 from haltpoint.chain.checks.knowledge import Known
 from haltpoint.chain.model.limits import treatment
-from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.schemas import signature_of
+from haltpoint.chain.model.schemas import signature_of, text_of
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.policy import Treatment, Treatments
@@ -43,7 +42,7 @@ class CheckedCall:
     @cached_property
     def signature(self) -> str:
         """What equal calls have in common."""
-        return signature_of(self.spec, write_json(self.arguments))
+        return signature_of(self.spec, text_of(self.arguments))
 
 
 @value

@@ -23,8 +23,7 @@ from haltpoint.chain.checks.plans import (
     without_confirmed,
 )
 from haltpoint.chain.checks.templates import chain_faults
-from haltpoint.chain.model.references import write_json
-from haltpoint.chain.model.schemas import read_arguments
+from haltpoint.chain.model.schemas import read_arguments, text_of
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, Strings
 from haltpoint.contracts.reasons import Reason
@@ -96,7 +95,7 @@ def _form(call: CheckedCall) -> Verdict:
     """All faults of the arguments at once, or why the chain of a skill cannot begin with them."""
     spec = call.spec
     arguments = call.arguments
-    if len(write_json(arguments)) > MAX_ARGUMENTS:
+    if len(text_of(arguments).encode()) > MAX_ARGUMENTS:
         faults: Strings = (f"they have more than {MAX_ARGUMENTS} bytes",)
     else:
         faults = call_faults(spec, arguments)

@@ -181,8 +181,6 @@ def answered(call: CheckedCall) -> Action | None:
     """The earlier lookup of the same call, or question, that was answered: its receipt is this
     call's, too (B4).
     """
-    if not call.spec.may_clarify:
-        return None
     for action in call.work.receipts.values():
         is_question = action.tool == ASK_HUMAN and action.satisfies
         is_answered = action.selected or is_question

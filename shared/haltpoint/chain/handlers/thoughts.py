@@ -19,11 +19,10 @@ from haltpoint.chain.checks.promises import dropped
 from haltpoint.chain.model.needs import reads_goal
 from haltpoint.chain.model.outputs import Completed, Next, failed, step_failed
 from haltpoint.chain.model.references import Graph
-from haltpoint.chain.model.state import Failure, StepRun, goal_of
+from haltpoint.chain.model.state import Failure, OpenProposal, StepRun, goal_of
 from haltpoint.chain.model.statuses import ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import assign, take_choice
-from haltpoint.chain.turns.proposals import take_proposal
 from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import (
     stand_in,
@@ -249,15 +248,20 @@ def _read_goal(work: Work, reading: Bounds | None) -> Next | None:
 
 
 def take_proposed(work: Work, message: ActionProposed) -> Next | None:
-    """Check what the model proposes for a step; without a plan it is whom the supervisor's function
-    chose.
+    """Keep what the model proposes for a step, which acts on it when it may; without a plan it is
+    whom the supervisor's function chose.
     """
-    if work.plan is not None:
-        return take_proposal(work, message)
-    if message.data.thought_id != work.thought:
+    data = message.data
+    if work.plan is None and data.thought_id == work.thought:
+        take_choice(work, message)
+        return begin_assigned(work)
+    index = work.graph.index.get(data.step_id)
+    if index is None or not work.awaits(index, data.thought_id):
         return None
-    take_choice(work, message)
-    return begin_assigned(work)
+    work.spend(data.usage)
+    work.proposals = {**work.proposals, index: OpenProposal(data.proposal)}
+    work.edit(index).here = True
+    return None
 
 
 def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:

@@ -341,6 +341,14 @@ def defaults(schema: JsonObject) -> JsonObject:
     return {name: inner["default"] for name, inner in members if "default" in inner}
 
 
+def text_of(arguments: dict[str, Any]) -> str:
+    """Arguments as JSON text, as an action keeps them."""
+    try:
+        return msgspec.json.encode(arguments).decode()
+    except UnicodeEncodeError:  # half of a character
+        return write_json(arguments)
+
+
 def signature_of(spec: ToolSpec, text: str) -> str:
     """Sixteen hex digits that equal calls of a tool have in common; `text` are the arguments as
     JSON.

@@ -92,7 +92,9 @@ def ask(work: Work, request: Question) -> None:
         work.status = WAITING[request.kind]
     work.requests = (*work.requests, request)
     work.asked += 1
-    _stop_freed(work)
+    for freed in work.active:  # a new question stops all steps, also those that were answered
+        if work.run[freed].freed:
+            work.edit(freed).freed = False
     index = work.graph.index.get(request.step_id)
     if index is not None:
         work.edit(index).status = StepStatus.WAITING
@@ -128,15 +130,7 @@ def resume(work: Work, index: int | None = None, **told: Any) -> None:
     elif work.resume is not None and work.failing is None:
         work.status = work.resume
         work.resume = None
-        _stop_freed(work)
         work.tell(FactType.CHAIN_RESUMED, index, **told)
-
-
-def _stop_freed(work: Work) -> None:
-    """No step continues on its own any more: a new question stops all, or none is open (B3)."""
-    for index in work.active:
-        if work.run[index].freed:
-            work.edit(index).freed = False
 
 
 def withdraw(work: Work, reason: str, step_id: str = "") -> None:

@@ -39,10 +39,6 @@ MAX_GOAL: Final = 1000
 """Characters of what a skill's task says of itself: the skill and its description."""
 
 _SKILLS: Final = ("conversation_id", "context", "private", "mode", "tenant", "user")
-_AGENTS: Final = (
-    *("conversation_id", "context", "private", "tools", "parallel"),
-    *("patterns_off", "tenant", "user", "style", "strikes", "max_turns"),
-)
 _LIMITS: Final = ("turns", "actions", "tokens", "cost")
 
 
@@ -66,7 +62,7 @@ def child_for(
             ledger=work.ledger,
             submitted_by=work.task.handed.submitted_by,
         ),
-        **_of_task(work, _SKILLS),
+        **{name: getattr(work.task, name) for name in _SKILLS},
     )
     started = replace(action, child=child_id(action.id))
     return StartChild(started, task, work.deadline, again=again)
@@ -83,13 +79,16 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
     spent = over_budget(work, "turns", "tokens", "cost", step_id=step_id)
     if spent is not None:  # without actions an agent may still answer
         return spent
-    task = Task(
+    task = replace(
+        work.task,
         goal=str(arguments.get("task", "")).strip() or users_goal(work)[:LONGEST_TASK],
         agent=arguments.get("target_agent", action.tool),
         handed=_handed(work, action),
         budget=_left(work),
         mode=work.mode(action.step),
-        **_of_task(work, _AGENTS),
+        plan=None,
+        bounds=None,
+        deadline=None,
     )
     task = assigned_to(task, work.world.agents)
     deadline = deadline_of(task, work.world.policy, work.now)
@@ -111,11 +110,6 @@ def take_back(work: Work, data: ToolCompleted.Data) -> None:
     if told.agent:
         spent = replace(spent, chains=spent.chains + 1)
     work.below = replace(work.below, spent=spent)
-
-
-def _of_task(work: Work, names: tuple[str, ...]) -> dict[str, Any]:
-    """The fields of the chain's task that go down as they are."""
-    return {name: getattr(work.task, name) for name in names}
 
 
 def _handed(work: Work, action: Action) -> Handed:

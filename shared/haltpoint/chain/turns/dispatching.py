@@ -10,7 +10,7 @@ from itertools import chain
 from math import inf
 from typing import Any
 
-from msgspec import json, structs
+from msgspec import structs
 
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge
@@ -22,11 +22,11 @@ from haltpoint.chain.model.references import (
     UnresolvedError,
     read_json,
     walk,
-    write_json,
 )
 from haltpoint.chain.model.references import (
     resolve as resolve_references,
 )
+from haltpoint.chain.model.schemas import text_of
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus, Code
 from haltpoint.chain.model.work import Work
@@ -106,7 +106,7 @@ def send(work: Work, call: CheckedCall, verdict: Verdict = GO) -> Next:
     spent = over_budget(work, "actions", step_id=work.steps[index].id, most=most)
     if spent is not None:
         return spent
-    action = work.next_action(index, spec.name, _as_text(arguments))
+    action = work.next_action(index, spec.name, text_of(arguments))
     work.spent = structs.replace(work.spent, actions=work.spent.actions + 1)
     if spec.name == ASK_HUMAN:
         return ask_human(work, action, arguments)
@@ -116,13 +116,6 @@ def send(work: Work, call: CheckedCall, verdict: Verdict = GO) -> Next:
     if spec.plan is not None and not spec.hooks and not reasons:
         return child_for(work, action, spec, spec.plan, arguments)
     return _order(work, action, spec, reasons=reasons, sources=sources(call))
-
-
-def _as_text(arguments: dict[str, Any]) -> str:
-    try:
-        return json.encode(arguments).decode()
-    except UnicodeEncodeError:  # half of a character
-        return write_json(arguments)
 
 
 def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:

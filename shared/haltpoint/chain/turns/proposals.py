@@ -13,7 +13,6 @@ from haltpoint.chain.checks.ledger import answered
 from haltpoint.chain.checks.promises import last_error, missing
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Next, StepEnd
-from haltpoint.chain.model.state import OpenProposal
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import at_bound, decide, note_round
 from haltpoint.chain.turns.asking import is_question
@@ -23,7 +22,6 @@ from haltpoint.chain.turns.receipts import end_of_calls, give_back, succeed
 from haltpoint.chain.turns.steps import end_by_model
 from haltpoint.chain.turns.strikes import no_call, refuse, strike, unread
 from haltpoint.chain.turns.thinking import think_step
-from haltpoint.contracts.events import ActionProposed
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
 from haltpoint.contracts.work.plans import ProposedCall
@@ -35,20 +33,6 @@ LONGEST_QUESTION: Final = 4000
 
 # ---- a proposal comes
 # ------------------------------------------------------------------------------------------------
-
-
-def take_proposal(work: Work, message: ActionProposed) -> Next | None:
-    """Act on the proposal: run its first call, end the step, or ask again. While the chain is
-    stopped it waits.
-    """
-    data = message.data
-    index = work.graph.index.get(data.step_id)
-    if index is None or not work.awaits(index, data.thought_id):
-        return None
-    work.spend(data.usage)
-    work.proposals = {**work.proposals, index: OpenProposal(data.proposal)}
-    work.edit(index).here = True
-    return None
 
 
 def consider(work: Work, index: int) -> Next | None:
@@ -67,11 +51,9 @@ def consider(work: Work, index: int) -> Next | None:
         strike(work, index, *faults)
     if proposal.calls:
         return None
-    return (
-        think_step(work, index, faults, again=True)
-        if faults
-        else _take_words(work, index, proposal.content)
-    )
+    if faults:
+        return think_step(work, index, faults, again=True)
+    return _take_words(work, index, proposal.content)
 
 
 def _take_words(work: Work, index: int, words: str) -> Next | None:
@@ -160,7 +142,7 @@ def _let_run(work: Work, call: CheckedCall, verdict: Verdict) -> Next | None:
             return unsure
     elif not work.run[index].in_turn:
         note_round(work, index)
-    earlier = answered(call)
+    earlier = answered(call) if call.spec.may_clarify else None
     if earlier is not None:
         return succeed(work, give_back(work, index, earlier))
     return send(work, call, verdict)

@@ -117,8 +117,10 @@ def _next_of(work: Work, index: int) -> Next | None:
     if work.now >= work.deadline:
         return too_late()
     awake = _awake(work, index) if work.resting else None
-    is_thinking = run.thinking and not run.here
-    if awake is not None or is_thinking or not has_room(work, index):
+    is_waiting = run.thinking and not run.here
+    if work.is_literal:
+        is_waiting = run.taken == len(work.steps[index].actions)
+    if awake is not None or is_waiting or not has_room(work, index):
         return awake
     if run.status is StepStatus.READY:
         for source in work.graph.sources[index]:  # what refers to a missing result is skipped (C11)

@@ -68,15 +68,13 @@ def _fails_chain(work: Work, index: int) -> bool:
     only what reads, unless a later step promises a tool that takes a value from it (C11).
     """
     step = work.steps[index]
-    if not step.fatal or work.origin is not PlanOrigin.DRAFTED:
-        return step.fatal
-    tools = step.promised_tools
     spec_of = work.world.spec
-    reads = [spec_of(name).read_only for name in tools]
-    if not reads or not all(reads):
-        return True
-    later = [other for other, run in enumerate(work.run) if not run.status.done]
-    promised = chain.from_iterable(work.steps[other].promised_tools for other in later)
+    tools = step.promised_tools
+    is_lookup = bool(tools) and all(spec_of(name).read_only for name in tools)
+    if not step.fatal or not is_lookup or work.origin is not PlanOrigin.DRAFTED:
+        return step.fatal
+    runs = zip(work.steps, work.run, strict=True)
+    promised = chain.from_iterable(step.promised_tools for step, run in runs if not run.status.done)
     places = chain.from_iterable(spec_of(name).provenance.values() for name in promised)
     return not set(tools).isdisjoint(origin_tools(chain.from_iterable(places)))
 
@@ -86,8 +84,9 @@ def _open_dependants(work: Work, index: int) -> None:
     graph = work.graph
     for waiting in graph.dependants[index]:
         is_pending = work.run[waiting].status is StepStatus.PENDING
-        earlier = [work.run[before].status for before in graph.dependencies[waiting]]
-        if is_pending and all(status.done for status in earlier):
+        if is_pending and all(
+            work.run[before].status.done for before in graph.dependencies[waiting]
+        ):
             work.move(waiting, StepStatus.READY)
 
 

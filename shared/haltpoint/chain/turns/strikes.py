@@ -111,33 +111,25 @@ def escalate(work: Work, index: int | None, reason: str) -> Question:
 
     `reason` is for them; what was written for the model is in its corrections.
     """
-    due = () if index is None else missing(work, index)
     reason = reason[:MOST_SAID]
-    asked = question(
-        work,
-        RequestKind.ESCALATION,
-        index,
-        _case(work, index, due, reason),
-        tool=next(iter(tools_in(due)), ""),
-        strikes=work.row.case,
-    )
-    about = {"reason": reason, "strikes": work.row.count, "missing": tools_in(due)}
-    work.tell(FactType.CHAIN_ESCALATED, index, request_id=asked.request_id, **about)
+    due, where, tries = tuple[Promise, ...](), "in the plan", work.row.count
     if index is not None:
+        due, where = missing(work, index), f"in step {work.steps[index].id!r}"
+        tries = tries or work.run[index].proposals
         work.clear(index)
         work.edit(index).thinking = True
+    case = f"The model broke the contract {where}: {reason}. How should it continue?"
+    if due:
+        template = work.world.policy.messages.escalate
+        words = template.format(expected_tools=in_words(due), count=tries)
+        case = f"{words} ({where}: {reason})"
+    tools = tools_in(due)
+    tool = tools[0] if tools else ""
+    kind, strikes = RequestKind.ESCALATION, work.row.case
+    asked = question(work, kind, index, case, tool=tool, strikes=strikes)
+    about = {"reason": reason, "strikes": work.row.count, "missing": tools}
+    work.tell(FactType.CHAIN_ESCALATED, index, request_id=asked.request_id, **about)
     return asked
-
-
-def _case(work: Work, index: int | None, due: tuple[Promise, ...], reason: str) -> str:
-    """The case in words."""
-    where = "in the plan" if index is None else f"in step {work.steps[index].id!r}"
-    if index is None or not due:
-        return f"The model broke the contract {where}: {reason}. How should it continue?"
-    tries = work.row.count or work.run[index].proposals
-    template = work.world.policy.messages.escalate
-    case = template.format(expected_tools=in_words(due), count=tries)
-    return f"{case} ({where}: {reason})"
 
 
 # ---- corrections
