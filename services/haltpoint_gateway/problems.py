@@ -158,10 +158,22 @@ def problem_of(error: Exception, request: Request) -> Problem:
         code = HTTPStatus(status).name.lower()
         detail = f"{request.method} {path}: {error.detail}"
         hint = _HINTS.get(status, "GET /openapi.json describes every route.")
-        return Problem(status, code, detail, hint=hint, headers=error.headers)
+        headers = _headers(error, request)
+        return Problem(status, code, detail, hint=hint, headers=headers)
     log.error("a request failed", method=request.method, path=path, exc_info=error)
     hint = "This is a bug in the gateway; its log has the details under this path and time."
     return Problem(500, "internal_error", "The gateway failed to answer.", hint=hint)
+
+
+def _headers(error: HTTPException, request: Request) -> Mapping[str, str] | None:
+    """The headers of an error; with all methods of an address, where the framework names those of
+    its first route.
+    """
+    if error.status_code != 405 or request.app.openapi_url is None:
+        return error.headers
+    path = getattr(request.scope.get("route"), "path_format", "")
+    methods = request.app.openapi()["paths"].get(path, ("get",))
+    return {"Allow": ", ".join(sorted(map(str.upper, methods)))}
 
 
 def _fault(item: Mapping[str, Any], route: APIRoute) -> dict[str, Any]:

@@ -25,6 +25,10 @@ EVERYDAY = (Scope.SUBMIT, Scope.READ, Scope.ANSWER)
 """What a key allows unless its maker says otherwise."""
 
 
+_LONGEST = 100 * 365 * 86400
+"""Seconds of a hundred years: a moment that can be written down."""
+
+
 class NewKey(Form):
     """A key that is to be made."""
 
@@ -36,7 +40,7 @@ class NewKey(Form):
     """Whose chains it sees; a key that allows `admin` sees all."""
     groups: Names = ()
     """Groups of people that questions can be addressed to."""
-    expires: Seconds | None = None
+    expires: Annotated[Seconds, Field(le=_LONGEST)] | None = None
     """After how many seconds it opens nothing; never without."""
 
 
