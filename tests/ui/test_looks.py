@@ -58,7 +58,7 @@ PAYLOADS = [
 ]
 PAGES = (
     *("/", "/new", "/inbox", "/chains", "/tools", "/tools/delete_page", "/agents"),
-    *("/workers", "/queues", "/dead-letters", "/stats"),
+    *("/workers", "/queues", "/dead-letters", "/keys", "/stats"),
 )
 MADE = "img, iframe, object, embed, video, audio, math, marquee, base, main script, main style"
 """Elements that no page has, so that a text has made them."""

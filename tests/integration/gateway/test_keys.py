@@ -223,3 +223,38 @@ async def test_two_keys_that_are_made_at_once_are_two(system: System) -> None:
     keyring = system.gateway.keyring
     made = await asyncio.gather(*(keyring.make(NewKey(name="ann"), "admin") for _ in range(5)))
     assert len({key.id for key in made}) == len({key.key for key in made}) == 5
+
+
+async def test_an_admin_makes_and_revokes_keys_on_the_page(system: System) -> None:
+    own = {"Origin": "http://gateway", "Sec-Fetch-Site": "same-origin"}
+    http = system.http
+    await http.post("/login", data={"key": ADMIN}, headers=own)
+    assert "There is only the admin key." in (await http.get("/keys")).text
+    typed = {
+        "name": "ann",
+        "groups": "finance, ops",
+        "expires": "90d",
+        "scopes": ["read", "answer"],
+    }
+    made = await http.post("/keys", data=typed, headers=own)
+    (key,) = await listed(system)
+    assert (key["name"], key["groups"], key["scopes"]) == (
+        "ann",
+        ["finance", "ops"],
+        ["answer", "read"],
+    )
+    text = made.text.partition("<code>hp_")[2].partition("</code>")[0]
+    assert (await http.get("/v1/chains", headers=bearer(f"hp_{text}"))).status_code == 200
+    assert text not in (await http.get("/keys")).text
+    await http.post(f"/keys/{key['id']}/revoke", headers=own)
+    assert await listed(system) == []
+    wrong = await http.post("/keys", data={**typed, "expires": "soon"}, headers=own)
+    assert wrong.status_code == 422
+    assert "soon&#39; is no length of time" in wrong.text
+
+
+async def test_only_admins_see_the_page_of_keys(system: System) -> None:
+    key = (await system.key("acme", Scope.READ))["Authorization"].partition(" ")[2]
+    own = {"Origin": "http://gateway", "Sec-Fetch-Site": "same-origin"}
+    await system.http.post("/login", data={"key": key}, headers=own)
+    assert (await system.http.get("/keys")).status_code == 403
