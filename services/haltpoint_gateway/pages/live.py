@@ -4,7 +4,8 @@ A page that was cut off looks again as soon as it is back, so nothing has to be 
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+import random
+from collections.abc import AsyncGenerator
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -17,6 +18,8 @@ from haltpoint_gateway.watchers import EVERYTHING, Watchers
 
 PAUSE: Final = 1.0
 """Seconds between two calls to look again."""
+LOOKS: Final = 8
+"""Pages of one kind that may look again within a second: of more, each waits its turn."""
 HEARTBEAT: Final = 10.0
 """Seconds of silence after which a page is asked to look anyway."""
 
@@ -40,7 +43,7 @@ async def live(
     return StreamingResponse(stream, headers=_HEADERS)
 
 
-async def changes(watchers: Watchers, chain: str) -> AsyncIterator[bytes]:
+async def changes(watchers: Watchers, chain: str) -> AsyncGenerator[bytes]:
     """A stream for one page, until the gateway closes."""
     with watchers.watch(chain) as watch:
         yield b"retry: 1000\n\n"
@@ -50,6 +53,9 @@ async def changes(watchers: Watchers, chain: str) -> AsyncIterator[bytes]:
             except TimeoutError:
                 yield b": heartbeat\n\n"
                 continue
+            crowd = len(watch.chain.watches) / LOOKS
+            if crowd > 1:
+                await asyncio.sleep(crowd * random.random())
             watch.woken.clear()
             yield b"event: changed\ndata:\n\n"
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(max(PAUSE, crowd))

@@ -46,7 +46,9 @@ _LINE: Final = 60
 
 def html(name: str, status: int = 200, **values: Any) -> HTMLResponse:
     """A page out of its template and these values."""
-    text = _PAGES.get_template(f"{name}.html").render(page=name, **values)
+    text = _PAGES.get_template(f"{name}.html").render(
+        page=name, w=WORDS, asset=address_of, **values
+    )
     return HTMLResponse(text, status, HEADERS)
 
 
@@ -127,12 +129,6 @@ _PAGES: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_PAGES.filters |= {
-    "spelt": spelt,
-    "written": written,
-    "typed": as_typed,
-    "moment": moment,
-    "lasting": lasting,
-}
-_PAGES.tests["at"] = is_at
-_PAGES.globals |= {"w": WORDS, "asset": address_of}
+_PAGES.filters.update(spelt=spelt, written=written, typed=as_typed, moment=moment, lasting=lasting)
+_TESTS: Final[dict[str, Any]] = _PAGES.tests
+_TESTS["at"] = is_at

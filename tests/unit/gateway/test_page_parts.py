@@ -1,5 +1,6 @@
 """What pages are made of: forms out of schemas, signs that are spelt out, pictures of chains."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,10 +12,12 @@ from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextActi
 from haltpoint.contracts.views.chains import ChainView, EventView, RequestView
 from haltpoint.contracts.views.steps import ActionView, StepView, ThoughtView
 from haltpoint.contracts.work.plans import StepType
+from haltpoint_gateway.pages import live
 from haltpoint_gateway.pages.door import Typed
 from haltpoint_gateway.pages.forms import form_of
 from haltpoint_gateway.pages.looks import lasting, moment, spelt, written
 from haltpoint_gateway.pages.pictures import places, timeline
+from haltpoint_gateway.watchers import EVERYTHING, Watchers
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -178,3 +181,24 @@ def test_people_have_a_bar_of_their_own_and_a_thought_begins_where_the_last_call
 def test_a_step_is_one_column_behind_what_it_needs() -> None:
     steps = [step("a"), step("b"), step("c", "a", "b"), step("d", "a")]
     assert places(steps) == {"a": (0, 0), "b": (0, 1), "c": (1, 0), "d": (1, 1)}
+
+
+async def test_of_many_pages_of_one_kind_each_waits_its_turn_to_look_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watchers, slept, rest = Watchers(), list[float](), asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await rest(0)
+
+    monkeypatch.setattr("asyncio.sleep", sleep)
+    monkeypatch.setattr("random.random", lambda: 0.5)
+    streams = [live.changes(watchers, EVERYTHING) for _ in range(4 * live.LOOKS)]
+    for stream in streams:
+        await anext(stream)
+    watchers.wake("c1")
+    assert await anext(streams[0]) == b"event: changed\ndata:\n\n"
+    assert slept == [2.0]
+    for stream in streams:
+        await stream.aclose()
