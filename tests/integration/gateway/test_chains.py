@@ -5,7 +5,6 @@ from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.store.rows import Key, Part
 from tests.integration.gateway.conftest import System, problem
 
@@ -155,28 +154,3 @@ async def test_requests_are_listed_by_status_and_kind(system: System) -> None:
     assert await ids(kind="in_doubt") == {doubt}
     assert await ids(status="answered") == {answered}
     assert await ids(status="expired") == set()
-
-
-async def test_other_tenants_chains_and_requests_are_not_there(system: System) -> None:
-    ours = await system.submit(tenant="acme")
-    request_id = await system.ask(ours)
-    theirs = await system.key("umbrella", Scope.SUBMIT, Scope.READ, Scope.ANSWER)
-    for path in (f"/v1/chains/{ours}", f"/v1/chains/{ours}/events"):
-        problem(await system.http.get(path, headers=theirs), 404, "no_such_chain")
-    problem(
-        await system.http.post(f"/v1/chains/{ours}/cancel", headers=theirs), 404, "no_such_chain"
-    )
-    problem(
-        await system.http.get(f"/v1/requests/{request_id}", headers=theirs), 404, "no_such_request"
-    )
-    body = {"kind": "clarification", "option_id": "u1"}
-    reply = await system.http.post(f"/v1/requests/{request_id}/answer", json=body, headers=theirs)
-    problem(reply, 404, "no_such_request")
-    for path in ("/v1/chains", "/v1/requests"):
-        assert (await system.http.get(path, headers=theirs)).json() == {
-            "items": [],
-            "next_cursor": None,
-        }
-    friend = await system.key("acme", Scope.READ)
-    assert (await system.http.get(f"/v1/chains/{ours}", headers=friend)).status_code == 200
-    assert len((await system.http.get("/v1/requests", headers=friend)).json()["items"]) == 1

@@ -19,6 +19,8 @@ _SCAN: Final = 1000
 """Candidates that one page looks at; when fewer of them fit, the page is short and its cursor
 continues behind them.
 """
+_BEFORE_ALL: Final = "~"
+"""Comes before every member of its score: members are in falling order."""
 
 
 @value
@@ -68,17 +70,27 @@ async def page(
     """The items that are `shown` of each member, `step` members at a time, until there are
     `limit` items or more.
 
-    All items of a member are on one page.
+    All items of a member are on one page. A cursor names no member that has none: it may be another
+    tenant's.
     """
     items: list[T] = []
+    visible: str | None = None
     for _ in range(0, _SCAN, step):
         places = await indexes.behind(cursor, step)
         shown_items = await asyncio.gather(*(shown(member) for _, member in places))
         for (score, member), fitting in zip(places, shown_items, strict=True):
             cursor = f"{score}_{member}"
+            visible = cursor if fitting else _without_name(score, visible)
             items += fitting
             if len(items) >= limit:
-                return Page(items=tuple(items), next_cursor=cursor)
+                return Page(items=tuple(items), next_cursor=visible)
         if len(places) < step:
             return Page(items=tuple(items))
-    return Page(items=tuple(items), next_cursor=cursor)
+    return Page(items=tuple(items), next_cursor=visible)
+
+
+def _without_name(score: int, visible: str | None) -> str:
+    """A place before this one that names no member without items: those of its score come again."""
+    if visible is not None and visible.startswith(f"{score}_"):
+        return visible
+    return f"{score}_{_BEFORE_ALL}"

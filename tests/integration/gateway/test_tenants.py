@@ -1,0 +1,163 @@
+"""Tenants apart: every route of the document, for every role, from both sides."""
+
+from itertools import combinations
+from typing import Any, Final, NamedTuple
+
+import httpx
+import pytest
+
+from haltpoint.contracts.people.keys import NewKey, Scope
+from tests.integration.gateway.conftest import System, bearer, problem, task
+
+TENANTS: Final = ("acme", "umbrella")
+SCOPES: Final = (Scope.SUBMIT, Scope.READ, Scope.ANSWER)
+ROLES: Final = [
+    scopes for size in range(1, len(SCOPES) + 1) for scopes in combinations(SCOPES, size)
+]
+ENDLESS: Final = "/v1/events"
+"""Has its own test: test_all_events."""
+OPEN: Final = {"/livez", "/readyz", "/metrics"}
+"""Need no key, and say nothing of chains."""
+BODIES: Final[dict[str, dict[str, Any]]] = {
+    "/v1/tasks": task(),
+    "/v1/keys": {"name": "bob"},
+    "/v1/chains/{chain_id}/feedback": {"wrong": True},
+    "/v1/requests/{request_id}/answer": {"kind": "clarification", "option_id": "u1"},
+}
+"""Of the routes that need one; a route that is new here and needs a body fails the test below."""
+
+
+class Route(NamedTuple):
+    method: str
+    path: str
+
+
+class Ids(NamedTuple):
+    """What can stand in the address of a route."""
+
+    chain_id: str
+    request_id: str
+    action_id: str
+    key_id: str
+    queue: str = "nothing"
+    letter: str = "0/1-1"
+    name: str = "no_tool"
+
+
+MISSING: Final = Ids("c-none", "c-none.r1", "c-none.find.1", "0123456789ab")
+
+
+async def routes(system: System) -> list[Route]:
+    """All routes that need a key."""
+    document = (await system.http.get("/openapi.json")).json()
+    listed = [
+        Route(method.upper(), path)
+        for path, item in document["paths"].items()
+        if path not in OPEN
+        for method, operation in item.items()
+        if path in BODIES or not operation.get("requestBody", {}).get("required", False)
+    ]
+    assert len(listed) == sum(map(len, document["paths"].values())) - len(OPEN)
+    return listed
+
+
+async def property_of(system: System, tenant: str) -> Ids:
+    """A chain with an open question, and a key; all words name the tenant."""
+    chain = await system.submit(
+        tenant=tenant, goal=f"Find {tenant}'s John", conversation_id=f"{tenant}-talk"
+    )
+    made = await system.gateway.keyring.make(NewKey(name=f"{tenant}'s", tenant=tenant), "admin")
+    return Ids(chain, await system.ask(chain), f"{chain}.find.1", made.id)
+
+
+async def call(system: System, route: Route, ids: Ids, key: dict[str, str]) -> httpx.Response:
+    path = route.path.format(**ids._asdict())
+    body = BODIES.get(route.path) if route.method == "POST" else None
+    return await system.http.request(route.method, path, json=body, headers=key)
+
+
+def without(ids: Ids, text: str) -> str:
+    """The text, whatever ids it was asked about."""
+    for name in sorted({ids.request_id, ids.action_id, ids.chain_id, ids.key_id}, reverse=True):
+        text = text.replace(name, "ID")
+    return text
+
+
+async def check_apart(
+    system: System, route: Route, key: dict[str, str], tenant: str, theirs: Ids
+) -> None:
+    """What that tenant has looks like what is not there."""
+    foreign = await call(system, route, theirs, key)
+    text = without(theirs, foreign.text)
+    assert tenant not in text, route
+    if "{" not in route.path:
+        assert text == foreign.text, route
+        return
+    missing = await call(system, route, MISSING, key)
+    assert foreign.status_code == missing.status_code, route
+    assert text == without(MISSING, missing.text), route
+
+
+@pytest.mark.parametrize("scopes", ROLES, ids="+".join)
+async def test_a_key_finds_nothing_of_another_tenant(
+    system: System, scopes: tuple[Scope, ...]
+) -> None:
+    things = {tenant: await property_of(system, tenant) for tenant in TENANTS}
+    for ours, theirs in (TENANTS, TENANTS[::-1]):
+        key = await system.key(ours, *scopes)
+        for route in await routes(system):
+            if route.path == ENDLESS and Scope.READ in scopes:
+                continue
+            await check_apart(system, route, key, theirs, things[theirs])
+
+
+async def test_a_key_without_a_tenant_finds_nothing_of_one(system: System) -> None:
+    theirs = await property_of(system, "acme")
+    made = await system.gateway.keyring.make(NewKey(name="ann"), "admin")
+    for route in await routes(system):
+        if route.path != ENDLESS:
+            await check_apart(system, route, bearer(made.key), "acme", theirs)
+
+
+@pytest.mark.parametrize("end", ["revoked", "expired"])
+async def test_a_key_that_has_ended_opens_no_route(system: System, end: str) -> None:
+    ours = await property_of(system, "acme")
+    asked = NewKey(
+        name="ann", tenant="acme", scopes=tuple(Scope), expires=1e-6 if end == "expired" else None
+    )
+    made = await system.gateway.keyring.make(asked, "admin")
+    if end == "revoked":
+        await system.http.delete(f"/v1/keys/{made.id}")
+    for route in await routes(system):
+        problem(await call(system, route, ours, bearer(made.key)), 401, "unknown_key")
+
+
+async def test_lists_have_what_is_the_tenants_own_and_an_admin_sees_all(system: System) -> None:
+    things = {tenant: await property_of(system, tenant) for tenant in TENANTS}
+    for tenant, own in things.items():
+        key = await system.key(tenant, Scope.READ)
+        for path, name in (("/v1/chains", own.chain_id), ("/v1/requests", own.request_id)):
+            items = (await system.http.get(path, headers=key)).json()["items"]
+            assert [item["id"] for item in items] == [name]
+            assert len((await system.http.get(path)).json()["items"]) == len(TENANTS)
+        assert (await system.http.get(f"/v1/chains/{own.chain_id}")).status_code == 200
+
+
+async def test_a_cursor_names_no_chain_of_another_tenant(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("haltpoint.runtime.views.pages._SCAN", 3)
+    first = await system.submit(tenant="acme")
+    theirs = [await system.submit(tenant="umbrella") for _ in range(5)]
+    last = await system.submit(tenant="acme")
+    key = await system.key("acme", Scope.READ)
+    listed: list[str] = []
+    place: dict[str, str | int] = {"limit": 1}
+    while True:
+        page = (await system.http.get("/v1/chains", params=place, headers=key)).json()
+        listed += [item["id"] for item in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        assert not any(name in page["next_cursor"] for name in theirs)
+        place["cursor"] = page["next_cursor"]
+    assert listed == [last, first]
