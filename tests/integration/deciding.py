@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +11,19 @@ from redis.asyncio import Redis
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint_executor.app import run
 from tests.support import wait_until
+from tests.support.builders import spec
+from tests.support.recording_worker import Act, recording_worker, succeed
 from tests.support.stored import Stored
 
 PARTITIONS = 4
@@ -73,6 +77,9 @@ class Bed:
                 total += int(await self.redis.xlen(self.topology.key(partition, name)))
         return total
 
+    async def announce(self, *tools: ToolSpec) -> None:
+        await ToolCatalogue(self.calls, self.topology).announce(tools)
+
     async def add_event(self, partition: int, fields: dict[str, bytes | str]) -> None:
         await self.redis.xadd(self.topology.stream(partition, Stream.EVENTS), fields)
 
@@ -101,3 +108,8 @@ async def executing(bed: Bed) -> AsyncIterator[asyncio.Task[None]]:
     finally:
         task.cancel()
         await task
+
+
+def working(bed: Bed, act: Act = succeed) -> AbstractAsyncContextManager[None]:
+    """A worker that only records, from ready to stopped."""
+    return recording_worker(bed.url, bed.topology, spec(), act=act)

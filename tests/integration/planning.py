@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
+from redis.asyncio import Redis
+
 from haltpoint.chain.checks.agents import assigned_to
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Party, Stream
@@ -27,6 +29,7 @@ from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.settings import ModelSettings, Settings
+from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
@@ -60,6 +63,15 @@ SEND = ToolSpec(
     provenance={"recipient_id": ("lookup_contacts.contact_id",)},
 )
 KINDS = {ThoughtKind.PLAN: PlanRequested, ThoughtKind.ANSWER: AnswerRequested}
+
+
+GOOD_PLAN = {
+    "say": {
+        "plan": {
+            "steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]
+        }
+    }
+}
 
 
 def script(*rules: dict[str, Any]) -> Script:
@@ -189,3 +201,13 @@ class Board:
         finally:
             task.cancel()
             await task
+
+
+@asynccontextmanager
+async def board_at(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Board]:
+    topology = Topology(2)
+    await topology.ensure(redis, [])
+    async with AutoPipeline(redis) as calls:
+        board = Board(server.url, redis, topology, calls)
+        await board.know(LOOKUP, SEND)
+        yield board

@@ -3,11 +3,9 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
-from redis.asyncio import Redis
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import GROUP, Stream
@@ -18,7 +16,6 @@ from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.tasks import Budget, Task
 from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import end
@@ -28,18 +25,11 @@ from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.executor import Executor, Parts
 from haltpoint_executor.world import CurrentWorld, policy_of
-from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
+from tests.integration.deciding import PARTITIONS, Bed, executing, working
 from tests.support import wait_until
 from tests.support.builders import OK, literal_task, spec
-from tests.support.recording_worker import recording_worker
 
 DAY = 86_400_000
-
-
-@pytest.fixture
-async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
-    async with bed_at(server, redis) as bed:
-        yield bed
 
 
 async def test_duplicates_of_every_message_change_nothing(bed: Bed) -> None:
@@ -68,7 +58,7 @@ async def test_duplicates_of_every_message_change_nothing(bed: Bed) -> None:
         while True:
             await repeat_all()
 
-    await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
+    await bed.announce(spec())
     ids = await asyncio.gather(*(bed.submit(literal_task(4, text="hi")) for _ in range(20)))
     await repeat_all()
     async with executing(bed):
@@ -79,7 +69,7 @@ async def test_duplicates_of_every_message_change_nothing(bed: Bed) -> None:
         await wait_until(first_requests)
         await repeat_all()
         copier = asyncio.create_task(repeat_for_ever())
-        async with recording_worker(bed.url, bed.topology, spec(), act=act):
+        async with working(bed, act):
             await wait_until(lambda: bed.ended(*ids))
             await end(copier)
             await say_again(bed, ids)
@@ -119,7 +109,7 @@ async def test_a_task_that_somebody_put_on_any_stream_is_submitted_once(bed: Bed
         "type": "task.submitted.v1",
         "data": {"goal": "Tell John I am late", "plan": msgspec.to_builtins(literal_task(2).plan)},
     }
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), working(bed):
         for partition in range(PARTITIONS):
             await bed.add_event(partition, {"__data__": json.dumps(message)})
             await bed.add_event(
@@ -223,7 +213,7 @@ async def test_hostile_entries_are_put_aside_and_stop_nobody(bed: Bed) -> None:
     kinds = hostile()
     assert 200 % len(kinds) == 0
     bad = kinds * (200 // len(kinds))
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), working(bed):
         ids: list[str] = []
         for number, fields in enumerate(bad):
             ids.append(await bed.submit(literal_task(1)))
@@ -297,7 +287,7 @@ async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Be
                     turn += 1
                     await pair[turn % 2].handle([Entry(key, entry.decode(), fields)])
 
-    async with recording_worker(bed.url, bed.topology, spec()):
+    async with working(bed):
         await world.refresh()
         deciders = [asyncio.create_task(decide_alternately(p)) for p in range(PARTITIONS)]
         ids = [await bed.submit(literal_task(6)) for _ in range(10)]
@@ -321,7 +311,7 @@ async def test_executors_share_the_partitions_and_hand_them_over(bed: Bed) -> No
         held = Counter(owner for owner in await owners(bed) if owner)
         return sorted(held.values()) == sorted(expected)
 
-    async with recording_worker(bed.url, bed.topology, spec()), executing(bed):
+    async with working(bed), executing(bed):
         await wait_until(lambda: shares(4))
         async with executing(bed):
             await wait_until(lambda: shares(2, 2))

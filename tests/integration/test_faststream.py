@@ -11,7 +11,6 @@ import msgspec
 import pytest
 from faststream import FastStream, TestApp
 from faststream.redis import RedisBroker, TestRedisBroker
-from redis.asyncio import Redis
 
 from haltpoint.faststream import (
     ChainCompleted,
@@ -23,19 +22,11 @@ from haltpoint.faststream import (
     facts,
     stream_of,
 )
-from haltpoint.runtime.service.embedded import EmbeddedServer
-from tests.integration.deciding import PARTITIONS, Bed, bed_at, executing
+from tests.integration.deciding import PARTITIONS, Bed, executing, working
 from tests.support import wait_until
-from tests.support.builders import literal_task, spec
-from tests.support.recording_worker import recording_worker
+from tests.support.builders import literal_task
 
 PLAN: Any = msgspec.to_builtins(literal_task(2, text="hi").plan)
-
-
-@pytest.fixture
-async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
-    async with bed_at(server, redis) as bed:
-        yield bed
 
 
 @asynccontextmanager
@@ -56,7 +47,7 @@ async def test_a_task_starts_one_chain_in_whatever_format_it_comes(bed: Bed) -> 
     async with (
         RedisBroker(bed.url) as broker,
         executing(bed),
-        recording_worker(bed.url, bed.topology, spec()),
+        working(bed),
     ):
         await broker.publish(task, stream=stream_of(task))
         await broker.publish(task, stream=stream_of(task, PARTITIONS))
@@ -80,7 +71,7 @@ async def test_a_bare_body_is_a_task_and_what_is_none_is_a_dead_letter_that_says
     async with (
         RedisBroker(bed.url) as broker,
         executing(bed),
-        recording_worker(bed.url, bed.topology, spec()),
+        working(bed),
     ):
         bodies: list[dict[str, Any]] = [{"plan": PLAN}, {"gaol": "Tell John"}]
         for body in bodies:
@@ -110,7 +101,7 @@ async def test_facts_from_before_the_group_and_after_it_reach_one_handler(bed: B
     async def on_fact(fact: ChainCompleted | ChainFailed) -> None:
         heard.append(fact)
 
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), working(bed):
         early = [await bed.submit(literal_task(1, text="hi")) for _ in range(8)]
         await wait_until(lambda: bed.ended(*early))
         async with serving(app):
@@ -159,7 +150,7 @@ async def test_a_fact_whose_handler_fails_comes_again(
         if len(heard) == 1:
             raise ConnectionError("the shop's database is away")
 
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()), serving(app):
+    async with executing(bed), working(bed), serving(app):
         chain = await bed.submit(literal_task(1))
 
         async def twice() -> bool:

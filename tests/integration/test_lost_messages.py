@@ -3,11 +3,9 @@ R9.
 """
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import World
@@ -16,21 +14,12 @@ from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, ToolCompleted
-from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.rows import Data
-from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint_executor import executor
-from tests.integration.deciding import Bed, bed_at, executing
+from tests.integration.deciding import Bed, executing, working
 from tests.support import wait_until
 from tests.support.builders import literal_task, spec
-from tests.support.recording_worker import recording_worker
 from tests.support.stored import Stored
-
-
-@pytest.fixture
-async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
-    async with bed_at(server, redis) as bed:
-        yield bed
 
 
 def garbage(
@@ -42,7 +31,7 @@ def garbage(
 
 async def dispatched(bed: Bed) -> str:
     """A chain whose first action lies in a queue."""
-    await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
+    await bed.announce(spec())
     chain_id = await bed.submit(literal_task(1))
 
     async def sent() -> bool:
@@ -100,7 +89,7 @@ async def test_r1_an_event_that_cannot_be_decided_on_ends_its_chain_and_no_other
         return decide(chain, received, world, now)
 
     monkeypatch.setattr(executor, "decide", faulty)
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), working(bed):
         cursed.append(await bed.submit(literal_task(2)))
         healthy = await bed.submit(literal_task(2))
         error = await error_of(bed, cursed[0])

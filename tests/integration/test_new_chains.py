@@ -73,7 +73,7 @@ class Bench:
 async def bench(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bench]:
     calls = Counted(redis)
     async with bed_at(server, redis) as bed, calls:
-        await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
+        await bed.announce(spec())
         world = CurrentWorld(
             ToolCatalogue(bed.calls, bed.topology),
             Agents(),

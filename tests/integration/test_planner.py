@@ -4,45 +4,22 @@ cannot be had.
 
 import json
 import time
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from haltpoint.cli.render.story import tell
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
-from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.rows import Key
-from haltpoint.runtime.streams.connection import AutoPipeline
-from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
 from haltpoint_planner.chat_completions import ChatCompletions
-from tests.integration.planning import LOOKUP, SEND, Board, script
+from tests.integration.planning import GOOD_PLAN, Board, script
 from tests.support import wait_until
-
-GOOD_PLAN = {
-    "say": {
-        "plan": {
-            "steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]
-        }
-    }
-}
-
-
-@pytest.fixture
-async def board(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Board]:
-    topology = Topology(2)
-    await topology.ensure(redis, [])
-    async with AutoPipeline(redis) as calls:
-        board = Board(server.url, redis, topology, calls)
-        await board.know(LOOKUP, SEND)
-        yield board
 
 
 async def test_a_thought_is_asked_recorded_and_told_once(board: Board) -> None:

@@ -7,9 +7,7 @@ from contextlib import asynccontextmanager
 from io import StringIO
 from typing import Any
 
-import pytest
 import structlog
-from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
 from haltpoint.contracts.work.agents import Agent, Agents, ModelEndpoint
@@ -17,30 +15,9 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.settings import LogSettings
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.streams.connection import AutoPipeline
-from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel
-from tests.integration.planning import LOOKUP, SEND, Board, script
+from tests.integration.planning import GOOD_PLAN, Board, script
 from tests.support.secret_forms import FORMS, secret_in
-
-GOOD_PLAN = {
-    "say": {
-        "plan": {
-            "steps": [{"id": "find", "description": "x", "required_tools": ["lookup_contacts"]}]
-        }
-    }
-}
-
-
-@pytest.fixture
-async def board(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Board]:
-    topology = Topology(2)
-    await topology.ensure(redis, [])
-    async with AutoPipeline(redis) as calls:
-        board = Board(server.url, redis, topology, calls)
-        await board.know(LOOKUP, SEND)
-        yield board
 
 
 @asynccontextmanager

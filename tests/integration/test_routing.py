@@ -3,33 +3,22 @@ server.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from msgspec import structs
-from redis.asyncio import Redis
 
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config import agents_file
-from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from tests.integration.deciding import Bed, bed_at, executing
+from tests.integration.deciding import Bed, executing, working
 from tests.support import wait_until
 from tests.support.builders import literal_task, spec
-from tests.support.recording_worker import recording_worker
 
 THREE = tuple(
     Agent(name=name, description="d", skills=(name,)) for name in ("red", "green", "blue")
 )
-
-
-@pytest.fixture
-async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
-    async with bed_at(server, redis) as bed:
-        yield bed
 
 
 class Routed:
@@ -56,7 +45,7 @@ async def test_i3_agents_take_turns_over_all_partitions_and_executors_and_a_repe
     bed: Bed, routed: Routed
 ) -> None:
     routed.by(Strategy.ROUND_ROBIN)
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), working(bed):
         chains = [await bed.submit(task(f"task {number}")) for number in range(60)]
         for number, chain in enumerate(chains):
             await bed.store.submit(task(f"task {number}"), chain_id=chain)
@@ -65,7 +54,7 @@ async def test_i3_agents_take_turns_over_all_partitions_and_executors_and_a_repe
     assert counted == {"red": 20, "green": 20, "blue": 20}
     async with (
         executing(bed),
-        recording_worker(bed.url, bed.topology, spec()),
+        working(bed),
     ):  # also after a restart
         chains = [await bed.submit(task(f"task {number}")) for number in range(3)]
         await wait_until(lambda: bed.ended(*chains))
@@ -82,7 +71,7 @@ async def test_i3_the_load_goes_to_the_agent_with_the_fewest_open_chains(
     bed: Bed, routed: Routed
 ) -> None:
     routed.by(Strategy.LOAD)
-    await ToolCatalogue(bed.calls, bed.topology).announce([spec()])
+    await bed.announce(spec())
 
     async def begun(chains: list[str]) -> bool:
         return all([(await bed.chain(one)).plan is not None for one in chains])
@@ -97,6 +86,6 @@ async def test_i3_the_load_goes_to_the_agent_with_the_fewest_open_chains(
         first = await bed.submit(task("g"))
         await wait_until(lambda: begun([first]))
         assert (await bed.chain(first)).task.agent == "green"
-        async with recording_worker(bed.url, bed.topology, spec()):
+        async with working(bed):
             await wait_until(lambda: bed.ended(first, *busy))
     assert await bed.store.agents.open_chains() == {}

@@ -4,33 +4,23 @@ import asyncio
 import os
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from msgspec import structs
-from redis.asyncio import Redis
 
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.routing import Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams import presence
 from tests.bench.processes import running
-from tests.integration.deciding import PARTITIONS, Bed, bed_at
+from tests.integration.deciding import PARTITIONS, Bed, working
 from tests.support import wait_until
 from tests.support.agents_toml import written
-from tests.support.builders import literal_task, spec
-from tests.support.recording_worker import recording_worker
+from tests.support.builders import literal_task
 
 NAMES = ("red", "green", "blue")
-
-
-@pytest.fixture
-async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
-    async with bed_at(server, redis) as bed:
-        yield bed
 
 
 @contextmanager
@@ -61,7 +51,7 @@ async def routed_while_one_is_killed(bed: Bed, folder: Path, tasks: list[Task]) 
     async def share_is_over() -> bool:
         return await bed.ended(*chains[: len(tasks) // 3])
 
-    async with recording_worker(bed.url, bed.topology, spec()):
+    async with working(bed):
         with executor(bed, folder, 1), executor(bed, folder, 2) as second:
             await wait_until(both)
             most_tasks = 2 * len(tasks) // 3

@@ -10,7 +10,6 @@ from redis.asyncio import Redis
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.queues import unserved
 from haltpoint.runtime.views.views import Views
 from tests.integration.deciding import Bed, bed_at, executing
@@ -30,7 +29,7 @@ LONG_AGO = "1000000-0"
 @pytest.fixture
 async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
     async with bed_at(server, redis) as bed:
-        await ToolCatalogue(bed.calls, bed.topology).announce(TOOLS)
+        await bed.announce(*TOOLS)
         yield bed
 
 

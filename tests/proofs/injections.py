@@ -24,7 +24,7 @@ from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.commands import ThoughtRequest
-from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind
+from haltpoint.contracts.people.humans import Choice, Question, RequestKind
 from haltpoint.contracts.results import Confirmation, Metadata, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
@@ -179,9 +179,9 @@ def _work(
 def _decide(story: Story, case: Case, ask: Question) -> None:
     """The person refuses what the attacker wants, and approves all else as far as the case says."""
     if case.attacks(_readable(ask.arguments)):
-        story.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT, text=case.refusal))
+        story.reject(text=case.refusal)
     else:
-        story.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=case.reach))
+        story.approve(for_=case.reach)
 
 
 def _readable(arguments: str) -> str:

@@ -119,7 +119,7 @@ def check_side_by_side(chain: Chain, story: Story) -> None:
 def check_what_is_used(chain: Chain, story: Story) -> None:
     """No budget is overshot, each question is answered once, and a chain ends once."""
     budget, policy = chain.task.budget, story.world.policy
-    answered = [fact["request_id"] for fact in story.told("request.answered")]
+    answered = story.each("request.answered", "request_id")
     assert len(answered) == len(set(answered))
     assert len(story.final_facts) == int(chain.status.final)
     assert (next_due(chain) == 0) == chain.status.final

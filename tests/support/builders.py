@@ -8,11 +8,14 @@ from msgspec.structs import replace
 
 from haltpoint.contracts.results import (
     Clarification,
+    Confirmation,
     ErrorInfo,
     ErrorType,
+    Metadata,
     NextAction,
     Option,
     Outcome,
+    Target,
 )
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
@@ -23,6 +26,7 @@ ALL_LISTS = Bounds(required_tools=(), optional_tools=(), ask_before=(), forbidde
 """The bounds of a submitter who leaves nothing for a model to read."""
 
 OK = Outcome(success=True, next_action=NextAction.CONTINUE)
+COMPLETE = replace(OK, next_action=NextAction.COMPLETE)
 
 
 def spec(name: str = "note", **declared: Any) -> ToolSpec:
@@ -83,8 +87,17 @@ def bounds(**lists: tuple[str, ...]) -> Bounds:
     return replace(ALL_LISTS, **lists)
 
 
-def failed(kind: ErrorType = ErrorType.SERVER, message: str = "it broke") -> Outcome:
-    return Outcome(success=False, next_action=NextAction.ERROR, error=ErrorInfo(kind, message))
+def failed(kind: ErrorType = ErrorType.SERVER, message: str = "it broke", **about: Any) -> Outcome:
+    return fails_with(ErrorInfo(kind, message, **about))
+
+
+def fails_with(fault: ErrorInfo, **metadata: Any) -> Outcome:
+    return Outcome(
+        success=False,
+        next_action=NextAction.ERROR,
+        error=fault,
+        metadata=Metadata(**metadata),
+    )
 
 
 def asks(*option_ids: str, question: str = "Which one?") -> Outcome:
@@ -97,3 +110,16 @@ def asks(*option_ids: str, question: str = "Which one?") -> Outcome:
         next_action=NextAction.CLARIFICATION_NEEDED,
         clarification=Clarification(type="selection", question=question, options=options),
     )
+
+
+def confirms(action: str = "send", **asked: Any) -> Outcome:
+    """A result that needs a person's yes."""
+    about: dict[str, Any] = {"target": Target(id=action), "message": "Sure?"} | asked
+    return Outcome(
+        success=True,
+        next_action=NextAction.CONFIRMATION_NEEDED,
+        confirmation=Confirmation(action=action, **about),
+    )
+
+
+SURE = confirms()

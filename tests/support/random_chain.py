@@ -21,7 +21,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import ToolCompleted
-from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind
+from haltpoint.contracts.people.humans import Choice, Question, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.results import (
     Confirmation,
@@ -452,5 +452,4 @@ class Walk:
             if request.options and request.kind is RequestKind.CLARIFICATION
             else None
         )
-        answer = Answer(kind=request.kind, option_id=option, **said)
-        self.story.give(answer, request.request_id)
+        self.story.answer(request.kind, option=option, request=request.request_id, **said)

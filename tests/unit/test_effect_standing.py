@@ -13,7 +13,7 @@ from haltpoint.contracts.results import (
 from haltpoint.runtime.store.limits.effects import Standing, digest_of_effect, standing_of
 from haltpoint.runtime.store.rows import ActionRow, ActionState, Kind, Receipt, StoredAction
 from haltpoint.runtime.streams.wire import encode
-from tests.support.builders import asks
+from tests.support.builders import asks, fails_with
 
 LIVES, OVER = True, False
 
@@ -52,8 +52,7 @@ def error(
     deed: DeedWords | None = None,
 ) -> Outcome:
     fault = ErrorInfo(kind, "it failed", no_effect=no_effect)
-    metadata = Metadata(again=again, deed=deed)
-    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=metadata)
+    return fails_with(fault, again=again, deed=deed)
 
 
 DOUBT = receipt(error(ErrorType.IN_DOUBT), Kind.IN_DOUBT)

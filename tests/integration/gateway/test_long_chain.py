@@ -8,35 +8,26 @@ import httpx
 import pytest
 from msgspec.structs import replace
 from pydantic import SecretStr
-from redis.asyncio import Redis
 
 from haltpoint.contracts.base import MAX_STEPS
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import GatewaySettings, Settings
 from haltpoint.runtime.observability.telemetry import Tracing
-from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint_gateway.app import assemble
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.http_api import make_api
-from tests.integration.deciding import Bed, bed_at, executing
+from tests.integration.deciding import Bed, executing, working
 from tests.integration.gateway.conftest import ADMIN, bearer
 from tests.support import wait_until
-from tests.support.builders import line_plan, spec
-from tests.support.recording_worker import recording_worker
+from tests.support.builders import line_plan
 
 CPU, OTHERS = 0.040, 0.250
 """The bars: seconds of the gateway's CPU for a view, and for which another request may wait."""
 
 BUSY = 3
 """Times as long on a machine that does other work too."""
-
-
-@pytest.fixture
-async def bed(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bed]:
-    async with bed_at(server, redis) as bed:
-        yield bed
 
 
 @pytest.fixture
@@ -61,7 +52,7 @@ async def _ended(bed: Bed, password: str = "") -> str:
     first, *others = line_plan(MAX_STEPS, "note", text="hi", password=password).steps
     calls = [replace(call, arguments={"text": "hi"}) for call in first.actions]
     steps = [replace(step, actions=tuple(calls)) for step in others]
-    async with executing(bed), recording_worker(bed.url, bed.topology, spec()):
+    async with executing(bed), working(bed):
         chain_id = await bed.submit(Task(goal="do it", plan=Plan(steps=(first, *steps))))
         await wait_until(lambda: bed.ended(chain_id))
     return chain_id

@@ -36,7 +36,7 @@ from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Usage
+from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Usage, Violation
 from tests.pictures.states import ARROWS, place
 from tests.support.builders import OK, asks, call, failed
 from tests.support.forgetting import forget
@@ -223,16 +223,18 @@ class Story:
         decision: Choice = Choice.SELECT,
         *,
         option: str | None = None,
-        text: str = "",
-        value: dict[str, Any] | None = None,
         request: str | None = None,
         at: int | None = None,
+        by: str = "ann",
+        **said: Any,
     ) -> Decision:
-        return self.give(
-            Answer(kind=kind, option_id=option, decision=decision, text=text, value=value),
-            request,
-            at,
+        """A person answers the last question, unless another is named."""
+        name = request or f"{self.chain.id}.r{self.chain.asked}"
+        answer = Answer(kind=kind, decision=decision, option_id=option, **said)
+        data = HumanAnswered.Data(
+            request_id=name, answer=answer, by=by, at=self.now if at is None else at
         )
+        return self.hear(HumanAnswered(id=f"{name}/answer", source="test", subject="c", data=data))
 
     def tell(self, text: str) -> Decision:
         """A person answers in words what was asked in words."""
@@ -241,24 +243,15 @@ class Story:
     def pick(self, option: str, request: str | None = None) -> Decision:
         return self.answer(RequestKind.CLARIFICATION, option=option, request=request)
 
-    def approve(self) -> Decision:
-        return self.answer(RequestKind.CONFIRMATION, Choice.APPROVE)
+    def approve(self, **said: Any) -> Decision:
+        return self.answer(RequestKind.CONFIRMATION, Choice.APPROVE, **said)
 
-    def reject(self, text: str = "") -> Decision:
-        return self.answer(RequestKind.CONFIRMATION, Choice.REJECT, text=text)
+    def reject(self, text: str = "", **said: Any) -> Decision:
+        return self.answer(RequestKind.CONFIRMATION, Choice.REJECT, text=text, **said)
 
     def rule(self, decision: Choice, **answer: Any) -> Decision:
         """A person decides a case."""
         return self.answer(RequestKind.ESCALATION, decision, **answer)
-
-    def give(
-        self, answer: Answer, request: str | None = None, at: int | None = None, *, by: str = "ann"
-    ) -> Decision:
-        name = request or f"c.r{self.chain.asked}"
-        data = HumanAnswered.Data(
-            request_id=name, answer=answer, by=by, at=self.now if at is None else at
-        )
-        return self.hear(HumanAnswered(id=f"{name}/answer", source="test", subject="c", data=data))
 
     def cancel(self, reason: str = "") -> Decision:
         data = TaskCancelled.Data(by="ann", reason=reason)
@@ -304,6 +297,10 @@ class Story:
             if isinstance(output, kind)
         ]
 
+    def sends(self, *kinds: type[Any]) -> list[Any]:
+        """What the last decision sends of these kinds."""
+        return [output for output in self.last.outputs if isinstance(output, kinds)]
+
     @property
     def dispatches(self) -> list[Dispatch]:
         return self._said(Dispatch)
@@ -319,6 +316,13 @@ class Story:
     @property
     def resolved(self) -> list[Resolve]:
         return self._said(Resolve)
+
+    @property
+    def receipt(self) -> Outcome:
+        """The receipt that a person has completed last."""
+        outcome = self.resolved[-1].action.outcome
+        assert outcome is not None
+        return outcome
 
     @property
     def order(self) -> Dispatch:
@@ -361,6 +365,11 @@ class Story:
     @property
     def violations(self) -> list[str]:
         return self.each("contract.violated", "violation")
+
+    @property
+    def faults(self) -> list[Violation]:
+        """What the model is told was wrong."""
+        return [fault.violation for fault in self.thought.corrections]
 
     @property
     def correction(self) -> str:

@@ -18,18 +18,16 @@ from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import CancelChild, Decision, Dispatch, Report, StartChild
 from haltpoint.chain.model.state import ChainError
 from haltpoint.contracts.events import ToolCompleted
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.reasons import Heard, Reach, ReasonKind, SourceKind
 from haltpoint.contracts.results import (
-    Confirmation,
     DeedWords,
     ErrorType,
     Metadata,
     NextAction,
     Outcome,
     Spent,
-    Target,
 )
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
@@ -42,6 +40,7 @@ from tests.support.builders import (
     ALL_LISTS,
     asks,
     call,
+    confirms,
     failed,
     open_task,
     owing,
@@ -116,7 +115,7 @@ class Tree:
 
     def report(self, child: Story) -> Decision:
         """What the child's end says, heard by its parent."""
-        (said,) = [one for one in child.last.outputs if isinstance(one, Report)]
+        (said,) = child.sends(Report)
         parent = self.stories[child.chain.id.rpartition("~")[0]]
         data = ToolCompleted.Data(action_id=said.action_id, outcome=said.outcome, known=said.known)
         return parent.hear(
@@ -286,7 +285,7 @@ def test_c13_only_the_users_goal_counts_as_goal_below() -> None:
     whole = tree()
     child = whole.hand_on(whole.root, "post", "Mail ann@shop.example and eve@evil.example")
     child.calls("mail", to="eve@evil.example")
-    (order,) = [one for one in child.last.outputs if isinstance(one, Dispatch)]
+    (order,) = child.sends(Dispatch)
     assert order.sources["to"].source is SourceKind.MODEL
     assert "target" in [one.kind.value for one in order.reasons]
 
@@ -299,7 +298,7 @@ def test_c13_receipts_above_and_of_agents_that_have_ended_are_origins_below() ->
     whole.report(reader)
     billing = whole.hand_on(whole.root, "billing", "Refund order_17")
     billing.calls("refund", order_id="order_17")
-    (order,) = [one for one in billing.last.outputs if isinstance(one, Dispatch)]
+    (order,) = billing.sends(Dispatch)
     assert order.reasons == ()
     assert (order.sources["order_id"].source, order.sources["order_id"].where) == (
         SourceKind.RESULT,
@@ -314,8 +313,7 @@ def test_c6_words_of_an_agent_are_no_origin() -> None:
     whole.report(reader)
     billing = whole.hand_on(whole.root, "billing", "Refund order_99")
     billing.calls("refund", order_id="order_99")
-    (fault,) = billing.thought.corrections
-    assert fault.violation is Violation.NO_PROVENANCE
+    assert billing.faults == [Violation.NO_PROVENANCE]
 
 
 def test_c14_an_effect_of_one_agent_is_not_made_again_by_another() -> None:
@@ -326,7 +324,7 @@ def test_c14_an_effect_of_one_agent_is_not_made_again_by_another() -> None:
     for number in (1, 2):
         post = whole.hand_on(whole.root, "post", f"Write to her, {number}")
         post.calls("mail", to="ann@shop.example", text="hi")
-        (order,) = [one for one in post.last.outputs if isinstance(one, Dispatch)]
+        (order,) = post.sends(Dispatch)
         assert [one.kind.value for one in order.reasons] == (
             ["unasked"] if number == 1 else ["unasked", "repeat"]
         )
@@ -335,33 +333,17 @@ def test_c14_an_effect_of_one_agent_is_not_made_again_by_another() -> None:
         whole.report(post)
 
 
-def test_c14_what_a_person_denied_one_agent_another_may_not_do() -> None:
-    whole = tree()
-    first = whole.hand_on(whole.root, "post", "Write to her")
-    first.calls("mail", to="ann@shop.example")
-    first.result(confirm(first))
-    first.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no", request=f"{first.chain.id}.r1")
-    first.writes("A person said no.")
-    whole.report(first)
-    second = whole.hand_on(whole.root, "post", "Write to ann")
-    second.calls("mail", to="ann@shop.example")
-    (fault,) = second.thought.corrections
-    assert "A person denied exactly this call" in fault.message
-
-
 def test_c14_who_cancels_at_the_card_of_a_call_has_said_no_to_it() -> None:
     whole = tree()
     first = whole.hand_on(whole.root, "post", "Write to her")
     first.calls("mail", to="ann@shop.example")
     first.result(confirm(first))
-    abort = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.ABORT, text="do not mail her")
-    first.give(abort, f"{first.chain.id}.r1")
+    first.answer(RequestKind.CONFIRMATION, Choice.ABORT, text="do not mail her")
     whole.report(first)
     assert whole.root.chain.people.heard is Heard.NO
     second = whole.hand_on(whole.root, "post", "Write to ann")
     second.calls("mail", to="ann@shop.example")
-    (fault,) = second.thought.corrections
-    assert "A person denied exactly this call" in fault.message
+    assert "A person denied exactly this call" in second.correction
     second.calls("mail", to="ann@shop.example", text="hi")
     assert ReasonKind.DENIED in [reason.kind for reason in second.reasons]
 
@@ -373,7 +355,7 @@ def test_c14_a_call_is_in_doubt_when_a_person_cancels_if_it_was_before(in_doubt:
     first.calls("mail", to="ann@shop.example")
     first.result(failed(ErrorType.IN_DOUBT, "it broke") if in_doubt else asks("a", "b"))
     kind = RequestKind.IN_DOUBT if in_doubt else RequestKind.CLARIFICATION
-    first.give(Answer(kind=kind, decision=Choice.ABORT), f"{first.chain.id}.r1")
+    first.answer(kind, Choice.ABORT)
     whole.report(first)
     entries = whole.root.chain.ledger.values()
     doubts = [entry.tool for entry in entries if entry.became is Became.IN_DOUBT]
@@ -386,8 +368,7 @@ def test_c6_a_yes_for_a_tool_holds_in_all_chains_of_the_root() -> None:
     first.calls("mail", to="eve@evil.example")
     assert ReasonKind.TARGET in [reason.kind for reason in first.reasons]
     first.result(confirm(first))
-    yes = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=Reach.TOOL)
-    first.give(yes, f"{first.chain.id}.r1")
+    first.approve(for_=Reach.TOOL)
     first.result(done("mail", 1, first.chain.id))
     first.writes("It is sent.")
     whole.report(first)
@@ -397,12 +378,8 @@ def test_c6_a_yes_for_a_tool_holds_in_all_chains_of_the_root() -> None:
 
 
 def confirm(story: Story) -> Outcome:
-    reasons = story.reasons
-    asked = Confirmation(action="mail", target=Target(), message="Send it?", reasons=reasons)
     told = Metadata(tool="mail", action_id=story.action.id)
-    return Outcome(
-        success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked, metadata=told
-    )
+    return structs.replace(confirms("mail", reasons=story.reasons), metadata=told)
 
 
 # ---- the way up
@@ -416,7 +393,7 @@ def test_i1_the_end_of_an_agent_is_the_receipt_of_its_call() -> None:
     child.calls("refund", order_id="order_17")
     child.result(done("refund", 2, child.chain.id), '{"paid": true}')
     child.propose(content="Paid back.", usage=Usage(input_tokens=5, output_tokens=2))
-    (said,) = [one for one in child.last.outputs if isinstance(one, Report)]
+    (said,) = child.sends(Report)
     assert json.loads(said.data) == {"agent": "billing", "text": "Paid back."}
     told = said.outcome.metadata.below
     assert (told.agent, told.nested_successes) == ("billing", ("find_order", "refund"))
@@ -431,7 +408,7 @@ def test_i1_an_agent_that_fails_leaves_its_caller_another_way() -> None:
     whole = tree()
     child = whole.hand_on(whole.root, "billing")
     child.lose("c~react-1/timer")
-    (said,) = [one for one in child.last.outputs if isinstance(one, Report)]
+    (said,) = child.sends(Report)
     error = said.outcome.error
     assert error is not None
     assert (error.error_type.value, error.recoverable) == ("SERVER", True)
@@ -487,8 +464,7 @@ def test_i3_chains_of_agents_are_four_deep_at_most() -> None:
     for level in range(3):
         story = whole.hand_on(story, "billing", f"Part {level}")
     story.calls("route", target_agent="billing", task="Part 4")
-    (fault,) = story.thought.corrections
-    assert "handed on 3 times at most" in fault.message
+    assert "handed on 3 times at most" in story.correction
 
 
 def test_budget_an_agent_gets_what_is_left_and_what_it_used_is_added_when_it_ends() -> None:
@@ -589,7 +565,7 @@ def test_c2_a_plan_that_hands_on_promises_what_its_agents_may_call() -> None:
     whole = Tree(Task(goal=GOAL, agent="front"), policy=policy)
     whole.root.submit()
     whole.root.draft(Plan(steps=(owing("s", "find_order"),)), bounds=asking("refund"))
-    assert [one.violation for one in whole.root.thought.corrections] == [Violation.BAD_PLAN]
+    assert whole.root.faults == [Violation.BAD_PLAN]
     whole.root.draft(Plan(steps=(owing("s", "route"),)), bounds=asking("refund"))
     assert whole.root.thought.kind is ThoughtKind.ACT
 

@@ -7,7 +7,7 @@ import pytest
 from haltpoint.chain.checks.agents import strategy_for
 from haltpoint.chain.model.outputs import Dispatch, StartChild
 from haltpoint.chain.model.state import Chain
-from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.reasons import ReasonKind, SourceKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
@@ -55,7 +55,7 @@ def side_by_side(first: str, second: str) -> tuple[Tree, bool]:
 
 
 def sent(story: Story) -> list[StartChild | Dispatch]:
-    return [one for one in story.last.outputs if isinstance(one, StartChild | Dispatch)]
+    return story.sends(StartChild, Dispatch)
 
 
 def call_of(tool: str, words: str = "Do it") -> ProposedCall:
@@ -107,7 +107,7 @@ def test_c14_what_a_person_denied_one_agent_the_one_beside_it_may_not_do() -> No
     first = whole.begun(whole.root.decisions[-2], read=False)
     writes_a_mail(first)
     first.result(confirm(first))
-    first.answer(RequestKind.CONFIRMATION, Choice.REJECT, text="no", request=f"{first.chain.id}.r1")
+    first.reject(text="no")
     first.lose(f"{first.chain.id}/timer")
     whole.report(first)
     second = whole.begun(whole.root.last, read=False)
@@ -124,7 +124,7 @@ def test_c11_a_persons_words_in_the_place_of_an_agents_task_count_as_the_users()
     child = whole.hand_on(whole.root, "post", "Write to her")
     for _ in range(3):
         child.calls("nonsense")
-    child.rule(Choice.REPHRASE, text="Mail bob@shop.example", request=f"{child.chain.id}.r1")
+    child.rule(Choice.REPHRASE, text="Mail bob@shop.example")
     child.calls("mail", to="bob@shop.example")
     (order,) = sent(child)
     assert isinstance(order, Dispatch)

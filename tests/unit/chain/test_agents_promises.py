@@ -75,7 +75,7 @@ def test_i1_after_an_agent_without_the_effect_words_are_a_strike_of_the_supervis
     child.writes("I looked at it.")
     tree.report(child)
     tree.root.writes("All is well.")
-    assert [one["violation"] for one in tree.root.told("contract.violated")] == ["no_call"]
+    assert tree.root.violations == ["no_call"]
     assert begun(tree.root) == []
 
 
@@ -129,9 +129,7 @@ def test_c6_what_a_person_said_in_one_chain_counts_in_the_others(
     tree = supervisor()
     asker = tree.root if above else routed(tree, "technical")
     asker.calls("askHuman", question="Refund it?")
-    asker.answer(
-        RequestKind.INPUT, Choice.ANSWER, text="stop, forget it", request=f"{asker.chain.id}.r1"
-    )
+    asker.answer(RequestKind.INPUT, Choice.ANSWER, text="stop, forget it")
     if not above:
         asker.writes("They said stop.")
         tree.report(asker)

@@ -21,7 +21,7 @@ from haltpoint.contracts.results import (
     Outcome,
 )
 from haltpoint.contracts.tools import ToolSpec
-from tests.support.builders import asks
+from tests.support.builders import asks, fails_with
 
 AT = 1_767_225_600_000
 TO = {"type": "object", "properties": {"to": {"type": "string"}}}
@@ -60,8 +60,7 @@ def read(at: int = AT) -> Outcome:
 
 def failed(kind: ErrorType = ErrorType.NOT_FOUND, at: int = AT, **told: Any) -> Outcome:
     fault = ErrorInfo(kind, "it broke")
-    metadata = Metadata(started_at=at, **told)
-    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=metadata)
+    return fails_with(fault, started_at=at, **told)
 
 
 def answered(

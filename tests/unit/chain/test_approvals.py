@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from haltpoint.contracts.people.approvals import Approval, digest_of
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import Reach, SourceKind
-from haltpoint.contracts.results import Confirmation, ErrorType, NextAction, Outcome, Target
-from tests.support.builders import open_task, writing
+from haltpoint.contracts.results import ErrorType, Outcome
+from tests.support.builders import confirms, open_task, writing
 from tests.unit.chain.story import Story, submitted
 
 TO = {
@@ -21,17 +21,14 @@ TO = {
 DROP = writing("drop", destructive=True, parameters=TO, targets=("to",))
 
 
-def sure(preview: str = "", digest: str = "d", arguments: str | None = None) -> Outcome:
-    asked = Confirmation(
-        action="drop",
-        target=Target(id="drop"),
-        message="Sure?",
-        preview=preview or None,
+def sure(preview: str, digest: str = "d", arguments: str | None = None) -> Outcome:
+    return confirms(
+        "drop",
+        preview=preview,
         digest=digest,
-        preview_digest=f"of {preview}" if preview else "",
+        preview_digest=f"of {preview}",
         arguments=arguments,
     )
-    return Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked)
 
 
 def asked(**task: Any) -> Story:
@@ -43,15 +40,7 @@ def asked(**task: Any) -> Story:
 
 
 def approve(told: Story, **edited: Any) -> None:
-    told.give(
-        Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments=edited or None)
-    )
-
-
-def test_g1_the_order_names_the_yes_and_who_gave_it() -> None:
-    told = asked()
-    approve(told)
-    assert told.order.approval == Approval(digest="d", by="ann", preview="1 page")
+    told.approve(arguments=edited or None)
 
 
 def test_g2_an_edited_call_is_the_persons_own_and_keeps_what_was_proposed() -> None:
@@ -92,7 +81,7 @@ def test_g2_an_edit_is_kept_when_the_person_is_asked_again_and_by_a_second_edit(
     told = asked()
     approve(told, to="u2")
     told.result(sure("2 pages", "e"))
-    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE), by="bob")
+    told.approve(by="bob")
     order = told.order
     seen = Approval(
         digest="e", by="bob", proposed='{"to":"u1"}', edited_by="ann", preview="2 pages"
@@ -100,10 +89,7 @@ def test_g2_an_edit_is_kept_when_the_person_is_asked_again_and_by_a_second_edit(
     assert (order.approval, order.sources["to"].source) == (seen, SourceKind.PERSON)
     assert order.action.arguments == '{"to":"u2"}'
     told.result(sure("3 pages", "f"))
-    told.give(
-        Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments={"to": "u3"}),
-        by="cy",
-    )
+    told.approve(arguments={"to": "u3"}, by="cy")
     again = told.order.approval
     assert again is not None
     assert (again.proposed, again.by, again.edited_by) == ('{"to":"u1"}', "cy", "cy")
@@ -135,11 +121,11 @@ def test_g1_a_later_attempt_goes_out_under_the_same_yes() -> None:
 @pytest.mark.parametrize("reach", list(Reach))
 def test_g1_a_yes_to_a_destructive_call_covers_no_other(reach: Reach) -> None:
     told = asked()
-    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=reach))
+    told.approve(for_=reach)
     assert told.chain.people.granted == ()
 
 
 def test_g2_only_an_approval_takes_arguments() -> None:
     told = asked()
-    told.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT, arguments={"to": "u2"}))
+    told.reject(arguments={"to": "u2"})
     assert told.status == "awaiting_confirmation"

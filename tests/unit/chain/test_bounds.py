@@ -10,7 +10,7 @@ from haltpoint.chain.checks.bounds import merged, nameable
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, StartChild
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Does, Pattern, Treatment
 from haltpoint.contracts.reasons import Reach, ReasonKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
@@ -18,9 +18,18 @@ from haltpoint.contracts.work.bounds import Bound, Bounds, ChainBounds, SaidBy
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Budget, Earlier, Handed, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage, Violation
-from tests.support.builders import ALL_LISTS, bounds, call, open_task, owing, plan, spec, writing
+from tests.support.builders import (
+    ALL_LISTS,
+    SURE,
+    bounds,
+    call,
+    open_task,
+    owing,
+    plan,
+    spec,
+    writing,
+)
 from tests.unit.chain.story import Story, submitted
-from tests.unit.chain.test_exits import SURE
 
 FIND = spec("find", description="Find a person.")
 SEND = writing("send")
@@ -56,7 +65,7 @@ def joined(story: Story, read: Bounds | None = None) -> ChainBounds:
 def asked(story: Story, tool: str, **arguments: Any) -> list[ReasonKind]:
     """Why a person is asked about a call of this tool."""
     story.calls(tool, **arguments)
-    (order,) = [one for one in story.last.outputs if isinstance(one, Dispatch | StartChild)]
+    (order,) = story.sends(Dispatch, StartChild)
     return [reason.kind for reason in order.reasons] if isinstance(order, Dispatch) else []
 
 
@@ -114,7 +123,7 @@ def test_c12_without_a_usable_reading_nothing_is_due_and_each_effect_is_unasked(
     story = told()
     story.submit(read=False)
     story.read(None)
-    assert [one.violation for one in story.thought.corrections] == [Violation.UNREADABLE]
+    assert story.faults == [Violation.UNREADABLE]
     story.read(None)
     assert (story.chain.bounds, story.strikes) == (ChainBounds(), 0)
     assert story.thought.kind is ThoughtKind.REASON
@@ -154,8 +163,7 @@ def test_c12_a_plan_without_a_reading_has_the_promises_of_patterns_and_submitter
     story = told(WANTS, style=Style.PLAN)
     story.submit()
     story.plans(owing("s", "pay"))
-    [fault] = story.thought.corrections
-    assert fault.message.startswith(
+    assert story.correction.startswith(
         'No step promises send or tell, which the goal ("send", pattern wants) requires.'
     )
     story.plans(Step(id="s", one_of=("send", "tell")))
@@ -311,7 +319,7 @@ def test_c6_the_policy_says_what_happens_to_an_effect_that_nothing_names(
 
 def approve(story: Story, reach: Reach | None = None) -> None:
     story.result(SURE)
-    story.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=reach))
+    story.approve(for_=reach)
     story.result()
 
 
@@ -459,7 +467,6 @@ def test_d1_a_plan_whose_step_promises_only_forbidden_tools_is_refused() -> None
     story = told(style=Style.PLAN)
     story.submit()
     story.draft(plan(owing("s", "pay")), bounds=Bounds(forbidden=("pay",)))
-    [fault] = story.thought.corrections
-    assert fault.message == "step 's': pay may not be called: the goal forbids it"
+    assert story.correction == "step 's': pay may not be called: the goal forbids it"
     story.plans(Step(id="s", one_of=("pay", "send")))
     assert story.status == "executing"

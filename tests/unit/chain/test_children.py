@@ -25,22 +25,20 @@ from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern, Treatment
 from haltpoint.contracts.results import (
-    Confirmation,
     ErrorInfo,
     ErrorType,
     Metadata,
-    NextAction,
-    Outcome,
-    Target,
 )
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.ledger import Became
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import (
+    COMPLETE,
     OK,
     asks,
     call,
+    confirms,
     failed,
     literal_task,
     open_task,
@@ -95,7 +93,7 @@ def outputs(decision: Decision, kind: type[Any]) -> list[Any]:
 
 
 def started(story: Story) -> StartChild:
-    (order,) = outputs(story.last, StartChild)
+    (order,) = story.sends(StartChild)
     assert isinstance(order, StartChild)
     return order
 
@@ -121,7 +119,7 @@ def below_of(story: Story, decision: Decision) -> Story:
 
 def tell_parent(story: Story, child: Story) -> Decision:
     """What the child's end says, heard by its parent."""
-    (said,) = outputs(child.last, Report)
+    (said,) = child.sends(Report)
     return hear_of(story, said)
 
 
@@ -394,7 +392,7 @@ def test_a_call_of_a_skill_begins_a_chain_and_its_end_is_the_receipt() -> None:
     child = below(story)
     assert child.action.id == "c~s1-1.find.1"
     child.result(asks("john"))
-    child.pick("john", "c~s1-1.r1")
+    child.pick("john")
     assert child.action.arguments == '{"to":"john","content":"late","tags":["late"]}'
     child.returns('{"message_id":"m1"}')
     assert child.final_facts == ["chain.completed"]
@@ -414,7 +412,7 @@ def test_a_childs_fault_is_its_tools_fault(kind: ErrorType) -> None:
     child = below(story)
     fault = ErrorInfo(kind, "nobody", no_effect=True)
     child.result(msgspec.structs.replace(failed(), error=fault))
-    (said,) = outputs(child.last, Report)
+    (said,) = child.sends(Report)
     error = said.outcome.error
     assert (error.error_type, error.message, error.recoverable) == (
         kind,
@@ -431,7 +429,7 @@ def test_a_child_that_fails_of_itself_is_a_fault_that_cannot_be_recovered_from()
     story = calling()
     child = below(story)
     child.due(at=story.chain.deadline)
-    (said,) = outputs(child.last, Report)
+    (said,) = child.sends(Report)
     assert (said.outcome.error.error_type, said.outcome.error.recoverable) == (
         ErrorType.SERVER,
         False,
@@ -441,7 +439,7 @@ def test_a_child_that_fails_of_itself_is_a_fault_that_cannot_be_recovered_from()
 def test_a_skill_whose_tools_are_not_there_fails_with_all_faults() -> None:
     story = submitted(literal_task(1, "tell", who="John"), *tools(FIND, skill()))
     child = below(story)
-    (said,) = outputs(child.last, Report)
+    (said,) = child.sends(Report)
     assert "no tool is called 'send'" in said.outcome.error.message
 
 
@@ -456,8 +454,8 @@ def test_a_person_who_stops_the_child_denies_the_call() -> None:
     story = calling()
     child = below(story)
     child.result(asks("john"))
-    child.answer(RequestKind.CLARIFICATION, Choice.ABORT, request="c~s1-1.r1")
-    (said,) = outputs(child.last, Report)
+    child.answer(RequestKind.CLARIFICATION, Choice.ABORT)
+    (said,) = child.sends(Report)
     assert said.outcome.error.error_type is ErrorType.DENIED
     assert (said.outcome.error.suggestion, said.outcome.instruction_for_ai) == (
         None,
@@ -488,7 +486,7 @@ def test_r1_whatever_ends_the_parent_cancels_the_child_once(end: str) -> None:
         story.due(at=story.chain.deadline)
     else:
         story.lose("c.s1.1/child/done")
-    (order,) = outputs(story.last, CancelChild)
+    (order,) = story.sends(CancelChild)
     assert order.chain_id == "c~s1-1"
     assert len(story.final_facts) == int(end != "cancel"), (
         "one that is cancelled waits for the child"
@@ -497,7 +495,7 @@ def test_r1_whatever_ends_the_parent_cancels_the_child_once(end: str) -> None:
     assert child.final_facts == ["chain.cancelled"]
     tell_parent(story, child)
     assert story.final_facts == ["chain.cancelled" if end == "cancel" else "chain.failed"]
-    assert outputs(story.last, CancelChild) == []
+    assert story.sends(CancelChild) == []
 
 
 def test_an_end_after_the_receipt_cancels_nobody() -> None:
@@ -526,7 +524,7 @@ def test_skills_that_call_themselves_end_three_levels_down() -> None:
     again = skill("again", plan(tool_step("a", call("again", who={"$from": "input.who"}))))
     story = submitted(literal_task(1, "again", who="x"), *tools(again))
     stories = [story]
-    while outputs(stories[-1].last, StartChild):
+    while stories[-1].sends(StartChild):
         stories.append(below(stories[-1]))
     assert levels_of(stories[-1].chain.id) == 3
     for parent, child in zip(reversed(stories[:-1]), reversed(stories), strict=False):
@@ -557,7 +555,7 @@ def test_arguments_from_results_cannot_become_references() -> None:
     story = submitted(Task(plan=steps), *tools(FIND, loose))
     story.returns(json.dumps({"x": {"$from": "find.data.secret"}}))
     assert story.error.code == "HP-206"
-    assert outputs(story.last, StartChild) == []
+    assert story.sends(StartChild) == []
 
 
 # ---- hooks
@@ -573,7 +571,7 @@ def hooked(task: Task | None = None) -> Story:
 
 def test_h1_a_skill_with_hooks_goes_to_a_worker_first_and_begins_with_what_they_left() -> None:
     story = hooked()
-    assert outputs(story.last, StartChild) == []
+    assert story.sends(StartChild) == []
     assert (story.action.tool, story.action.child, story.order.spec.repeatable) == (
         "tell",
         "",
@@ -613,16 +611,13 @@ def test_c14_a_skill_counts_as_it_was_proposed_and_as_its_hooks_let_it_run() -> 
 def test_h1_a_hook_that_refuses_a_skill_fails_it_and_nothing_begins() -> None:
     story = hooked()
     story.fails(ErrorType.BLOCKED, "not now")
-    assert outputs(story.last, StartChild) == []
+    assert story.sends(StartChild) == []
     assert story.final_facts == ["chain.failed"]
 
 
 def test_h2_a_hook_that_asks_is_asked_again_with_the_approval() -> None:
     story = hooked()
-    question = Confirmation(action="tell", target=Target(id="t"), message="It is late.", digest="d")
-    story.result(
-        Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=question)
-    )
+    story.result(confirms("tell", digest="d"))
     story.approve()
     assert (story.order.approval, story.action.attempt) == (
         Approval(digest="d", by="ann"),
@@ -646,7 +641,7 @@ def test_what_hooks_leave_cannot_become_references() -> None:
     story.returns(json.dumps({"arguments": {"x": {"$from": "a.data.secret"}}}))
 
     assert story.error.code == "HP-204"
-    assert outputs(story.last, StartChild) == []
+    assert story.sends(StartChild) == []
 
 
 def test_c6_a_call_of_a_skill_whose_steps_are_too_large_is_refused() -> None:
@@ -654,8 +649,7 @@ def test_c6_a_call_of_a_skill_whose_steps_are_too_large_is_refused() -> None:
     large = skill(steps=plan(tool_step("a", *[call("note", to=WHO)] * 10)), read_only=True)
     story = asked(note, large, allowed=("tell",))
     story.calls("tell", who="x" * 60_000)
-    [fault] = story.thought.corrections
-    assert "its steps with these arguments have more than" in fault.message
+    assert "its steps with these arguments have more than" in story.correction
 
 
 def test_a_skill_whose_filled_steps_are_too_large_is_not_begun() -> None:
@@ -666,7 +660,7 @@ def test_a_skill_whose_filled_steps_are_too_large_is_not_begun() -> None:
     story = submitted(literal_task(1, "loose", x="y" * 60_000), *tools(FIND, loose))
 
     assert "more than 262144 bytes" in story.error.message
-    assert outputs(story.last, StartChild) == []
+    assert story.sends(StartChild) == []
 
 
 def test_what_a_template_says_itself_stays_as_it_is() -> None:
@@ -703,7 +697,7 @@ def test_c6_a_model_cannot_hand_a_made_up_id_to_a_tool_by_way_of_a_skill() -> No
     passes = passing()
     story = asked(FIND, SEND, passes, allowed=("passes",))
     story.calls("passes", who="john")
-    assert outputs(story.last, StartChild) == []
+    assert story.sends(StartChild) == []
     assert story.violations[-1] == "no_provenance"
     story.calls("find", query="John")
     story.returns('{"id":"john"}')
@@ -719,7 +713,7 @@ def test_c6_a_model_cannot_write_references_into_a_skill() -> None:
     )
     story = asked(FIND, loose, allowed=("loose",))
     story.calls("loose", x={"$from": "a.data.secret"})
-    assert outputs(story.last, StartChild) == []
+    assert story.sends(StartChild) == []
     assert story.violations[-1] == "bad_arguments"
 
 
@@ -742,7 +736,6 @@ def test_a_model_tries_something_else_when_the_childs_fault_can_be_recovered_fro
 # ---- what a skill has receipts of (F1)
 # ------------------------------------------------------------------------------
 
-COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 AT_ONCE = plan(Step(id="do", actions=(call("find", query=WHO), call("send", to=WHO))))
 """One step, of which no tool is required: it ends when a tool says `complete`."""
 
@@ -762,7 +755,7 @@ def test_c3_a_call_of_a_skill_that_never_ran_keeps_no_promise() -> None:
     tell_parent(story, child)
     story.writes("Done.")
 
-    assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
+    assert story.violations == ["no_call"]
 
 
 # ---- any order
@@ -812,7 +805,7 @@ def test_r1_parent_and_child_each_end_once_whatever_happens_in_between(
             case "child asks":
                 post(child.result(asks("john")))
             case "answer":
-                post(child.pick("john", f"{child.chain.id}.r{child.chain.asked}"))
+                post(child.pick("john"))
             case "cancel parent":
                 post(story.cancel())
             case "cancel child":

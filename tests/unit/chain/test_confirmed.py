@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from haltpoint.contracts.results import Confirmation, NextAction, Outcome, Target
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Mode, Task
-from tests.support.builders import call, plan, tool_step, writing
+from tests.support.builders import call, confirms, plan, tool_step, writing
 from tests.unit.chain.story import Story, submitted
 
 FORM: dict[str, Any] = {
@@ -20,13 +19,7 @@ FORM: dict[str, Any] = {
 }
 DELETE = writing("delete", parameters=FORM)
 BOOK = writing("book", parameters={**FORM, "properties": {**FORM["properties"], "confirmed": {}}})
-SURE = Outcome(
-    success=True,
-    next_action=NextAction.CONFIRMATION_NEEDED,
-    confirmation=Confirmation(
-        action="delete", target=Target(id="a"), message="Delete it?", digest="abc"
-    ),
-)
+SURE = confirms("delete", digest="abc")
 
 
 def proposing(mode: Mode = Mode.STRICT, tool: ToolSpec = DELETE, **arguments: Any) -> Story:

@@ -161,9 +161,7 @@ def test_e5_what_a_person_says_has_happened_is_a_deed_of_theirs() -> None:
     )
     told.result(doubt)
     told.answer(RequestKind.IN_DOUBT, Choice.HAPPENED, value={"name": "Jane"})
-    (resolved,) = told.resolved
-    assert resolved.action.outcome is not None
-    metadata = resolved.action.outcome.metadata
+    metadata = told.receipt.metadata
     assert (metadata.by, metadata.deed) == (
         "ann",
         DeedWords(says='Message to "Jane": "HELLO" (1×, {free})'),
@@ -174,12 +172,7 @@ def test_b4_a_choice_completes_a_lookup_which_is_none() -> None:
     told = submitted(literal_task(1, "note"), spec())
     told.result(asks("a"))
     told.pick("a")
-    (resolved,) = told.resolved
-    assert resolved.action.outcome is not None
-    assert (resolved.action.outcome.metadata.by, resolved.action.outcome.metadata.deed) == (
-        "ann",
-        None,
-    )
+    assert (told.receipt.metadata.by, told.receipt.metadata.deed) == ("ann", None)
 
 
 def test_d3_a_result_given_by_hand_is_a_deed_of_the_person() -> None:
@@ -187,9 +180,8 @@ def test_d3_a_result_given_by_hand_is_a_deed_of_the_person() -> None:
     told.plans(owing("send", "send_message"))
     told.writes("I did it.")
     told.rule(Choice.MANUAL, value={"name": "Jane"})
-    outcome = told.resolved[-1].action.outcome
-    assert outcome is not None
-    assert (outcome.metadata.by, outcome.metadata.deed) == ("ann", DeedWords(says="Send message"))
+    metadata = told.receipt.metadata
+    assert (metadata.by, metadata.deed) == ("ann", DeedWords(says="Send message"))
 
 
 # ---- what was not done

@@ -14,13 +14,14 @@ from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.results import Confirmation, ErrorType, NextAction, Outcome, Target
+from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import END_STEP
 from haltpoint.contracts.work.bounds import LeftOut
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
 from tests.support.builders import (
+    SURE,
     asks,
     call,
     open_task,
@@ -35,11 +36,6 @@ from tests.unit.chain.story import Story, submitted
 LOOKUP = spec("lookup")
 SEND = writing("send")
 SEND_TO = writing("send", provenance={"to": ("lookup.id",)})
-SURE = Outcome(
-    success=True,
-    next_action=NextAction.CONFIRMATION_NEEDED,
-    confirmation=Confirmation(action="send", target=Target(id="f"), message="Sure?"),
-)
 SENDING = Policy(patterns=(Pattern(id="send", pattern="tell", tools=("send",)),))
 WHICH = "There are two Johns. Which one do you mean?"
 
@@ -78,7 +74,7 @@ def test_c11_words_behind_a_success_are_a_strike() -> None:
     story.result()
     story.writes("That is all.")
 
-    assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
+    assert story.violations == ["no_call"]
 
 
 def test_c11_a_question_in_a_tool_step_goes_to_a_person_and_its_answer_to_the_model() -> None:
@@ -123,7 +119,7 @@ def test_c11_after_an_answer_in_its_step_words_that_ask_are_no_question_any_more
     story.writes("Really John Smith?")
 
     assert len(story.questions) == 1
-    assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
+    assert story.violations == ["no_call"]
 
 
 # ---- end_step (C11)
@@ -185,7 +181,7 @@ def test_c11_a_lookup_that_found_nothing_is_an_empty_reading_and_no_error() -> N
     story.calls("lookup")
     story.fails(ErrorType.NOT_FOUND, "no such contact")
     story.writes("There is no John.")
-    assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
+    assert story.violations == ["no_call"]
     story.end("There is no John.")
     assert story.statuses == {"find": "skipped", "send": "in_progress"}
     story.end("There is no John.")
@@ -259,7 +255,7 @@ def test_c11_after_insist_an_error_ends_no_step_by_end_step_or_by_words() -> Non
     story.fails(ErrorType.SERVER, "it is down")
     story.end("It is down.", "impossible")
     story.writes("It is down.")
-    faults = [fault["violation"] for fault in story.told("contract.violated")]
+    faults = story.violations
     assert (story.statuses["send"], faults) == ("in_progress", ["unfounded_end", "unfounded_end"])
 
 
@@ -365,7 +361,7 @@ def test_c11_an_error_that_a_success_came_after_is_no_reason() -> None:
     story.returns('{"id": "u1"}')
     story.writes("It cannot be sent.")
 
-    assert [one["violation"] for one in story.told("contract.violated")] == ["no_call"]
+    assert story.violations == ["no_call"]
 
 
 def test_c11_what_is_beside_the_end_of_a_step_runs_before_it_and_not_after_it() -> None:
@@ -396,7 +392,7 @@ def test_c6_a_wrong_call_of_end_step_is_refused_like_any() -> None:
 
 def test_c1_no_plan_promises_or_calls_end_step() -> None:
     story = told(owing("end", "end_step"))
-    assert [one.violation for one in story.thought.corrections] == [Violation.BAD_PLAN]
+    assert story.faults == [Violation.BAD_PLAN]
     story = submitted(
         Task(plan=plan(tool_step("a", call("end_step", outcome="not_needed", reason="x")))), LOOKUP
     )

@@ -11,24 +11,31 @@ from haltpoint.chain.checks.templates import with_skills
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Report
 from haltpoint.chain.model.statuses import StepStatus
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.results import (
-    Confirmation,
     ErrorInfo,
     ErrorType,
     Metadata,
-    NextAction,
-    Outcome,
-    Target,
 )
 from haltpoint.contracts.tools import Recovery, ToolKind, ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.ledger import Became, Entry
 from haltpoint.contracts.work.plans import OnFailure, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Mode, Style, Task
-from tests.support.builders import OK, asks, call, open_task, owing, plan, spec, tool_step
+from tests.support.builders import (
+    OK,
+    asks,
+    call,
+    confirms,
+    fails_with,
+    open_task,
+    owing,
+    plan,
+    spec,
+    tool_step,
+)
 from tests.unit.chain.story import Story, submitted
 from tests.unit.chain.test_children import below, tell_parent
 
@@ -42,11 +49,7 @@ RUN = ToolSpec(name="run", repeats=True)
 FIND = spec("find", may_clarify=True)
 TOOLS = (PAY, SET, RUN, FIND)
 PAID = call("pay", to="ann", eur=5)
-SURE = Outcome(
-    success=True,
-    next_action=NextAction.CONFIRMATION_NEEDED,
-    confirmation=Confirmation(action="pay", target=Target(id="ann"), message="Pay?", digest="d"),
-)
+SURE = confirms("pay", digest="d")
 
 
 def open_ended(mode: Mode = Mode.STRICT, policy: Policy | None = None, *tools: ToolSpec) -> Story:
@@ -110,24 +113,12 @@ def test_c14_an_effect_that_was_done_asks_before_it_is_done_again(
     )
 
 
-def test_c14_another_call_is_no_repeat() -> None:
-    story = open_ended()
-    done(story, PAID)
-    assert reasons(story, call("pay", to="ann", eur=6)) == []
-
-
-def test_c14_two_spellings_of_one_effect_are_two_calls() -> None:
-    story = open_ended()
-    done(story, PAID)
-    assert reasons(story, call("pay", to=" ann ")) == []
-
-
 def test_c14_an_edited_call_counts_as_it_was_proposed_and_as_it_ran() -> None:
     story = open_ended()
     story.propose(PAID)
     story.result(SURE)
     kind = RequestKind.CONFIRMATION
-    story.give(Answer(kind=kind, decision=Choice.APPROVE, arguments={"to": "bob", "eur": 5}))
+    story.answer(kind, Choice.APPROVE, arguments={"to": "bob", "eur": 5})
     ran(story)
     [words] = reasons(story, PAID)
     assert "(c.react.1) and succeeded" in words
@@ -254,7 +245,7 @@ def test_c14_a_child_begins_with_the_ledger_of_its_caller_and_hands_back_what_it
     assert len(before) == 1
     ran(child, '{"id": "i"}')
     ran(child)
-    [report] = [output for output in child.last.outputs if isinstance(output, Report)]
+    [report] = child.sends(Report)
     added = report.outcome.metadata.below.ledger
     assert before.isdisjoint(added)
     assert [entry.became for entry in added.values()] == [Became.DONE]
@@ -268,7 +259,7 @@ def test_c14_a_doubt_in_a_child_is_in_the_ledger_of_its_root_however_it_ends(
 ) -> None:
     story, child = skilled()
     child.fails(ErrorType.IN_DOUBT)
-    child.answer(RequestKind.IN_DOUBT, decision, request=f"{child.chain.id}.r1")
+    child.answer(RequestKind.IN_DOUBT, decision)
     tell_parent(story, child)
     heard = reasons(story, PAID) if decision is Choice.ABORT else [refused(story, PAID)]
     assert any(words in sentence for sentence in heard)
@@ -287,7 +278,7 @@ def test_c14_a_call_under_way_when_its_child_is_stopped_is_in_doubt_for_the_root
         child.fails(ErrorType.IN_DOUBT)
         assert child.chain.resting
     child.cancel()
-    [report] = [output for output in child.last.outputs if isinstance(output, Report)]
+    [report] = child.sends(Report)
     [entry] = report.outcome.metadata.below.ledger.values()
     assert entry == Entry("pay", "c~react-1.pay.1", Became.IN_DOUBT, child.now)
 
@@ -344,7 +335,7 @@ def test_c6_after_a_no_a_lookup_with_other_words_asks_nothing_and_the_same_is_re
 def test_c6_what_a_person_denied_in_a_child_stays_denied_in_its_root() -> None:
     story, child = skilled()
     child.result(SURE)
-    child.answer(RequestKind.CONFIRMATION, Choice.REJECT, request=f"{child.chain.id}.r1")
+    child.reject()
     tell_parent(story, child)
     assert "A person denied exactly this call of pay" in refused(story, PAID)
 
@@ -383,7 +374,7 @@ def tried(fault: ErrorInfo, mode: Mode = Mode.STRICT, tool: str = "pay") -> Stor
     """A call has failed with this error."""
     story = open_ended(mode)
     story.calls(tool, to="ann")
-    story.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
+    story.result(fails_with(fault))
     return story
 
 
@@ -398,7 +389,7 @@ def test_c11_it_is_refused_after_other_calls_and_in_later_steps_too() -> None:
     first = owing("a", "pay", on_failure=OnFailure.CONTINUE)
     story.plans(first, owing("b", "pay"))
     story.propose(PAID)
-    story.result(Outcome(success=False, next_action=NextAction.ERROR, error=NO_RIGHTS))
+    story.result(fails_with(NO_RIGHTS))
     story.end("I have no rights.")
     assert story.status_of("a") == "failed"
     assert refused(story, PAID) == FINAL
@@ -507,12 +498,7 @@ def test_c6_in_advisory_mode_a_stuck_call_runs() -> None:
     assert story.violations[-1] == "stuck"
 
 
-DOUBT = Outcome(
-    success=False,
-    next_action=NextAction.ERROR,
-    error=ErrorInfo(ErrorType.IN_DOUBT, "lost"),
-    metadata=Metadata(action_id="x", arguments='{"to":"bob"}'),
-)
+DOUBT = fails_with(ErrorInfo(ErrorType.IN_DOUBT, "lost"), action_id="x", arguments='{"to":"bob"}')
 
 
 def test_e5_what_a_hook_changed_counts_as_run_also_when_a_person_says_that_it_happened() -> None:

@@ -1,7 +1,6 @@
 """Deadlines and what is remembered."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -9,11 +8,10 @@ from haltpoint.chain.model import schemas
 from haltpoint.chain.model.limits import Policy, deadline_of
 from haltpoint.chain.model.needs import needed_actions
 from haltpoint.chain.model.schemas import argument_faults, compiled, result_faults
-from haltpoint.chain.model.state import Chain, ChainError, next_due
+from haltpoint.chain.model.state import Chain, next_due
 from haltpoint.contracts.work.tasks import Budget, Task
-from tests.support.builders import call, plan, spec, tool_step
+from tests.support.builders import spec
 from tests.support.forgetting import forget
-from tests.unit.chain.story import submitted
 
 NOW = 1_700_000_000_000
 
@@ -85,18 +83,3 @@ def test_a_chain_that_has_no_plan_yet_needs_nothing_and_has_a_due_time() -> None
     assert needed_actions(chain) == ()
     assert forget(chain) == chain
     assert next_due(chain) == 5
-
-
-@pytest.mark.parametrize(
-    "limits",
-    [
-        {"budget": Budget(seconds=5)},
-        {"deadline": datetime.fromtimestamp(1003, UTC)},
-        {"budget": Budget(seconds=5), "deadline": datetime.fromtimestamp(1003, UTC)},
-    ],
-)
-def test_a_chain_has_so_much_time(limits: dict[str, Any]) -> None:
-    told = submitted(Task(plan=plan(tool_step("s1", call("note"))), **limits), spec("note"))
-    told.due(at=told.chain.deadline)
-
-    assert told.chain.end.error == ChainError("HP-209", "the chain's deadline has passed")

@@ -14,10 +14,20 @@ from haltpoint.chain.turns import dispatching
 from haltpoint.contracts.advice import BY_TYPE
 from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
+from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import OnFailure, Plan, Step
 from haltpoint.contracts.work.tasks import Budget, Task
-from tests.support.builders import call, line_plan, owing, plan, spec, tool_step, writing
+from tests.support.builders import (
+    COMPLETE,
+    call,
+    failed,
+    line_plan,
+    owing,
+    plan,
+    spec,
+    tool_step,
+    writing,
+)
 from tests.unit.chain.story import Story, submitted
 
 CONTACT = {
@@ -28,7 +38,6 @@ CONTACT = {
 }
 FIND = spec("find")
 SEND = writing("send", parameters=CONTACT)
-COMPLETE = Outcome(success=True, next_action=NextAction.COMPLETE)
 
 
 def story(plan: Plan, **task: object) -> Story:
@@ -141,13 +150,8 @@ def test_the_lowest_step_that_is_ready_runs_first() -> None:
 
 def test_c11_an_error_fails_the_step_and_the_chain_with_the_tools_own_words() -> None:
     told = story(find_and_send())
-    fault = ErrorInfo(
-        error_type=ErrorType.NOT_FOUND,
-        message="no contact matches 'Zorg'",
-        suggestion="Check the spelling.",
-    )
-
-    told.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
+    words = "no contact matches 'Zorg'"
+    told.result(failed(ErrorType.NOT_FOUND, words, suggestion="Check the spelling."))
 
     assert told.status == "failed"
     assert told.final_answer == "no contact matches 'Zorg'. Check the spelling."
@@ -162,10 +166,7 @@ def test_c11_what_the_runtime_suggests_to_a_model_is_not_in_the_users_answer(
     kind: ErrorType,
 ) -> None:
     told = story(find_and_send())
-    fault = ErrorInfo(
-        error_type=kind, message="it failed", suggestion=BY_TYPE[kind], recoverable=False
-    )
-    told.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
+    told.result(failed(kind, "it failed", suggestion=BY_TYPE[kind], recoverable=False))
     assert told.final_answer == "it failed"
 
 

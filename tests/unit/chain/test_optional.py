@@ -5,21 +5,16 @@ stay as they are.
 import pytest
 
 from haltpoint.chain.model.statuses import ChainStatus
-from haltpoint.contracts.results import Confirmation, NextAction, Outcome, Target
+from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.plans import ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
-from tests.support.builders import OK, call, failed, plan, spec, tool_step, writing
+from tests.support.builders import OK, SURE, call, failed, plan, spec, tool_step, writing
 from tests.unit.chain.story import Story, submitted
 
 LEFT_OUT = ProposedCall(tool="note", arguments={"n": {"$from": "a.data.missing"}}, optional=True)
 NOTE = ProposedCall(tool="note", optional=True)
 SEND, LOOK = call("send"), call("look")
 BAD = failed()
-SURE = Outcome(
-    success=True,
-    next_action=NextAction.CONFIRMATION_NEEDED,
-    confirmation=Confirmation(action="drop", target=Target(id="f"), message="Sure?"),
-)
 
 
 def run(calls: tuple[ProposedCall, ...], outcomes: list[Outcome]) -> Story:
@@ -62,7 +57,7 @@ def test_f1_an_effect_that_was_left_out_last_is_told_as_never_executed_once() ->
     )
     story = run((LOOK, left_out), [OK])
     assert story.status == "completed"
-    assert [one["tool"] for one in story.told("action.never_executed")] == ["send"]
+    assert story.each("action.never_executed", "tool") == ["send"]
     assert story.chain.end.not_done == ()
 
 
@@ -80,4 +75,4 @@ def test_c1_an_optional_call_that_a_person_has_denied_is_left_out() -> None:
     story.reject()
     story.result()
     assert story.tools_called == ["drop", "note", "send"]
-    assert [each["call"] for each in story.told("action.never_executed")] == [3, 4]
+    assert story.each("action.never_executed", "call") == [3, 4]

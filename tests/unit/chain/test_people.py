@@ -1,7 +1,6 @@
 """Questions to people and their answers: B3, B4, E4, E5, R6, R7."""
 
 import json
-from typing import Any
 
 import msgspec
 import pytest
@@ -16,19 +15,27 @@ from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.results import (
     Clarification,
-    Confirmation,
     ErrorInfo,
     ErrorType,
     Metadata,
     NextAction,
     Option,
     Outcome,
-    Target,
 )
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import OnFailure, Step
 from haltpoint.contracts.work.tasks import Budget, Task
-from tests.support.builders import call, failed, owing, plan, spec, tool_step, writing
+from tests.support.builders import (
+    call,
+    confirms,
+    failed,
+    literal_task,
+    owing,
+    plan,
+    spec,
+    tool_step,
+    writing,
+)
 from tests.unit.chain.story import START, Story, submitted
 
 CLARIFICATION, CONFIRMATION, IN_DOUBT = (
@@ -42,17 +49,7 @@ CONTACT = {
     "properties": {"contact_id": {"type": "string"}},
     "required": ["contact_id"],
 }
-SURE = Outcome(
-    success=True,
-    next_action=NextAction.CONFIRMATION_NEEDED,
-    confirmation=Confirmation(
-        action="send",
-        target=Target(id="u1"),
-        message="Really send?",
-        preview="to Ann",
-        digest="1a2b",
-    ),
-)
+SURE = confirms(message="Really send?", preview="to Ann", digest="1a2b")
 DOUBT = failed(ErrorType.IN_DOUBT, "the worker died while it was sending")
 
 
@@ -165,7 +162,7 @@ def test_none_of_them_is_not_found_with_the_persons_words() -> None:
 def test_an_approval_runs_the_same_action_again_under_its_id() -> None:
     told = asked(SURE)
 
-    told.answer(CONFIRMATION, Choice.APPROVE)
+    told.approve()
 
     first, second = told.dispatches
     assert (first.action.id, first.action.attempt, first.approval, first.again) == (
@@ -185,7 +182,7 @@ def test_a_repeat_of_the_result_that_asked_is_not_taken_for_the_result_of_the_ap
 ):
     told = asked(SURE)
     first = told.dispatches[0].action
-    told.answer(CONFIRMATION, Choice.APPROVE)
+    told.approve()
 
     assert told.result(SURE, action=first).outputs == ()
     assert told.status == "executing"
@@ -197,18 +194,12 @@ def test_a_repeat_of_the_result_that_asked_is_not_taken_for_the_result_of_the_ap
 def test_e4_a_rejection_is_denied_with_the_persons_words_and_the_model_reads_do_not_retry() -> None:
     told = asked(SURE)
 
-    told.answer(CONFIRMATION, Choice.REJECT, text="too late at night")
+    told.reject(text="too late at night")
 
-    outcome = told.resolved[0].action.outcome
-    assert outcome is not None
-    assert outcome.error is not None
-    assert outcome.error.error_type is ErrorType.DENIED
-    assert outcome.error.recoverable is False
-    assert (outcome.error.suggestion, outcome.instruction_for_ai) == (
-        None,
-        "Do not retry this call.",
-    )
-    assert told.final_answer == "A person was asked and did not allow it: too late at night"
+    words = "A person was asked and did not allow it: too late at night"
+    assert told.receipt.error == ErrorInfo(ErrorType.DENIED, words, recoverable=False)
+    assert told.receipt.instruction_for_ai == "Do not retry this call."
+    assert told.final_answer == words
 
 
 def test_e5_a_person_says_that_it_happened() -> None:
@@ -216,7 +207,7 @@ def test_e5_a_person_says_that_it_happened() -> None:
 
     told.answer(IN_DOUBT, Choice.HAPPENED, value={"contact_id": "u1"})
 
-    assert told.resolved[0].action.outcome == Outcome(
+    assert told.receipt == Outcome(
         success=True,
         next_action=NextAction.CONTINUE,
         metadata=Metadata(tool="find", started_at=told.now, by="ann"),
@@ -229,65 +220,32 @@ def test_e5_it_happened_counts_without_a_value_and_is_marked_as_a_persons_word()
 
     told.answer(IN_DOUBT, Choice.HAPPENED)
 
-    outcome = told.resolved[0].action.outcome
-    assert outcome is not None
-    assert (outcome.satisfies, outcome.metadata.by) == (True, "ann")
-    assert outcome.warnings == ("a person says that it happened; its result is not known",)
+    assert (told.receipt.satisfies, told.receipt.metadata.by) == (True, "ann")
+    assert told.receipt.warnings == ("a person says that it happened; its result is not known",)
     assert told.status_of("find") == "completed"
 
 
 @pytest.mark.parametrize(
-    ("outcome", "kind", "said", "words"),
+    ("outcome", "kind", "decision", "words"),
     [
-        (
-            SURE,
-            CONFIRMATION,
-            {"decision": Choice.REJECT, "text": "too late"},
-            "and did not allow it: too late",
-        ),
-        (
-            SURE,
-            CONFIRMATION,
-            {"decision": Choice.REJECT},
-            "A person was asked and did not allow it: no",
-        ),
-        (
-            WHICH,
-            CLARIFICATION,
-            {"decision": Choice.NONE},
-            "and said: none of the options is the right one",
-        ),
-        (DOUBT, IN_DOUBT, {"decision": Choice.FAILED}, "a person says that it did not happen"),
-        (
-            DOUBT,
-            IN_DOUBT,
-            {"decision": Choice.HAPPENED},
-            "a person says that it happened; its result is not known",
-        ),
+        (SURE, CONFIRMATION, Choice.REJECT, "A person was asked and did not allow it: no"),
+        (WHICH, CLARIFICATION, Choice.NONE, "and said: none of the options is the right one"),
     ],
 )
 def test_f1_what_a_person_decided_stands_in_the_receipt(
-    outcome: Outcome, kind: RequestKind, said: dict[str, Any], words: str
+    outcome: Outcome, kind: RequestKind, decision: Choice, words: str
 ) -> None:
-    told = asked(outcome, spec("find", result_schema=CONTACT))
-    told.answer(kind, said.pop("decision"), **said)
-    found = told.resolved[0].action.outcome
-    assert found is not None
-    assert words in (found.error.message if found.error is not None else found.warnings[0])
+    told = asked(outcome)
+    told.answer(kind, decision)
+    assert words in str(told.receipt.error)
 
 
 def test_f1_a_deployment_has_other_words_for_it() -> None:
     phrases = Phrases(denied="Ein Mensch hat es nicht erlaubt", no="nein")
-    told = submitted(
-        Task(plan=plan(tool_step("find", call("find")))),
-        spec("find"),
-        policy=Policy(phrases=phrases),
-    )
+    told = submitted(literal_task(), spec(), policy=Policy(phrases=phrases))
     told.result(SURE)
-    told.answer(CONFIRMATION, Choice.REJECT)
-    found = told.resolved[0].action.error
-    assert found is not None
-    assert found.message == "Ein Mensch hat es nicht erlaubt: nein"
+    told.reject()
+    assert told.final_answer == "Ein Mensch hat es nicht erlaubt: nein"
 
 
 CAUSE = ErrorInfo(ErrorType.UNKNOWN, "KeyError: 'city'", recoverable=True)
@@ -309,9 +267,7 @@ def test_e5_it_failed_so_the_exception_is_the_error_and_nothing_runs_again(
 
     told.answer(IN_DOUBT, Choice.FAILED)
 
-    outcome = told.resolved[0].action.outcome
-    assert outcome is not None
-    assert (outcome.error, outcome.metadata.by) == (
+    assert (told.receipt.error, told.receipt.metadata.by) == (
         msgspec.structs.replace(error, no_effect=True, recoverable=False),
         "ann",
     )
@@ -376,7 +332,7 @@ def test_r6_an_answer_that_does_not_fit_or_comes_again_changes_nothing() -> None
     told = asked(WHICH)
     waiting = told.chain
 
-    told.answer(CONFIRMATION, Choice.APPROVE)
+    told.approve()
     told.answer(CLARIFICATION, option="user_made_up")
     told.answer(CLARIFICATION, option="user_2", request=request_id("other", 1))
     told.answer(CLARIFICATION, option="user_2", request="c.r2")
@@ -437,10 +393,8 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(
     assert told.statuses == {"find": "failed", "send": "skipped", "last": "in_progress"}
     assert told.told("step.failed") == [{"step_id": "find", "code": "HP-210", "reason": words}]
     assert told.never_executed[0] == ("find", "the step is over")
-    [resolved] = told.resolved
-    assert resolved.action.outcome is not None
     known = kind is ErrorType.TIMEOUT or None
-    assert resolved.action.outcome.error == ErrorInfo(
+    assert told.receipt.error == ErrorInfo(
         error_type=kind, message=words, recoverable=False, no_effect=known
     )
     assert told.answer(CLARIFICATION, option="user_2", request="c.r1").chain is told.chain
@@ -514,15 +468,6 @@ def test_a_question_that_comes_after_the_deadline_is_not_asked() -> None:
 
     assert told.questions == []
     assert told.status == "failed"
-
-
-def test_an_approved_tool_that_is_gone_fails_its_step() -> None:
-    told = asked(SURE)
-    told.without("find")
-
-    told.answer(CONFIRMATION, Choice.APPROVE)
-
-    assert told.error.code == "HP-207"
 
 
 def test_a_tool_that_is_gone_does_not_stop_a_person_from_answering() -> None:

@@ -2,7 +2,8 @@
 E5).
 """
 
-import msgspec
+from typing import Any
+
 import pytest
 
 from haltpoint.chain.model.state import next_due
@@ -10,26 +11,23 @@ from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.tools import Recovery
 from haltpoint.contracts.work.tasks import Budget, Task
-from tests.support.builders import call, failed, plan, tool_step, writing
+from tests.support.builders import call, fails_with, plan, tool_step, writing
 from tests.unit.chain.story import Story, submitted
 
 PAY = writing("pay", recovery=Recovery(reconciles=True), timeout=20.0)
 
 
-def doubt(cause: ErrorType | None = None, **metadata: object) -> Outcome:
+def doubt(cause: ErrorType | None = None, **metadata: Any) -> Outcome:
     inner = None if cause is None else ErrorInfo(cause, "it broke")
     fault = ErrorInfo(ErrorType.IN_DOUBT, "may have happened", cause=inner)
-    told = msgspec.convert(metadata, Metadata)
-    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=told)
+    return fails_with(fault, **metadata)
 
 
 HAPPENED = Outcome(
     success=True, next_action=NextAction.CONTINUE, metadata=Metadata(reconciled=True)
 )
-NOT_HAPPENED = msgspec.structs.replace(
-    failed(ErrorType.UNKNOWN),
-    error=ErrorInfo(ErrorType.UNKNOWN, "it did not happen", no_effect=True),
-    metadata=Metadata(reconciled=True),
+NOT_HAPPENED = fails_with(
+    ErrorInfo(ErrorType.UNKNOWN, "it did not happen", no_effect=True), reconciled=True
 )
 NOBODY_KNOWS = doubt(reconciled=True)
 

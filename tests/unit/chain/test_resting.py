@@ -5,11 +5,23 @@ import pytest
 from haltpoint.chain.model.state import next_due
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Outcome
 from haltpoint.contracts.tools import Recovery, Retry
 from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Budget, Task
-from tests.support.builders import OK, asks, call, failed, open_task, plan, spec, tool_step, writing
+from tests.support.builders import (
+    COMPLETE,
+    OK,
+    asks,
+    call,
+    failed,
+    fails_with,
+    open_task,
+    plan,
+    spec,
+    tool_step,
+    writing,
+)
 from tests.unit.chain.story import Story, submitted
 
 RETRY = Recovery(retry=Retry())
@@ -18,9 +30,7 @@ READ, SEND = spec("read", recovery=RETRY), writing("send", recovery=RETRY)
 
 def busy(seconds: float | None = 2.0) -> Outcome:
     fault = ErrorInfo(ErrorType.RATE_LIMIT, "too many calls", recoverable=True, retry_after=seconds)
-    return Outcome(
-        success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(again=True)
-    )
+    return fails_with(fault, again=True)
 
 
 def literal(*names: str, parallel: int = 1, **about: object) -> Story:
@@ -68,10 +78,7 @@ def test_e2_a_repeat_of_the_report_changes_nothing_while_the_action_rests() -> N
 
 
 def again(kind: ErrorType) -> Outcome:
-    fault = ErrorInfo(kind, "it broke")
-    return Outcome(
-        success=False, next_action=NextAction.ERROR, error=fault, metadata=Metadata(again=True)
-    )
+    return fails_with(ErrorInfo(kind, "it broke"), again=True)
 
 
 def attempts(story: Story, outcome: Outcome) -> int:
@@ -235,7 +242,7 @@ def test_e2_a_model_waits_for_what_rests_and_keeps_its_receipt_when_the_step_end
     story.propose(call("read"), call("look"))
     first, second = (one.action for one in story.dispatches)
     story.result(busy(), action=first)
-    story.result(Outcome(success=True, next_action=NextAction.COMPLETE), action=second)
+    story.result(COMPLETE, action=second)
     assert story.statuses == {"read": "completed"}
     assert story.chain.actions[first.id].outcome == busy()
     story.due(at=story.now + 10_000)
@@ -259,14 +266,6 @@ def test_e2_a_tool_that_is_gone_by_then_fails_the_step() -> None:
     assert story.status == "failed"
 
 
-def test_e2_a_chain_whose_time_is_over_sends_nothing_that_has_rested() -> None:
-    story = literal("read")
-    story.result(busy())
-    story.due(at=story.chain.deadline)
-    assert len(story.dispatches) == 1
-    assert story.status == "failed"
-
-
 def test_e2_the_error_of_a_tool_that_is_gone_counts() -> None:
     story = literal("read")
     story.without("read")
@@ -278,8 +277,7 @@ def limited(seconds: float) -> Outcome:
     fault = ErrorInfo(
         ErrorType.RATE_LIMIT, "read waits for its turn", retry_after=seconds, no_effect=True
     )
-    metadata = Metadata(again=True, limit="the rate_limit 1/s of read")
-    return Outcome(success=False, next_action=NextAction.ERROR, error=fault, metadata=metadata)
+    return fails_with(fault, again=True, limit="the rate_limit 1/s of read")
 
 
 def test_e6_a_limited_call_rests_until_its_moment_and_uses_up_no_attempt() -> None:

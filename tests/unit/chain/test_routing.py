@@ -11,13 +11,12 @@ from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
-from tests.support.builders import call, spec
+from tests.support.builders import COMPLETE, call, failed, spec
 from tests.unit.chain.story import START, Story
 from tests.unit.chain.test_agents import TOOLS, Tree
 
@@ -170,9 +169,7 @@ def test_i2_it_may_decide_again_as_often_as_the_file_says_then_the_answer_is_ask
 def test_i2_a_tool_that_is_complete_ends_no_routing_before_a_decision() -> None:
     tree = routing()
     tree.root.calls("find_order", query="17")
-    tree.root.result(
-        Outcome(success=True, next_action=NextAction.COMPLETE, metadata=Metadata(tool="find_order"))
-    )
+    tree.root.result(COMPLETE)
     assert tree.root.thought.kind is ThoughtKind.ACT
 
 
@@ -243,8 +240,7 @@ def test_c11_a_question_in_words_goes_to_a_person_and_is_a_round() -> None:
 def test_i2_a_tool_that_fails_is_a_result_in_words_and_the_model_still_decides() -> None:
     tree = routing()
     tree.root.calls("find_order", query="17")
-    fault = ErrorInfo(ErrorType.SERVER, "the table is gone", recoverable=False)
-    tree.root.result(Outcome(success=False, next_action=NextAction.ERROR, error=fault))
+    tree.root.result(failed(message="the table is gone", recoverable=False))
     tree.root.take(decision("billing"))
     assert begun(tree.root) == ["billing"]
 
@@ -384,7 +380,7 @@ def test_i3_an_unsure_decision_asks_a_person_and_nothing_is_handed_on_before() -
     assert ("billing", "Invoices and refunds.") in options
     assert [name for name, _ in options] == ["technical", "billing", "general"]
     assert tree.root.status == "awaiting_clarification"
-    dropped = [one["tool"] for one in tree.root.told("action.never_executed")]
+    dropped = tree.root.each("action.never_executed", "tool")
     assert dropped == ["find_order"], "the decision is the person's now"
     tree.root.pick("billing")
     child = tree.begun(tree.root.last)
@@ -421,16 +417,3 @@ def test_i3_a_sure_decision_asks_nobody_and_without_a_threshold_no_decision_does
     for tree, sure in ((routing(threshold=0.7), 0.7), (routing(), 0.0)):
         tree.root.take(decision("billing", sure=sure))
         assert begun(tree.root) == ["billing"]
-
-
-def test_i3_a_question_that_expires_ends_as_every_question_does() -> None:
-    tree = routing(threshold=0.7)
-    tree.root.take(decision("billing", sure=0.4))
-    tree.root.due("c.r1", at=START + 25 * 3_600_000)
-    assert (
-        tree.root.status,
-        tree.root.chain.end.error and tree.root.error.code,
-    ) == (
-        "failed",
-        "HP-210",
-    )

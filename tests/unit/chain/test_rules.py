@@ -7,10 +7,10 @@ import msgspec
 
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
-from haltpoint.contracts.results import Confirmation, NextAction, OnTimeout, Outcome, Target
+from haltpoint.contracts.results import OnTimeout
 from haltpoint.contracts.work.plans import Plan, ProposedCall
 from haltpoint.contracts.work.tasks import Task
-from tests.support.builders import open_task, owing, spec, writing
+from tests.support.builders import confirms, open_task, owing, spec, writing
 from tests.unit.chain.story import Story, submitted
 
 PAY = writing("pay", targets=("to",))
@@ -57,10 +57,7 @@ def test_what_a_skill_writes_into_its_plan_is_not_its_users() -> None:
 def asked(**said: Any) -> Story:
     told = submitted(open_task("pay"), PAY)
     told.calls("pay", to="u1")
-    question = Confirmation(action="pay", target=Target(id="pay"), message="Sure?", **said)
-    told.result(
-        Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=question)
-    )
+    told.result(confirms("pay", **said))
     return told
 
 
@@ -84,9 +81,3 @@ def test_silence_is_a_no_where_the_rule_says_so_and_the_model_may_continue() -> 
     )
     told.calls("pay", to="u1")
     assert len(told.dispatches) == 1  # a denied call stays denied (C14)
-
-
-def test_else_silence_fails_the_step() -> None:
-    told = asked(expires=60.0)
-    told.expire()
-    assert told.status == "failed"

@@ -13,22 +13,18 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.policy import Pattern
-from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
+from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
-from tests.support.builders import call, open_task, owing, plan, spec, specs, writing
+from tests.support.builders import call, failed, open_task, owing, plan, spec, specs, writing
 from tests.unit.chain.story import Story, submitted
 
 LOOKUP = spec("lookup_contacts")
 MAIL = writing("send_mail")
 TEXT = writing("send_text")
 TOOLS = specs(LOOKUP, MAIL, TEXT)
-GONE = Outcome(
-    success=False,
-    next_action=NextAction.ERROR,
-    error=ErrorInfo(ErrorType.PERMISSION, "the provider says no"),
-)
+GONE = failed(ErrorType.PERMISSION, "the provider says no")
 REACH = Step(id="reach", one_of=("send_mail", "send_text"))
 
 
@@ -113,7 +109,7 @@ def test_c15_what_is_private_goes_to_the_tools_of_a_skill_too() -> None:
     own = plan(owing("a", "greet", actions=(call("greet"),)))
     told = submitted(Task(plan=own, private={"token": "t"}), skill, LOOKUP)
 
-    [begun] = [output for output in told.last.outputs if isinstance(output, StartChild)]
+    [begun] = told.sends(StartChild)
     assert begun.task.private == {"token": "t"}
 
 
@@ -122,7 +118,7 @@ def test_c15_what_is_private_is_the_origin_of_no_value() -> None:
     told = submitted(open_task("reach John", private={"to": "u1"}), LOOKUP, send)
     told.calls("send_mail", to="u1")
 
-    assert [fault.violation for fault in told.thought.corrections] == [Violation.NO_PROVENANCE]
+    assert told.faults == [Violation.NO_PROVENANCE]
 
 
 def test_c15_nothing_private_is_shown_where_a_task_is_written_out() -> None:

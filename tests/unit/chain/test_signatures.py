@@ -45,3 +45,8 @@ def test_c14_calls_that_differ(first: dict[str, Any], second: dict[str, Any]) ->
 @pytest.mark.parametrize("schema", [{}, {"properties": 7}, {"$ref": "#"}, {"properties": {"a": 7}}])
 def test_c14_every_call_has_a_signature_whatever_the_schema_says(schema: Any) -> None:
     assert are_equal(schema, {"a": {"b": 1}}, {"a": {"b": 1}})
+
+
+def test_c14_what_a_hook_lets_run_has_a_signature_though_it_is_no_object() -> None:
+    tool = ToolSpec(name="t")
+    assert signature_of(tool, "[7.0]") == signature_of(tool, "[7]")

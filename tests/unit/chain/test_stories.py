@@ -6,16 +6,15 @@ import pytest
 
 from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.contracts.answers import WhyNot
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import Reach, ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
-from tests.support.builders import call, owing, plan, spec, writing
+from tests.support.builders import SURE, call, owing, plan, spec, writing
 from tests.unit.chain.story import Story, submitted
-from tests.unit.chain.test_exits import SURE
 
 LIST = spec("list_people", description="List people.")
 OVERDUE = spec("list_overdue", description="List overdue invoices.")
@@ -74,8 +73,7 @@ def mails_to_three() -> Story:
 def test_c7_a_step_goes_on_when_a_card_has_dropped_mails_of_it(reach: Reach) -> None:
     story = mails_to_three()
     story.result(SURE)
-    yes = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=reach)
-    story.give(yes)
+    story.approve(for_=reach)
     story.result()
     assert (story.status, story.thought.due, story.strikes) == ("executing", (), 0)
     story.propose(*(call("send", to=name) for name in ("bob", "eve")))
@@ -222,8 +220,7 @@ def test_c6_at_most_two_messages() -> None:
 
 def test_c3_a_plan_that_drops_its_own_promise_is_refused() -> None:
     story = begun("Tell Ann", style=Style.PLAN, steps=plan(FIND))
-    [fault] = story.thought.corrections
-    assert fault.message == (
+    assert story.correction == (
         "No step promises send, which the goal requires. Add a step with send in "
         "required_tools or one_of."
     )

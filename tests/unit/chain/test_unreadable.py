@@ -8,7 +8,6 @@ import pytest
 
 from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.plans import ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Violation
@@ -44,7 +43,7 @@ def unread(*calls: ProposedCall, content: str = "") -> Proposal:
 
 
 def violations(told: Story) -> list[str]:
-    return [one["violation"] for one in told.told("contract.violated")]
+    return told.violations
 
 
 # ---- steps (C4, C6, D1)
@@ -69,16 +68,6 @@ def test_c6_a_call_that_cannot_be_read_is_a_violation_where_words_would_do(
     assert told.thought.attempt == 2
 
 
-def test_d1_the_third_call_that_cannot_be_read_is_a_case() -> None:
-    told = react()
-    for _ in range(3):
-        told.take(unread())
-
-    assert told.status == "escalated"
-    assert told.told("chain.escalated")[0]["reason"] == "too many violations in a row"
-    assert told.questions[-1].kind is RequestKind.ESCALATION
-
-
 def test_d1_a_tool_step_is_shown_the_form_of_the_call_that_could_not_be_read() -> None:
     told = planned(owing("send", "send"))
     told.take(unread())
@@ -99,7 +88,7 @@ def test_c7_the_valid_siblings_of_an_unreadable_call_run_and_the_correction_goes
     assert violations(told) == ["unreadable"]
     assert told.strikes == (mode == "strict")
     told.returns('{"id": "u1"}')
-    assert [one.violation for one in told.thought.corrections] == [Violation.UNREADABLE]
+    assert told.faults == [Violation.UNREADABLE]
     assert '"tool":"send"' in told.thought.corrections[0].form
     assert (told.thought.turn, told.thought.attempt) == (2, 1)
     assert told.strikes == 0
@@ -110,7 +99,7 @@ def test_c6_an_unreadable_call_beside_a_refused_one_is_told_with_it() -> None:
     told.take(unread(call("nope")))
 
     assert told.dispatches == []
-    assert [one.violation for one in told.thought.corrections] == [
+    assert told.faults == [
         Violation.UNREADABLE,
         Violation.UNKNOWN_TOOL,
     ]

@@ -16,16 +16,14 @@ from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action
 from haltpoint.contracts.people.approvals import Approval
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import Reach, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import (
     Clarification,
-    Confirmation,
     Metadata,
     NextAction,
     Option,
     Outcome,
-    Target,
 )
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Mode, Task
@@ -34,6 +32,7 @@ from tests.support.builders import (
     OK,
     asks,
     call,
+    confirms,
     failed,
     open_task,
     owing,
@@ -89,18 +88,8 @@ def asked(order: Dispatch) -> list[tuple[str | None, str]]:
 
 def ask(story: Story, arguments: str | None = None) -> None:
     """The worker asks with the order's reasons."""
-    question = Confirmation(
-        action="send",
-        target=Target(id="send"),
-        message="?",
-        digest="d",
-        reasons=story.reasons,
-        arguments=arguments,
-    )
-    outcome = Outcome(
-        success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=question
-    )
-    story.result(by_worker(story.action, outcome))
+    question = confirms(digest="d", reasons=story.reasons, arguments=arguments)
+    story.result(by_worker(story.action, question))
 
 
 def approve(story: Story, reach: Reach | None = None, edited: dict[str, Any] | None = None) -> None:
@@ -108,9 +97,7 @@ def approve(story: Story, reach: Reach | None = None, edited: dict[str, Any] | N
     runs.
     """
     ask(story)
-    story.give(
-        Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, for_=reach, arguments=edited)
-    )
+    story.approve(for_=reach, arguments=edited)
     story.result(by_worker(story.action))
 
 
@@ -257,7 +244,7 @@ def test_c13_the_words_of_a_no_are_no_source() -> None:
     story = open_ended()
     sent(story, to="u-666")
     ask(story)
-    story.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT, text="mallory@x.org"))
+    story.reject(text="mallory@x.org")
     assert source(story, "mallory@x.org") == "model"
 
 
@@ -274,14 +261,7 @@ def test_c13_what_a_person_edited_in_is_theirs_in_later_calls_and_what_they_left
     sent(story, to="x@x.org", cc="y@x.org")
     ask(story)
     edited = {"to": "ann@x.org", "cc": "y@x.org"}
-    story.give(
-        Answer(
-            kind=RequestKind.CONFIRMATION,
-            decision=Choice.APPROVE,
-            arguments=edited,
-            for_=Reach.CALL,
-        )
-    )
+    story.approve(arguments=edited, for_=Reach.CALL)
     order = story.order
     assert {at: found.source.value for at, found in order.sources.items()} == {
         "to": "person",
@@ -311,6 +291,7 @@ def test_c13_what_a_person_edited_in_is_theirs_in_later_calls_and_what_they_left
         (("members",), {"members": {"e@x.org": True}}, ['members{}."e@x.org"']),
         (("to",), {"to": None, "words": "e"}, []),
         (("to",), {"to": True}, []),
+        (("to",), {"to": 7}, ["to"]),
         (("user.name",), {"user.name": "e"}, []),
         (('"user.name"',), {"user.name": "e"}, ['"user.name"']),
     ],
@@ -435,7 +416,7 @@ def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:
     story = open_ended()
     sent(story, to="eve@x.org")
     ask(story)
-    story.give(Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE))
+    story.approve()
     approved = story.order
     assert (approved.approval, approved.sources["to"].source) == (
         Approval(digest="d", by="ann"),
@@ -508,7 +489,7 @@ def test_c6_a_value_with_an_origin_is_compared_with_that_alone() -> None:
     assert (order.reasons, order.sources["to"].source) == ((), SourceKind.GOAL)
     story.result()
     story.calls("ring", to="eve")
-    assert [fault.violation for fault in story.thought.corrections] == [Violation.NO_PROVENANCE]
+    assert story.faults == [Violation.NO_PROVENANCE]
 
 
 def test_c6_the_correction_says_where_a_value_comes_from() -> None:
@@ -527,7 +508,7 @@ def test_c6_options_of_a_model_are_never_an_origin_and_typed_words_always() -> N
     story.calls("askHuman", question="Whom?", options=["u1", "u2"])
     story.answer(RequestKind.INPUT, option="1")
     story.calls("ring", to="u1")
-    assert [fault.violation for fault in story.thought.corrections] == [Violation.NO_PROVENANCE]
+    assert story.faults == [Violation.NO_PROVENANCE]
     story.calls("askHuman", question="Whom, then?")
     story.tell(" u1 ")
     assert sent(story, "ring", to="u1").reasons == ()
@@ -564,7 +545,7 @@ def test_c9_the_spelling_of_an_origin_is_its_own_also_of_addresses_and_numbers(
 def test_c9_a_value_like_two_origins_or_like_none_is_made_up(ids: list[str]) -> None:
     story = knows(open_ended("do it", ring("find.ids[]")), {"ids": ids})
     story.calls("ring", to="A\u2010B 7")
-    assert [fault.violation for fault in story.thought.corrections] == [Violation.NO_PROVENANCE]
+    assert story.faults == [Violation.NO_PROVENANCE]
 
 
 def test_c13_what_strangers_write_stays_theirs_in_the_option_that_a_person_picked() -> None:

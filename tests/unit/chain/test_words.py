@@ -4,11 +4,10 @@ from typing import Any
 
 from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.doors import door
-from haltpoint.contracts.events import AnswerDrafted
 from haltpoint.contracts.policy import Messages, Pattern
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Step
-from haltpoint.contracts.work.tasks import Style, Task
+from haltpoint.contracts.work.tasks import Task
 from tests.support.builders import open_task, owing, spec, writing
 from tests.unit.chain.story import Story, submitted
 
@@ -21,8 +20,6 @@ SAVING = Pattern(
     tools=("write_file", "store_*"),
     reason="who says save wants a file",
 )
-LIE = "I've sent the message to John."
-TRUTH = "I could not send the message."
 
 
 def at_work(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
@@ -33,29 +30,11 @@ def at_work(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
     return told
 
 
-def spoken(**task: Any) -> Story:
-    """A chain whose only step is done: the words for the user are asked for."""
-    told = at_work(**task)
-    told.writes("John is a friend.")
-    return told
-
-
 def violations(told: Story) -> list[str]:
-    return [one["violation"] for one in told.told("contract.violated")]
+    return told.violations
 
 
 # ---- the answer
-
-
-def test_a_late_repeat_of_an_answer_changes_nothing() -> None:
-    told = spoken()
-    first = told.thought
-    told.say(LIE)
-    before = told.chain
-    data = AnswerDrafted.Data(thought_id=first.thought_id, text=TRUTH)
-    told.hear(AnswerDrafted(id="w", source="test", subject="c", data=data))
-
-    assert told.chain is before
 
 
 # ---- what the words ask for (C2)
@@ -84,30 +63,12 @@ def test_c2_off_does_not_look() -> None:
     assert violations(told) == []
 
 
-def test_c2_an_open_ended_task_is_not_answered_before_the_tool_has_succeeded() -> None:
-    told = saving(style=Style.REACT)
-    told.writes("Here is your note.")
-    assert violations(told) == ["no_call"]
-    told.calls("write_file")
-    told.result()
-    told.writes("Here is your note.")
-
-    assert told.status == "completed"
-
-
 def test_c2_a_pattern_whose_tools_nobody_serves_or_may_call_is_off() -> None:
     internal = spec("write_file", internal=True)
     told = submitted(open_task("save it"), FIND, internal, policy=Policy(patterns=(SAVING,)))
     told.writes("Here it is.")
 
     assert told.status == "completed"
-
-
-def test_c12_no_reading_of_a_model_takes_back_what_a_pattern_requires() -> None:
-    told = saving(style=Style.REACT, read=Bounds(forbidden=("write_file",)))
-    told.writes("Here is your note.")
-
-    assert violations(told) == ["no_call"]
 
 
 def test_the_words_of_corrections_are_the_policys() -> None:

@@ -1,6 +1,7 @@
 """One call through a worker's own pipeline, with a receipt store on paper."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,11 +9,12 @@ from redis.exceptions import OutOfMemoryError
 
 from haltpoint.chain.model.state import Action
 from haltpoint.contracts.commands import ToolRequested
+from haltpoint.contracts.results import Confirmation, ErrorInfo
 from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
 from haltpoint.runtime.streams.topology import EntryRef
-from haltpoint.tools import Tool
+from haltpoint.tools import Tool, tool_of
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.pipeline import Pipeline
@@ -101,3 +103,23 @@ class Call:
 async def receipt_of(tool: Tool, arguments: str = "{}", **order: Any) -> Finished:
     """What is recorded of a call of a tool."""
     return await Call((tool,), tool.name, arguments, **order).receipt()
+
+
+def tool_in(function: Callable[..., Any]) -> Tool:
+    """The tool that a decorated function is."""
+    tool = tool_of(function)
+    assert tool is not None
+    return tool
+
+
+def fault_of(ended: Any) -> ErrorInfo:
+    fault: ErrorInfo | None = ended.outcome.error
+    assert fault is not None
+    return fault
+
+
+def question_of(ended: Any) -> Confirmation:
+    """What a person is asked before the call runs."""
+    question: Confirmation | None = ended.outcome.confirmation
+    assert question is not None
+    return question

@@ -16,7 +16,6 @@ from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Completion, Finished
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.wire import encode
-from haltpoint.tools import tool_of
 from haltpoint_tool_worker import handlers as handlers_module
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.pipeline import Pipeline
@@ -25,6 +24,7 @@ from haltpoint_tool_worker.running import runner as runner_module
 from haltpoint_tool_worker.running.slots import Slots
 from tests.support import wait_until
 from tests.support.limits import no_effects, unlimited
+from tests.unit.tool_worker.calling import fault_of, tool_in
 
 STREAM = "hp:{0}:tools:default"
 LEFT_BEHIND: contextvars.ContextVar[str] = contextvars.ContextVar("left_behind", default="")
@@ -92,8 +92,7 @@ class Worker:
         """Have these calls read in one batch."""
         entries = []
         for number, name in enumerate(tools):
-            found = tool_of(globals()[name])
-            assert found is not None
+            found = tool_in(globals()[name])
             request = ToolRequested.Data(
                 action_id=f"c.{name}.{number + 1}",
                 tool=name,
@@ -116,8 +115,7 @@ async def worker() -> AsyncIterator[Worker]:
     GATES.update(patient=asyncio.Event(), stubborn=asyncio.Event())
     registry, receipts = Registry(), Receipts()
     for name in ("quick", "patient", "untidy", "stubborn"):
-        found = tool_of(globals()[name])
-        assert found is not None
+        found = tool_in(globals()[name])
         registry.add(found)
     receipt_store: Any = receipts
     pipeline = Pipeline(registry, receipt_store, Tracing(None), 10.0, unlimited(), no_effects())
@@ -150,8 +148,7 @@ async def test_a_tool_that_does_not_end_is_answered_and_keeps_its_slot(
     monkeypatch.setattr(runner_module, "GRACE", 0.01)
     await worker.read("stubborn", "quick")
     await wait_until(lambda: len(worker.receipts.written) == 2)
-    error = worker.receipts.written[1].outcome.error
-    assert error is not None
+    error = fault_of(worker.receipts.written[1])
     assert error.error_type.value == "TIMEOUT"
     await wait_until(lambda: worker.handlers.leases() == [])  # no lease is renewed for it any more
     assert worker.handlers.slots.held == 1

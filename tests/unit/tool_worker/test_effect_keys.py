@@ -14,7 +14,7 @@ from haltpoint.tools import Tool, ToolError, register
 from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
 from haltpoint_tool_worker.registry import Registry
 from tests.support.limits import PaperLimits
-from tests.unit.tool_worker.calling import Call
+from tests.unit.tool_worker.calling import Call, fault_of, question_of
 from tests.unit.tool_worker.test_hooks import declared
 
 RAN: list[str] = []
@@ -90,8 +90,7 @@ async def run_call(
 
 
 def error_of(finished: Finished) -> tuple[ErrorType, str]:
-    assert finished.outcome.error is not None
-    return finished.outcome.error.error_type, finished.outcome.error.message
+    return fault_of(finished).error_type, fault_of(finished).message
 
 
 async def test_e6_a_call_reserves_its_effect_and_says_that_it_is_done() -> None:
@@ -108,8 +107,7 @@ async def test_e6_what_an_idempotent_call_did_not_do_this_time_its_worker_that_d
     finished = await run_call(
         paper, KEEP, arguments='{"invoice": "unknown"}', begun=begun, repeatable=True
     )
-    assert finished.outcome.error is not None
-    assert finished.outcome.error.no_effect is (False if begun else None)
+    assert fault_of(finished).no_effect is (False if begun else None)
     assert paper.told == ["reserve c.s.1"] + ["free c.s.1"] * (not begun)
 
 
@@ -162,8 +160,7 @@ async def test_e6_what_did_not_happen_is_taken_over() -> None:
 
 async def test_e6_a_person_is_asked_about_a_doubt_that_no_chain_resolves() -> None:
     finished = await run_call(PaperEffects(earlier(Standing.UNKNOWN)))
-    asked = finished.outcome.confirmation
-    assert asked is not None
+    asked = question_of(finished)
     assert [one.kind for one in asked.reasons] == [ReasonKind.REPEAT]
     assert "may have happened, and its chain is over. Make it again?" in asked.reasons[0].words
     assert RAN == []

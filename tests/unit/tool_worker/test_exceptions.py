@@ -14,11 +14,10 @@ import structlog
 
 from haltpoint import Ctx
 from haltpoint.contracts.results import ErrorInfo, ErrorType
-from haltpoint.runtime.store.receipts import Finished
 from haltpoint.tools import DeclarationError, Tool, ToolError, register
 from haltpoint_tool_worker.results.failures import TABLE, Cause, Effects, Verdict
 from tests.unit.tool_worker import hostile
-from tests.unit.tool_worker.calling import receipt_of
+from tests.unit.tool_worker.calling import fault_of, receipt_of
 from tests.unit.tool_worker.test_classify import http_error
 
 
@@ -85,11 +84,6 @@ def raising(
         act()
 
     return register(act_later if is_async else act, name="book", **traits)
-
-
-def fault_of(finished: Finished) -> ErrorInfo:
-    assert finished.outcome.error is not None
-    return finished.outcome.error
 
 
 def assert_told(fault: ErrorInfo, verdict: Verdict) -> None:

@@ -20,11 +20,10 @@ from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome, Target
 from haltpoint.runtime.store.receipts import Finished
-from haltpoint.tools import tool_of
 from haltpoint.tools.hooks import Hook, hook_of
 from haltpoint_tool_worker.hooks.builtin import approvals
 from haltpoint_tool_worker.registry import Registry
-from tests.unit.tool_worker.calling import Call, Paper
+from tests.unit.tool_worker.calling import Call, Paper, fault_of, question_of, tool_in
 from tests.unit.tool_worker.hostile import RAISED, Exits, Liar
 
 OK = NextAction.CONTINUE
@@ -61,8 +60,7 @@ class Told:
 
     @property
     def error(self) -> str:
-        assert self.outcome.error is not None
-        return f"{self.outcome.error.error_type.value}: {self.outcome.error.message}"
+        return f"{fault_of(self).error_type.value}: {fault_of(self).message}"
 
 
 SENT: list[tuple[str, bool]] = []
@@ -164,8 +162,7 @@ async def run_call(
 ) -> Told:
     registry = Registry()
     for one in TOOLS:
-        found = tool_of(one)
-        assert found is not None
+        found = tool_in(one)
         registry.add(found)
     ordered = sorted(map(declared, hooks), key=lambda each: (each.order, each.name))
     registry.prepare([*ordered, approvals(rules)])
@@ -267,8 +264,7 @@ async def test_h1_a_block_says_whether_the_model_may_try_something_else(recovera
         "send_message", TO_ANN, pre(lambda _: hook.block("ten a day", recoverable=recoverable))
     )
     assert told.error.endswith("check: ten a day")
-    assert told.outcome.error is not None
-    assert (told.outcome.error.error_type, told.outcome.error.recoverable) == (
+    assert (fault_of(told).error_type, fault_of(told).recoverable) == (
         "BLOCKED",
         recoverable,
     )
@@ -405,8 +401,7 @@ def sure(_: object) -> hook.Ask:
 
 async def test_h1_a_hook_asks_and_an_approval_of_this_call_lets_it_run() -> None:
     asked = await run_call("send_message", TO_ANN, pre(sure))
-    confirmation = asked.outcome.confirmation
-    assert confirmation is not None
+    confirmation = question_of(asked)
     assert (confirmation.message, confirmation.preview) == (
         "It is 3 am there. Send anyway?",
         "to Ann",
@@ -429,8 +424,7 @@ async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> No
         pre(lambda call: hook.modify({**call.arguments, "text": next(texts)}), name="b", order=2),
         pre(lambda _: hook.ask("And who pays?"), name="c", order=3),
     )
-    asked = (await run_call("send_message", TO_ANN, *hooks)).outcome.confirmation
-    assert asked is not None
+    asked = question_of(await run_call("send_message", TO_ANN, *hooks))
     assert asked.arguments == '{"to":"ann","text":"bye"}'
     assert asked.message == "It is 3 am there. Send anyway? And who pays?"
 
@@ -440,8 +434,7 @@ async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> No
     again = await run_call(
         "send_message", TO_ANN, *hooks, approval=asked.digest
     )  # other arguments than were shown
-    assert again.outcome.confirmation is not None
-    assert again.outcome.confirmation.digest != asked.digest
+    assert question_of(again).digest != asked.digest
     assert len(SENT) == 1
 
 
@@ -463,8 +456,7 @@ async def test_g5_a_reason_about_a_value_that_a_hook_has_changed_names_what_woul
     about = Reason(kind=ReasonKind.TARGET, words="?", parameter="to", value="ann")
     others = Reason(kind=ReasonKind.UNASKED, words="Nothing asks for it.")
     finished = await run_call("send_copies", json.dumps(before), changed, reasons=(about, others))
-    asked = finished.outcome.confirmation
-    assert asked is not None
+    asked = question_of(finished)
     assert [reason.words for reason in asked.reasons] == [words, others.words]
     assert [reason.value for reason in asked.reasons[:1]] == [written["to"]]
 
@@ -489,8 +481,7 @@ async def test_h1_a_hook_sees_where_values_come_from_and_what_one_wrote_is_a_hoo
 
 
 async def test_b2_a_tools_own_question_is_bound_to_its_call_too() -> None:
-    asked = (await run_call("pay", '{"bill": "b1"}')).outcome.confirmation
-    assert asked is not None
+    asked = question_of(await run_call("pay", '{"bill": "b1"}'))
     assert asked.digest == digest_of("c.s.9", "pay", {"bill": "b1"})
     assert (await run_call("pay", '{"bill": "b1"}', approval=asked.digest)).data == '{"paid":"b1"}'
     assert (
@@ -499,11 +490,9 @@ async def test_b2_a_tools_own_question_is_bound_to_its_call_too() -> None:
 
 
 async def test_g5_a_tool_that_asks_again_although_approved_has_an_error_in_its_code() -> None:
-    asked = (await run_call("nag", '{"bill": "b1"}')).outcome.confirmation
-    assert asked is not None
+    asked = question_of(await run_call("nag", '{"bill": "b1"}'))
     assert [(reason.kind.value, reason.words) for reason in asked.reasons] == [("tool", "Pay b1?")]
-    fault = (await run_call("nag", '{"bill": "b1"}', approval=asked.digest)).outcome.error
-    assert fault is not None
+    fault = fault_of(await run_call("nag", '{"bill": "b1"}', approval=asked.digest))
     assert (fault.error_type, fault.recoverable) == (ErrorType.SERVER, False)
     assert fault.message == (
         "nag asks again about a call that a person has approved. Its code must continue "

@@ -17,7 +17,7 @@ from haltpoint.runtime.store.receipts import Finished
 from haltpoint.tools import register
 from haltpoint_tool_worker.admission import preview as previews
 from tests.unit.tool_worker import hostile
-from tests.unit.tool_worker.calling import receipt_of
+from tests.unit.tool_worker.calling import fault_of, question_of, receipt_of
 
 DONE: list[Any] = []
 GATE = threading.Event()
@@ -86,9 +86,8 @@ async def test_g2_a_preview_that_takes_too_long_is_a_receipt_that_says_so(
 ) -> None:
     monkeypatch.setattr(previews, "SECONDS", 0.2)
     finished = await taken(preview)
-    assert finished.outcome.error is not None
     assert DONE == []
-    assert finished.outcome.error.error_type is ErrorType.TIMEOUT
+    assert fault_of(finished).error_type is ErrorType.TIMEOUT
 
 
 async def test_r5_a_preview_that_writes_into_the_arguments_changes_nothing() -> None:
@@ -96,7 +95,6 @@ async def test_r5_a_preview_that_writes_into_the_arguments_changes_nothing() -> 
         names.append("everything")
         return "drops a"
 
-    asked = (await taken(describe)).outcome.confirmation
-    assert asked is not None
+    asked = question_of(await taken(describe))
     assert (await taken(describe, approval=asked.digest)).outcome.satisfies
     assert DONE == [["a"]]

@@ -14,7 +14,7 @@ from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.running.runner import Stopped
 from tests.support import wait_until
 from tests.support.limits import PaperLimits, rests, unlimited
-from tests.unit.tool_worker.calling import Call
+from tests.unit.tool_worker.calling import Call, fault_of
 
 RAN: list[str] = []
 
@@ -113,6 +113,5 @@ async def test_e1_a_lookup_that_is_stopped_with_its_chain_does_not_say_that_its_
     None
 ):
     look = register(hang, name="send", read_only=True, queue="shop")
-    error = (await run_call(unlimited(), look, cancelled=True)).outcome.error
-    assert error is not None
+    error = fault_of(await run_call(unlimited(), look, cancelled=True))
     assert (error.message, error.suggestion) == ("send was stopped: its chain was cancelled", None)

@@ -13,11 +13,11 @@ from pydantic import BaseModel, SecretStr
 from haltpoint import Ctx, tool
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.tools import tool_of
 from haltpoint_tool_worker.importing import import_tools
 from haltpoint_tool_worker.registry import NO_DEPS, load
 from haltpoint_tool_worker.results.classify import classify
 from haltpoint_tool_worker.results.outcomes import read_result
+from tests.unit.tool_worker.calling import fault_of, tool_in
 
 HEAD = """from typing import Annotated
 from haltpoint import Ctx, FromResult, tool
@@ -182,7 +182,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def fault_of(modules: list[str]) -> str:
+def refusal_of(modules: list[str]) -> str:
     with pytest.raises(HaltpointError) as caught:
         load(modules)
     assert "Correct it" not in str(caught.value)
@@ -196,28 +196,28 @@ def test_a_mistake_in_a_module_is_said_with_its_place_and_what_to_do(
 ) -> None:
     body, why, fix = MODULES[mistake]
     (folder / "made.py").write_text(HEAD + body + "\n")
-    assert re.search(f"^HP-03[01] .*{why}.*{fix}", fault_of(["made"]))
+    assert re.search(f"^HP-03[01] .*{why}.*{fix}", refusal_of(["made"]))
 
 
 def test_a_module_that_is_not_there_is_named_with_the_nearest_one(folder: Path) -> None:
     (folder / "shop.py").write_text("")
-    words = fault_of(["shopp"])
+    words = refusal_of(["shopp"])
     assert f"neither {folder} nor an installed package has it" in words
     assert words.endswith("; did you mean shop?")
-    assert "Start in the folder of the module" in fault_of(["nosuch.tools"])
+    assert "Start in the folder of the module" in refusal_of(["nosuch.tools"])
 
 
 def test_a_module_in_the_place_of_the_authors_is_said_with_its_file(folder: Path) -> None:
     (folder / "email.py").write_text(f"{HEAD}@tool\ndef act(): ...\n")
-    assert re.search(r"email \(.*email.__init__\.py\) declares none", fault_of(["email"]))
-    assert "time (of Python itself) declares none" in fault_of(["time"])
+    assert re.search(r"email \(.*email.__init__\.py\) declares none", refusal_of(["email"]))
+    assert "time (of Python itself) declares none" in refusal_of(["time"])
 
 
 def test_two_modules_with_a_tool_of_one_name_are_both_named(folder: Path) -> None:
     for name in ("first", "second"):
         (folder / f"{name}.py").write_text(f"{HEAD}@tool\ndef act(): ...\n")
     assert re.search(
-        r"at .*first\.py:3, the other at .*second\.py:3", fault_of(["first", "second"])
+        r"at .*first\.py:3, the other at .*second\.py:3", refusal_of(["first", "second"])
     )
 
 
@@ -267,10 +267,7 @@ def coroutine() -> Any:
 
 
 def read(function: Callable[..., Any], raw: object) -> str:
-    made = tool_of(function)
-    assert made is not None
-    fault = read_result(made, raw).outcome.error
-    assert fault is not None
+    fault = fault_of(read_result(tool_in(function), raw))
     assert fault.suggestion == "This is a bug in the tool; calling it again will not help."
     return fault.message
 
@@ -313,22 +310,20 @@ def test_a_fraction_is_between_0_and_1() -> None:
 
 
 def test_wrong_arguments_are_said_in_plain_words() -> None:
-    made = tool_of(look)
-    assert made is not None
-    assert argument_faults(made.spec, {"x": 1, "z": 2}) == (
+    spec = tool_in(look).spec
+    assert argument_faults(spec, {"x": 1, "z": 2}) == (
         "arguments: there is no 'z'; there are x, y",
     )
-    assert argument_faults(made.spec, {}) == ("arguments: 'x' is missing",)
+    assert argument_faults(spec, {}) == ("arguments: 'x' is missing",)
 
 
 def test_a_secret_in_wrong_arguments_is_not_said() -> None:
     @tool
     def pay(card: int, code: list[SecretStr], about: int) -> None: ...
 
-    made = tool_of(pay)
-    assert made is not None
+    spec = tool_in(pay).spec
     given = {"card": ["4929381332664295"], "code": "xyzzy-99", "about": "4929381332664295 xyzzy-99"}
-    faults = " ".join(argument_faults(made.spec, given))
+    faults = " ".join(argument_faults(spec, given))
     assert "card: ['***']" in faults
     assert "about: '*** ***'" in faults
     assert "xyzzy" not in faults

@@ -18,7 +18,7 @@ from haltpoint.tools import Tool, register
 from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.outcomes import read_result
 from haltpoint_tool_worker.results.reading import Reading
-from tests.unit.tool_worker.calling import receipt_of
+from tests.unit.tool_worker.calling import question_of, receipt_of
 
 SURE = {
     "requiresConfirmation": True,
@@ -187,8 +187,7 @@ def test_b7_a_request_for_confirmation_asks_a_person(
         "message": "Delete it?",
         "preview": "Hero",
     }
-    confirmation = read_result(UNTYPED[0], asked).outcome.confirmation
-    assert confirmation is not None
+    confirmation = question_of(read_result(UNTYPED[0], asked))
     assert (confirmation.target.id, confirmation.target.name, confirmation.target.type) == read
     assert (confirmation.action, confirmation.message, confirmation.preview) == (
         "delete",

@@ -8,7 +8,7 @@ from haltpoint import Ctx, ToolError, register
 from haltpoint.contracts.people.approvals import Approval, digest_of, digest_of_preview
 from haltpoint.contracts.results import ErrorType
 from haltpoint.tools import DeclarationError
-from tests.unit.tool_worker.calling import receipt_of
+from tests.unit.tool_worker.calling import fault_of, question_of, receipt_of
 
 RAN: list[str] = []
 
@@ -32,8 +32,7 @@ async def test_g2_the_preview_gets_the_parameters_that_it_names_and_the_context(
     async def preview(keep: int, ctx: Ctx) -> dict[str, Any]:
         return {"keep": keep, "tool": ctx.tool}
 
-    asked = (await receipt_of(dropping(preview), '{"page": "a"}')).outcome.confirmation
-    assert asked is not None
+    asked = question_of(await receipt_of(dropping(preview), '{"page": "a"}'))
     assert asked.preview == '{\n  "keep": 0,\n  "tool": "drop"\n}'
     assert asked.preview_digest == digest_of_preview(asked.preview)
     assert asked.digest == digest_of("c.s.1", "drop", {"page": "a"}, asked.preview_digest)
@@ -44,10 +43,9 @@ async def test_g3_the_yes_holds_for_the_preview_that_was_seen() -> None:
     yes = Approval(digest=digest_of("c.s.1", "drop", {"page": "a"}, digest_of_preview("Drops a.")))
     assert (await receipt_of(dropping(tells), '{"page": "a"}', approval=yes)).outcome.satisfies
     assert RAN == ["a"]
-    anew = (
+    anew = question_of(
         await receipt_of(dropping(lambda page: "Drops more."), '{"page": "a"}', approval=yes)
-    ).outcome.confirmation
-    assert anew is not None
+    )
     assert (
         anew.reasons[-1].words
         == "This is no longer what was approved: the preview says something else now."
@@ -75,15 +73,13 @@ async def test_g2_a_preview_that_raises_fails_the_call_and_leaves_no_doubt() -> 
     def preview() -> str:
         raise ToolError("IN_DOUBT", "who knows")
 
-    fault = (await receipt_of(dropping(preview), '{"page": "a"}')).outcome.error
-    assert fault is not None
+    fault = fault_of(await receipt_of(dropping(preview), '{"page": "a"}'))
     assert (fault.error_type, RAN) == (ErrorType.UNKNOWN, [])
 
 
 async def test_g2_a_preview_is_text_or_data_and_no_result_that_may_be_an_error() -> None:
     finished = await receipt_of(dropping(lambda ctx: ctx.ok({"page": "a"})), '{"page": "a"}')
-    assert finished.outcome.error is not None
-    assert "the preview of drop returned a ToolResult" in finished.outcome.error.message
+    assert "the preview of drop returned a ToolResult" in fault_of(finished).message
     assert RAN == []
 
 

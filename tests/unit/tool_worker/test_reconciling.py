@@ -7,7 +7,7 @@ import pytest
 from haltpoint import NOT_HAPPENED, UNKNOWN, Happened, register
 from haltpoint.contracts.results import ErrorType
 from haltpoint.tools import DeclarationError
-from tests.unit.tool_worker.calling import receipt_of
+from tests.unit.tool_worker.calling import fault_of, receipt_of
 
 RAN: list[str] = []
 
@@ -67,8 +67,7 @@ async def test_e5_anything_else_stays_in_doubt(answer: Any) -> None:
 
 async def test_e5_a_tool_that_can_no_longer_be_asked_stays_in_doubt() -> None:
     finished = await receipt_of(register(pay), '{"bill": "b1"}', reconcile=True)
-    assert finished.outcome.error is not None
-    assert finished.outcome.error.error_type is ErrorType.IN_DOUBT
+    assert fault_of(finished).error_type is ErrorType.IN_DOUBT
 
 
 @pytest.mark.parametrize(

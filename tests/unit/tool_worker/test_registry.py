@@ -63,32 +63,6 @@ async def test_each_tool_gets_what_its_own_module_opened(modules: Path) -> None:
     assert log == ["open", "closed"], "once, though two modules offer the tool"
 
 
-def test_two_tools_of_one_name_are_an_error_that_names_both_places(modules: Path) -> None:
-    names = [write(modules, "made_one", "act"), write(modules, "made_two", "act")]
-    with pytest.raises(HaltpointError, match="HP-031") as caught:
-        load(names)
-    assert "made_one.py:" in str(caught.value)
-    assert "made_two.py:" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ("raise RuntimeError('no network')", "RuntimeError: no network"),
-        ("from haltpoint import tool\n@tool\ndef act(x): ...", "has no type hint"),
-        ("def broken(:", "invalid syntax ("),
-    ],
-    ids=["raises", "wrong declaration", "syntax"],
-)
-def test_a_module_that_cannot_be_imported_is_told_with_its_reason(
-    modules: Path, body: str, words: str
-) -> None:
-    (modules / "made_bad.py").write_text(body)
-    with pytest.raises(HaltpointError, match="made_bad") as caught:
-        load(["made_bad"])
-    assert words in str(caught.value)
-
-
 def test_only_the_tools_of_the_wanted_queues_are_served() -> None:
     assert [spec.name for spec in load(["tests.e2e.tools"], ["slow"]).specs] == ["wait_long"]
     assert load(["tests.e2e.tools"], ["slow", "default"]).queues == ("default", "slow")

@@ -17,6 +17,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.hooks.builtin import applies, approvals
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.skills.folders import skills_in
+from tests.unit.tool_worker.calling import question_of
 from tests.unit.tool_worker.test_hooks import TO_ANN, pre, run_call
 
 DEFAULTS = {"days": {"type": "integer", "default": 30}, "full": {"default": None}}
@@ -127,8 +128,7 @@ async def test_a_rule_that_asks_is_a_reason_on_the_one_card() -> None:
         on_timeout="deny",
     )
     told = await run_call("send_message", TO_ANN, pre(lambda _: hook.Ask("Sure?")), rules=(asks,))
-    question = told.outcome.confirmation
-    assert question is not None
+    question = question_of(told)
     assert {(reason.kind.value, reason.words) for reason in question.reasons} == {
         ("rule", "Letters to Ann need a yes."),
         ("hook", "Sure?"),
@@ -155,8 +155,7 @@ async def test_a_rule_sees_the_call_as_hooks_leave_it_and_the_source_of_what_the
 
 async def test_a_destructive_tool_asks_whatever_the_file_says() -> None:
     told = await run_call("wipe", rules=(rule("pass"),))
-    assert told.outcome.confirmation is not None
-    assert [reason.kind.value for reason in told.outcome.confirmation.reasons] == ["destructive"]
+    assert [reason.kind.value for reason in question_of(told).reasons] == ["destructive"]
     refused = await run_call("wipe", rules=(rule("refuse"),))
     assert "blocked by builtin:approvals: The rule 'r' of the policy file" in refused.error
 

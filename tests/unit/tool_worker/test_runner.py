@@ -12,6 +12,7 @@ from haltpoint_tool_worker.results.classify import classify
 from haltpoint_tool_worker.results.reading import read_failure
 from haltpoint_tool_worker.running.runner import Raised, Returned, Run, Stopped, run_beside
 from tests.unit.tool_worker import hostile
+from tests.unit.tool_worker.calling import fault_of
 
 
 async def run(
@@ -41,8 +42,7 @@ async def test_whatever_a_tool_raises_is_a_value_and_a_typed_error(
     ended = await run(raising(hostile.RAISED[what], is_async=is_async), 5)
     assert isinstance(ended, Raised)
     reading = read_failure(classify(ended.error))
-    assert reading.outcome.error is not None
-    assert reading.outcome.error.error_type.value == "UNKNOWN"
+    assert fault_of(reading).error_type.value == "UNKNOWN"
     assert len(encode(reading.outcome)) < 3000
 
 

@@ -9,9 +9,10 @@ from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config import policy_file
-from haltpoint.tools import tool, tool_of
+from haltpoint.tools import tool
 from haltpoint_tool_worker.targets import is_named, marked, targets_of
 from tests.support.builders import spec
+from tests.unit.tool_worker.calling import tool_in
 
 NAMES = policy_file.read(None).targets
 
@@ -93,8 +94,7 @@ def test_g4_a_place_whose_source_a_rule_asks_for_is_a_target() -> None:
     @tool(read_only=True)
     def pin_up(words: str, size: int = 1) -> None: ...
 
-    made = tool_of(pin_up)
-    assert made is not None
+    made = tool_in(pin_up)
     where = {"words": Condition(source=(SourceKind.TEXT,)), "size": Condition(at_least=2)}
     rules = [ApprovalRule(id="a", tools=(name,), when=where) for name in ("pin_*", "send_*")]
     assert marked(made, NAMES, rules).spec.targets == ("words",)

@@ -16,6 +16,7 @@ from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.reading import RefusedError
 from haltpoint_tool_worker.running.job import Job
 from tests.support.builders import failed
+from tests.unit.tool_worker.calling import fault_of
 
 
 class Recorded(ReceiptStore):
@@ -81,6 +82,5 @@ async def test_e7_only_a_success_of_the_same_root_is_undone(
 ) -> None:
     with pytest.raises(RefusedError) as refusal:
         await given(action, root)
-    fault = refusal.value.reading.outcome.error
-    assert fault is not None
+    fault = fault_of(refusal.value.reading)
     assert (fault.error_type, fault.no_effect) == (ErrorType.NOT_FOUND, True)
