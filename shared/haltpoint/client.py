@@ -204,7 +204,9 @@ class Client:
     async def requests(
         self, /, status: RequestStatus | str = RequestStatus.OPEN, **query: object
     ) -> Page[RequestView]:
-        """A page of the inbox. `query`: kind, tool, agent, tenant, q (words), cursor, limit."""
+        """A page of the inbox. `query`: kind, tool, agent, tenant, q (words), cursor, limit; and
+        mine: what a rule puts to this key's person or groups, and what the person has taken.
+        """
         return await self._get(Page[RequestView], "/v1/requests", status=status, **query)
 
     async def request(self, request_id: str) -> RequestView:
@@ -233,8 +235,9 @@ class Client:
         Input without a decision is an answer in words (`text`), or a form filled in (`value`); an
         escalation takes rephrase with `text`, manual with `value`, skip with `text`, retry, abort;
         a doubt happened (with `value` when its result is known), not_happened, failed, abort.
-        Raises GatewayError: answered_already, request_expired, request_stale, no_such_request,
-        invalid_answer.
+        Where several people have to say yes the question stays open until the last has: see
+        `votes`. Raises GatewayError: not_yours, claimed, answered_already, request_expired,
+        request_stale, no_such_request, invalid_answer.
         """
         seen = await self._send("GET", _path("requests", request_id))
         given = {
@@ -251,6 +254,18 @@ class Client:
         headers = {"If-Match": seen.headers["ETag"]}
         path = _path("requests", request_id, "answer")
         reply = await self._send("POST", path, json=body, headers=headers, repeatable=True)
+        return _read(RequestView, reply.content)
+
+    async def claim(self, request_id: str) -> RequestView:
+        """Take a question for 15 minutes: others can neither take nor answer it. Raises
+        GatewayError as `answer` does.
+        """
+        reply = await self._send("POST", _path("requests", request_id, "claim"))
+        return _read(RequestView, reply.content)
+
+    async def release(self, request_id: str) -> RequestView:
+        """Give a question back. Raises GatewayError `claimed` when another person has taken it."""
+        reply = await self._send("POST", _path("requests", request_id, "release"))
         return _read(RequestView, reply.content)
 
     async def tools(self) -> tuple[ToolSpec, ...]:

@@ -123,6 +123,8 @@ class SyncClient(_Sync[Client]):
     requests = _waits(Client.requests)
     request = _waits(Client.request)
     answer = _waits(Client.answer)
+    claim = _waits(Client.claim)
+    release = _waits(Client.release)
     tools = _waits(Client.tools)
     agents = _waits(Client.agents)
     stats = _waits(Client.stats)

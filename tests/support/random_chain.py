@@ -21,6 +21,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import ToolCompleted
+from haltpoint.contracts.people.answerers import Answerers, OnTimeout
 from haltpoint.contracts.people.humans import Choice, Question, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.results import (
@@ -29,7 +30,6 @@ from haltpoint.contracts.results import (
     ErrorType,
     Metadata,
     NextAction,
-    OnTimeout,
     Outcome,
     Target,
 )
@@ -378,7 +378,7 @@ class Walk:
             target=Target(id="x"),
             message="Sure?",
             digest="d" * 12,
-            on_timeout=r.choice(list(OnTimeout)),
+            answerers=Answerers(on_timeout=r.choice(list(OnTimeout)), escalate_to="board"),
         )
         confirms = Outcome(
             success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked

@@ -172,7 +172,7 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
         ),
         (
             "[[approvals]]\nid='a'\ntools=['t']\ndoes='refuse'\nexpires='1h'",
-            "are for a rule that asks",
+            "only a rule that asks has expires",
         ),
         ("[[approvals]]\nid='a'\ntools=['t']\n" * 2, "two rules are called a"),
         ("[[approvals]]\ntools=['t']", "rule number 1.id: is missing"),

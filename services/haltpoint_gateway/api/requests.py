@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Iterable
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Body, Depends, Header, Query, Response
 from msgspec import structs
@@ -11,15 +12,27 @@ from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import COMMAND_LINE, Answer, Choice, RequestStatus, Way
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.secrets import starred, unstarred
-from haltpoint.contracts.views.chains import AnswerView, Page, RequestView
-from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Stale, Taken, Unknown
+from haltpoint.contracts.views.chains import AnswerView, ClaimView, Page, RequestView
+from haltpoint.runtime.store.inbox import (
+    AnsweredAlready,
+    Claimed,
+    Expired,
+    Refusal,
+    Stale,
+    Taken,
+    Unknown,
+)
 from haltpoint.runtime.views.log_view import moment
 from haltpoint.runtime.views.queries import RequestQuery
 from haltpoint_gateway.answering import allowed, approves, faults_of
 from haltpoint_gateway.gateway import Answerer, Gateway, Here, Reader
+from haltpoint_gateway.people.answerers import check_answerer, is_theirs
 from haltpoint_gateway.people.keys import Principal
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.stars import Starred
+
+CLAIMED: Final = 900
+"""Seconds for which a person takes a question."""
 
 
 def no_request(request_id: str) -> Problem:
@@ -45,7 +58,8 @@ async def list_requests(
     """Questions to people: the open ones unless `status` says otherwise; urgent ones first,
     then the newest.
     """
-    return await gateway.views.requests(query, who.can_see)
+    wanted = partial(is_theirs, who) if query.mine else (lambda _: True)
+    return await gateway.views.requests(query, who.can_see, wanted)
 
 
 @router.get("/{request_id}")
@@ -59,8 +73,9 @@ async def get_request(
 
 
 def tag_of(request: RequestView) -> str:
-    """The ETag of a question: of all that is shown of it."""
-    return f'"{hashlib.sha256(request.model_dump_json().encode()).hexdigest()[:32]}"'
+    """The ETag of a question: of all that is shown of it, but who is at work on it."""
+    shown = request.model_dump_json(exclude={"votes", "claim"})
+    return f'"{hashlib.sha256(shown.encode()).hexdigest()[:32]}"'
 
 
 @router.post("/{request_id}/answer")
@@ -73,13 +88,38 @@ async def answer(
     if_match: Annotated[str | None, Header()] = None,
 ) -> RequestView:
     """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not
-    needed 412. Who approves a destructive call says in If-Match which question they saw: without
-    it 428, with another one 412.
+    needed 412, that of a person who may not answer 403. Where several people have to say yes, each
+    yes is a vote until the last. Who approves a destructive call says in If-Match which question
+    they saw: without it 428, with another one 412.
     """
     request = await seen(gateway, request_id, who)
     if request.status is RequestStatus.OPEN and body.decision is Choice.APPROVE:
         _check_seen(request, if_match)
     return await take_answer(gateway, request, body, who, way)
+
+
+@router.post("/{request_id}/claim")
+async def claim(gateway: Here, request_id: str, who: Answerer) -> RequestView:
+    """Take a question for 15 minutes: others can neither take nor answer it (409)."""
+    request = await seen(gateway, request_id, who)
+    check_answerer(who, request)
+    return await _claim(gateway, request, who, CLAIMED)
+
+
+@router.post("/{request_id}/release")
+async def release(gateway: Here, request_id: str, who: Answerer) -> RequestView:
+    """Give a question back that this key's person has taken; an admin gives any back."""
+    return await _claim(gateway, await seen(gateway, request_id, who), who, 0)
+
+
+async def _claim(
+    gateway: Gateway, request: RequestView, who: Principal, seconds: int
+) -> RequestView:
+    is_forced = who.admin and not seconds
+    verdict = await gateway.inbox.claim(request.id, who.name, seconds, forced=is_forced)
+    if not isinstance(verdict, Taken):
+        raise _refused(request.id, verdict)
+    return await seen(gateway, request.id, who)
 
 
 def _check_seen(request: RequestView, if_match: str | None) -> None:
@@ -104,6 +144,7 @@ async def take_answer(
     way: Way,
 ) -> RequestView:
     """Give the answer; the request as it is then. Raises Problem."""
+    check_answerer(who, request)
     if body.arguments is not None:
         body = structs.replace(body, arguments=await _edited(gateway, request, body.arguments))
     if request.status is RequestStatus.OPEN:
@@ -111,8 +152,9 @@ async def take_answer(
     chain = await gateway.views.header(request.chain_id, who.can_see)
     trace = chain.trace if chain else None
     record = approves(request, body, gateway.settings.limits.approval_ttl)
+    quorum = request.answerers.quorum if body.decision is Choice.APPROVE else 1
     verdict = await gateway.inbox.answer(
-        request.id, body, by=who.name, way=way, trace=trace, approves=record
+        request.id, body, by=who.name, way=way, trace=trace, approves=record, quorum=quorum
     )
     if not isinstance(verdict, Taken):
         raise _refused(request.id, verdict)
@@ -155,7 +197,7 @@ def _unfit(request: RequestView, field: str, faults: Iterable[str]) -> Problem:
     )
 
 
-def _refused(request_id: str, verdict: AnsweredAlready | Expired | Stale | Unknown) -> Problem:
+def _refused(request_id: str, verdict: Refusal) -> Problem:
     """The name that this kind of "too late" has (R6)."""
     match verdict:
         case AnsweredAlready():
@@ -165,6 +207,11 @@ def _refused(request_id: str, verdict: AnsweredAlready | Expired | Stale | Unkno
             detail = f"{verdict.by or 'A person'} has already answered the request."
             hint = "The first answer counts; see `by`, `at` and `answer`."
             return Problem(409, "answered_already", detail, hint=hint, **first)
+        case Claimed(by, until):
+            shown = ClaimView(by=by, until=moment(until)).model_dump(mode="json")
+            detail = f"{by} has taken the question until {shown['until']}."
+            hint = "Wait until then; this person or an admin can release it before."
+            return Problem(409, "claimed", detail, hint=hint, **shown)
         case Expired():
             deadline = moment(verdict.deadline).isoformat()
             detail = f"The request expired at {deadline}."

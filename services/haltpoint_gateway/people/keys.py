@@ -40,6 +40,13 @@ class Principal:
     groups: frozenset[str] = frozenset()
     key: bytes = b""
     """The digest of the key; empty for a person whom a proxy has signed in."""
+    holds_admin_key: bool = False
+    """The key is the admin key of this gateway, not another key that allows admin."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """By which a question can be addressed to this person."""
+        return self.groups | {self.name}
 
     @property
     def admin(self) -> bool:
@@ -118,7 +125,8 @@ class Keyring:
         comparison takes the same time for every wrong key.
         """
         if hmac.compare_digest(digest, self.admin_digest):
-            return Principal("admin", None, frozenset({Scope.ADMIN}), key=digest)
+            scopes = frozenset({Scope.ADMIN})
+            return Principal("admin", None, scopes, key=digest, holds_admin_key=True)
         now = time.monotonic()
         known = self._known.get(digest)
         if known is not None and known.until > now:

@@ -43,8 +43,7 @@ def question(call: ToolCall) -> Reading:
     reasons = _as_it_runs(call) if call.changed else call.reasons
     reasons += tuple(_reason(ask) for ask in call.questions)
     previews = (call.shown.text, *(ask.preview for ask in call.questions))
-    rules = (ask for ask in call.questions if isinstance(ask, RuleAsk))
-    rule = next(rules, RuleAsk(""))
+    rule = asked_by(call)
     confirmation = Confirmation(
         action=spec.name,
         target=Target(id=spec.name, name=spec.name, type=spec.kind.value),
@@ -55,11 +54,17 @@ def question(call: ToolCall) -> Reading:
         arguments=call.ran,
         reasons=reasons,
         expires=rule.expires,
-        on_timeout=rule.on_timeout,
+        answerers=rule.answerers,
     )
     return Reading(
         Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation)
     )
+
+
+def asked_by(call: ToolCall) -> RuleAsk:
+    """The question of a rule about the call; an empty one when no rule asks."""
+    rules = (ask for ask in call.questions if isinstance(ask, RuleAsk))
+    return next(rules, RuleAsk(""))
 
 
 def bound(reading: Reading, asked: Confirmation, call: ToolCall) -> Reading:

@@ -8,20 +8,23 @@ from typing import Final
 
 from haltpoint.chain.checks.knowledge import Known, documents_of, given_whole, origins_in_words
 from haltpoint.chain.checks.values import Marked, made_up, marked_values
-from haltpoint.contracts.people.approvals import digest_of
+from haltpoint.contracts.people.answerers import ANYONE, Answerers
+from haltpoint.contracts.people.approvals import digest_of, digest_of_preview
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import HookVerdict
 from haltpoint.runtime.store.receipts import ReceiptStore
-from haltpoint_tool_worker.admission.approval import question
+from haltpoint_tool_worker.admission.approval import asked_by, question
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.hearing import Hearing
-from haltpoint_tool_worker.admission.preview import take_preview
+from haltpoint_tool_worker.admission.preview import Shown, take_preview
 from haltpoint_tool_worker.admission.undoing import call_to_undo
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.results.reading import RefusedError, not_called
 
 _CHANGED: Final = "This is no longer what was approved: {}."
+_BY_HOOK: Final = "a hook changed the arguments"
+_BY_PREVIEW: Final = "the preview says something else now, or others have to approve it"
 
 
 async def judge(call: ToolCall, receipt_store: ReceiptStore, effects: EffectKeys) -> None:
@@ -69,14 +72,24 @@ async def _person(call: ToolCall) -> None:
     request = call.job.request
     shown = await take_preview(call.job, call.tool, call.text, call.context())
     call.shown = shown if call.effect is None else call.effect.bind(shown)
+    call.shown = _bound_to(call.shown, asked_by(call).answerers)
     call.approved = digest_of(request.action_id, request.tool, call.arguments, call.shown.digest)
     if request.approval is None:
         raise RefusedError(question(call))
     if request.approval.digest != call.approved:
-        by_hook, by_preview = "a hook changed the arguments", "the preview says something else now"
-        words = _CHANGED.format(by_hook if call.changed else by_preview)
+        why = _BY_HOOK if call.changed else _BY_PREVIEW
+        words = _CHANGED.format(why)
         call.reasons = (*call.reasons, Reason(kind=ReasonKind.CHANGED, words=words))
         raise RefusedError(question(call))
+
+
+def _bound_to(shown: Shown, answerers: Answerers) -> Shown:
+    """What a person sees of the call, bound to the people of its rule: after an edit another rule
+    may ask others.
+    """
+    if answerers == ANYONE:
+        return shown
+    return Shown(shown.text, digest_of_preview(f"{shown.digest} {answerers}"))
 
 
 def _is_said(call: ToolCall, marked: Marked) -> bool:

@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from haltpoint.chain.model.references import covers, path_of, path_text, walk
 from haltpoint.chain.model.schemas import defaults
+from haltpoint.contracts.people.answerers import ANYONE, Answerers
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition, Verdict
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.results import HookRecord, HookVerdict, OnTimeout
+from haltpoint.contracts.results import HookRecord, HookVerdict
 from haltpoint.contracts.written import fits
 from haltpoint.tools import Ctx, hook
 from haltpoint.tools.hooks import Hook, Moment
@@ -42,10 +43,10 @@ def refused_by(name: str) -> HookRecord:
 
 @dataclass(frozen=True, slots=True)
 class RuleAsk(hook.Ask):
-    """The question of a rule: how long it stays open, and what happens then."""
+    """The question of a rule: how long it stays open, and who may answer."""
 
     expires: float | None = None
-    on_timeout: OnTimeout = OnTimeout.FAIL
+    answerers: Answerers = ANYONE
 
 
 def approvals(rules: Sequence[ApprovalRule]) -> Hook:
@@ -56,7 +57,7 @@ def approvals(rules: Sequence[ApprovalRule]) -> Hook:
         if rule is None or rule.does is Verdict.PASS:
             return None
         if rule.does is Verdict.ASK:
-            return RuleAsk(rule.words, expires=rule.expires, on_timeout=rule.on_timeout)
+            return RuleAsk(rule.words, expires=rule.expires, answerers=rule.answerers)
         return hook.Block(rule.words)
 
     globs = dict.fromkeys(chain.from_iterable(rule.tools for rule in rules))

@@ -36,6 +36,7 @@ class WhyNot(StrEnum):
 
     FAILED = "failed"
     DENIED = "denied"
+    UNDECIDED = "undecided"
     IN_DOUBT = "in_doubt"
     NEVER_EXECUTED = "never_executed"
     LEFT_OUT = "left_out"

@@ -9,6 +9,7 @@ from typing_extensions import TypeVar
 
 from haltpoint.contracts.answers import Deed, NotDone
 from haltpoint.contracts.base import Contract, JsonObject, NonEmpty, Seconds, Share, Strings
+from haltpoint.contracts.people.answerers import ANYONE, Answerers
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.reasons import Grant, Heard, Reason, Source
 from haltpoint.contracts.work.bounds import LeftOut
@@ -78,6 +79,8 @@ class ErrorInfo(Contract):
     """True: nothing has happened; false: an earlier run may have acted (E5)."""
     cause: "ErrorInfo | None" = None
     """Of IN_DOUBT: the error that it is when a person says that it failed (E5)."""
+    undecided: bool = False
+    """A person was asked about the call, and no answer came in time (G4)."""
 
     def __post_init__(self) -> None:
         if self.recoverable is None:
@@ -139,15 +142,6 @@ class Target(Contract):
         return target_mark(source, handler)
 
 
-class OnTimeout(StrEnum):
-    """What a question does that gets no answer: the step fails, or the call is denied and the model
-    may continue.
-    """
-
-    FAIL = "fail"
-    DENY = "deny"
-
-
 class Confirmation(Contract):
     """A tool's question: shall I really do this?"""
 
@@ -169,8 +163,8 @@ class Confirmation(Contract):
     """Why it is asked; all of them are one question (G5)."""
     expires: Seconds | None = None
     """Seconds until it is open no more, of a rule (G4)."""
-    on_timeout: OnTimeout = OnTimeout.FAIL
-    """What happens without an answer."""
+    answerers: Answerers = ANYONE
+    """Who may answer, of a rule (G4)."""
 
 
 class HookVerdict(StrEnum):

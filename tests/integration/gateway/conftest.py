@@ -19,6 +19,7 @@ from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
+from haltpoint.contracts.people.answerers import ANYONE, Answerers
 from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.people.keys import NewKey, Scope
 from haltpoint.contracts.reasons import Reason
@@ -94,6 +95,7 @@ class System:
         strikes: tuple[Strike, ...] = (),
         reasons: tuple[Reason, ...] = (),
         arguments: str = '{"query":"John"}',
+        answerers: Answerers = ANYONE,
     ) -> str:
         """Let the chain ask a person; the id of the request. `within`: ms from now to its
         deadline.
@@ -109,6 +111,7 @@ class System:
             asked_at=chain.updated_at,
             path=chain.task.path,
             arguments=arguments,
+            answerers=answerers,
             priority=priority,
             strikes=strikes,
             reasons=reasons,
@@ -181,9 +184,15 @@ class System:
         for partition in range(self.topology.partitions):
             await self.redis.set(self.topology.key(partition, "clock"), str(ms))
 
-    async def key(self, tenant: str, *scopes: Scope, name: str = "ann") -> dict[str, str]:
+    async def key(
+        self,
+        tenant: str | None,
+        *scopes: Scope,
+        name: str = "ann",
+        groups: tuple[str, ...] = (),
+    ) -> dict[str, str]:
         """The headers of a new key."""
-        asked = NewKey(name=name, tenant=tenant, scopes=scopes)
+        asked = NewKey(name=name, tenant=tenant, scopes=scopes, groups=groups)
         return bearer((await self.gateway.keyring.make(asked, "admin")).key)
 
     async def _chain(self, chain_id: str) -> Chain:

@@ -31,6 +31,8 @@ ROUTES = [
     ("POST", "/v1/chains/x/feedback", Scope.SUBMIT),
     ("POST", "/v1/chains/x/undo", Scope.SUBMIT),
     ("POST", "/v1/requests/x.r1/answer", Scope.ANSWER),
+    ("POST", "/v1/requests/x.r1/claim", Scope.ANSWER),
+    ("POST", "/v1/requests/x.r1/release", Scope.ANSWER),
     ("POST", "/v1/chains/x/again", Scope.SUBMIT),
     ("GET", "/v1/workers", Scope.READ),
     ("GET", "/v1/queues", Scope.READ),

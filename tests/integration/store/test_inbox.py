@@ -2,11 +2,13 @@
 chain (R6).
 """
 
+import asyncio
+
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import HumanAnswered, TaskCancelled
-from haltpoint.contracts.people.humans import Answer, RequestKind, Way
-from haltpoint.runtime.store.inbox import AnsweredAlready, Expired, Taken
+from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, Way
+from haltpoint.runtime.store.inbox import AnsweredAlready, Approves, Claimed, Expired, Taken
 from haltpoint.runtime.store.store import CancelStatus
 from tests.support.builders import asks, literal_task
 from tests.support.desk import Desk
@@ -61,6 +63,85 @@ async def test_r6_a_late_answer_changes_nothing_even_before_the_timer_went_off(d
     assert await desk.snapshot() == before
     await desk.store.fire_due(0)
     assert isinstance(await desk.inbox.answer(request, JOHN), Expired)
+
+
+YES = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE)
+NO = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT)
+LESS = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE, arguments={"amount": 1})
+
+
+async def voters(desk: Desk, request: str) -> list[str]:
+    """Who has said yes to what, so far."""
+    stored = await desk.stored.request(request)
+    assert stored is not None
+    return [f"{vote.by} {'1' if 'amount' in vote.answer else 'all'}" for vote in stored.votes]
+
+
+async def test_a_yes_is_a_vote_until_enough_people_have_said_the_same(desk: Desk) -> None:
+    request = await asked(desk)
+    action = Approves(f"{request.split('.')[0]}.s2.1", "d", 900)
+    ballots = (("ann", YES), ("bob", LESS), ("ann", YES), ("bob", YES), ("ann", LESS))
+    for by, ballot in ballots:
+        verdict = await desk.inbox.answer(request, ballot, by=by, approves=action, quorum=3)
+        assert isinstance(verdict, Taken)
+        assert await desk.messages() == []
+    assert await voters(desk, request) == ["bob all", "ann 1"]
+    for by, way in (('Cy "C"', Way.PAGE), ("ann", Way.CLI)):
+        await desk.inbox.answer(request, YES, by=by, way=way, approves=action, quorum=3)
+    (message,) = await desk.messages()
+    assert isinstance(message, HumanAnswered)
+    names = 'bob, Cy "C", ann'
+    assert (message.data.by, message.data.answer, message.data.way) == (names, YES, Way.CLI)
+    approved = await desk.redis.hget(desk.key("data", request.split(".")[0]), "s2.1.approval")
+    assert approved.decode().endswith(f" open\n{names}")
+    again = await desk.inbox.answer(request, YES, by="bob", quorum=3)
+    assert isinstance(again, Taken)
+    late = await desk.inbox.answer(request, YES, by="dan", quorum=3)
+    assert isinstance(late, AnsweredAlready)
+    assert late.by == names
+
+
+async def test_a_no_ends_the_vote(desk: Desk) -> None:
+    request = await asked(desk)
+    await desk.inbox.answer(request, YES, by="ann", quorum=2)
+    assert isinstance(await desk.inbox.answer(request, NO, by="bob"), Taken)
+    (message,) = await desk.messages()
+    assert isinstance(message, HumanAnswered)
+    assert (message.data.by, message.data.answer) == ("bob", NO)
+    assert isinstance(await desk.inbox.answer(request, YES, by="cy", quorum=2), AnsweredAlready)
+
+
+async def test_of_many_who_race_for_the_last_vote_two_have_decided(desk: Desk) -> None:
+    request = await asked(desk)
+    names = [f"p{number}" for number in range(20)]
+    verdicts = await asyncio.gather(
+        *(desk.inbox.answer(request, YES, by=name, quorum=2) for name in names)
+    )
+    (message,) = await desk.messages()
+    assert isinstance(message, HumanAnswered)
+    pairs = zip(names, verdicts, strict=True)
+    taken = [name for name, verdict in pairs if isinstance(verdict, Taken)]
+    assert message.data.by.split(", ") == taken
+    assert len(taken) == 2
+
+
+async def test_who_has_taken_a_question_answers_it_alone_until_the_time_is_over(
+    desk: Desk,
+) -> None:
+    request = await asked(desk)
+    taken = await desk.inbox.claim(request, "ann", 900)
+    assert isinstance(taken, Taken)
+    held = Claimed("ann", taken.at)
+    assert await desk.inbox.claim(request, "bob", 900) == held
+    assert await desk.inbox.claim(request, "bob", 0) == held
+    assert await desk.inbox.answer(request, JOAN, by="bob") == held
+    assert isinstance(await desk.inbox.claim(request, "ann", 900), Taken)
+    await desk.later(901)
+    assert isinstance(await desk.inbox.claim(request, "bob", 900), Taken)
+    assert isinstance(await desk.inbox.claim(request, "cy", 0, forced=True), Taken)
+    assert isinstance(await desk.inbox.claim(request, "cy", 900), Taken)
+    assert isinstance(await desk.inbox.answer(request, JOHN, by="cy"), Taken)
+    assert isinstance(await desk.inbox.claim(request, "cy", 900), AnsweredAlready)
 
 
 async def test_a_chain_is_cancelled_once_and_an_unknown_one_never(desk: Desk) -> None:

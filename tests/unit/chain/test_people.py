@@ -376,7 +376,9 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(
     outcome: Outcome, kind: ErrorType
 ) -> None:
     [card] = asked(outcome).questions
-    words = f'the question "{card.question}" got no answer in time'
+    words = (
+        f'the question "{card.question}" is undecided: no answer came until 1970-01-02 00:16 UTC'
+    )
     first = tool_step("find", call("find"), call("find", again=True), on_failure=OnFailure.CONTINUE)
     refers = tool_step("send", call("send", to={"$from": "find.data.contact_id"}), after=("find",))
     told = submitted(
@@ -395,7 +397,7 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(
     assert told.never_executed[0] == ("find", "the step is over")
     known = kind is ErrorType.TIMEOUT or None
     assert told.receipt.error == ErrorInfo(
-        error_type=kind, message=words, recoverable=False, no_effect=known
+        error_type=kind, message=words, recoverable=False, no_effect=known, undecided=bool(known)
     )
     assert told.answer(CLARIFICATION, option="user_2", request="c.r1").chain is told.chain
 

@@ -4,10 +4,12 @@ import json
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
-from haltpoint.contracts.results import OnTimeout
+from haltpoint.contracts.people.answerers import Answerers, OnTimeout
+from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.work.plans import Plan, ProposedCall
 from haltpoint.contracts.work.tasks import Task
 from tests.support.builders import confirms, open_task, owing, spec, writing
@@ -67,17 +69,57 @@ def test_a_rule_says_how_long_its_question_stays_open() -> None:
     assert request.deadline == told.now + 60_000
 
 
-def test_silence_is_a_no_where_the_rule_says_so_and_the_model_may_continue() -> None:
-    told = asked(expires=60.0, on_timeout=OnTimeout.DENY)
+FINANCE = Answerers(to=("finance", "ann"), not_requester=True, quorum=2)
+UNTIL = "1970-01-01 00:17 UTC"
+
+
+def test_silence_denies_the_call_where_the_rule_says_so_and_is_no_persons_no() -> None:
+    deny = replace(FINANCE, on_timeout=OnTimeout.DENY)
+    told = asked(expires=60.0, answerers=deny)
     told.expire()
     assert told.status == "executing"
     (action,) = told.chain.actions.values()
-    error = action.outcome
-    assert error is not None
-    assert error.error is not None
-    assert (error.error.error_type.value, error.error.message) == (
-        "DENIED",
-        'the question "Sure?" got no answer in time, which means no',
-    )
+    words = f'the question "Sure?" is undecided: no answer came from finance or ann until {UNTIL}'
+    fault = ErrorInfo(ErrorType.DENIED, words, recoverable=False, no_effect=True, undecided=True)
+    assert action.error == fault
     told.calls("pay", to="u1")
-    assert len(told.dispatches) == 1  # a denied call stays denied (C14)
+    assert len(told.dispatches) == 1, "the same call would only wait again"
+    told.calls("pay", to="u2")
+    assert "denied" not in [reason.kind for reason in told.reasons]
+    told.cancel()
+    lines = {line.target: line.why.value for line in told.chain.end.not_done}
+    assert lines["u1"] == "undecided"
+
+
+def test_a_question_without_an_answer_is_put_to_the_next_group_once() -> None:
+    escalate = replace(FINANCE, on_timeout=OnTimeout.ESCALATE, escalate_to="board")
+    told = asked(expires=60.0, answerers=escalate)
+    told.expire()
+    assert told.status == "awaiting_confirmation"
+    first, second = told.questions
+    assert second == replace(
+        first,
+        request_id="c.r2",
+        answerers=replace(FINANCE, to=("board",)),
+        asked_at=told.now,
+        deadline=told.now + 60_000,
+    )
+    assert told.each("request.opened", "request_id") == ["c.r1", "c.r2"]
+    assert told.approve(request="c.r1").chain is told.last.chain
+    assert len(told.dispatches) == 1, "the first question is over"
+    told.approve(request="c.r2")
+    assert len(told.dispatches) == 2
+
+
+def test_the_next_groups_silence_fails_the_step() -> None:
+    told = asked(answerers=Answerers(on_timeout=OnTimeout.ESCALATE, escalate_to="board"))
+    told.expire()
+    told.expire()
+    assert told.status == "failed"
+    assert told.each("request.expired", "request_id") == ["c.r1", "c.r2"]
+
+
+def test_else_silence_fails_the_step() -> None:
+    told = asked(expires=60.0)
+    told.expire()
+    assert told.status == "failed"

@@ -9,14 +9,14 @@ from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.cli.render.story import Mark, tell
 from haltpoint.contracts.doors import in_full
-from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus, Way
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.routing import SUPERVISOR, Routed, Strategy
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.log_lines import decode_line
-from haltpoint.runtime.store.rows import StoredRequest
+from haltpoint.runtime.store.rows import StoredAnswer, StoredRequest
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
 from tests.unit.gateway.test_chain_view import HEAD, OK, record
@@ -98,9 +98,7 @@ def question(
         said.request_id,
         RequestStatus.ANSWERED,
         encode(said).decode(),
-        answer=json.dumps(given),
-        by="ann",
-        at=BEGUN + at + 50,
+        StoredAnswer(str(BEGUN + at + 50), "", json.dumps(given), Way.HTTP, "ann"),
     )
 
 

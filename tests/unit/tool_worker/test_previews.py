@@ -48,7 +48,8 @@ async def test_g3_the_yes_holds_for_the_preview_that_was_seen() -> None:
     )
     assert (
         anew.reasons[-1].words
-        == "This is no longer what was approved: the preview says something else now."
+        == "This is no longer what was approved: the preview says something else now, "
+        "or others have to approve it."
     )
     assert RAN == []
 

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from haltpoint import hook
+from haltpoint.contracts.people.answerers import Answerers, OnTimeout
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.reasons import Source, SourceKind
-from haltpoint.contracts.results import NextAction, OnTimeout
+from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.hooks.builtin import applies, approvals
 from haltpoint_tool_worker.registry import Registry
@@ -125,7 +127,10 @@ async def test_a_rule_that_asks_is_a_reason_on_the_one_card() -> None:
         when={"to": {"equals": "ann"}},
         reason="Letters to Ann need a yes.",
         expires="1h",
-        on_timeout="deny",
+        to=["finance", "ann"],
+        not_requester=True,
+        quorum=2,
+        on_timeout="escalate:board",
     )
     told = await run_call("send_message", TO_ANN, pre(lambda _: hook.Ask("Sure?")), rules=(asks,))
     question = question_of(told)
@@ -133,7 +138,14 @@ async def test_a_rule_that_asks_is_a_reason_on_the_one_card() -> None:
         ("rule", "Letters to Ann need a yes."),
         ("hook", "Sure?"),
     }
-    assert (question.expires, question.on_timeout) == (3600.0, OnTimeout.DENY)
+    assert question.expires == 3600.0
+    assert question.answerers == Answerers(
+        to=("finance", "ann"),
+        not_requester=True,
+        quorum=2,
+        on_timeout=OnTimeout.ESCALATE,
+        escalate_to="board",
+    )
     assert told.claims == 0
 
 
@@ -151,6 +163,31 @@ async def test_a_rule_sees_the_call_as_hooks_leave_it_and_the_source_of_what_the
     assert (
         await run_call("send_message", TO_ANN, rules=(to_eve,))
     ).outcome.next_action is NextAction.CONTINUE
+
+
+async def test_a_yes_of_some_people_is_none_for_a_rule_that_names_others() -> None:
+    """An edit may lead to a call that another rule is about."""
+    asked = (await run_call("send_message", TO_ANN, rules=(rule(to=["ann"]),))).outcome
+    assert asked.confirmation is not None
+    digest = asked.confirmation.digest
+    for names, runs in ((["ann"], True), (["boss"], False)):
+        told = await run_call("send_message", TO_ANN, rules=(rule(to=names),), approval=digest)
+        assert told.outcome.satisfies is runs
+        again = told.outcome.confirmation
+        assert again is None or again.answerers.to == ("boss",)
+
+
+@pytest.mark.parametrize(
+    ("fault", "does", "said"),
+    [
+        ("greater than or equal to 1", "ask", {"quorum": 0}),
+        ("none of fail, deny and escalate:GROUP", "ask", {"on_timeout": "escalate:"}),
+        ("only a rule that asks has quorum, to", "refuse", {"to": ["ann"], "quorum": 2}),
+    ],
+)
+def test_what_a_rule_cannot_say_is_a_fault(fault: str, does: str, said: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=fault):
+        rule(does, **said)
 
 
 async def test_a_destructive_tool_asks_whatever_the_file_says() -> None:

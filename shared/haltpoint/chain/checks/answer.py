@@ -159,6 +159,8 @@ def _reason(action: Action, spec: ToolSpec, phrases: Phrases) -> tuple[WhyNot, s
     fault = action.error
     if fault is None:
         return WhyNot.NEVER_EXECUTED, phrases.not_approved
+    if fault.undecided:
+        return WhyNot.UNDECIDED, fault.message
     is_unknown = fault.error_type in MAY_HAVE_ACTED and not fault.no_effect
     if may_act and (is_unknown or action.told.deed is not None):
         return WhyNot.IN_DOUBT, fault.message

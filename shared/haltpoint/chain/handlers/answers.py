@@ -5,7 +5,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.answer import shown
+from haltpoint.chain.checks.answer import moment_of, shown
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.values import granted
 from haltpoint.chain.model.outputs import Next, StepEnd, failed, step_failed, stopped
@@ -14,7 +14,7 @@ from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import hand_to
-from haltpoint.chain.turns.asking import close, free
+from haltpoint.chain.turns.asking import ask_next, close, free
 from haltpoint.chain.turns.dispatching import send_again
 from haltpoint.chain.turns.receipts import (
     end_of_calls,
@@ -32,6 +32,7 @@ from haltpoint.contracts.base import Strings
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.answerers import OnTimeout
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind, answer_fault
 from haltpoint.contracts.reasons import Heard, Reach
@@ -39,7 +40,6 @@ from haltpoint.contracts.results import (
     Confirmation,
     ErrorInfo,
     ErrorType,
-    OnTimeout,
     Option,
     Target,
 )
@@ -101,14 +101,14 @@ def _abort(work: Work, action: Action | None, kind: RequestKind, data: Data) -> 
     return stopped(data.by, words)
 
 
-def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
+def go_without(work: Work, request: Question) -> Next | None:
     """A question has expired: the step that asked fails, and its `on_failure` says what that does
     to the chain (C11).
 
-    The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule
-    takes silence for a no, the call is denied as by a person (E4, G4).
+    The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule says
+    so, a group is asked next, or the call is denied. That is no person's no (G4).
     """
-    words = f"the question {shown('question', request.question)} got no answer in time"
+    words = _undecided(request)
     close(work, request, FactType.REQUEST_EXPIRED)
     if not request.step_id:
         return failed(Code.NO_ANSWER, words)
@@ -118,18 +118,26 @@ def go_without(work: Work, request: Question) -> StepEnd | Failure | None:
     if action is None:
         reset_strikes(work, index)  # the case is closed, and its row of violations with it
         return step_failed(index, Code.NO_ANSWER, words)
-    asked = action.outcome and action.outcome.confirmation
-    if asked and asked.on_timeout is OnTimeout.DENY:
-        fault = ErrorInfo(ErrorType.DENIED, f"{words}, which means no", recoverable=False)
-        ledger.deny(work, action, "")
-        return fail_with(work, action, fault)
-    fault = ErrorInfo(ErrorType.TIMEOUT, words, recoverable=False, no_effect=True)
+    if request.answerers.on_timeout is OnTimeout.ESCALATE:
+        return ask_next(work, request)
+    fault = ErrorInfo(ErrorType.TIMEOUT, words, recoverable=False, no_effect=True, undecided=True)
+    if request.answerers.on_timeout is OnTimeout.DENY:
+        return fail_with(work, action, structs.replace(fault, error_type=ErrorType.DENIED))
     if request.kind is RequestKind.IN_DOUBT:
         fault = ErrorInfo(ErrorType.IN_DOUBT, words, recoverable=False)
     record(work, resolve(work, action, {}, "", fault))
     if is_optional(work, action):
         return end_of_calls(work, index)
     return step_failed(index, Code.NO_ANSWER, words)
+
+
+def _undecided(request: Question) -> str:
+    """That a question got no answer: whose, and until when."""
+    text = shown("question", request.question)
+    names = " or ".join(request.answerers.to)
+    asked = f" from {names}" if names else ""
+    until = f"{moment_of(request.deadline):%Y-%m-%d %H:%M} UTC"
+    return f"the question {text} is undecided: no answer came{asked} until {until}"
 
 
 # ---- about a call

@@ -126,6 +126,7 @@ def _stop(
             preview_digest=asked.preview_digest,
             seconds=asked.expires,
             reasons=asked.reasons,
+            answerers=asked.answerers,
         )
     return ask_about_call(work, kind, receipt, text, **shown)
 

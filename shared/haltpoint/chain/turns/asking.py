@@ -15,6 +15,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.gate import drop_held
 from haltpoint.contracts.base import JsonObject, request_id
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.answerers import OnTimeout
 from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import Option
 
@@ -80,6 +81,23 @@ def ask_human(work: Work, action: Action, arguments: dict[str, Any]) -> Question
         form=arguments.get("schema"),
         seconds=arguments.get("timeout"),
         priority=arguments.get("priority"),
+    )
+
+
+def ask_next(work: Work, request: Question) -> Question:
+    """A question that got no answer, put to the group that its rule names next, for as long as
+    before (G4).
+    """
+    group = (request.answerers.escalate_to,)
+    patience = request.deadline - request.asked_at
+    return structs.replace(
+        request,
+        request_id=request_id(work.id, work.asked + 1),
+        answerers=structs.replace(
+            request.answerers, to=group, on_timeout=OnTimeout.FAIL, escalate_to=""
+        ),
+        asked_at=work.now,
+        deadline=min(work.deadline, work.now + patience),
     )
 
 

@@ -96,7 +96,8 @@ def answer(
         return await client.answer(asked.id, comment=comment, **said)
 
     answered = talk(shell, say)
-    shell.show(answered, note=f"answered: haltpoint chain watch {answered.chain_id}")
+    done = "your vote is taken" if answered.status == "open" else "answered"
+    shell.show(answered, note=f"{done}: haltpoint chain watch {answered.chain_id}")
 
 
 def card(request: "RequestView", width: int = 80) -> Iterator[str]:

@@ -35,10 +35,15 @@ _EXPLAINED: Final = frozenset(
 
 def details(request: RequestView) -> Iterator[str]:
     """What a person has to know beside the question, a line each: the agents that led to it,
-    options, the call, the form, or the whole case.
+    whom it is for, options, the call, the form, or the whole case.
     """
     if request.path:
         yield f"asked by: {' > '.join(request.path)}"
+    if request.answerers.to:
+        yield f"for: {' or '.join(request.answerers.to)}"
+    if request.answerers.quorum > 1:
+        names = ", ".join(vote.by for vote in request.votes) or "no one"
+        yield f"{request.answerers.quorum} people have to say yes; so far: {names}"
     yield from _options(request)
     if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT):
         yield call(request.tool, request.arguments, width=10_000)

@@ -6,6 +6,9 @@ id = "refunds"
 tools = ["refund_*"]
 when = { amount = { at_least = 100 }, "letters[].to" = { source = ["text", "model"] } }
 reason = "A refund of 100 or more needs a yes."
+to = ["finance"]
+quorum = 2
+on_timeout = "escalate:board"
 """
 
 import re
@@ -26,10 +29,12 @@ from pydantic import (
 
 from haltpoint.contracts.base import Strings
 from haltpoint.contracts.doors import Form
+from haltpoint.contracts.people.answerers import Answerers, OnTimeout
 from haltpoint.contracts.reasons import SourceKind
-from haltpoint.contracts.results import OnTimeout
 from haltpoint.contracts.written import Id, Name, Names, Regex, Seconds
 
+_END: Final = re.compile(r"fail|deny|escalate:\S.*")
+_OF_QUESTIONS: Final = {"to", "not_requester", "quorum", "expires", "on_timeout"}
 _PLACE: Final = re.compile(r"[^.\[\]{}]+(?:\.[^.\[\]{}]+|\[\d{0,6}\]|\{\})*")
 
 
@@ -38,6 +43,12 @@ def _place(text: str) -> str:
         raise ValueError(
             f"{text!r} is not a place in the arguments; one is amount, letters[].to or prices{{}}"
         )
+    return text
+
+
+def _end(text: str) -> str:
+    if _END.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is none of fail, deny and escalate:GROUP")
     return text
 
 
@@ -88,15 +99,24 @@ class ApprovalRule(Form):
     does: Verdict = Verdict.ASK
     reason: str = ""
     """Words for the person, or for the model."""
+    to: Names = ()
+    """Names of people and of groups that may answer; none: all who may answer."""
+    not_requester: bool = False
+    """Who submitted the task may not answer."""
+    quorum: Annotated[int, Field(ge=1)] = 1
+    """So many different people have to give the same yes."""
     expires: Seconds | None = None
     """How long the question stays open."""
-    on_timeout: OnTimeout = OnTimeout.FAIL
+    on_timeout: Annotated[str, AfterValidator(_end)] = OnTimeout.FAIL.value
+    """What happens then: fail, deny, or `escalate:` with the name of the group that is asked
+    next.
+    """
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        is_timed = {"expires", "on_timeout"} & self.model_fields_set
-        if is_timed and self.does is not Verdict.ASK:
-            raise ValueError("expires and on_timeout are for a rule that asks")
+        asked = _OF_QUESTIONS & self.model_fields_set
+        if asked and self.does is not Verdict.ASK:
+            raise ValueError(f"only a rule that asks has {', '.join(sorted(asked))}")
         return self
 
     @property
@@ -109,6 +129,12 @@ class ApprovalRule(Form):
     def names(self, tool: str) -> bool:
         """Whether it is about calls of this tool."""
         return any(fnmatchcase(tool, glob) for glob in self.tools)
+
+    @property
+    def answerers(self) -> Answerers:
+        """Who may answer its question."""
+        end, _, group = self.on_timeout.partition(":")
+        return Answerers(self.to, self.not_requester, self.quorum, OnTimeout(end), group)
 
     @property
     def words(self) -> str:

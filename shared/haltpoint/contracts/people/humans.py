@@ -7,6 +7,7 @@ from msgspec import Meta
 from msgspec.structs import force_setattr
 
 from haltpoint.contracts.base import Contract, JsonObject, Strict, Strings
+from haltpoint.contracts.people.answerers import ANYONE, Answerers
 from haltpoint.contracts.reasons import Reach, Reason, Source
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.work.thoughts import Strike
@@ -127,6 +128,8 @@ class Question(Contract, kw_only=True):
     """Where the values of the call come from (C13)."""
     path: Strings = ()
     """The agents that led to it, from the root's down (I4)."""
+    answerers: Answerers = ANYONE
+    """Who may answer (G4)."""
     asked_at: int
     """When it was asked."""
     deadline: int

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict, TypeVar
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import Contract, JsonObject, Strings
 from haltpoint.contracts.doors import View
+from haltpoint.contracts.people.answerers import ANYONE, Answerers
 from haltpoint.contracts.people.humans import Answer, RequestKind, RequestStatus, Way
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.results import Option, Spent
@@ -95,6 +96,13 @@ class AnswerView(View):
     answer: Answer
 
 
+class ClaimView(View):
+    """A person has taken a question: until then no other person can answer it."""
+
+    by: str
+    until: datetime
+
+
 class RequestView(View):
     """One question to people and what became of it.
 
@@ -134,6 +142,14 @@ class RequestView(View):
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = {}
     path: Strings = NONE_THERE
+    requester: str = ""
+    """Who submitted the task."""
+    answerers: Answerers = ANYONE
+    """Who may answer."""
+    votes: tuple[AnswerView, ...] = NONE_THERE
+    """What people have answered who decide together."""
+    claim: ClaimView | None = UNSAID
+    """Who has taken it last."""
     asked_at: datetime
     closed_at: datetime | None = UNSAID
     deadline: datetime

@@ -69,6 +69,8 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                 if details.get("decision") == Choice.NONE:
                     counts[f"tool:none:{tool}"] += 1
                 counts[f"wait:answers:{_waited(before, details, chain.updated_at)}"] += 1
+            case FactType.REQUEST_EXPIRED:
+                counts[f"tool:undecided:{_asked_about(before, details)}"] += 1
             case FactType.CHAIN_ESCALATED:
                 counts[f"model:escalations:{model}"] += 1
                 for tool in details["missing"]:

@@ -4,7 +4,6 @@ from hashlib import sha256
 
 import msgspec
 from msgspec import structs
-from pydantic_core import to_json
 
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.events import HumanAnswered
@@ -24,7 +23,9 @@ class Approves:
 
 @value
 class Taken:
-    """The answer counts, since `at` (server's time, ms)."""
+    """The answer counts, alone or as a vote, since `at` (server's time, ms); or the question is
+    taken until then.
+    """
 
     at: int
 
@@ -52,11 +53,20 @@ class Stale:
 
 
 @value
+class Claimed:
+    """Another person has taken the question, until `until` (ms)."""
+
+    by: str
+    until: int
+
+
+@value
 class Unknown:
     """There is no such question (any more)."""
 
 
-Verdict = Taken | AnsweredAlready | Expired | Stale | Unknown
+Refusal = AnsweredAlready | Claimed | Expired | Stale | Unknown
+Verdict = Taken | Refusal
 
 
 class Inbox(Side):
@@ -74,32 +84,52 @@ class Inbox(Side):
         way: Way = Way.HTTP,
         trace: str | None = None,
         approves: Approves | None = None,
+        quorum: int = 1,
     ) -> Verdict:
         """Give an answer for `by`, that came by `way`. The same decision of the same person again,
         also with another comment, is a repeat whose first reply was lost: taken both times.
 
-        `approves` is the call that the answer lets run: the record of it is written with the
-        answer (G1).
+        It is a vote until `quorum` different people have decided the same. `approves` is the call
+        that the answer lets run: the record of it is written with the answer (G1).
         """
-        author = f"{way.value}\n{by}".encode(errors="replace")
-        args: list[Argument] = [encode(answer), author, to_json(by)]
-        args += (_decision(answer), _head(request_id, way, answer, trace))
+        args: list[Argument] = [encode(answer), way.value, _name(by), _decision(answer)]
+        args += (quorum, _head(request_id, way, answer, trace))
         if approves is not None:
             args += (approves.action_id, approves.digest, round(approves.seconds))
-        status, time, first_by, first = await self._functions.about(request_id, "answer", *args)
-        match status:
-            case b"taken":
-                return Taken(time)
-            case b"answered":
-                earlier = msgspec.json.decode(first, type=Answer)
-                first_way, _, author_of_first = first_by.decode().partition("\n")
-                return AnsweredAlready(author_of_first, Way(first_way), time, earlier)
-            case b"expired":
-                return Expired(time)
-            case b"stale":
-                return Stale()
-            case _:
-                return Unknown()
+        return _verdict(*await self._functions.about(request_id, "answer", *args))
+
+    async def claim(
+        self, request_id: str, by: str, seconds: int, *, forced: bool = False
+    ) -> Verdict:
+        """Take an open question, so that no other person takes or answers it for so many seconds; 0
+        gives it back. `forced`: also when another person has taken it.
+        """
+        args: list[Argument] = [_name(by), seconds, int(forced)]
+        return _verdict(*await self._functions.about(request_id, "claim_request", *args))
+
+
+def _name(by: str) -> bytes:
+    """Who, as it is stored: on one line."""
+    return " ".join(by.split()).encode(errors="replace")
+
+
+def _verdict(status: bytes, time: int, by: bytes, first: bytes) -> Verdict:
+    """What a function of the inbox has replied."""
+    match status:
+        case b"taken":
+            return Taken(time)
+        case b"answered":
+            earlier = msgspec.json.decode(first, type=Answer)
+            way, _, author = by.decode().partition("\n")
+            return AnsweredAlready(author, Way(way), time, earlier)
+        case b"claimed":
+            return Claimed(by.decode(), time)
+        case b"expired":
+            return Expired(time)
+        case b"stale":
+            return Stale()
+        case _:
+            return Unknown()
 
 
 def _decision(answer: Answer) -> str:

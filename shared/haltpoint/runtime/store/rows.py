@@ -19,6 +19,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Self
 
+from msgspec import Struct, json
+
 from haltpoint.contracts.base import chain_of, child_id, value
 from haltpoint.contracts.people.humans import RequestStatus, Way
 from haltpoint.runtime.streams.topology import FORM
@@ -90,6 +92,10 @@ class Part(StrEnum):
     """A person's outcome in its place."""
     ANSWER = "answer"
     """Time, digest of the decision, answer, way and author, a line each."""
+    VOTES = "votes"
+    """The answers of people who decide together, so far: `StoredAnswer` in a list as JSON."""
+    CLAIM = "claim"
+    """Until when a person has taken a question (ms), and who, a line each."""
     APPROVAL = "approval"
     """A person's yes to a call: its digest, its end (ms), `open` or `consumed`; the author on the
     next line.
@@ -182,17 +188,36 @@ class StoredAction:
         return child_id(self.id) if self.row.state is ActionState.CHILD else ""
 
 
+class StoredAnswer(Struct, frozen=True, array_like=True):
+    """What a person has answered: when (ms), the digest of the decision, the answer as JSON text,
+    by which way, and who.
+    """
+
+    at: str
+    decision: str
+    answer: str
+    way: Way
+    by: str
+
+
+@value
+class StoredClaim:
+    """A person has taken a question until `until` (ms)."""
+
+    until: str
+    by: str
+
+
 @value
 class StoredRequest:
-    """All that is stored of one question; `answer` is JSON text."""
+    """All that is stored of one question."""
 
     id: str
     status: RequestStatus
     question: str
-    at: int = 0
-    answer: str = ""
-    way: Way = Way.HTTP
-    by: str = ""
+    answer: StoredAnswer | None = None
+    votes: tuple[StoredAnswer, ...] = ()
+    claim: StoredClaim | None = None
 
     @property
     def chain_id(self) -> str:
@@ -245,12 +270,22 @@ def request_of(name: str, head: Fields, data: Fields) -> StoredRequest | None:
     if state is None or question is None:
         return None
     word, _, _ = state.partition(" ")
-    status = RequestStatus(word)
     answered = data.get(f"{place}.{Part.ANSWER}")
-    if answered is None:
-        return StoredRequest(name, status, question)
-    since, _, answer, way, by = answered.split("\n", 4)
-    return StoredRequest(name, status, question, int(since), answer, Way(way), by)
+    claimed = data.get(f"{place}.{Part.CLAIM}")
+    votes = data.get(f"{place}.{Part.VOTES}", "[]")
+    return StoredRequest(
+        name,
+        RequestStatus(word),
+        question,
+        None if answered is None else _answer(answered),
+        json.decode(votes, type=tuple[StoredAnswer, ...]),
+        None if claimed is None else StoredClaim(*claimed.split("\n", 1)),
+    )
+
+
+def _answer(text: str) -> StoredAnswer:
+    at, decision, answer, way, by = text.split("\n", 4)
+    return StoredAnswer(at, decision, answer, Way(way), by)
 
 
 def _receipt(text: str | None) -> Receipt | None:

@@ -75,6 +75,8 @@ class RequestQuery(ListQuery):
 
     status: RequestStatus = RequestStatus.OPEN
     kind: RequestKind | None = None
+    mine: bool = False
+    """A rule addresses the reader, or the reader has taken it."""
 
     def fits(self, request: RequestView, task: Task) -> bool:
         """Whether the list has this request, of a chain with this task."""

@@ -5,9 +5,9 @@ from msgspec import structs
 
 from haltpoint.chain.model.state import goal_of
 from haltpoint.contracts.people.humans import Answer, Question, RequestKind
-from haltpoint.contracts.views.chains import AnswerView, RequestView
+from haltpoint.contracts.views.chains import AnswerView, ClaimView, RequestView
 from haltpoint.contracts.work.thoughts import Strike
-from haltpoint.runtime.store.rows import StoredRequest
+from haltpoint.runtime.store.rows import StoredAnswer, StoredRequest
 from haltpoint.runtime.views.log_view import MOST_SAID, Times, moment
 from haltpoint.runtime.views.record import ChainRecord
 
@@ -31,12 +31,13 @@ def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> Requ
         "asked_at": asked_at,
         "closed_at": closed_at,
         "deadline": moment(question.deadline),
+        "requester": record.task.handed.submitted_by,
+        "votes": [_answer(vote) for vote in stored.votes],
     }
-    if stored.answer:
-        given = msgspec.json.decode(stored.answer, type=Answer)
-        view["answer"] = AnswerView(
-            by=stored.by, way=stored.way, at=moment(stored.at), answer=given
-        )
+    if stored.answer is not None:
+        view["answer"] = _answer(stored.answer)
+    if stored.claim is not None:
+        view["claim"] = ClaimView(by=stored.claim.by, until=moment(stored.claim.until))
     if question.kind is RequestKind.ESCALATION:
         spec = record.specs.get(question.tool)
         view["form"] = spec.result_schema if spec is not None else None
@@ -44,6 +45,11 @@ def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> Requ
         view["step"] = steps.get(question.step_id, "")
         view["strikes"] = [_in_own_words(strike, record) for strike in question.strikes]
     return RequestView.model_validate(view)
+
+
+def _answer(stored: StoredAnswer) -> AnswerView:
+    given = msgspec.json.decode(stored.answer, type=Answer)
+    return AnswerView(by=stored.by, way=stored.way, at=moment(stored.at), answer=given)
 
 
 def _in_own_words(strike: Strike, record: ChainRecord) -> Strike:

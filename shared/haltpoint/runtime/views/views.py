@@ -6,7 +6,7 @@ their parts.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -178,11 +178,13 @@ class Views:
         views = () if record is None else chain_view.requests_of(record)
         return next((view for view in views if view.id == request), None)
 
-    async def requests(self, query: RequestQuery, visible_to: VisibleTo) -> Page[RequestView]:
+    async def requests(
+        self, query: RequestQuery, visible_to: VisibleTo, wanted: Callable[[RequestView], bool]
+    ) -> Page[RequestView]:
         """Questions in one state: open ones by priority and newest first, others by the chains that
         changed last.
         """
-        shown = partial(self._asked, query=query, visible_to=visible_to)
+        shown = partial(self._asked, query=query, visible_to=visible_to, wanted=wanted)
         if query.status is RequestStatus.OPEN:
             return await self._page(["index:requests"], query, query.limit, shown)
         return await self._page(_indexes(None), query, 100, shown)
@@ -199,7 +201,11 @@ class Views:
         return await page(indexes, query.cursor, query.limit, step, shown)
 
     async def _asked(
-        self, member: str, query: RequestQuery, visible_to: VisibleTo
+        self,
+        member: str,
+        query: RequestQuery,
+        visible_to: VisibleTo,
+        wanted: Callable[[RequestView], bool],
     ) -> list[RequestView]:
         """The question of this id, or all of the chain of this id, as far as they are looked for
         and this reader sees them.
@@ -210,7 +216,7 @@ class Views:
         if record is None:
             return []
         views = [view for view in chain_view.requests_of(record) if member in (view.id, chain_id)]
-        return [view for view in views if query.fits(view, record.task)]
+        return [view for view in views if query.fits(view, record.task) and wanted(view)]
 
     async def letters(
         self, reason: DeadLetterReason | None, cursor: str | None, limit: int

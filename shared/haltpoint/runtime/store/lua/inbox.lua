@@ -1,51 +1,118 @@
---[[
-hp3_answer request answer by by_json decision head [action digest seconds]
-
-Take an answer: once, in time, for an open question of a living chain.
-  answer   JSON of contracts.people.humans.Answer; by: the way and who, a line each; by_json: who as JSON text
-  decision the digest of the answer without its comment; the same one of the same person again is a repeat: taken
-  head     of the message human.answered, up to and with `"answer":`
-  action, digest, seconds   a yes to a call: the record that lets it run is written with the answer, and holds so long
-Returns {status, at, by, answer}: taken | answered (with by, at and answer of the first) | expired | stale (withdrawn,
-or the chain is over) | unknown.
-]]
-local function person(by)
-  return string.match(by, '\n(.*)$')
-end
-
-register('answer', function(keys, args)
-  local prefix, id = prefix_of(keys), args[1]
+-- A question as it is now. `closed` says why it takes no answer, as a reply of `answer`; it is absent while it is open.
+local function question_at(prefix, id)
   local chain, name = split(id)
   local head, data = row(prefix, KEY.CHAIN, chain), row(prefix, KEY.DATA, chain)
   local is = redis.call('HMGET', head, name, HEAD.STATUS)
-  local at = now(prefix)
+  local question = { head = head, data = data, name = name, at = now(prefix) }
   if not is[1] then
-    return { 'unknown', 0, '', '' }
+    question.closed = { 'unknown', 0, '', '' }
+    return question
   end
   local state, deadline = string.match(is[1], '^(%S+) ?(%d*)$')
   if state == 'answered' then
     local answered = redis.call('HGET', data, name .. '.' .. PART.ANSWER)
-    local since, decision, answer, by = string.match(answered, '^(%d+)\n([^\n]*)\n([^\n]*)\n(.*)$')
-    local repeated = decision == args[5] and person(by) == person(args[3])
-    return { repeated and 'taken' or 'answered', tonumber(since), by, answer }
+    local since, decision, answer, author = string.match(answered, '^(%d+)\n([^\n]*)\n([^\n]*)\n(.*)$')
+    question.decision = decision
+    question.closed = { 'answered', tonumber(since), author, answer }
+  elseif state == 'expired' or (state == 'open' and tonumber(deadline) <= question.at) then
+    question.closed = { 'expired', tonumber(deadline), '', '' }
+  elseif state ~= 'open' or not is[2] or FINAL[is[2]] then
+    question.closed = { 'stale', 0, '', '' }
   end
-  if state == 'expired' or (state == 'open' and tonumber(deadline) <= at) then
-    return { 'expired', tonumber(deadline), '', '' }
+  return question
+end
+
+-- The reply to who comes while another person has taken the question; nil when no other has.
+local function claimed_by_other(question, by)
+  local claim = redis.call('HGET', question.data, question.name .. '.' .. PART.CLAIM) or '0\n'
+  local ends, holder = string.match(claim, '^(%d+)\n(.*)$')
+  if tonumber(ends) > question.at and holder ~= by then
+    return { 'claimed', tonumber(ends), holder, '' }
   end
-  if state ~= 'open' or not is[2] or FINAL[is[2]] then
-    return { 'stale', 0, '', '' }
+end
+
+--[[
+hp3_answer request answer way by decision quorum head [action digest seconds]
+
+Take an answer: once, in time, for an open question of a living chain.
+  answer   JSON of contracts.people.humans.Answer; by: who, on one line
+  decision the digest of the answer without its comment; the same one of the same person again is a repeat: taken
+  quorum   so many different people have to decide the same; until then the answer is a vote, which is taken, too
+  head     of the message human.answered, up to and with `"answer":`
+  action, digest, seconds   a yes to a call: the record that lets it run is written with the answer, and holds so long
+Returns {status, at, by, answer}: taken | answered (with way and author, at and answer of the first) | claimed (by whom,
+until when) | expired | stale (withdrawn, or the chain is over) | unknown.
+]]
+register('answer', function(keys, args)
+  local prefix = prefix_of(keys)
+  local id, answer, way, by, decision, quorum, head = unpack(args)
+  local question = question_at(prefix, id)
+  local data, name = question.data, question.name
+  local field = name .. '.' .. PART.VOTES
+  local others, names, has_voted = {}, {}, false
+  for _, vote in ipairs(cjson.decode(redis.call('HGET', data, field) or '[]')) do
+    has_voted = has_voted or vote[5] == by
+    if vote[5] ~= by then
+      others[#others + 1] = vote
+      names[#names + 1] = vote[2] == decision and vote[5] or nil
+    end
   end
-  redis.call('HSET', head, name, 'answered')
+  if question.closed then
+    local is_theirs = has_voted or string.match(question.closed[3], '\n(.*)$') == by
+    if question.decision == decision and is_theirs then
+      question.closed[1] = 'taken'
+    end
+    return question.closed
+  end
+  local claimed = claimed_by_other(question, by)
+  if claimed then
+    return claimed
+  end
+  local at = digits(question.at)
+  redis.call('HDEL', data, name .. '.' .. PART.CLAIM)
+  names[#names + 1] = by
+  if tonumber(quorum) > 1 then
+    others[#others + 1] = { at, decision, answer, way, by }
+    redis.call('HSET', data, field, cjson.encode(others))
+  end
+  if #names < tonumber(quorum) then
+    return { 'taken', question.at, '', '' }
+  end
+  by = table.concat(names, ', ')
+  redis.call('HSET', question.head, name, 'answered')
   redis.call('HSET', data, name .. '.' .. PART.ANSWER,
-    digits(at) .. '\n' .. args[5] .. '\n' .. args[2] .. '\n' .. args[3])
+    table.concat({ at, decision, answer, way, by }, '\n'))
   redis.call('ZREM', prefix .. 'index:requests', id)
-  if args[7] then
-    local _, action = split(args[7])
+  if args[8] then
+    local _, action = split(args[8])
     redis.call('HSET', data, action .. '.' .. PART.APPROVAL,
-      args[8] .. ' ' .. digits(at + tonumber(args[9]) * 1000) .. ' open\n' .. args[3])
+      args[9] .. ' ' .. digits(question.at + tonumber(args[10]) * 1000) .. ' open\n' .. by)
   end
-  add(prefix, 'events', args[6] .. args[2] .. ',"by":' .. args[4] .. ',"at":' .. digits(at) .. '}}')
-  return { 'taken', at, args[3], args[2] }
+  add(prefix, 'events', head .. answer .. ',"by":' .. cjson.encode(by) .. ',"at":' .. at .. '}}')
+  return { 'taken', question.at, '', '' }
+end)
+
+--[[
+hp3_claim_request request by seconds forced
+
+Take an open question for so many seconds, in which others neither take nor answer it; 0 gives it back. `forced`: 1 also
+where another person has taken it.
+Returns what `answer` returns; taken: until when.
+]]
+register('claim_request', function(keys, args)
+  local prefix = prefix_of(keys)
+  local question = question_at(prefix, args[1])
+  local refusal = question.closed or (args[4] ~= '1' and claimed_by_other(question, args[2]))
+  if refusal then
+    return refusal
+  end
+  local ends, field = question.at + tonumber(args[3]) * 1000, question.name .. '.' .. PART.CLAIM
+  if ends > question.at then
+    redis.call('HSET', question.data, field, digits(ends) .. '\n' .. args[2])
+  else
+    redis.call('HDEL', question.data, field)
+  end
+  return { 'taken', ends, '', '' }
 end)
 
 --[[

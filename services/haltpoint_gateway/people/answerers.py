@@ -1,0 +1,38 @@
+"""Whether a person may answer a question: a rule may name the people (CONTRACT G4)."""
+
+from haltpoint.contracts.views.chains import RequestView
+from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.problems import Problem
+
+
+def is_theirs(who: Principal, request: RequestView) -> bool:
+    """Whether a rule addresses this person, or they have taken the question."""
+    is_claimed = request.claim is not None and request.claim.by == who.name
+    return is_claimed or not who.names.isdisjoint(request.answerers.to)
+
+
+def may_answer(who: Principal, request: RequestView) -> bool:
+    """Whether this person may answer. The admin key always does: it is the operator's own."""
+    answerers = request.answerers
+    if who.holds_admin_key:
+        return True
+    if answerers.not_requester and who.name == request.requester:
+        return False
+    return not answerers.to or not who.names.isdisjoint(answerers.to)
+
+
+def check_answerer(who: Principal, request: RequestView) -> None:
+    """Raise Problem when this person may not answer."""
+    if may_answer(who, request):
+        return
+    hint = "One of them can answer it, or the holder of the admin key."
+    detail = f"The question is for {who_may(request)}."
+    raise Problem(403, "not_yours", detail, hint=hint, to=list(request.answerers.to))
+
+
+def who_may(request: RequestView) -> str:
+    """Who may answer, in words."""
+    answerers = request.answerers
+    people = " or ".join(answerers.to) or "each person whose key may answer"
+    but = f", but not for {request.requester}, who submitted the task"
+    return people + but if answerers.not_requester else people

@@ -1,0 +1,35 @@
+"""Who may answer a question, and what happens when no one does (CONTRACT G4)."""
+
+from enum import StrEnum
+from typing import Final
+
+from haltpoint.contracts.base import Contract, Strings
+
+
+class OnTimeout(StrEnum):
+    """What a question does that gets no answer: the step fails, or the call is denied and the model
+    may continue, or others are asked.
+    """
+
+    FAIL = "fail"
+    DENY = "deny"
+    ESCALATE = "escalate"
+
+
+class Answerers(Contract):
+    """Who may answer a question, and what happens without an answer."""
+
+    to: Strings = ()
+    """Names of people and of groups; none: each person whose key may answer."""
+    not_requester: bool = False
+    """The person who submitted the task may not answer."""
+    quorum: int = 1
+    """So many different people have to give the same yes."""
+    on_timeout: OnTimeout = OnTimeout.FAIL
+    """What happens without an answer."""
+    escalate_to: str = ""
+    """The group that is asked next."""
+
+
+ANYONE: Final = Answerers()
+"""The question is to each person whose key may answer."""

@@ -1,0 +1,172 @@
+"""G4: who may answer a question, together with whom, and who has taken it."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+from httpx import Response
+
+from haltpoint.contracts.events import HumanAnswered
+from haltpoint.contracts.people.answerers import Answerers
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.keys import EVERYDAY, Scope
+from tests.integration.gateway.conftest import System, problem, task
+
+Headers = dict[str, str]
+YES = {"kind": "confirmation", "decision": "approve"}
+NO = {"kind": "confirmation", "decision": "reject"}
+FINANCE = Answerers(to=("finance", "bob"))
+
+
+async def asked(system: System, answerers: Answerers, by: Headers | None = None) -> str:
+    """A question about a call in a task of `by`; without, of the admin key."""
+    reply = await system.http.post("/v1/tasks", json=task(), headers=by or {})
+    chain_id = reply.json()["chain_id"]
+    return await system.ask(chain_id, RequestKind.CONFIRMATION, answerers=answerers)
+
+
+async def answer(
+    system: System, request: str, headers: Headers, body: dict[str, Any] = YES
+) -> Response:
+    return await system.http.post(f"/v1/requests/{request}/answer", json=body, headers=headers)
+
+
+async def act(system: System, request: str, verb: str, headers: Headers) -> Response:
+    return await system.http.post(f"/v1/requests/{request}/{verb}", headers=headers)
+
+
+async def person(system: System, name: str, *groups: str) -> Headers:
+    return await system.key(None, *EVERYDAY, name=name, groups=groups)
+
+
+async def answered_by(system: System, request: str) -> list[str]:
+    """By whom the chain has heard answers."""
+    entries = await system.entries("events", request)
+    messages = [msgspec.json.decode(entry[b"__data__"]) for entry in entries]
+    return [
+        message["data"]["by"]
+        for message in messages
+        if message["type"] == HumanAnswered.__struct_config__.tag
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "groups", "answerers", "may"),
+    [
+        ("ann", (), Answerers(), True),
+        ("ann", (), FINANCE, False),
+        ("ann", ("finance",), FINANCE, True),
+        ("bob", (), FINANCE, True),
+        ("ann", (), Answerers(not_requester=True), False),
+        ("bob", (), Answerers(not_requester=True), True),
+        ("ann", ("finance",), Answerers(to=("finance",), not_requester=True), False),
+    ],
+)
+async def test_a_question_is_answered_and_taken_by_whom_it_is_for(
+    system: System, name: str, groups: tuple[str, ...], answerers: Answerers, may: bool
+) -> None:
+    request = await asked(system, answerers, by=await person(system, "ann"))
+    who = await person(system, name, *groups)
+    for reply in (await act(system, request, "claim", who), await answer(system, request, who)):
+        if may:
+            assert reply.status_code == 200, reply.text
+        else:
+            document = problem(reply, 403, "not_yours")
+            assert document["to"] == list(answerers.to)
+            assert ", but not for ann" in document["detail"] or not answerers.not_requester
+
+
+async def test_an_admins_key_does_not_make_its_person_addressed_and_the_admin_key_does(
+    system: System,
+) -> None:
+    request = await asked(system, Answerers(to=("finance",), not_requester=True))
+    for name in ("boss", "admin"):
+        boss = await system.key(None, Scope.ADMIN, name=name)
+        problem(await answer(system, request, boss), 403, "not_yours")
+    assert (await answer(system, request, {})).status_code == 200
+
+
+async def test_words_in_a_conversation_are_no_answer_of_whom_the_question_is_not_for(
+    system: System,
+) -> None:
+    ann = await person(system, "ann")
+    body = task(conversation_id="talk")
+    reply = await system.http.post("/v1/tasks", json=body, headers=ann)
+    kind = RequestKind.CONFIRMATION
+    request = await system.ask(
+        reply.json()["chain_id"], kind, answerers=Answerers(not_requester=True)
+    )
+    said = {"goal": "yes", "conversation_id": "talk"}
+    problem(await system.http.post("/v1/tasks", json=said, headers=ann), 403, "not_yours")
+    bob = await person(system, "bob")
+    reply = await system.http.post("/v1/tasks", json=said, headers=bob)
+    assert (reply.status_code, reply.json()["id"]) == (200, request)
+
+
+async def test_two_different_people_have_to_say_yes(system: System) -> None:
+    request = await asked(system, Answerers(quorum=2))
+    ann, same, bob = [await person(system, name) for name in ("ann", "ann", "bob")]
+    for key in (ann, same):
+        view = (await answer(system, request, key)).json()
+        assert view["status"] == "open"
+        assert [(vote["by"], vote["way"]) for vote in view["votes"]] == [("ann", "http")]
+    assert await answered_by(system, request) == []
+    view = (await answer(system, request, bob)).json()
+    assert (view["status"], view["answer"]["by"]) == ("answered", "ann, bob")
+    assert [vote["by"] for vote in view["votes"]] == ["ann", "bob"]
+    assert await answered_by(system, request) == ["ann, bob"]
+    assert (await answer(system, request, ann)).json() == view, "their own yes again"
+    problem(await answer(system, request, ann, NO), 409, "answered_already")
+
+
+async def test_of_people_who_race_for_the_last_vote_one_decides_and_a_no_decides_alone(
+    system: System,
+) -> None:
+    request = await asked(system, Answerers(quorum=2))
+    people = [await person(system, f"p{number}") for number in range(6)]
+    replies = await asyncio.gather(*(answer(system, request, who) for who in people))
+    assert sorted(reply.status_code for reply in replies) == [200, 200, 409, 409, 409, 409]
+    (names,) = await answered_by(system, request)
+    assert len(names.split(", ")) == 2
+    other = await asked(system, Answerers(quorum=3))
+    await answer(system, other, people[0])
+    assert (await answer(system, other, people[1], NO)).json()["answer"]["by"] == "p1"
+
+
+async def test_a_question_that_is_taken_is_one_persons_until_it_is_released(
+    system: System,
+) -> None:
+    request = await asked(system, Answerers())
+    ann, bob = [await person(system, name) for name in ("ann", "bob")]
+    taken = (await act(system, request, "claim", ann)).json()["claim"]
+    for reply in (
+        await act(system, request, "claim", bob),
+        await act(system, request, "release", bob),
+        await answer(system, request, bob),
+    ):
+        document = problem(reply, 409, "claimed")
+        assert (document["by"], document["until"]) == ("ann", taken["until"])
+    admin = await system.key(None, Scope.ADMIN, name="boss")
+    assert "claim" not in (await act(system, request, "release", admin)).json()
+    assert (await act(system, request, "claim", bob)).json()["claim"]["by"] == "bob"
+    assert (await answer(system, request, bob)).status_code == 200
+    problem(await act(system, request, "claim", bob), 409, "answered_already")
+    problem(await act(system, "nope.r1", "claim", bob), 404, "no_such_request")
+
+
+async def test_a_person_finds_what_is_for_them_and_what_they_have_taken(system: System) -> None:
+    for_all, for_finance, for_bob = [
+        await asked(system, answerers)
+        for answerers in (Answerers(), Answerers(to=("finance",)), Answerers(to=("bob",)))
+    ]
+    ann = await person(system, "ann", "finance")
+
+    async def mine() -> list[str]:
+        reply = await system.http.get("/v1/requests", params={"mine": True}, headers=ann)
+        return sorted(item["id"] for item in reply.json()["items"])
+
+    assert await mine() == [for_finance]
+    await act(system, for_all, "claim", ann)
+    assert await mine() == sorted([for_all, for_finance])
+    assert for_bob not in await mine()
