@@ -2,7 +2,8 @@
 
 import difflib
 import json
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import Annotated, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
@@ -20,6 +21,7 @@ from haltpoint_gateway.api import requests as api
 from haltpoint_gateway.pages import answers
 from haltpoint_gateway.pages.door import Form, Typed
 from haltpoint_gateway.pages.visit import Looks, Searched, Visit
+from haltpoint_gateway.people.answerers import may_answer, who_may
 from haltpoint_gateway.problems import Problem
 
 router = APIRouter(prefix="/inbox")
@@ -89,6 +91,17 @@ async def answer(request_id: str, visit: Looks, form: Form) -> Response:
     return await _next(visit, request_id)
 
 
+@router.post("/{request_id}/{act}")
+async def take(
+    request_id: str, act: Literal["claim", "release"], visit: Looks, _: Form
+) -> Response:
+    """Take a question so that no other person answers it, or give it back."""
+    visit.needs(Scope.ANSWER)
+    send = api.claim if act == "claim" else api.release
+    await send(visit.gateway, request_id, visit.who)
+    return RedirectResponse(f"/inbox/{request_id}", 303)
+
+
 async def _case(visit: Visit, request_id: str) -> _Case:
     """Raises Problem when there is no such question."""
     view = await visit.gateway.views.chain(chain_of(request_id), visit.who.can_see)
@@ -124,6 +137,9 @@ def _card(visit: Visit, case: _Case, typed: Typed, answered: str) -> HTMLRespons
         ways=answers.ways(request),
         reaches=answers.reaches(request),
         is_open=request.status is RequestStatus.OPEN,
+        may_answer=may_answer(visit.who, request),
+        whom=who_may(request),
+        holder=_holder(request),
         forms=answers.forms_of(request, case.spec, shown["arguments"], typed),
         targets=case.spec.targets if case.spec else (),
         difference=_difference(shown),
@@ -131,6 +147,12 @@ def _card(visit: Visit, case: _Case, typed: Typed, answered: str) -> HTMLRespons
         typed=typed,
         previous=answered,
     )
+
+
+def _holder(request: RequestView) -> str:
+    """The name of a person that has the question to themselves now, or nothing."""
+    claim = request.claim
+    return claim.by if claim is not None and claim.until > datetime.now(UTC) else ""
 
 
 def _difference(shown: JsonObject) -> list[str]:
@@ -147,7 +169,10 @@ async def _list(visit: Visit, query: _Query, faults: list[str]) -> HTMLResponse:
 
 
 async def _next(visit: Visit, answered: str) -> RedirectResponse:
-    """The way on behind an answer: to the next open question, or to the inbox."""
-    page = await api.list_requests(visit.gateway, visit.who, RequestQuery(limit=1))
-    path = f"/{page.items[0].id}" if page.items else ""
+    """The way on behind an answer: to the next question that this person may answer, or to the
+    inbox.
+    """
+    page = await api.list_requests(visit.gateway, visit.who, RequestQuery())
+    others = (request for request in page.items if request.id != answered)
+    path = next((f"/{other.id}" for other in others if may_answer(visit.who, other)), "")
     return RedirectResponse(f"/inbox{path}?answered={answered}", 303)

@@ -14,8 +14,9 @@ import pytest
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.answerers import Answerers
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.people.keys import Scope
+from haltpoint.contracts.people.keys import EVERYDAY, Scope
 from haltpoint.runtime.streams.presence import Presence
 from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint_gateway.http_api import make_api
@@ -447,3 +448,38 @@ def test_templates_have_no_words_of_their_own() -> None:
         source = re.sub(r"\{% block live %\}.*?\{% endblock %\}", "", template.read_text())
         text = re.sub(r"\{[{%#].*?[}%#]\}|<[^>]*>", " ", source, flags=re.DOTALL)
         assert re.findall(r"[A-Za-z]{3,}", text) == [], template.name
+
+
+async def test_a_person_sees_for_whom_a_question_is_who_has_taken_it_and_who_said_yes(
+    system: System, stranger: Browser
+) -> None:
+    chain = await system.submit()
+    kind = RequestKind.CONFIRMATION
+    theirs = await system.ask(
+        chain, kind, answerers=Answerers(to=("finance",), quorum=2), within=90_000
+    )
+    others = await system.ask(await system.submit(), kind, answerers=Answerers(to=("board",)))
+    finance = await system.key(None, *EVERYDAY, name="bob", groups=("finance",))
+    key = await system.key(None, *EVERYDAY, name="ann", groups=("finance",))
+    await stranger.sign_in(key["Authorization"].partition(" ")[2])
+    mine = (await stranger.http.get("/inbox?mine=True")).text
+    assert f'id="{theirs}"' in mine
+    assert f'id="{others}"' not in mine
+    card = await stranger.see(f"/inbox/{others}")
+    assert "You cannot answer this question: it is for board." in card
+    assert "Cancel the whole chain" not in card
+    assert "2 people have to say yes. So far: 0." in await stranger.see(f"/inbox/{theirs}")
+    await system.http.post(f"/v1/requests/{theirs}/claim", headers=finance)
+    card = await stranger.see(f"/inbox/{theirs}")
+    assert "bob has taken this question until" in card
+    assert "Cancel the whole chain" not in card
+    assert (await stranger.send(f"/inbox/{theirs}/release")).status_code == 409
+    yes = {"kind": "confirmation", "decision": "approve"}
+    await system.http.post(f"/v1/requests/{theirs}/answer", headers=finance, json=yes)
+    assert "So far: 1. bob" in await stranger.see(f"/inbox/{theirs}")
+    taken = await stranger.send(f"/inbox/{theirs}/claim")
+    assert taken.headers["location"] == f"/inbox/{theirs}"
+    assert "Give it back" in await stranger.see(f"/inbox/{theirs}")
+    answered = await stranger.send(f"/inbox/{theirs}", decision="approve")
+    assert answered.headers["location"] == f"/inbox?answered={theirs}"
+    assert "Answered by bob, ann" in await stranger.see(f"/inbox/{theirs}")
