@@ -217,7 +217,7 @@ def task_of(exchange: Exchange) -> Task:
 async def finish(desk: Desk, order: Any, result: Exchange) -> None:
     epoch = 0
     if not order.data.repeatable:
-        epoch = (await desk.receipt_store.claim(order.ref, order.data.action_id)).epoch
+        epoch = (await desk.claim(order)).epoch
     outcome = OK
     if "error" in result:
         fault = ErrorInfo(ErrorType(result["error"]), "it failed", recoverable=True)

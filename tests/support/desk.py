@@ -13,22 +13,23 @@ from redis.asyncio import Redis
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World
 from haltpoint.chain.model.state import Chain
+from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.commands import ToolRequested
-from haltpoint.contracts.events import Message, Received
+from haltpoint.contracts.events import Message, Received, TaskCancelled
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.inbox import Inbox
-from haltpoint.runtime.store.receipts import Completion, Finished, ReceiptStore
+from haltpoint.runtime.store.receipts import Claimed, Completion, Finished, ReceiptStore
 from haltpoint.runtime.store.rows import StoredAction
-from haltpoint.runtime.store.store import CommitStatus, Store
+from haltpoint.runtime.store.store import CancelStatus, CommitStatus, Store
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import EntryRef, Topology
 from haltpoint.runtime.streams.wire import Decoded, decode
-from tests.support.builders import OK, spec
+from tests.support.builders import OK, literal_task, spec
 from tests.support.stored import Stored
 
 NOTE = spec("note")
@@ -43,6 +44,14 @@ class Order:
     ref: EntryRef
     data: ToolRequested.Data
     body: str
+
+    @property
+    def action(self) -> str:
+        return self.data.action_id
+
+    @property
+    def chain(self) -> str:
+        return chain_of(self.action)
 
 
 @dataclass
@@ -72,8 +81,18 @@ class Desk:
         assert found is not None
         return found
 
-    async def submit(self, task: Task, **more: Any) -> str:
-        return (await self.store.submit(task, **more)).chain_id
+    async def submit(self, task: Task | None = None, **more: Any) -> str:
+        """Submit a task, or one of one plain step."""
+        return (await self.store.submit(task or literal_task(), **more)).chain_id
+
+    async def cancel(self, chain_id: str) -> CancelStatus:
+        data = TaskCancelled.Data(by="ann")
+        return await self.store.cancel(
+            TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=data)
+        )
+
+    async def claim(self, order: Order, **more: Any) -> Claimed:
+        return await self.receipt_store.claim(order.ref, order.action, **more)
 
     async def read(
         self, stream: Stream, queue: str = "", *, consumer: str = "one"
@@ -138,7 +157,7 @@ class Desk:
         for order in orders:
             epoch = 0
             if not order.data.repeatable:
-                epoch = (await self.receipt_store.claim(order.ref, order.data.action_id)).epoch
+                epoch = (await self.claim(order)).epoch
             await self.finish(order, outcome, epoch=epoch)
         return bool(orders)
 
@@ -147,7 +166,7 @@ class Desk:
         while await self.decide_all() or await self.work_all():
             pass
 
-    async def order_of(self, task: Task) -> Order:
+    async def order_of(self, task: Task | None = None) -> Order:
         """Submit, and be the worker that has just read the first action."""
         await self.submit(task)
         await self.decide_all()
@@ -181,6 +200,10 @@ class Desk:
 
     async def backlog(self, stream: Stream, queue: str = "") -> int:
         return int(await self.redis.xlen(self.topology.stream(0, stream, queue)))
+
+    async def is_idle(self, stream: Stream = Stream.EVENTS, queue: str = "") -> bool:
+        """Whether nothing of a stream is left to do."""
+        return await self.backlog(stream, queue) == await self.pending(stream, queue) == 0
 
     async def snapshot(self, *ignored: str) -> dict[bytes, bytes]:
         """Every key with its value, for `nothing has changed`."""

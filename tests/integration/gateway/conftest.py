@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -139,6 +139,14 @@ class System:
         await self._commit(Decision(after, (request,), facts, (0,)))
         return request_id(chain_id, number)
 
+    async def asked(self, **more: Any) -> str:
+        """A new chain that asks a person; the id of the request."""
+        return await self.ask(await self.submit(), **more)
+
+    async def get(self, path: str, **more: Any) -> Any:
+        """The document at a path of the API."""
+        return (await self.http.get(f"/v1/{path}", **more)).json()
+
     async def withdraw(self, chain_id: str) -> None:
         """Let the chain take its questions back."""
         chain = await self._chain(chain_id)
@@ -248,29 +256,32 @@ def problem(reply: httpx.Response, status: int, code: str) -> dict[str, Any]:
     return document
 
 
+@asynccontextmanager
+async def running(
+    system: System, server: EmbeddedServer, folder: Path, **changes: Any
+) -> AsyncIterator[None]:
+    """A gateway that really runs, on the same server and with the same admin key as `system`."""
+    about = GatewaySettings(port=0, admin_key=SecretStr(ADMIN))
+    given = {"redis_url": server.url, "state_dir": folder, "gateway": about, **changes}
+    gateway = asyncio.create_task(run(system.gateway.settings.model_copy(update=given)))
+
+    async def is_ready() -> bool:
+        if gateway.done():
+            await gateway
+        return bool(await presence.alive(system.redis, system.topology))
+
+    try:
+        await wait_until(is_ready)
+        yield
+        assert not gateway.done(), gateway.exception()
+    finally:
+        gateway.cancel()
+        with suppress(asyncio.CancelledError):
+            await gateway
+
+
 @pytest.fixture
 async def url(system: System, server: EmbeddedServer, tmp_path: Path) -> AsyncIterator[str]:
-    """The address of a gateway that really runs, on the same server and with the same admin key as
-    `system`.
-    """
-    settings = system.gateway.settings.model_copy(
-        update={
-            "redis_url": server.url,
-            "state_dir": tmp_path,
-            "gateway": GatewaySettings(port=0, admin_key=SecretStr(ADMIN)),
-        }
-    )
-    running = asyncio.create_task(run(settings))
-    try:
-        await wait_until(lambda: _ready(system, running))
+    """The address of a gateway that really runs."""
+    async with running(system, server, tmp_path):
         yield str((await presence.alive(system.redis, system.topology))[0]["url"])
-    finally:
-        running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
-
-
-async def _ready(system: System, running: asyncio.Task[None]) -> bool:
-    if running.done():
-        await running
-    return bool(await presence.alive(system.redis, system.topology))

@@ -36,7 +36,7 @@ async def test_a_task_for_an_agent_that_is_not_there_is_refused_with_the_names(
 
 
 async def test_agents_are_listed_with_what_they_may_do(system: System) -> None:
-    assert (await system.http.get("/v1/agents")).json() == {
+    assert (await system.get("agents")) == {
         "items": [],
         "next_cursor": None,
         "supervisor": None,
@@ -46,7 +46,7 @@ async def test_agents_are_listed_with_what_they_may_do(system: System) -> None:
     )
     apply(system, routed)
     await system.http.post("/v1/tasks", json={"goal": "Refund it", "agent": "front"})
-    said = (await system.http.get("/v1/agents")).json()
+    said = await system.get("agents")
     (front, billing), supervisor = said["items"], said["supervisor"]
     assert said["unserved"] == ["look_*"]
     assert (supervisor["strategy"], supervisor["threshold"], supervisor["prompt"]) == (
@@ -70,9 +70,9 @@ async def test_i4_a_question_names_the_agents_that_led_to_it_and_has_no_such_fie
     plain = await system.ask(await system.submit(), RequestKind.INPUT)
     apply(system)
     asked = await system.ask(await system.submit(agent="front"), RequestKind.INPUT)
-    found = {one["id"]: one for one in (await system.http.get("/v1/requests")).json()["items"]}
+    found = {one["id"]: one for one in (await system.get("requests"))["items"]}
     assert found[asked]["path"] == ["front"]
     assert "path" not in found[plain]
-    chain = (await system.http.get(f"/v1/chains/{plain.partition('.')[0]}")).json()
+    chain = await system.get(f"chains/{plain.partition('.')[0]}")
     assert "children" not in chain
     assert "path" not in chain["requests"][0]

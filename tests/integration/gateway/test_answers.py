@@ -37,7 +37,7 @@ async def test_an_answer_is_taken_and_the_executor_hears_of_it(system: System) -
 
 
 async def test_of_two_answers_at_once_one_counts_and_the_other_hears_which(system: System) -> None:
-    request_id = await system.ask(await system.submit())
+    request_id = await system.asked()
     replies = await asyncio.gather(
         answer(system, request_id), answer(system, request_id, {**CHOICE, "option_id": "u2"})
     )
@@ -50,7 +50,7 @@ async def test_of_two_answers_at_once_one_counts_and_the_other_hears_which(syste
 
 
 async def test_the_same_decision_of_the_same_person_again_is_one_answer(system: System) -> None:
-    request_id = await system.ask(await system.submit())
+    request_id = await system.asked()
     comments = ("He is in Sales.", "Sales, I mean.")
     replies = [
         await answer(system, request_id, {**CHOICE, "comment": comment}) for comment in comments
@@ -67,7 +67,7 @@ async def test_the_same_decision_of_the_same_person_again_is_one_answer(system: 
 
 
 async def test_an_answer_says_by_which_way_it_came(system: System) -> None:
-    request_id = await system.ask(await system.submit())
+    request_id = await system.asked()
     path = f"/v1/requests/{request_id}/answer"
     reply = await system.http.post(path, json=CHOICE, headers={"User-Agent": COMMAND_LINE})
     assert reply.json()["answer"]["way"] == "cli"
@@ -81,7 +81,7 @@ async def test_a_late_answer_changes_nothing(system: System) -> None:
         410,
         "request_expired",
     )
-    assert (await system.http.get(f"/v1/requests/{request_id}")).json()["answer"] is None
+    assert (await system.get(f"requests/{request_id}"))["answer"] is None
 
 
 async def test_nobody_needs_the_answer_of_a_chain_that_is_over(system: System) -> None:
@@ -150,7 +150,7 @@ async def test_an_answer_that_does_not_fit_is_told_what_would(
     if kind in (WHAT, CASE):
         wanted = LOOKUP.result_schema if kind is CASE else form
         assert document["allowed"].get("schema") == wanted
-    assert (await system.http.get(f"/v1/requests/{request_id}")).json()["status"] == "open"
+    assert (await system.get(f"requests/{request_id}"))["status"] == "open"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.integration.gateway.conftest import System, problem
 async def test_a_chain_is_shown_whole(system: System) -> None:
     chain_id = await system.submit(context={"a": 1}, budget={"actions": 5})
     request_id = await system.ask(chain_id)
-    chain = (await system.http.get(f"/v1/chains/{chain_id}")).json()
+    chain = await system.get(f"chains/{chain_id}")
     assert chain["status"] == "awaiting_clarification"
     assert chain["goal"] == "Find John"
     current = {"step_id": "find", "tool": None, "index": 0, "waiting_for": None, "resting": None}
@@ -36,9 +36,9 @@ async def test_the_list_is_filtered_and_paged_without_gaps_or_repeats(system: Sy
         await system.end(chain_id)
     accepted = await system.pages("/v1/chains", status="accepted", limit=2)
     assert sorted(item["id"] for item in accepted) == sorted(chains[2:])
-    every = (await system.http.get("/v1/chains")).json()["items"]
+    every = (await system.get("chains"))["items"]
     assert sorted(item["id"] for item in every) == sorted(chains)
-    done = (await system.http.get("/v1/chains", params={"status": "completed"})).json()["items"]
+    done = (await system.get("chains", params={"status": "completed"}))["items"]
     assert sorted(item["id"] for item in done) == sorted(chains[:2])
 
 
@@ -46,7 +46,7 @@ async def test_chains_are_found_by_all_that_is_known_of_them(system: System) -> 
     plain = await system.submit()
     acme = await system.submit(tenant="acme", conversation_id="talk-1", goal="Write to Ann")
     await system.ask(acme)
-    middle = (await system.http.get(f"/v1/chains/{acme}")).json()["created_at"]
+    middle = (await system.get(f"chains/{acme}"))["created_at"]
     calling = await system.submit()
     await system.redis.hset(
         system.topology.key_of(Key.DATA, calling), f"find.1.{Part.CALL}", "lookup_contacts\n{}"
@@ -145,10 +145,7 @@ async def test_requests_are_listed_by_status_and_kind(system: System) -> None:
     assert (await system.http.post(f"/v1/requests/{answered}/answer", json=body)).status_code == 200
 
     async def ids(**params: str) -> set[str]:
-        return {
-            item["id"]
-            for item in (await system.http.get("/v1/requests", params=params)).json()["items"]
-        }
+        return {item["id"] for item in (await system.get("requests", params=params))["items"]}
 
     assert await ids() == {choice, doubt}
     assert await ids(kind="in_doubt") == {doubt}

@@ -28,7 +28,7 @@ async def test_an_answer_in_words_is_the_answer_and_no_chain(system: System) -> 
     assert (await says(system, "John Doe", "k")).json() == reply.json(), (
         "the same task sent twice is one answer"
     )
-    assert len((await system.http.get("/v1/chains")).json()["items"]) == 1
+    assert len((await system.get("chains"))["items"]) == 1
     assert (await says(system, "John Doe")).status_code == 202, "nothing is asked any more"
 
 
@@ -49,7 +49,7 @@ async def test_other_words_and_other_people_have_a_task(
     request_id = await system.ask(await system.submit(**TALK))
     reply = await says(system, words, **more)
     assert reply.status_code == 202
-    assert (await system.http.get(f"/v1/requests/{request_id}")).json()["status"] == "open"
+    assert (await system.get(f"requests/{request_id}"))["status"] == "open"
 
 
 async def test_with_several_questions_open_it_is_a_task_whoever_asked(system: System) -> None:

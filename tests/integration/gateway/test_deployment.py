@@ -28,18 +28,18 @@ async def test_workers_are_shown_with_what_they_hold_to_those_who_see_all(system
     for name in ("tool-worker", "executor"):
         present = Presence(system.topology, name, f"{name}-1", 1_700_000_000_000)
         await present.renew(system.redis, {**about, "holds": ["c1.s.1"]})
-    (worker,) = (await system.http.get("/v1/workers")).json()["items"]
+    (worker,) = (await system.get("workers"))["items"]
     assert (worker["instance"], worker["slots"]) == ("tool-worker-1", 4)
     assert worker["since"] == "2023-11-14T22:13:20Z"
     assert worker["holds"] == ["c1.s.1"]
     reader = await system.key("acme", Scope.READ)
-    (seen,) = (await system.http.get("/v1/workers", headers=reader)).json()["items"]
+    (seen,) = (await system.get("workers", headers=reader))["items"]
     assert seen == {**worker, "holds": None}
 
 
 async def test_a_queue_is_paused_until_it_is_resumed(system: System) -> None:
     async def paused() -> dict[str, bool]:
-        queues = (await system.http.get("/v1/queues")).json()["items"]
+        queues = (await system.get("queues"))["items"]
         return {queue["name"]: queue["paused"] for queue in queues}
 
     assert await paused() == {"default": False}

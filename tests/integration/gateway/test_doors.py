@@ -116,9 +116,9 @@ async def test_only_an_admin_may_say_whose_a_task_is(system: System) -> None:
     reply = await system.http.post("/v1/tasks", json=task(tenant="umbrella"), headers=ann)
     problem(reply, 403, "tenant_not_yours")
     mine = (await system.http.post("/v1/tasks", json=task(), headers=ann)).json()["chain_id"]
-    assert (await system.http.get(f"/v1/chains/{mine}", headers=ann)).json()["tenant"] == "acme"
+    assert (await system.get(f"chains/{mine}", headers=ann))["tenant"] == "acme"
     theirs = (await system.http.post("/v1/tasks", json=task(tenant="umbrella"))).json()["chain_id"]
-    assert (await system.http.get(f"/v1/chains/{theirs}")).json()["tenant"] == "umbrella"
+    assert (await system.get(f"chains/{theirs}"))["tenant"] == "umbrella"
 
 
 async def test_whoever_answers_is_recorded_by_the_name_of_the_key(system: System) -> None:

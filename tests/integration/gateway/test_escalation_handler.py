@@ -3,64 +3,33 @@ theirs.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.config.settings import GatewaySettings
 from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.streams import presence
-from haltpoint_gateway.app import run
 from haltpoint_gateway.escalations import EscalationHandler
-from tests.integration.gateway.conftest import ADMIN, System
+from tests.integration.gateway.conftest import System, running
 from tests.support import wait_until
 from tests.support.escalations import SEEN
 from tests.support.secret_forms import FORMS, secret_in
 
 
-@asynccontextmanager
-async def gateway(
-    system: System, server: EmbeddedServer, folder: Path, handler: str
-) -> AsyncIterator[None]:
-    more = {
-        "gateway": GatewaySettings(port=0, admin_key=SecretStr(ADMIN)),
-        "escalation_handler": handler,
-    }
-    settings = system.gateway.settings.model_copy(
-        update={"redis_url": server.url, "state_dir": folder, **more}
-    )
-    running = asyncio.create_task(run(settings))
-
-    async def ready() -> bool:
-        if running.done():
-            await running
-        return bool(await presence.alive(system.redis, system.topology))
-
-    try:
-        await wait_until(ready)
-        yield
-    finally:
-        running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
-
-
 async def seen(system: System, request: str) -> Any:
-    return (await system.http.get(f"/v1/requests/{request}")).json()
+    return await system.get(f"requests/{request}")
 
 
 @pytest.mark.parametrize("name", ["settle", "settle_later"])
 async def test_d5_a_handler_decides_what_it_can_and_people_the_rest(
     system: System, server: EmbeddedServer, tmp_path: Path, name: str
 ) -> None:
-    async with gateway(system, server, tmp_path, f"tests.support.escalations:{name}"):
+    async with running(
+        system, server, tmp_path, escalation_handler=f"tests.support.escalations:{name}"
+    ):
         asked = {
             goal: await system.ask(await system.submit(goal=goal), RequestKind.ESCALATION)
             for goal in ("give it", "give something else", "fail", "end the process", "pass")
@@ -85,7 +54,9 @@ async def test_d5_a_handler_decides_what_it_can_and_people_the_rest(
 async def test_a_handler_gets_a_case_without_secrets(
     system: System, server: EmbeddedServer, tmp_path: Path
 ) -> None:
-    async with gateway(system, server, tmp_path, "tests.support.escalations:settle"):
+    async with running(
+        system, server, tmp_path, escalation_handler="tests.support.escalations:settle"
+    ):
         goal = f"Log in: {' | '.join(FORMS.values())}"
         request = await system.ask(await system.submit(goal=goal), RequestKind.ESCALATION)
 

@@ -25,7 +25,7 @@ async def make(system: System, **asked: Any) -> dict[str, Any]:
 
 
 async def listed(system: System) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = (await system.http.get("/v1/keys")).json()["items"]
+    items: list[dict[str, Any]] = (await system.get("keys"))["items"]
     return items
 
 
@@ -94,7 +94,7 @@ async def test_a_key_that_cannot_be_is_refused_with_the_reason(
 async def test_a_chain_says_who_submitted_it(system: System) -> None:
     ann = await system.key("acme", Scope.SUBMIT, Scope.READ, name="ann")
     reply = await system.http.post("/v1/tasks", json=task(), headers=ann)
-    chain = (await system.http.get(f"/v1/chains/{reply.json()['chain_id']}")).json()
+    chain = await system.get(f"chains/{reply.json()['chain_id']}")
     assert chain["submitted_by"] == "ann"
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.service.http import HttpServer
-from haltpoint.runtime.streams import presence
-from haltpoint_gateway.app import run
-from tests.integration.gateway.conftest import ADMIN, System, problem
+from tests.integration.gateway.conftest import ADMIN, System, problem, running
 from tests.support import wait_until
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLwMfKQ9r8GKY"
@@ -72,34 +70,16 @@ async def listening(receiver: Receiver) -> AsyncIterator[str]:
         await http.stop()
 
 
-@asynccontextmanager
-async def gateway(
+def gateway(
     system: System, server: EmbeddedServer, folder: Path, policy: str, **settings: Any
-) -> AsyncIterator[None]:
+) -> AbstractAsyncContextManager[None]:
     """A gateway that really runs with this policy file."""
     file = folder / "policy.toml"
     file.write_text(policy)
     about = GatewaySettings(
         port=0, admin_key=SecretStr(ADMIN), public_url="https://desk.example.com/"
     )
-    changes = {"redis_url": server.url, "state_dir": folder, "policy_file": file, "gateway": about}
-    running = asyncio.create_task(
-        run(system.gateway.settings.model_copy(update={**changes, **settings}))
-    )
-
-    async def ready() -> bool:
-        if running.done():
-            await running
-        return bool(await presence.alive(system.redis, system.topology))
-
-    try:
-        await wait_until(ready)
-        yield
-        assert not running.done(), running.exception()
-    finally:
-        running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
+    return running(system, server, folder, policy_file=file, gateway=about, **settings)
 
 
 def rule(where: str, more: str = "") -> str:
@@ -115,7 +95,7 @@ async def test_a_question_is_announced_with_its_deadline_and_a_link_and_no_argum
     system: System, server: EmbeddedServer, tmp_path: Path
 ) -> None:
     receiver = Receiver()
-    request = await system.ask(await system.submit())  # before any gateway listens
+    request = await system.asked()  # before any gateway listens
     async with listening(receiver) as where, gateway(system, server, tmp_path, rule(where)):
         await wait_until(lambda: bool(receiver.taken))
     (document,) = receiver.taken
@@ -158,13 +138,13 @@ async def test_a_question_that_is_answered_in_time_is_not_announced(
 ) -> None:
     receiver = Receiver()
     choice = {"kind": "clarification", "option_id": "u1"}
-    answered = await system.ask(await system.submit())
+    answered = await system.asked()
     await system.http.post(f"/v1/requests/{answered}/answer", json=choice)
     async with (
         listening(receiver) as where,
         gateway(system, server, tmp_path, rule(where, 'after = "1s"')),
     ):
-        waiting = await system.ask(await system.submit())
+        waiting = await system.asked()
         await wait_until(lambda: bool(receiver.taken))
         await wait_until(lambda: _is_empty(system))
     assert receiver.ids() == {f"desk/{waiting}/opened"}
@@ -181,24 +161,24 @@ async def test_a_service_that_fails_gets_the_notice_again_under_the_same_id(
     monkeypatch.setattr("haltpoint_gateway.notices.outbox._PAUSES", (0.05, 0.1))
     receiver = Receiver(lambda nth: 500 if nth < 4 else 200)
     async with listening(receiver) as where, gateway(system, server, tmp_path, rule(where)):
-        request = await system.ask(await system.submit())
+        request = await system.asked()
         await wait_until(lambda: bool(receiver.taken))
         await wait_until(lambda: _is_empty(system))
     assert receiver.tries == {f"desk/{request}/opened": 4}
-    assert (await system.http.get("/v1/notices")).json()["items"] == []
+    assert (await system.get("notices"))["items"] == []
 
 
 async def test_a_notice_that_no_service_takes_is_seen_and_given_up_after_a_day(
     system: System, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def listed() -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = (await system.http.get("/v1/notices")).json()["items"]
+        items: list[dict[str, Any]] = (await system.get("notices"))["items"]
         return items
 
     async def is_listed() -> bool:
         return bool(await listed())
 
-    request = await system.ask(await system.submit())
+    request = await system.asked()
     async with listening(Receiver(lambda _: 503)) as where:
         async with gateway(system, server, tmp_path, rule(where)):
             await wait_until(is_listed)
@@ -209,7 +189,7 @@ async def test_a_notice_that_no_service_takes_is_seen_and_given_up_after_a_day(
             shown = await system.http.get(f"/v1/requests/{request}")
             assert shown.json()["status"] == "open"  # a failing notice touches no chain
         monkeypatch.setattr("haltpoint_gateway.notices.outbox.KEEPS_TRYING", 0.0)
-        again = await system.ask(await system.submit())
+        again = await system.asked()
         async with gateway(system, server, tmp_path, rule(where)):
 
             async def is_given_up() -> bool:
@@ -228,7 +208,7 @@ async def test_every_notice_arrives_though_gateways_die(
         asked = set()
         for _ in range(4):
             for _ in range(8):
-                asked.add(await system.ask(await system.submit()))
+                asked.add(await system.asked())
             seen = len(receiver.tries)
             async with gateway(system, server, tmp_path, rule(where)):
                 await wait_until(partial(_has_more, receiver, seen))
@@ -279,7 +259,7 @@ async def test_a_notice_goes_by_mail(
     url = f"mailto://127.0.0.1:{port}?from=halt@example.com&to=ann@example.com&mode=insecure"
     policy = f'[[notify]]\nname = "mail"\nurl = "{url}"\n'
     async with mail_server, gateway(system, server, tmp_path, policy):
-        request = await system.ask(await system.submit())
+        request = await system.asked()
         await wait_until(lambda: bool(mailbox.mails))
     (mail,) = mailbox.mails
     assert "Which John?" in mail["Subject"]

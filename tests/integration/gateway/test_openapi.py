@@ -32,7 +32,7 @@ async def test_every_error_is_documented_as_a_problem(system: System) -> None:
 async def test_the_gateway_answers_as_documented_whatever_is_sent(
     system: System, url: str, tmp_path: Path
 ) -> None:
-    await system.ask(await system.submit())
+    await system.asked()
     amount = ("--max-examples", EXAMPLES or "20", *(() if EXAMPLES else ("--max-time", "10")))
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"),

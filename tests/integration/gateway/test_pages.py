@@ -131,12 +131,12 @@ async def test_signing_out_ends_the_session_of_this_browser(browser: Browser) ->
 async def test_a_form_of_another_site_changes_nothing(
     system: System, browser: Browser, headers: dict[str, str]
 ) -> None:
-    request = await system.ask(await system.submit())
+    request = await system.asked()
     fields = {"decision": "select", "option_id": "u1"}
     reply = await browser.http.post(f"/inbox/{request}", data=fields, headers=headers)
     assert reply.status_code == 403
     assert "not sent by a page of this gateway" in words(reply)
-    assert (await system.http.get(f"/v1/requests/{request}")).json()["status"] == "open"
+    assert (await system.get(f"requests/{request}"))["status"] == "open"
 
 
 async def test_a_link_from_elsewhere_arrives_although_the_cookie_is_strict(
@@ -158,7 +158,7 @@ async def test_an_empty_system_says_what_to_do_next(browser: Browser) -> None:
 async def test_a_question_is_answered_and_the_next_one_follows(
     system: System, browser: Browser
 ) -> None:
-    first = await system.ask(await system.submit())
+    first = await system.asked()
     second = await system.ask(await system.submit(goal="Find the other John"))
     assert "Which John?" in await browser.see("/inbox")
     seen = await browser.see(f"/inbox/{first}")
@@ -170,7 +170,7 @@ async def test_a_question_is_answered_and_the_next_one_follows(
     assert "Your answer was taken." in await browser.see(reply.headers["location"])
     reply = await browser.send(f"/inbox/{second}", decision="select", option_id="u1")
     assert "Your answer was taken." in await browser.see(reply.headers["location"])
-    document = (await system.http.get(f"/v1/requests/{first}")).json()
+    document = await system.get(f"requests/{first}")
     assert document["answer"]["answer"]["option_id"] == "u2"
     assert "Answered by admin: select u2" in await browser.see(f"/inbox/{first}")
 
@@ -196,7 +196,7 @@ async def test_an_answer_that_does_not_fit_keeps_what_was_typed(
     assert "seats" in words(reply)
     reply = await browser.send(f"/inbox/{request}", **{**answer, "value.seats": "4"})
     assert reply.status_code == 303
-    document = (await system.http.get(f"/v1/requests/{request}")).json()
+    document = await system.get(f"requests/{request}")
     assert document["answer"]["answer"]["value"] == {
         "seats": 4,
         "note": "by the window",
@@ -206,7 +206,7 @@ async def test_an_answer_that_does_not_fit_keeps_what_was_typed(
 async def test_an_answer_that_there_is_not_is_refused_in_words(
     system: System, browser: Browser
 ) -> None:
-    request = await system.ask(await system.submit())
+    request = await system.asked()
     reply = await browser.send(f"/inbox/{request}", decision="approve")
     assert reply.status_code == 422
     assert "'approve' cannot be decided here" in words(reply)
@@ -242,14 +242,14 @@ async def test_alike_questions_are_answered_together_each_by_itself(
     reply = await browser.http.post(where, data=ticked, headers=OWN)
     assert reply.headers["location"] == "/inbox?tool=lookup_contacts&kind=confirmation"
     for request, status in zip(requests, ("answered", "answered", "open"), strict=True):
-        assert (await system.http.get(f"/v1/requests/{request}")).json()["status"] == status
+        assert (await system.get(f"requests/{request}"))["status"] == status
     late = {**ticked, "decision": "approve"}
     reply = await browser.http.post(where, data=late, headers=OWN)
     assert words(reply).count("admin has already answered the request.") == 2
 
 
 async def test_the_second_answer_sees_the_first(system: System, browser: Browser) -> None:
-    request = await system.ask(await system.submit())
+    request = await system.asked()
     await browser.send(f"/inbox/{request}", decision="select", option_id="u1")
     reply = await browser.send(f"/inbox/{request}", decision="select", option_id="u2")
     assert reply.status_code == 409

@@ -87,7 +87,7 @@ async def test_a_faulty_plan_is_refused_with_all_its_faults(system: System) -> N
         "'query' is missing",
     ):
         assert words in told
-    assert (await system.http.get("/v1/chains")).json()["items"] == []
+    assert (await system.get("chains"))["items"] == []
 
 
 @pytest.mark.parametrize(

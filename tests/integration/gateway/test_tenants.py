@@ -154,7 +154,7 @@ async def test_a_cursor_names_no_chain_of_another_tenant(
     listed: list[str] = []
     place: dict[str, str | int] = {"limit": 1}
     while True:
-        page = (await system.http.get("/v1/chains", params=place, headers=key)).json()
+        page = await system.get("chains", params=place, headers=key)
         listed += [item["id"] for item in page["items"]]
         if page["next_cursor"] is None:
             break

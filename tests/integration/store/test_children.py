@@ -12,7 +12,7 @@ import pytest
 from haltpoint.chain.checks.templates import with_skills
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import MessageLost, TaskCancelled, ToolCompleted
+from haltpoint.contracts.events import MessageLost, ToolCompleted
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.store import CommitStatus
@@ -98,7 +98,7 @@ async def test_a_child_is_a_whole_chain_of_its_own_and_its_end_is_the_parents_re
     told = await receipt(desk, parent)
     assert (told["success"], told["metadata"]["action_id"]) == (True, f"{parent}.s1.1")
     assert (await desk.chain(parent)).end.answer == '{"done":true}'
-    assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
+    assert await desk.is_idle()
 
 
 async def test_f1_what_succeeded_inside_of_a_skill_is_known_to_whoever_reads_the_chain_anew(
@@ -128,15 +128,13 @@ async def test_what_ends_the_parent_cancels_the_child_and_its_word_comes_too_lat
     (order,) = await desk.orders()
     await desk.finish(order, asks("a", "b"))
     await desk.decide_all()
-    await desk.store.cancel(
-        TaskCancelled(id="x", source="t", subject=parent, data=TaskCancelled.Data(by="ann"))
-    )
+    await desk.cancel(parent)
     await desk.run()
     for name in (parent, child):
         assert (await desk.chain(name)).status is ChainStatus.CANCELLED
     assert await desk.stored.head(child, "r1") == "withdrawn"
     assert (await receipt(desk, parent))["error"]["error_type"] == "DENIED"
-    assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
+    assert await desk.is_idle()
 
 
 async def test_a_commit_that_is_sent_again_begins_and_reports_nothing_twice(desk: Desk) -> None:
@@ -173,9 +171,7 @@ async def test_a_commit_that_is_sent_again_begins_and_reports_nothing_twice(desk
 async def test_a_chain_that_is_not_the_actions_child_cannot_report_for_it(desk: Desk) -> None:
     parent, child = await called(desk)
     await desk.redis.hset(desk.key("chain", parent), "s1.1", "1-1 0 1 0 sent -")
-    await desk.store.cancel(
-        TaskCancelled(id="x", source="t", subject=child, data=TaskCancelled.Data(by="ann"))
-    )
+    await desk.cancel(child)
     await desk.decide_all()
     assert (await desk.chain(child)).status is ChainStatus.CANCELLED
     assert (await desk.action(f"{parent}.s1.1")).receipt is None
@@ -209,9 +205,7 @@ async def test_a_parent_that_cannot_be_written_takes_its_children_with_it(desk: 
     await desk.decide_all()
     await desk.redis.delete(desk.key("log", parent))
     await desk.redis.set(desk.key("log", parent), "no list")
-    await desk.store.cancel(
-        TaskCancelled(id="x", source="t", subject=parent, data=TaskCancelled.Data(by="ann"))
-    )
+    await desk.cancel(parent)
     await desk.decide_all()
     assert desk.commits[-1] is CommitStatus.QUARANTINED
     await desk.run()

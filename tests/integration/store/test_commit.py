@@ -13,7 +13,7 @@ from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import Received, TaskCancelled
+from haltpoint.contracts.events import Received
 from haltpoint.contracts.facts import FINAL_FACTS, Fact, FactType
 from haltpoint.runtime.store import store
 from haltpoint.runtime.store.committing import ChainCommit, Decided
@@ -45,17 +45,17 @@ async def test_the_first_action_goes_out_with_its_arguments_beside_it(desk: Desk
     order = await desk.order_of(literal_task(1, text="hello"))
     assert json.loads(order.body) == {"text": "hello"}
     assert (order.data.tool, order.data.attempt, order.data.repeatable) == ("note", 1, True)
-    action = await desk.action(order.data.action_id)
+    action = await desk.action(order.action)
     assert (action.row.entry, action.tool, action.arguments) == (
         order.ref.entry,
         "note",
         order.body,
     )
-    assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
+    assert await desk.is_idle()
 
 
 async def test_a_fault_quarantines_one_chain_and_not_its_neighbours(desk: Desk) -> None:
-    bad, good = await desk.submit(literal_task()), await desk.submit(literal_task())
+    bad, good = await desk.submit(), await desk.submit()
     entries = await heard(desk)
     await desk.redis.set(desk.key("log", bad), "not a list")
     commits = [await decided(desk, one, *entries[one]) for one in (bad, good)]
@@ -74,12 +74,12 @@ async def test_a_fault_quarantines_one_chain_and_not_its_neighbours(desk: Desk) 
     assert await desk.redis.zscore(desk.key("index", "status", "failed"), bad) is not None
     assert await desk.redis.zscore(desk.key("index", "status", "accepted"), bad) is None
     assert json.loads(await desk.stored.data(bad, Data.END))["error"]["code"] == "HP-002"
-    assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
+    assert await desk.is_idle()
     assert (await desk.chain(good)).status is ChainStatus.EXECUTING
 
 
 async def test_a_decision_that_cannot_be_written_down_is_a_fault_too(desk: Desk) -> None:
-    chain_id = await desk.submit(literal_task())
+    chain_id = await desk.submit()
     entry, received = (await heard(desk))[chain_id]
     commit = await decided(desk, chain_id, entry, received)
     fact = Fact(FactType.CHAIN_STARTED, {"what": object()})
@@ -94,7 +94,7 @@ async def test_a_decision_that_cannot_be_written_down_is_a_fault_too(desk: Desk)
 
 
 async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: Desk) -> None:
-    order = await desk.order_of(literal_task())
+    order = await desk.order_of()
     await desk.redis.config_set("maxmemory-policy", "noeviction")
     await desk.redis.config_set("maxmemory", 1)
     try:
@@ -109,10 +109,7 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
             assert foreign.status is SubmitStatus.CREATED, (
                 "what lies in a stream takes room there anyway"
             )
-        cancelled = TaskCancelled(
-            id="c", source="test", subject=foreign.chain_id, data=TaskCancelled.Data()
-        )
-        assert await desk.store.cancel(cancelled) is CancelStatus.SENT, "cancelling makes room"
+        assert await desk.cancel(foreign.chain_id) is CancelStatus.SENT, "cancelling makes room"
         await desk.decide_all()
         await desk.finish(order)
         entries = await heard(desk)
@@ -124,7 +121,7 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
 
 
 async def test_r13_a_commit_is_refused_whole_and_no_fault_of_its_chain(desk: Desk) -> None:
-    order = await desk.order_of(literal_task())
+    order = await desk.order_of()
     await desk.finish(order)
     ((chain_id, (entry, received)),) = (await heard(desk)).items()
     commit = await decided(desk, chain_id, entry, received)
@@ -157,17 +154,17 @@ async def test_the_feed_forgets_by_age(redis: Redis, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(store, "FEED_AGE", 1)
     async with desk_at(redis) as desk:
         for _ in range(150):
-            await desk.submit(literal_task())
+            await desk.submit()
             await desk.run()
         assert await redis.xlen(desk.key("feed")) < 300  # MINID ~ drops whole nodes of 100 entries
 
 
 async def test_the_final_indexes_forget_with_the_chains(redis: Redis) -> None:
     async with desk_at(redis, retention=100) as desk:
-        first = await desk.submit(literal_task())
+        first = await desk.submit()
         await desk.run()
         await desk.later(200)
-        second = await desk.submit(literal_task())
+        second = await desk.submit()
         await desk.run()
         assert await redis.zrange(desk.key("index", "status", "completed"), 0, -1) == [
             second.encode()
@@ -177,7 +174,7 @@ async def test_the_final_indexes_forget_with_the_chains(redis: Redis) -> None:
 
 async def test_a_large_batch_and_a_long_plan_are_no_problem(desk: Desk) -> None:
     long = await desk.submit(literal_task(500))
-    many = [await desk.submit(literal_task()) for _ in range(300)]
+    many = [await desk.submit() for _ in range(300)]
     await desk.decide_all()
     assert set(desk.commits) == {CommitStatus.OK}
     assert len((await desk.chain(long)).runs) == 500

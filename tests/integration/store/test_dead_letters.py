@@ -12,7 +12,7 @@ from tests.support.desk import Desk, Order
 
 
 def dead(order: Order) -> DeadAction:
-    return DeadAction(order.data.action_id, order.data.attempt, "given up after 5 deliveries")
+    return DeadAction(order.action, order.data.attempt, "given up after 5 deliveries")
 
 
 async def garbage(desk: Desk, stream: Stream, fields: dict[bytes, bytes]) -> EntryRef:
@@ -32,7 +32,7 @@ async def test_r9_an_entry_is_kept_with_its_bytes_and_its_reason(desk: Desk) -> 
     assert found.decode() == letter
     flat = [item for pair in kept.items() for item in pair] if isinstance(kept, dict) else kept
     assert b"bad_json" in flat
-    assert (await desk.backlog(Stream.EVENTS), await desk.pending(Stream.EVENTS)) == (0, 0)
+    assert await desk.is_idle()
     assert await desk.letters.add(ref, DeadLetterReason.BAD_JSON) is None
     assert letter is not None
     assert await desk.letters.requeue(0, letter) is RequeueStatus.REQUEUED
@@ -52,7 +52,7 @@ async def test_r9_a_letter_is_requeued_once(desk: Desk) -> None:
 
 
 async def test_a_chain_hears_that_its_action_was_given_up(desk: Desk) -> None:
-    order = await desk.order_of(literal_task())
+    order = await desk.order_of()
     letter = await desk.letters.add(
         order.ref, DeadLetterReason.DELIVERIES_EXHAUSTED, about=dead(order)
     )
@@ -63,8 +63,8 @@ async def test_a_chain_hears_that_its_action_was_given_up(desk: Desk) -> None:
     assert message.data.outcome.error.error_type is ErrorType.SERVER
     assert message.data.outcome.error.recoverable is False
     ((_, fields),) = await desk.redis.xrange(desk.key("dead"))
-    assert fields[b"chain"].decode() == order.data.action_id.split(".")[0]
-    assert fields[b"id"].decode() == order.data.action_id
+    assert fields[b"chain"].decode() == order.chain
+    assert fields[b"id"].decode() == order.action
     await desk.decide_all()
     assert (await desk.chain(fields[b"chain"].decode())).status is ChainStatus.FAILED
     assert await desk.letters.requeue(0, letter) is RequeueStatus.DONE
@@ -72,8 +72,8 @@ async def test_a_chain_hears_that_its_action_was_given_up(desk: Desk) -> None:
 
 async def test_e5_a_started_action_with_effects_is_given_up_in_doubt(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
-    await desk.receipt_store.claim(order.ref, order.data.action_id)
+    await desk.claim(order)
     await desk.letters.add(order.ref, DeadLetterReason.DELIVERIES_EXHAUSTED, about=dead(order))
     await desk.decide_all()
-    chain = await desk.chain(order.data.action_id.split(".")[0])
+    chain = await desk.chain(order.chain)
     assert chain.status is ChainStatus.ESCALATED

@@ -45,10 +45,10 @@ async def test_two_versions_live_side_by_side_on_the_same_data(
         desk.topology.stream(0, Stream.EVENTS),
         "tools:default",
         order.ref.entry,
-        order.data.action_id,
+        order.action,
     )
     assert await functions.fcall("hp3_claim", 1, *args, "one", "new") == [b"go", 1]
-    assert (await desk.receipt_store.claim(order.ref, order.data.action_id)).status == "in_doubt"
+    assert (await desk.claim(order)).status == "in_doubt"
     names = {name.decode() for name in _names(await functions.function_list())}
     assert {library.NAME, "haltpoint_3"} <= names
 

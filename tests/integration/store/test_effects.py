@@ -32,8 +32,8 @@ async def effects(desk: Desk) -> EffectStore:
 async def begun(desk: Desk, effects: EffectStore) -> Order:
     """A call that has reserved the effect and was claimed."""
     order = await desk.order_of(literal_task(1, "send"))
-    assert await effects.reserve(PAY, order.data.action_id, 30.0, keep=False)
-    await desk.receipt_store.claim(order.ref, order.data.action_id)
+    assert await effects.reserve(PAY, order.action, 30.0, keep=False)
+    await desk.claim(order)
     return order
 
 
@@ -113,10 +113,10 @@ async def test_e6_its_chain_says_what_became_of_a_call_whose_worker_died(
 ) -> None:
     order = await begun(desk, effects)
     assert (await seen(effects)).standing is Standing.UNDER_WAY
-    assert await effects.prior(PAY, order.data.action_id) is None
+    assert await effects.prior(PAY, order.action) is None
     await desk.finish(order, epoch=1)
     found = await seen(effects)
-    assert (found.owner, found.standing) == (order.data.action_id, Standing.DONE)
+    assert (found.owner, found.standing) == (order.action, Standing.DONE)
     await desk.redis.delete(*await desk.redis.keys("*chain:*"), *await desk.redis.keys("*data:*"))
     assert (await seen(effects)).standing is Standing.DONE, (
         "it is on record now, though the chain is forgotten"

@@ -3,7 +3,6 @@
 from collections import Counter
 
 from msgspec import structs
-from redis.asyncio import Redis
 
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain, StrikeRow
@@ -19,7 +18,7 @@ from haltpoint.contracts.work.thoughts import Proposal, Strike, Usage, Violation
 from haltpoint.runtime.store.counting import count
 from haltpoint.runtime.views.history import History
 from tests.support.builders import literal_task
-from tests.support.desk import Desk, desk_at
+from tests.support.desk import Desk
 
 FAILED = Outcome(
     success=False, next_action=NextAction.ERROR, error=ErrorInfo(ErrorType.PERMISSION, "no")
@@ -61,60 +60,55 @@ async def calls_and_failures(desk: Desk) -> tuple[int, int]:
     return row.calls, row.failures
 
 
-async def test_every_call_is_counted_once(redis: Redis) -> None:
-    async with desk_at(redis) as desk:
-        for _ in range(2):
-            await desk.submit(literal_task(3))
-        await desk.run()
-        assert await calls_and_failures(desk) == (6, 0)
+async def test_every_call_is_counted_once(desk: Desk) -> None:
+    for _ in range(2):
         await desk.submit(literal_task(3))
-        await desk.decide_all()
-        await desk.work_all(FAILED)
-        await desk.decide_all()
-        assert await calls_and_failures(desk) == (7, 1)
+    await desk.run()
+    assert await calls_and_failures(desk) == (6, 0)
+    await desk.submit(literal_task(3))
+    await desk.decide_all()
+    await desk.work_all(FAILED)
+    await desk.decide_all()
+    assert await calls_and_failures(desk) == (7, 1)
 
 
-async def test_the_counters_of_a_day_are_forgotten_after_a_month(redis: Redis) -> None:
-    async with desk_at(redis) as desk:
-        await desk.submit(literal_task(1))
-        await desk.run()
-        (key,) = await desk.redis.keys("*:stats:*")
-        assert 30 * 86400 < await desk.redis.ttl(key) <= 31 * 86400
+async def test_the_counters_of_a_day_are_forgotten_after_a_month(desk: Desk) -> None:
+    await desk.submit(literal_task(1))
+    await desk.run()
+    (key,) = await desk.redis.keys("*:stats:*")
+    assert 30 * 86400 < await desk.redis.ttl(key) <= 31 * 86400
 
 
-async def test_a_history_without_calls_is_empty(redis: Redis) -> None:
-    async with desk_at(redis) as desk:
-        found = await History(desk.redis, desk.topology).read(30)
-        assert (found.tools, found.models, (found.until - found.since).days) == ((), (), 29)
+async def test_a_history_without_calls_is_empty(desk: Desk) -> None:
+    found = await History(desk.redis, desk.topology).read(30)
+    assert (found.tools, found.models, (found.until - found.since).days) == ((), (), 29)
 
 
-async def test_calls_without_a_question_are_direct_of_a_tool_that_may_ask(redis: Redis) -> None:
-    async with desk_at(redis) as desk:
-        desk_day = (await desk.redis.time())[0] // 86_400
-        fields = {
-            "tool:calls:look": 5,
-            "tool:failures:look": 1,
-            "tool:clarified:look": 2,
-            "tool:calls:send": 3,
-        }
-        await desk.redis.hset(desk.topology.key(0, "stats", str(desk_day)), mapping=fields)
-        look, send = (await History(desk.redis, desk.topology).read(1, {"look", "gone"})).tools
-        assert (look.direct, send.direct) == (2, 0)
+async def test_calls_without_a_question_are_direct_of_a_tool_that_may_ask(desk: Desk) -> None:
+    desk_day = (await desk.redis.time())[0] // 86_400
+    fields = {
+        "tool:calls:look": 5,
+        "tool:failures:look": 1,
+        "tool:clarified:look": 2,
+        "tool:calls:send": 3,
+    }
+    await desk.redis.hset(desk.topology.key(0, "stats", str(desk_day)), mapping=fields)
+    look, send = (await History(desk.redis, desk.topology).read(1, {"look", "gone"})).tools
+    assert (look.direct, send.direct) == (2, 0)
 
 
 async def test_chains_are_counted_by_hour_and_answers_by_the_time_that_they_took(
-    redis: Redis,
+    desk: Desk,
 ) -> None:
-    async with desk_at(redis) as desk:
-        day = (await desk.redis.time())[0] // 86_400
-        fields = {"hour:chains:9": 3, "hour:failures:9": 1, "hour:chains:14": 2}
-        waits = {"wait:answers:4": 8, "wait:answers:64": 1, "wait:answers:1024": 1}
-        key = desk.topology.key(0, "stats", str(day))
-        await desk.redis.hset(key, mapping={**fields, **waits})
-        stats = await History(desk.redis, desk.topology).read(1)
-        hours = [(row.hour, row.chains, row.failures) for row in stats.hours]
-        assert hours == [(9, 3, 1), (14, 2, 0)]
-        assert (stats.waited_p50, stats.waited_p95) == (4, 1024)
+    day = (await desk.redis.time())[0] // 86_400
+    fields = {"hour:chains:9": 3, "hour:failures:9": 1, "hour:chains:14": 2}
+    waits = {"wait:answers:4": 8, "wait:answers:64": 1, "wait:answers:1024": 1}
+    key = desk.topology.key(0, "stats", str(day))
+    await desk.redis.hset(key, mapping={**fields, **waits})
+    stats = await History(desk.redis, desk.topology).read(1)
+    hours = [(row.hour, row.chains, row.failures) for row in stats.hours]
+    assert hours == [(9, 3, 1), (14, 2, 0)]
+    assert (stats.waited_p50, stats.waited_p95) == (4, 1024)
 
 
 def test_an_end_is_counted_in_its_hour_and_an_answer_by_how_long_it_took() -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import HumanAnswered, TaskCancelled
+from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, Way
 from haltpoint.runtime.store.inbox import AnsweredAlready, Approves, Claimed, Expired, Taken
 from haltpoint.runtime.store.store import CancelStatus
@@ -22,13 +22,7 @@ async def asked(desk: Desk) -> str:
     order = await desk.order_of(literal_task(2, "lookup"))
     await desk.finish(order, asks("john", "joan"))
     await desk.decide_all()
-    return f"{order.data.action_id.split('.')[0]}.r1"
-
-
-def cancellation(chain_id: str) -> TaskCancelled:
-    return TaskCancelled(
-        id=f"{chain_id}/cancel", source="test", subject=chain_id, data=TaskCancelled.Data(by="ann")
-    )
+    return f"{order.chain}.r1"
 
 
 async def test_r6_an_answer_is_taken_and_told(desk: Desk) -> None:
@@ -145,10 +139,10 @@ async def test_who_has_taken_a_question_answers_it_alone_until_the_time_is_over(
 
 
 async def test_a_chain_is_cancelled_once_and_an_unknown_one_never(desk: Desk) -> None:
-    chain_id = await desk.submit(literal_task())
-    assert await desk.store.cancel(cancellation(chain_id)) is CancelStatus.SENT
-    assert await desk.store.cancel(cancellation(chain_id)) is CancelStatus.SENT
+    chain_id = await desk.submit()
+    assert await desk.cancel(chain_id) is CancelStatus.SENT
+    assert await desk.cancel(chain_id) is CancelStatus.SENT
     await desk.decide_all()
     assert (await desk.chain(chain_id)).status is ChainStatus.CANCELLED
-    assert await desk.store.cancel(cancellation(chain_id)) is CancelStatus.FINAL
-    assert await desk.store.cancel(cancellation("nobody")) is CancelStatus.UNKNOWN
+    assert await desk.cancel(chain_id) is CancelStatus.FINAL
+    assert await desk.cancel("nobody") is CancelStatus.UNKNOWN

@@ -32,7 +32,7 @@ async def test_the_end_of_a_chain_is_one_message_whose_data_is_an_object(desk: D
 async def test_facts_are_forgotten_by_age(redis: Redis) -> None:
     async with desk_at(redis, facts_age=0.001) as desk:
         for _ in range(150):
-            await desk.submit(literal_task())
+            await desk.submit()
             await desk.run()
         assert (
             0 < await redis.xlen(desk.key("facts")) < 150
@@ -41,7 +41,7 @@ async def test_facts_are_forgotten_by_age(redis: Redis) -> None:
 
 async def test_without_an_age_there_are_none(redis: Redis) -> None:
     async with desk_at(redis, facts_age=0) as desk:
-        await desk.submit(literal_task())
+        await desk.submit()
         await desk.run()
         await quarantined(desk)
         assert await redis.exists(desk.key("facts")) == 0
@@ -50,7 +50,7 @@ async def test_without_an_age_there_are_none(redis: Redis) -> None:
 async def test_a_chain_that_could_not_be_written_has_failed_for_programs_outside_too(
     desk: Desk,
 ) -> None:
-    await desk.submit(literal_task())
+    await desk.submit()
     await desk.run()
     chain_id = await quarantined(desk)
     fact = ChainFailed.model_validate((await told(desk))[-1])
@@ -63,14 +63,14 @@ async def test_a_chain_that_could_not_be_written_has_failed_for_programs_outside
 
 async def test_what_others_make_of_the_stream_fails_no_chain(desk: Desk) -> None:
     await desk.redis.set(desk.key("facts"), "not a stream")
-    chain_id = await desk.submit(literal_task())
+    chain_id = await desk.submit()
     await desk.run()
     assert (await desk.chain(chain_id)).status is ChainStatus.COMPLETED
 
 
 async def quarantined(desk: Desk) -> str:
     """A chain that cannot be written."""
-    chain_id = await desk.submit(literal_task())
+    chain_id = await desk.submit()
     entry, received = (await heard(desk))[chain_id]
     await desk.redis.set(desk.key("log", chain_id), "not a list")
     await desk.store.commit(0, [await decided(desk, chain_id, entry, received)])

@@ -10,7 +10,6 @@ from haltpoint.runtime.store.limits.reserving import LimitStore
 from haltpoint.runtime.views.queues import read_queues
 from haltpoint.tools.limits import limits_of
 from haltpoint_gateway.api.health import queue_metrics
-from tests.support.builders import literal_task
 from tests.support.desk import Desk
 
 
@@ -21,12 +20,12 @@ async def test_e6_people_see_who_rests_and_why(desk: Desk, redis: Redis) -> None
     deadline = time.time_ns() // 1_000_000 + 3_600_000
     for number in range(4):
         await limits.reserve(spec, f"c{number}.s.1", f"c{number}.s.1 one", "acme", deadline)
-    await desk.submit(literal_task())
+    await desk.submit()
     await desk.decide_all()
-    await desk.submit(literal_task())
+    await desk.submit()
     await desk.decide_all()
     await desk.read(Stream.TOOLS, "default")
-    await desk.submit(literal_task())
+    await desk.submit()
     await desk.decide_all()
 
     (queue,) = await read_queues(redis, desk.topology, ["default", "default"])

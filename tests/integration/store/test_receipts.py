@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import TaskCancelled, ToolCompleted
+from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import (
     Claimed,
@@ -20,44 +20,29 @@ from haltpoint.runtime.store.receipts import (
 from haltpoint.runtime.store.rows import Head, Key, Kind
 from haltpoint.runtime.streams.topology import EntryRef
 from tests.support.builders import OK, failed, literal_task
-from tests.support.desk import Desk, Order
+from tests.support.desk import Desk
 
 GO, DOUBT, DONE = ClaimStatus.GO, ClaimStatus.IN_DOUBT, ClaimStatus.DONE
 STALE, LOST = ClaimStatus.STALE, ClaimStatus.LOST
 
 
-async def claim(desk: Desk, order: Order) -> Claimed:
-    return await desk.receipt_store.claim(order.ref, order.data.action_id)
-
-
-async def cancel(desk: Desk, chain_id: str) -> None:
-    message = TaskCancelled(
-        id=f"{chain_id}/cancel", source="test", subject=chain_id, data=TaskCancelled.Data()
-    )
-    await desk.store.cancel(message)
-    await desk.decide_all()
-
-
 async def test_r3_the_first_delivery_of_a_repeatable_action_needs_no_claim(desk: Desk) -> None:
-    order = await desk.order_of(literal_task())
+    order = await desk.order_of()
     assert await desk.finish(order, data='{"n":1}') is Completion.RECORDED
-    assert (
-        await desk.backlog(Stream.TOOLS, "default"),
-        await desk.pending(Stream.TOOLS, "default"),
-    ) == (0, 0)
+    assert await desk.is_idle(Stream.TOOLS, "default")
     (message,) = await desk.messages()
     assert isinstance(message, ToolCompleted)
     assert message.data.outcome == OK
-    assert message.id == f"{order.data.action_id}/1/done"
+    assert message.id == f"{order.action}/1/done"
     ((_, fields),) = await desk.redis.xrange(desk.topology.stream(0, Stream.EVENTS))
     assert fields[b"__body__"] == b'{"n":1}'
 
 
 async def test_r3_there_is_one_receipt_and_one_message(desk: Desk) -> None:
-    order = await desk.order_of(literal_task())
+    order = await desk.order_of()
     await desk.finish(order, data='{"first":true}')
     assert await desk.finish(order, data='{"second":true}') is Completion.AGAIN
-    counts = (await desk.action(order.data.action_id)).counts
+    counts = (await desk.action(order.action)).counts
     assert counts is not None
     assert counts.data == '{"first":true}'
     assert await desk.backlog(Stream.EVENTS) == 1
@@ -67,7 +52,7 @@ async def test_completions_of_one_turn_are_recorded_together_each_with_its_own_a
     desk: Desk,
 ) -> None:
     for _ in range(20):
-        await desk.submit(literal_task())
+        await desk.submit()
     await desk.decide_all()
     orders = await desk.orders()
     statuses = await asyncio.gather(*(desk.finish(order) for order in [*orders, orders[0]]))
@@ -76,9 +61,9 @@ async def test_completions_of_one_turn_are_recorded_together_each_with_its_own_a
 
 async def test_r4_an_action_with_effects_is_started_once(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
-    assert await claim(desk, order) == Claimed(GO, 1)
-    assert await claim(desk, order) == Claimed(DOUBT, 2)
-    assert await claim(desk, order) == Claimed(DOUBT, 3)
+    assert await desk.claim(order) == Claimed(GO, 1)
+    assert await desk.claim(order) == Claimed(DOUBT, 2)
+    assert await desk.claim(order) == Claimed(DOUBT, 3)
 
 
 async def test_c14_of_a_chain_that_is_being_cancelled_nothing_starts_and_a_doubt_stays_one(
@@ -88,13 +73,13 @@ async def test_c14_of_a_chain_that_is_being_cancelled_nothing_starts_and_a_doubt
         await desk.order_of(literal_task(1, "send")),
         await desk.order_of(literal_task(1, "send")),
     )
-    assert await claim(desk, started) == Claimed(GO, 1)
+    assert await desk.claim(started) == Claimed(GO, 1)
     for order in (started, fresh):
-        chain = order.data.action_id.partition(".")[0]
+        chain = order.chain
         await desk.redis.hset(desk.topology.key_of(Key.CHAIN, chain), Head.RESUME, "cancelled")
-    assert await claim(desk, started) == Claimed(DOUBT, 2)
-    assert await claim(desk, fresh) == Claimed(ClaimStatus.STOPPED, 0)
-    leases = [Lease(one.ref, one.data.action_id, 0) for one in (started, fresh)]
+    assert await desk.claim(started) == Claimed(DOUBT, 2)
+    assert await desk.claim(fresh) == Claimed(ClaimStatus.STOPPED, 0)
+    leases = [Lease(one.ref, one.action, 0) for one in (started, fresh)]
     assert await desk.receipt_store.cancelled(leases) == [True, True]
     assert await desk.finish(fresh) is Completion.RECORDED
 
@@ -110,45 +95,46 @@ async def test_r8_who_slept_while_another_took_over_changes_nothing(
     awake = ReceiptStore(desk.calls, desk.topology, "two")
     stream = desk.topology.stream(0, Stream.TOOLS, "default")
     await desk.redis.xclaim(stream, "tool-worker", "two", 0, [order.ref.entry])
-    epoch = (await awake.claim(order.ref, order.data.action_id)).epoch if begun else 0
+    epoch = (await awake.claim(order.ref, order.action)).epoch if begun else 0
     before = await desk.snapshot()
-    lease = Lease(order.ref, order.data.action_id, epoch)
-    assert await claim(desk, order) == Claimed(LOST, 0)
+    lease = Lease(order.ref, order.action, epoch)
+    assert await desk.claim(order) == Claimed(LOST, 0)
     assert await desk.receipt_store.heartbeat([lease]) == [False]
     assert await desk.finish(order, epoch=epoch) is Completion.STALE
     assert await desk.receipt_store.release(lease) is False
     assert await desk.snapshot() == before
-    finished = Finished(order.ref, order.data.action_id, epoch, order.data.attempt, OK, "{}")
+    finished = Finished(order.ref, order.action, epoch, order.data.attempt, OK, "{}")
     assert await awake.complete(finished) is Completion.RECORDED
 
 
 async def test_r13_a_receipt_does_not_wait_for_a_help_that_is_refused(desk: Desk) -> None:
-    order = await desk.order_of(literal_task())
+    order = await desk.order_of()
     await desk.redis.config_set("maxmemory", 1)
     try:
         with pytest.raises(TimeoutError):
-            await desk.receipt_store.keep_whole(0, order.data.action_id, "{}", 0)
+            await desk.receipt_store.keep_whole(0, order.action, "{}", 0)
         assert await desk.finish(order) is Completion.RECORDED
     finally:
         await desk.redis.config_set("maxmemory", 0)
 
 
 async def test_a_receipt_for_a_final_chain_is_kept_and_told_to_nobody(desk: Desk) -> None:
-    order = await desk.order_of(literal_task())
-    await cancel(desk, order.data.action_id.split(".")[0])
+    order = await desk.order_of()
+    await desk.cancel(order.chain)
+    await desk.decide_all()
     assert await desk.finish(order) is Completion.RECORDED
     assert await desk.backlog(Stream.EVENTS) == 0
-    assert (await desk.action(order.data.action_id)).receipt is not None
-    assert await desk.redis.ttl(desk.key("data", order.data.action_id.split(".")[0])) > 0
+    assert (await desk.action(order.action)).receipt is not None
+    assert await desk.redis.ttl(desk.key("data", order.chain)) > 0
 
 
 async def test_a_doubt_is_no_receipt_and_is_reported_once(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
-    await claim(desk, order)
-    doubtful = await claim(desk, order)
+    await desk.claim(order)
+    doubtful = await desk.claim(order)
     outcome = failed(ErrorType.IN_DOUBT, "it was interrupted")
     assert await desk.finish(order, outcome, "", epoch=doubtful.epoch) is Completion.RECORDED
-    receipt = (await desk.action(order.data.action_id)).receipt
+    receipt = (await desk.action(order.action)).receipt
     assert receipt is not None
     assert receipt.kind is Kind.IN_DOUBT
     assert await desk.finish(order, OK, epoch=1) is Completion.AGAIN
@@ -156,10 +142,10 @@ async def test_a_doubt_is_no_receipt_and_is_reported_once(desk: Desk) -> None:
 
 
 async def test_a_heartbeat_keeps_what_is_held_and_says_what_is_lost(desk: Desk) -> None:
-    lease, other = await desk.order_of(literal_task()), await desk.order_of(literal_task())
-    gone = Lease(EntryRef(0, "tools:default", "1-1"), other.data.action_id)
+    lease, other = await desk.order_of(), await desk.order_of()
+    gone = Lease(EntryRef(0, "tools:default", "1-1"), other.action)
     await asyncio.sleep(0.02)
-    kept = await desk.receipt_store.heartbeat([Lease(lease.ref, lease.data.action_id, 0), gone])
+    kept = await desk.receipt_store.heartbeat([Lease(lease.ref, lease.action, 0), gone])
     assert kept == [True, False]
     pending = await desk.redis.xpending_range(
         desk.topology.stream(0, Stream.TOOLS, "default"), "tool-worker", "-", "+", 10

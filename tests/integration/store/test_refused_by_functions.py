@@ -32,21 +32,21 @@ async def test_r5_a_yes_lets_its_own_call_run_in_time(
     desk: Desk, seconds: int, digest: str, status: str
 ) -> None:
     first = await desk.order_of(literal_task(2, "lookup"))
-    chain = first.data.action_id.split(".")[0]
+    chain = first.chain
     await desk.finish(first, asks("john", "joan"))
     await desk.decide_all()
     approves = Approves(f"{chain}.s2.1", digest, seconds)
     await desk.inbox.answer(f"{chain}.r1", JOHN, approves=approves)
     await desk.decide_all()
     (order,) = await desk.orders()
-    claimed = await desk.receipt_store.claim(order.ref, order.data.action_id, approval="d")
+    claimed = await desk.claim(order, approval="d")
     assert claimed.status == status
 
 
 async def test_r8_a_lease_is_kept_under_its_own_epoch_alone(desk: Desk) -> None:
     order = await desk.order_of(literal_task(1, "send"))
-    await desk.receipt_store.claim(order.ref, order.data.action_id)
-    leases = [Lease(order.ref, order.data.action_id, epoch) for epoch in (0, 1)]
+    await desk.claim(order)
+    leases = [Lease(order.ref, order.action, epoch) for epoch in (0, 1)]
     assert await desk.receipt_store.heartbeat(leases) == [False, True]
 
 
@@ -55,17 +55,17 @@ async def test_r4_what_was_started_or_is_held_under_another_epoch_is_not_handed_
     desk: Desk, tool: str, epoch: int
 ) -> None:
     order = await desk.order_of(literal_task(1, tool))
-    await desk.receipt_store.claim(order.ref, order.data.action_id)
+    await desk.claim(order)
     before = await desk.snapshot()
-    lease = Lease(order.ref, order.data.action_id, epoch)
+    lease = Lease(order.ref, order.action, epoch)
     assert await desk.receipt_store.release(lease) is False
     assert await desk.snapshot() == before
 
 
 async def test_r9_of_a_copy_that_is_given_up_the_chain_hears_nothing(desk: Desk) -> None:
-    order = await desk.order_of(literal_task())
+    order = await desk.order_of()
     copy = await copy_of(desk, order)
-    about = DeadAction(order.data.action_id, order.data.attempt, "given up")
+    about = DeadAction(order.action, order.data.attempt, "given up")
     letter = await desk.letters.add(copy, DeadLetterReason.DELIVERIES_EXHAUSTED, about=about)
     assert letter is not None
     assert await desk.messages() == []

@@ -45,7 +45,7 @@ async def test_r2_the_same_body_again_finds_its_chain_and_changes_nothing(desk: 
 
 
 async def test_r2_another_body_under_the_same_id_is_a_conflict(desk: Desk) -> None:
-    chain = await desk.submit(literal_task())
+    chain = await desk.submit()
     before = await desk.snapshot()
     other = await desk.store.submit(literal_task(2), chain_id=chain)
     assert other.status is SubmitStatus.CONFLICT

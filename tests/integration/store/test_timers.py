@@ -5,7 +5,6 @@ from redis.asyncio import Redis
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import TimerDue
 from tests.support import wait_until
-from tests.support.builders import literal_task
 from tests.support.desk import Desk, desk_at
 
 
@@ -15,7 +14,7 @@ async def timer_of(desk: Desk, chain_id: str) -> float | None:
 
 async def test_r1_a_due_chain_is_told_and_told_again_until_it_is_heard(redis: Redis) -> None:
     async with desk_at(redis, chain_timeout=60) as desk:
-        chain_id = await desk.submit(literal_task())
+        chain_id = await desk.submit()
         await desk.decide_all()
         await desk.later(61)
         fired = await desk.store.fire_due(0)

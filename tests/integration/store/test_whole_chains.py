@@ -6,7 +6,6 @@ import msgspec
 
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.runtime.store.chain_codec import end_of
 from haltpoint.runtime.store.rows import Data, Key
@@ -20,11 +19,7 @@ async def test_f1_what_a_cancelled_chain_did_not_reach_is_kept_with_its_end(desk
     desk.tools["note"] = msgspec.structs.replace(desk.tools["note"], read_only=False)
     chain_id = await desk.submit(literal_task(2))
     await desk.decide_all()
-    await desk.store.cancel(
-        TaskCancelled(
-            id=f"{chain_id}/cancel", source="x", subject=chain_id, data=TaskCancelled.Data()
-        )
-    )
+    await desk.cancel(chain_id)
     await desk.decide_all()
     end = await desk.redis.hget(desk.topology.key_of(Key.DATA, chain_id), Data.END)
     assert end is not None
@@ -43,7 +38,7 @@ async def test_r1_a_finished_chain_leaves_nothing_for_ever(desk: Desk) -> None:
     order = await desk.order_of(literal_task(2, "lookup"))
     await desk.finish(order, asks())
     await desk.decide_all()
-    chain_id = order.data.action_id.split(".")[0]
+    chain_id = order.chain
     await desk.inbox.answer(f"{chain_id}.r1", CHOICE)
     await desk.run()
     kept = {
@@ -65,7 +60,7 @@ async def waiting(desk: Desk, length: int) -> str:
     order = await desk.order_of(literal_task(length, "lookup", q="x" * 1000))
     await desk.finish(order, asks("user_abc123", "user_def456"), "{}")
     await desk.decide_all()
-    return order.data.action_id.split(".")[0]
+    return order.chain
 
 
 async def test_a_chain_of_five_steps_is_a_listpack(desk: Desk) -> None:

@@ -163,18 +163,6 @@ def test_a_record_is_of_one_key_and_only_for_this_user(tmp_path: Path) -> None:
     assert recall(tmp_path / "state", KEY) is None
 
 
-@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
-def test_no_proxy_of_the_shell_sees_the_key(
-    state: Path, own: Listener, stranger: Listener, monkeypatch: pytest.MonkeyPatch, variable: str
-) -> None:
-    remember(state, KEY, own.url)
-    monkeypatch.setenv(variable, stranger.url)
-    ask("--url", own.url)
-    ask("--url", own.url, "--key", "given")
-    assert own.keys == [f"Bearer {KEY}", "Bearer given"]
-    assert not stranger.lines
-
-
 def test_a_socks_proxy_of_the_shell_stops_no_command(
     state: Path, own: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
