@@ -85,8 +85,8 @@ def _as_it_came(turn: Turn, message: Message) -> Iterator[Message]:
     """The provider's own message, and what became of each of its calls."""
     yield message
     for call, text in zip(message["tool_calls"], turn.texts, strict=True):
-        about = {"tool_call_id": call["id"], "name": call["function"]["name"]}
-        yield {**_says("tool", text), **about}
+        name = call["function"]["name"]
+        yield {"role": "tool", "content": text, "tool_call_id": call["id"], "name": name}
 
 
 @lru_cache(maxsize=512)

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any, Final
 
-from pydantic_core import to_json
+import msgspec
 
 _LEAST: Final = 200
 """Characters of a text that is never cut: an id, a name, an address."""
@@ -17,7 +17,7 @@ _CUT_BEFORE: Final = re.compile(r" ?\[cut: (\d+) characters more\]\Z")
 def pretty(value: object) -> str:
     """JSON for a model to read, which cannot break out of its place in a chat template."""
     try:
-        text = to_json(value, indent=2).decode()  # as the line below, much faster
+        text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     except ValueError:  # a lone surrogate
         text = json.dumps(value, ensure_ascii=False, indent=2)
     return text.replace("<|", "\\u003c|").replace("</", "\\u003c/")

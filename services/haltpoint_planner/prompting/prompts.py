@@ -15,7 +15,7 @@ from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.prompting.conversation import messages
 from haltpoint_planner.prompting.question import Question
 from haltpoint_planner.prompting.results import filled, frame
-from haltpoint_planner.prompting.tool_forms import native, weight_of
+from haltpoint_planner.prompting.tool_forms import form_of
 from haltpoint_planner.prompting.turns import place_of
 
 _SIGNS: Final = 3
@@ -44,7 +44,9 @@ def build(context: Context) -> Prompt:
     context = replace(context, owned=_newest(context, most // _PART))
     question = _question(context)
     frames = list(map(frame, context.receipts))
-    room = most - _weight(question, context) - sum(map(len, frames))
+    forms = list(map(form_of, question.tools.values()))
+    parts = [*map(len, frames), *(form.weight for form in forms)]
+    room = most - _weight(question, context) - sum(parts)
     if room < 0:
         raise HaltpointError(
             DOES_NOT_FIT,
@@ -56,7 +58,7 @@ def build(context: Context) -> Prompt:
         )
     receipts = filled(context.receipts, frames, room)
     said = messages(question, context, receipts)
-    tools = tuple(map(native, question.tools.values()))
+    tools = tuple(form.native for form in forms)
     force = question.is_due and context.is_strict and bool(tools)
     return Prompt(said, tools, force, question.schema)
 
@@ -92,9 +94,9 @@ def _newest(context: Context, room: int) -> dict[str, Own]:
 
 
 def _weight(question: Question, context: Context) -> int:
-    """Characters of all but the results, with what a provider keeps in its own messages."""
+    """Characters of all but tools and results, with what a provider keeps in its own messages."""
     said = [question.system, question.task, question.last, question.schema, context.previous]
     history = [context.findings, context.request.corrections]
     calls = [(receipt.tool, receipt.arguments) for receipt in context.receipts]
     own = [each.message for each in context.owned.values()]
-    return weight_of(question.tools.values()) + len(repr([said, history, calls, own]))
+    return len(repr([said, history, calls, own]))

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace
 
 from haltpoint_planner.prompting.context import Receipt
 from haltpoint_planner.prompting.fitting import pretty, shortened
@@ -39,7 +39,7 @@ def frame(receipt: Receipt) -> str:
         "warnings": outcome.warnings,
         "instruction_for_ai": outcome.instruction_for_ai,
     }
-    return pretty(msgspec.to_builtins(result))
+    return pretty(result)
 
 
 def filled(receipts: Sequence[Receipt], frames: Sequence[str], room: int) -> list[Receipt]:
@@ -51,7 +51,7 @@ def filled(receipts: Sequence[Receipt], frames: Sequence[str], room: int) -> lis
         data = _data(receipt.data, room // 2)
         room -= len(data)
         whole = text.replace('"data": null', f'"data": {data}', 1)
-        shown.append(msgspec.structs.replace(receipt, text=whole))
+        shown.append(replace(receipt, text=whole))
     return shown[::-1]
 
 

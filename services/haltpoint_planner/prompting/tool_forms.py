@@ -71,19 +71,21 @@ def described(spec: ToolSpec) -> str:
     return f"- {spec.name}({arguments}): {in_line(spec.description)}{note}"
 
 
-class _Form(NamedTuple):
+class Form(NamedTuple):
     """What was worked out of a spec, which is kept beside it: no other has its id."""
 
     spec: ToolSpec
     native: JsonObject
+    """The tool as a provider's native tools take it."""
     weight: int
     """Characters of its part in a prompt that asks for a call."""
 
 
-_forms: dict[int, _Form] = {}
+_forms: dict[int, Form] = {}
 
 
-def _of(spec: ToolSpec) -> _Form:
+def form_of(spec: ToolSpec) -> Form:
+    """The tool as it is sent, worked out once."""
     form = _forms.get(id(spec))
     if form is None:
         if len(_forms) >= _MOST:
@@ -92,24 +94,14 @@ def _of(spec: ToolSpec) -> _Form:
     return form
 
 
-def _form(spec: ToolSpec) -> _Form:
+def _form(spec: ToolSpec) -> Form:
     about = [cut_text(in_line(spec.description), _DESCRIPTION), *_notes(spec)]
     # Rules about all parameters are in the notes: some providers refuse a tool for them.
     parameters = {name: rule for name, rule in spec.parameters.items() if name != "allOf"}
     function = {"name": spec.name, "description": "; ".join(about), "parameters": parameters}
     tool = {"type": "function", "function": function}
     sent = json.dumps([tool, call_schema([tool])], ensure_ascii=False)
-    return _Form(spec, tool, len(sent))
-
-
-def weight_of(specs: Iterable[ToolSpec]) -> int:
-    """Characters of tools in a prompt that asks for a call."""
-    return sum(_of(spec).weight for spec in specs)
-
-
-def native(spec: ToolSpec) -> JsonObject:
-    """The tool as a provider's native tools take it."""
-    return _of(spec).native
+    return Form(spec, tool, len(sent))
 
 
 def in_line(text: str) -> str:

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
+
+from msgspec import Struct
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.results import NextAction
@@ -17,8 +18,7 @@ _ANOTHER: Final = "?"
 _ASKS: Final = frozenset({NextAction.CLARIFICATION_NEEDED, NextAction.CONFIRMATION_NEEDED})
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One message of the model, and what became of its calls."""
 
     own: Own
@@ -37,8 +37,11 @@ class Turn:
         refused.
         """
         for place, receipt in enumerate(self.results):
-            why = "refused" if any(self.results[place:]) else self.why_not
-            yield f"not started: {why}" if receipt is None else receipt.text
+            if receipt is not None:
+                yield receipt.text
+            else:
+                why = "refused" if any(self.results[place:]) else self.why_not
+                yield f"not started: {why}"
 
     @property
     def why_not(self) -> str:
@@ -56,27 +59,32 @@ def turns_of(receipts: Sequence[Receipt], owned: Mapping[str, Own]) -> Iterator[
     """The turns of all steps, in the order of the receipts. `owned` are the messages that are kept,
     by the local ids of their thoughts; a receipt that is of no call of one is a turn alone.
     """
-    for step, group in groupby(receipts, key=lambda receipt: receipt.step_id):
-        said = _said_in(step, owned)
-        for own, run in groupby(group, key=lambda receipt: _before(receipt, said)):
-            yield from _turns(own, run)
+    thoughts: dict[str, dict[int, str]] = {}
+    for name in sorted(owned, key=place_of):
+        step = name.rpartition(".t")[0]
+        # Of those that follow the same action the last was acted on.
+        thoughts.setdefault(step, {})[owned[name].after] = name
+    for name, group in groupby(receipts, key=lambda receipt: _before(receipt, thoughts)):
+        if name:
+            yield from _turns(owned[name], group)
+        else:
+            yield from map(_alone, group)
 
 
-def _turns(own: Own | None, receipts: Iterable[Receipt]) -> Iterator[Turn]:
+def _turns(own: Own, receipts: Iterable[Receipt]) -> Iterator[Turn]:
     """The turn of a message, then the receipts that are of none of its calls. Equal calls have
     theirs in order.
     """
-    calls = [] if own is None else own.calls
     results: dict[int, Receipt] = {}
     strays: list[Turn] = []
     for receipt in receipts:
-        places = [place for place in _places_of(receipt, calls) if place not in results]
+        places = [place for place in _places_of(receipt, own.calls) if place not in results]
         if places:
             results[places[0]] = receipt
         else:
             strays.append(_alone(receipt))
-    if own is not None and results:
-        yield Turn(own, tuple(map(results.get, range(len(calls)))))
+    if results:
+        yield Turn(own, tuple(map(results.get, range(len(own.calls)))))
     yield from strays
 
 
@@ -95,21 +103,11 @@ def _places_of(receipt: Receipt, calls: Sequence[JsonObject]) -> list[int]:
     return sorted(places, key=lambda place: arguments_of(calls[place]) != given)
 
 
-def _said_in(step: str, owned: Mapping[str, Own]) -> list[Own]:
-    """The messages of a step in order; of those that follow the same action the last was acted
-    on.
-    """
-    names = [name for name in owned if name.rpartition(".t")[0] == step]
-    ordered = [owned[name] for name in sorted(names, key=place_of)]
-    return list({own.after: own for own in ordered}.values())
-
-
-def _before(receipt: Receipt, said: Sequence[Own]) -> Own | None:
-    """The last message before an action."""
-    before = [own for own in said if own.after < receipt.number]
-    if not before:
-        return None
-    return before[-1]
+def _before(receipt: Receipt, thoughts: Mapping[str, Mapping[int, str]]) -> str:
+    """The thought of the last message before an action; empty where none is kept."""
+    names = thoughts.get(receipt.step_id, {})
+    last = max((after for after in names if after < receipt.number), default=-1)
+    return names.get(last, "")
 
 
 def place_of(thought: str) -> tuple[int, int]:

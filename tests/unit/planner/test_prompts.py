@@ -20,10 +20,11 @@ from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.testing.conversation import Conversation
 from haltpoint_planner.exchange import Prompt
-from haltpoint_planner.prompting import prompts, tool_forms
+from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.prompting.fitting import shortened
 from haltpoint_planner.prompting.results import filled, frame
+from haltpoint_planner.prompting.tool_forms import call_schema, form_of
 from tests.support.builders import OK, asks, failed, owing
 
 TEXT = {"type": "string"}
@@ -318,7 +319,7 @@ def test_a_value_is_shortened_between_its_parts_and_says_how_much_is_missing(
 
 def test_a_long_description_is_cut_with_a_mark() -> None:
     tool = ToolSpec(name="t", description="word " * 400)
-    description = tool_forms.native(tool)["function"]["description"]
+    description = form_of(tool).native["function"]["description"]
     assert description.endswith(" more characters]")
     assert len(description) < 1_024
 
@@ -335,17 +336,17 @@ def test_schemas_that_refer_to_parts_of_themselves_do_so_inside_of_another_one()
             "required": ["slot"],
         },
     )
-    form = Draft202012Validator(tool_forms.call_schema(map(tool_forms.native, [LOOKUP, book])))
+    tools = [form_of(LOOKUP).native, form_of(book).native]
+    form = Draft202012Validator(call_schema(tools))
     assert form.is_valid({"name": "book", "arguments": {"slot": "morning", "tree": {"below": []}}})
     assert not form.is_valid({"name": "book", "arguments": {"slot": "noon"}})
     assert not form.is_valid({"name": "book", "arguments": {"slot": "morning", "tree": 7}})
 
 
 def test_tools_weigh_as_much_as_is_sent_of_them() -> None:
-    specs = [LOOKUP, SEND]
-    tools = list(map(tool_forms.native, specs))
-    sent = [*tools, tool_forms.call_schema(tools)]
-    assert tool_forms.weight_of(specs) == pytest.approx(len(json.dumps(sent)), rel=0.05)
+    form = form_of(SEND)
+    sent = [form.native, call_schema([form.native])]
+    assert form.weight == pytest.approx(len(json.dumps(sent)), rel=0.05)
 
 
 def test_m7_what_a_person_has_denied_is_not_asked_for_again() -> None:

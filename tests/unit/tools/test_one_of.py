@@ -7,7 +7,7 @@ import pytest
 
 from haltpoint.tools import DeclarationError, tool, tool_of
 from haltpoint.tools.declaration import Tool
-from haltpoint_planner.prompting import tool_forms
+from haltpoint_planner.prompting.tool_forms import described, form_of
 
 
 @tool(name="getPage", read_only=True, one_of_parameters=(("slug", "id"),))
@@ -32,13 +32,10 @@ def test_the_schema_holds_the_rule(arguments: dict[str, object], fits: bool) -> 
 
 def test_models_read_it_in_words_since_providers_refuse_rules_about_the_whole() -> None:
     spec = declared().spec
-    shown = tool_forms.native(spec)["function"]
+    shown = form_of(spec).native["function"]
     assert shown["description"] == "Get a page.; needs slug or id"
     assert "allOf" not in shown["parameters"]
-    assert (
-        tool_forms.described(spec)
-        == "- getPage(slug, id, include_content): Get a page. [needs slug or id]"
-    )
+    assert described(spec) == "- getPage(slug, id, include_content): Get a page. [needs slug or id]"
 
 
 @pytest.mark.parametrize("groups", [(("slug", "name"),), ("slug", "id"), (("slug",),)])

@@ -7,9 +7,9 @@ which brought it. Receipts that a chain knows are made known to those below it a
 (I1).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 from typing import Any, Final, Self
 
@@ -73,11 +73,11 @@ class Document:
 
     def whole(self, text: str) -> Source | None:
         """The source of a value that is the whole of a text or number, by its form."""
-        places = _entries(self.data).get(text, ())
-        own = next(filter(self._is_own, places), None)
-        if self.kind is SourceKind.TEXT or own is None or self._repeats(text):
-            return None
-        return Source(source=self.kind, where=self._at(own))
+        for place in _entries(self.data).get(text, ()):
+            is_own = self.kind is not SourceKind.TEXT and self._is_own(place)
+            if is_own and not self._repeats(text):
+                return Source(source=self.kind, where=self._at(place))
+        return None
 
     def _is_own(self, place: Path) -> bool:
         """Whether a place is no key, and none that strangers write."""
@@ -147,6 +147,8 @@ class Known:
     """The user's own."""
     documents: Sequence[Document]
     """What was given with the task before receipts, and these in their order."""
+    wholes: dict[Any, Source | None] = field(default_factory=dict)
+    """The sources that `whole` has found; each value is looked for once."""
 
     @classmethod
     def of(cls, work: Work) -> Self:
@@ -160,23 +162,20 @@ class Known:
         own = Document(SourceKind.GOAL, "plan", written)
         return cls(users_words(work), [own, given, *receipts])
 
-    @cached_property
-    def source(self) -> Callable[[Any], Source]:
-        """The source of a value. It is looked for once."""
-        return cache(self._source)
-
-    def _source(self, value: Any) -> Source:
+    def source(self, value: Any) -> Source:
+        """The source of a value."""
         pieces = (document.piece(value) for document in self.documents)
         found = self.whole(value) or next(filter(None, pieces), None)
         return found or Source(source=SourceKind.MODEL)
 
     def whole(self, value: Any) -> Source | None:
         """The source of a value that is known. No text is searched for one that is not."""
-        text = form(value)
-        if self._is_said(text):
-            return Source(source=SourceKind.GOAL)
-        wholes = (document.whole(text) for document in self.documents)
-        return next(filter(None, wholes), None)
+        if value not in self.wholes:
+            text = form(value)
+            goal = Source(source=SourceKind.GOAL) if self._is_said(text) else None
+            wholes = (document.whole(text) for document in self.documents)
+            self.wholes[value] = goal or next(filter(None, wholes), None)
+        return self.wholes[value]
 
     def _is_said(self, text: str) -> bool:
         return any(holds(words, text) for words in self.words)
@@ -214,16 +213,14 @@ def documents_of(receipts: Iterable[Action], tools: Tools) -> Iterator[Document]
         spec = tools.get(action.tool)
         approval = action.told.approval
         if approval is not None and approval.proposed is not None:
-            edited = f"{action.id} edited"
-            yield Document(SourceKind.PERSON, edited, action.ran, approval.proposed)
+            yield Document(SourceKind.PERSON, f"{action.id} edited", action.ran, approval.proposed)
         foreign = () if spec is None else spec.foreign
         if action.by_a_person:
             yield _given(action, foreign)
         elif action.is_source:
             kind = SourceKind.TEXT if spec is None else SourceKind.RESULT
             where = f"{action.id} data"
-            tool = action.tool
-            yield Document(kind, where, action.data, action.arguments, foreign, tool)
+            yield Document(kind, where, action.data, action.arguments, foreign, action.tool)
 
 
 def _given(action: Action, foreign: Strings) -> Document:
@@ -235,8 +232,7 @@ def _given(action: Action, foreign: Strings) -> Document:
     picked = "selected" if is_models else "selected.value"
     tool = action.tool if action.satisfies and not is_models else ""
     typed = None if action.selected else (SAID,)
-    foreign = (*foreign, picked)
-    return Document(SourceKind.PERSON, where, action.data, foreign=foreign, tool=tool, typed=typed)
+    return Document(SourceKind.PERSON, where, action.data, "", (*foreign, picked), tool, typed)
 
 
 def origin_tools(origins: Iterable[str]) -> list[str]:
@@ -286,15 +282,15 @@ def for_above(work: Work) -> Receipts:
 
 def hear(work: Work, known: Receipts) -> None:
     """Keep what a chain below has made known."""
-    newest = _newest((*work.below.known, *known))
-    work.below = replace(work.below, known=newest)
+    work.below = replace(work.below, known=_newest((*work.below.known, *known)))
 
 
 def _own(work: Work) -> Iterator[KnownReceipt]:
     """The chain's receipts from which values may come."""
-    for action in filter(lambda action: action.is_source, work.actions.values()):
+    for action in work.actions.values():
         by = action.told.by if action.by_a_person else None
-        yield KnownReceipt(action.id, action.tool, action.ran, action.data, by)
+        if action.is_source:
+            yield KnownReceipt(action.id, action.tool, action.ran, action.data, by)
 
 
 def _newest(receipts: Receipts) -> Receipts:

@@ -138,13 +138,12 @@ def respelled(known: Known, spec: ToolSpec, arguments: Any) -> Any:
 def target(call: CheckedCall) -> Verdict:
     """Ask about the values that say to whom or where and are not known."""
     tool = call.spec.name
-    known = call.known
     targets = _own_values(call.spec, call.arguments, *call.spec.targets)
     unknown = [given for given in targets if _is_unknown(call, given)]
     if not unknown:
         return GO
     first = unknown[:MOST_SHOWN]
-    reasons = [about(tool, given, known.source(given.value)) for given in first]
+    reasons = [about(tool, given, call.known.source(given.value)) for given in first]
     more = len(unknown) - MOST_SHOWN
     if more > 0:
         words = f"{more} more values of {tool} are not known to be in your words, nor in a result."

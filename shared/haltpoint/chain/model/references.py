@@ -108,9 +108,9 @@ def _part_text(part: Part) -> str:
         return "{}"
     if isinstance(part, int):
         return f"[{part}]"
-    quoted = str(part).replace('"', '""')
     if _BARE.fullmatch(str(part)):
         return f".{part}"
+    quoted = str(part).replace('"', '""')
     return f'."{quoted}"'
 
 
