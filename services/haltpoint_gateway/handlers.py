@@ -15,6 +15,7 @@ from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.dead_letters import owner_of
+from haltpoint.runtime.store.inbox import Taken
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
@@ -103,7 +104,11 @@ class RequestsHandler:
             words = "the answer of the escalation handler does not fit"
             _log.error(words, handler=name, faults=list(faults))
             return False
-        await self._gateway.inbox.answer(case.id, answer, by=name, way=Way.HANDLER, trace=trace)
+        verdict = await self._gateway.inbox.answer(
+            case.id, answer, by=name, way=Way.HANDLER, trace=trace
+        )
+        if not isinstance(verdict, Taken):
+            return False  # a person was quicker, or has taken the case
         _log.info("an escalation was resolved", handler=name, decision=answer.decision.value)
         return True
 

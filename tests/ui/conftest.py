@@ -94,10 +94,12 @@ class Person:
 
 @pytest.fixture
 def person(chromium: Browser, system: Running) -> Iterator[Callable[..., Person]]:
-    """A person with a browser of these properties (Playwright's of a context)."""
+    """A person with a key, the admin key unless another is given, and a browser of these properties
+    (Playwright's of a context).
+    """
     people: list[Person] = []
 
-    def signed_in(**properties: Any) -> Person:
+    def signed_in(key: str = system.key, **properties: Any) -> Person:
         context = chromium.new_context(**properties)
         page, errors = context.new_page(), list[str]()
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -105,7 +107,7 @@ def person(chromium: Browser, system: Running) -> Iterator[Callable[..., Person]
         somebody = Person(page, context, system.url, errors)
         people.append(somebody)
         somebody.goes_to("/inbox")
-        page.get_by_label("Key").fill(system.key)
+        page.get_by_label("Key").fill(key)
         page.get_by_role("button", name="Sign in").click()
         return somebody
 

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable
-from functools import partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Body, Depends, Header, Query, Response
@@ -58,8 +57,11 @@ async def list_requests(
     """Questions to people: the open ones unless `status` says otherwise; urgent ones first,
     then the newest.
     """
-    wanted = partial(is_theirs, who) if query.mine else (lambda _: True)
-    return await gateway.views.requests(query, who.can_see, wanted)
+
+    def is_wanted(request: RequestView) -> bool:
+        return not query.mine or is_theirs(who, request)
+
+    return await gateway.views.requests(query, who.can_see, is_wanted)
 
 
 @router.get("/{request_id}")

@@ -75,6 +75,8 @@ class RequestQuery(ListQuery):
 
     status: RequestStatus = RequestStatus.OPEN
     kind: RequestKind | None = None
+    to: Text | None = None
+    """A person or a group that it is addressed to."""
     mine: bool = False
     """A rule addresses the reader, or the reader has taken it."""
 
@@ -84,6 +86,7 @@ class RequestQuery(ListQuery):
             self.status is request.status
             and self.kind in (None, request.kind)
             and self.tool in (None, request.tool)
+            and self.to in (None, *request.answerers.to)
             and self.agent in (None, task.agent)
             and self.tenant in (None, task.tenant)
             and self.has_words(request.id, request.goal, request.question)
