@@ -66,6 +66,7 @@ async def _principal(request: Request) -> Principal:
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     signed_on: Principal | None = getattr(request.state, "signed_on", None)
     if signed_on is not None and not scheme:
+        check_origin(request)
         return signed_on
     keyring = request.app.state.gateway.keyring
     is_key = scheme.lower() == "bearer"
@@ -77,10 +78,38 @@ async def _principal(request: Request) -> Principal:
         code = "unknown_key"
         detail = "This key is not known: it was revoked, has expired, or never was."
     hint = (
-        "Send `Authorization: Bearer KEY`; the admin key is HALTPOINT_GATEWAY__ADMIN_KEY, "
-        "or is in the file admin-key of the state directory."
+        "Send it as a bearer token in the header Authorization; the admin key is "
+        "HALTPOINT_GATEWAY__ADMIN_KEY, or is in the file admin-key of the state directory."
     )
     raise Problem(401, code, detail, hint=hint, headers={"WWW-Authenticate": "Bearer"})
+
+
+def check_origin(request: Request) -> None:
+    """Refuse a change that a page of another origin sends in a person's name. Raises Problem
+    403.
+    """
+    headers = request.headers
+    public_url = request.app.state.gateway.settings.gateway.public_url or ""
+    own = {_origin(f"{request.base_url}"), _origin(public_url)}
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    is_program = site is None and origin is None and request.url.path.startswith("/v1/")
+    is_own = site in (None, "same-origin") and origin in own
+    if is_program or is_own or request.method == "GET":
+        return
+    sender = origin or "another site"
+    known = " or ".join(sorted(own - {""}))
+    raise Problem(
+        403,
+        "other_origin",
+        f"This was sent by a page of {sender}, and the gateway's own are at {known}.",
+        hint="Open the gateway's page again and send it from there; behind a proxy set "
+        "HALTPOINT_GATEWAY__PUBLIC_URL to the address that people type.",
+    )
+
+
+def _origin(url: str) -> str:
+    """The scheme, host and port of an address; empty for none."""
+    return "/".join(url.split("/")[:3])
 
 
 async def bounded(request: Request) -> bytes:

@@ -95,8 +95,7 @@ async def answer(
     they saw: without it 428, with another one 412.
     """
     request = await seen(gateway, request_id, who)
-    if request.status is RequestStatus.OPEN and body.decision is Choice.APPROVE:
-        _check_seen(request, if_match)
+    check_seen(request, body, if_match)
     return await take_answer(gateway, request, body, who, way)
 
 
@@ -124,9 +123,10 @@ async def _claim(
     return await seen(gateway, request.id, who)
 
 
-def _check_seen(request: RequestView, if_match: str | None) -> None:
+def check_seen(request: RequestView, answer: Answer, if_match: str | None) -> None:
     """Refuse a yes to a destructive call that was given without a look at it as it is."""
-    if ReasonKind.DESTRUCTIVE not in {reason.kind for reason in request.reasons}:
+    is_yes = request.status is RequestStatus.OPEN and answer.decision is Choice.APPROVE
+    if not is_yes or ReasonKind.DESTRUCTIVE not in {reason.kind for reason in request.reasons}:
         return
     hint = "GET the request, look at the call, and send its ETag as If-Match."
     if if_match is None:

@@ -19,7 +19,7 @@ from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
 from haltpoint.runtime.views.reading import OtherReleaseError
 from haltpoint_gateway.answering import short_answer
 from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full, check_root, no_chain
-from haltpoint_gateway.api.requests import seen, take_answer
+from haltpoint_gateway.api.requests import check_seen, seen, take_answer
 from haltpoint_gateway.gateway import Gateway, Here, Submitter
 from haltpoint_gateway.people.keys import Principal
 from haltpoint_gateway.problems import Problem, other_release
@@ -128,6 +128,7 @@ async def _answer(
         return None
     if idempotency_key:
         await conversations.answers(chain_id, request.id)
+    check_seen(request, answer, None)
     taken = await take_answer(gateway, request, answer, who, Way.CONVERSATION)
     return taken.model_copy(update={"chain_id": root_of(taken.chain_id)})
 

@@ -17,7 +17,7 @@ from fastapi import Depends, Request
 
 from haltpoint.contracts.base import value
 from haltpoint_gateway.gateway import Here
-from haltpoint_gateway.guard import bounded
+from haltpoint_gateway.guard import bounded, check_origin
 from haltpoint_gateway.people.keys import Keyring, Principal, digest_of
 from haltpoint_gateway.problems import Problem
 
@@ -102,23 +102,9 @@ def _secret(admin_digest: bytes) -> bytes:
 
 async def posted(request: Request) -> Typed:
     """The fields of a form that one of our own pages has sent. Raises Problem."""
-    if not _is_ours(request):
-        raise Problem(
-            403,
-            "other_origin",
-            "This form was not sent by a page of this gateway.",
-            hint="Open the page again and send it from there; programs use /v1.",
-        )
+    check_origin(request)
     body = await bounded(request)
     return Typed(parse_qs(body.decode(errors="replace"), keep_blank_values=True))
 
 
 Form = Annotated[Typed, Depends(posted)]
-
-
-def _is_ours(request: Request) -> bool:
-    """Whether the browser says that the page which sent a form is of this origin."""
-    headers = request.headers
-    site = headers.get("sec-fetch-site", "same-origin")
-    own = f"{request.base_url}".removesuffix("/")
-    return site == "same-origin" and headers.get("origin") == own

@@ -4,6 +4,7 @@ The admin key comes from the settings or from the state directory. All others ar
 SHA-256 of their text, from which no key can be found again: it has 256 random bits.
 """
 
+import asyncio
 import hashlib
 import hmac
 import secrets
@@ -167,10 +168,19 @@ class Keyring:
 
     async def while_open(self, who: Principal, stream: AsyncIterator[T]) -> AsyncIterator[T]:
         """A stream that ends with the key of who asked for it."""
-        async for part in stream:
-            if who.key and await self.holder(who.key) is None:
+        parts = aiter(stream)
+        while True:
+            coming = asyncio.ensure_future(anext(parts))
+            try:
+                while not coming.done():
+                    await asyncio.wait([coming], timeout=_TRUSTED)
+                    if who.key and await self.holder(who.key) is None:
+                        return
+                yield coming.result()
+            except StopAsyncIteration:
                 return
-            yield part
+            finally:
+                coming.cancel()
 
     async def _read(self, digest: bytes) -> Principal | None:
         # Found by its digest: what the time of this look-up tells is a digest, and no key can be

@@ -200,7 +200,8 @@ class System:
         groups: tuple[str, ...] = (),
     ) -> dict[str, str]:
         """The headers of a new key."""
-        asked = NewKey(name=name, tenant=tenant, scopes=scopes, groups=groups)
+        whose = None if Scope.ADMIN in scopes else tenant
+        asked = NewKey(name=name, tenant=whose, scopes=scopes, groups=groups)
         return bearer((await self.gateway.keyring.make(asked, "admin")).key)
 
     async def _chain(self, chain_id: str) -> Chain:

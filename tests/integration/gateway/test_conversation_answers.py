@@ -7,6 +7,7 @@ import pytest
 
 from haltpoint.contracts.base import Ingress, derived_chain_id
 from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from tests.integration.gateway.conftest import System, problem
 
 TALK = {"conversation_id": "talk", "user": "ann"}
@@ -82,3 +83,12 @@ async def test_a_repeat_hears_that_its_question_was_answered_by_another(system: 
         f"/v1/requests/{request_id}/answer", json={"kind": "clarification", "option_id": "u1"}
     )
     problem(await says(system, "u2", "k"), 409, "answered_already")
+
+
+async def test_words_approve_no_destructive_call_that_was_not_seen(system: System) -> None:
+    reasons = (Reason(ReasonKind.DESTRUCTIVE, "It deletes."),)
+    chain = await system.submit(**TALK)
+    request_id = await system.ask(chain, RequestKind.CONFIRMATION, reasons=reasons)
+    problem(await says(system, "yes"), 428, "if_match_missing")
+    assert (await system.get(f"requests/{request_id}"))["status"] == "open"
+    assert (await says(system, "no")).json()["answer"]["answer"]["decision"] == "reject"

@@ -82,6 +82,7 @@ async def test_a_revoked_key_opens_no_gateway_and_ends_its_streams(
         ({"name": "ann", "scopes": ["owner"]}, "scopes"),
         ({"name": "ann", "expires": "soon"}, "length of time"),
         ({"name": "ann", "role": "boss"}, "role"),
+        ({"name": "ann", "scopes": ["admin"], "tenant": "acme"}, "sees all tenants"),
     ],
 )
 async def test_a_key_that_cannot_be_is_refused_with_the_reason(
@@ -207,3 +208,35 @@ async def test_only_admins_see_the_page_of_keys(system: System) -> None:
     own = {"Origin": "http://gateway", "Sec-Fetch-Site": "same-origin"}
     await system.http.post("/login", data={"key": key}, headers=own)
     assert (await system.http.get("/keys")).status_code == 403
+
+
+async def test_no_page_of_another_origin_acts_in_the_name_of_a_person_who_is_signed_in(
+    system: System,
+) -> None:
+    chain = await system.submit()
+    foreign = [
+        {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Origin": "https://evil.example"},
+    ]
+    async with proxied(system, **HEADERS) as http:
+        for headers in foreign:
+            reply = await http.post(f"/v1/chains/{chain}/cancel", headers={**SIGNED_ON, **headers})
+            problem(reply, 403, "other_origin")
+        own = {"Origin": "http://gateway", "Sec-Fetch-Site": "same-origin"}
+        reply = await http.post(f"/v1/chains/{chain}/cancel", headers={**SIGNED_ON, **own})
+        assert reply.status_code == 202
+
+
+async def test_the_public_address_is_an_origin_of_ours(system: System) -> None:
+    about = GatewaySettings(public_url="https://desk.example.com/haltpoint/")
+    settings = system.gateway.settings.model_copy(update={"gateway": about})
+    api = make_api(replace(system.gateway, settings=settings))
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(api), base_url="http://10.0.0.7"
+    ) as http:
+        typed = {"key": ADMIN}
+        own = {"Origin": "https://desk.example.com", "Sec-Fetch-Site": "same-origin"}
+        assert (await http.post("/login", data=typed, headers=own)).status_code == 303
+        other = {**own, "Origin": "https://desk.example.org"}
+        assert (await http.post("/login", data=typed, headers=other)).status_code == 403

@@ -135,7 +135,7 @@ async def test_a_form_of_another_site_changes_nothing(
     fields = {"decision": "select", "option_id": "u1"}
     reply = await browser.http.post(f"/inbox/{request}", data=fields, headers=headers)
     assert reply.status_code == 403
-    assert "not sent by a page of this gateway" in words(reply)
+    assert "and the gateway's own are at http://gateway" in words(reply)
     assert (await system.get(f"requests/{request}"))["status"] == "open"
 
 

@@ -122,9 +122,7 @@ async def test_a_key_without_a_tenant_finds_nothing_of_one(system: System) -> No
 @pytest.mark.parametrize("end", ["revoked", "expired"])
 async def test_a_key_that_has_ended_opens_no_route(system: System, end: str) -> None:
     ours = await property_of(system, "acme")
-    asked = NewKey(
-        name="ann", tenant="acme", scopes=tuple(Scope), expires=1e-6 if end == "expired" else None
-    )
+    asked = NewKey(name="ann", scopes=tuple(Scope), expires=1e-6 if end == "expired" else None)
     made = await system.gateway.keyring.make(asked, "admin")
     if end == "revoked":
         await system.http.delete(f"/v1/keys/{made.id}")

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from haltpoint.contracts.doors import Form, View
 from haltpoint.contracts.written import Name, Names, Seconds
@@ -42,6 +42,12 @@ class NewKey(Form):
     """Groups of people that questions can be addressed to."""
     expires: Annotated[Seconds, Field(le=_LONGEST)] | None = None
     """After how many seconds it opens nothing; never without."""
+
+    @model_validator(mode="after")
+    def _sees_all_or_one(self) -> Self:
+        if self.tenant is not None and Scope.ADMIN in self.scopes:
+            raise ValueError("a key that allows admin sees all tenants: leave `tenant` out")
+        return self
 
 
 class KeyView(View):
