@@ -173,6 +173,18 @@ def test_an_answer_is_taken_back_before_it_is_sent(client: SyncClient, person: P
     assert client.request(request.id).status == "open"
 
 
+def test_who_leaves_the_page_sends_the_answer_that_is_held_once(
+    system: Running, client: SyncClient, person: People
+) -> None:
+    run = deletes(client, "left")
+    ann = person()
+    ann.goes_to(f"/inbox/{run.expects_request().id}")
+    ann.page.keyboard.press("y")
+    ann.page.get_by_role("link", name="Tools", exact=True).click()
+    assert run.result().status == "completed"
+    assert len(system.written(run.id)) == 1
+
+
 def test_an_edit_with_a_fault_is_said_and_one_with_another_preview_is_shown_again(
     system: Running, client: SyncClient, person: People
 ) -> None:

@@ -20,7 +20,7 @@ from haltpoint.runtime.views.queries import RequestQuery
 from haltpoint_gateway.api import requests as api
 from haltpoint_gateway.pages import answers
 from haltpoint_gateway.pages.door import Form, Typed
-from haltpoint_gateway.pages.visit import Looks, Searched, Visit
+from haltpoint_gateway.pages.visit import Looks, Searched, Visit, to_chain
 from haltpoint_gateway.people.answerers import may_answer, who_may
 from haltpoint_gateway.problems import Problem
 
@@ -77,9 +77,9 @@ async def question(request_id: str, visit: Looks, answered: _Words = "") -> HTML
 
 
 @router.post("/{request_id}")
-async def answer(request_id: str, visit: Looks, form: Form) -> Response:
-    """Give the answer, and continue with the next question. A fault is shown beside the words that
-    were typed.
+async def answer(request_id: str, visit: Looks, form: Form, *, back: bool = False) -> Response:
+    """Give the answer, and go `back` to the chain or continue with the next question. A fault is
+    shown beside the words that were typed.
     """
     visit.needs(Scope.ANSWER)
     try:
@@ -88,7 +88,7 @@ async def answer(request_id: str, visit: Looks, form: Form) -> Response:
         refused = form.refused(problem)
         case = await _case(visit, request_id)
         return _card(visit, case, refused, "")
-    return await _next(visit, request_id)
+    return to_chain(chain_of(request_id)) if back else await _next(visit, request_id)
 
 
 @router.post("/{request_id}/{act}")

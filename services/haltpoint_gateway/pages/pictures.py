@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from haltpoint.contracts.base import value
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.views.chains import ChainView, EventView
+from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.views.chains import ChainView, EventView, RequestView
 from haltpoint.contracts.views.steps import ActionView, StepView
 
 
@@ -18,7 +19,7 @@ class Bar:
 
     label: str
     kind: str
-    """thought, action, failed, resting, or person."""
+    """thought, checked, action, failed, resting, or person."""
     begin: datetime
     end: datetime
     anchor: str
@@ -44,14 +45,27 @@ def timeline(chain: ChainView, log: Sequence[EventView], now: datetime) -> list[
 
 
 def _actions(chain: ChainView, now: datetime) -> Iterator[Bar]:
-    """The calls, each until a person was asked about it."""
-    asked_at = {request.action_id: request.asked_at for request in chain.requests}
+    """The calls, without the times in which people were asked about them."""
     for step in chain.steps:
         for action in step.actions:
-            end = asked_at.get(action.id) or action.ended_at or now
-            begin = action.started_at or end
-            runs = action.receipt.metadata.attempt if action.receipt else 1
-            yield Bar(action.tool, _kind(action), begin, end, action.id, runs)
+            asked = [request for request in chain.requests if request.action_id == action.id]
+            yield from _runs(action, asked, now)
+
+
+def _runs(action: ActionView, asked: Sequence[RequestView], now: datetime) -> Iterator[Bar]:
+    """The runs of a call: each that ended in a question, and those behind the last question.
+    Before a yes a call has only been looked at.
+    """
+    begin = action.started_at
+    for request in asked:
+        kind = "checked" if request.kind is RequestKind.CONFIRMATION else "action"
+        if begin:
+            yield Bar(action.tool, kind, begin, request.asked_at, action.id)
+        begin = request.closed_at
+    runs = action.receipt.metadata.attempt - len(asked) if action.receipt else 1
+    if begin and runs > 0:
+        end = action.ended_at or now
+        yield Bar(action.tool, _kind(action), begin, end, action.id, runs)
 
 
 def _kind(action: ActionView) -> str:

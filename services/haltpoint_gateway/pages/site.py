@@ -34,7 +34,8 @@ def _install(pages: FastAPI) -> None:
         if request.headers.get("sec-fetch-site") == "cross-site":
             # A strict cookie does not come with a link on another site; it does with our own page.
             return html("arrive")
-        where = request.url.path if request.method == "GET" else "/"
+        address = request.url.replace(scheme="", netloc="")
+        where = str(address) if request.method == "GET" else "/"
         return RedirectResponse(f"/login?{urlencode({'next': where})}", 303)
 
 

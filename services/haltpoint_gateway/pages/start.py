@@ -79,9 +79,12 @@ async def login(next: Annotated[str, Query(max_length=2000)] = "/") -> HTMLRespo
 async def signed_in(request: Request, form: Form, gateway: Here) -> Response:
     """Begin a session."""
     where = form.text("next")
-    cookie = await cookie_of(gateway.keyring, form.text("key").strip())
-    if cookie is None:
-        return html("login", status=401, next=where, fault=WORDS["login"]["unknown"])
+    key = form.text("key").strip()
+    principal = await gateway.keyring.principal(key)
+    if principal is None or not principal.may(Scope.READ):
+        fault = WORDS["login"]["no_read" if principal else "unknown"]
+        return html("login", status=401, next=where, fault=fault)
+    cookie = cookie_of(gateway.keyring, key)
     response = RedirectResponse(where if _LOCAL.fullmatch(where) else "/", 303)
     is_secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, cookie, LASTS, secure=is_secure, **_STRICT)
@@ -103,7 +106,6 @@ def _form(visit: Visit, typed: Typed) -> HTMLResponse:
         status=typed.status,
         typed=typed,
         modes=[*Mode],
-        agents=visit.gateway.agents.agents,
         key=secrets.token_urlsafe(16),
     )
 

@@ -72,13 +72,13 @@ class Visit:
             items=await self.documents(page.items),
             next_cursor=page.next_cursor,
             tools=await self.tools(),
-            agents=[agent.name for agent in self.gateway.agents.agents],
             **values,
         )
 
     def html(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
         """A page out of its template and these values."""
-        return html(name, status, who=self.who, **values)
+        agents = self.gateway.agents.agents
+        return html(name, status, who=self.who, agents=agents, **values)
 
 
 def to_chain(chain_id: str) -> RedirectResponse:

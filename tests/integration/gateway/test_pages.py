@@ -13,10 +13,12 @@ import httpx
 import pytest
 
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.answerers import Answerers
+from haltpoint.contracts.people.answerers import Answerers, OnTimeout
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.keys import EVERYDAY, Scope
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.runtime.streams.presence import Presence
 from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint_gateway.http_api import make_api
@@ -71,8 +73,8 @@ async def browser(stranger: Browser) -> Browser:
 
 
 async def test_who_has_not_signed_in_is_led_to_the_door_and_back(stranger: Browser) -> None:
-    reply = await stranger.http.get("/inbox/r1")
-    assert reply.headers["location"] == "/login?next=%2Finbox%2Fr1"
+    reply = await stranger.http.get("/inbox/r1?back=true")
+    assert reply.headers["location"] == "/login?next=%2Finbox%2Fr1%3Fback%3Dtrue"
     assert "Key" in await stranger.see("/login?next=%2Finbox%2Fr1")
     refused = await stranger.send("/login", key="hp_wrong", next="/inbox/r1")
     assert refused.status_code == 401
@@ -90,6 +92,14 @@ async def test_who_has_not_signed_in_is_led_to_the_door_and_back(stranger: Brows
 async def test_the_door_leads_to_no_other_site(stranger: Browser, elsewhere: str) -> None:
     reply = await stranger.send("/login", key=ADMIN, next=elsewhere)
     assert reply.headers["location"] == "/"
+
+
+async def test_a_key_that_may_not_see_pages_is_refused_at_the_door(
+    system: System, stranger: Browser
+) -> None:
+    key = (await system.key("shop", Scope.SUBMIT))["Authorization"].partition(" ")[2]
+    refused = await stranger.send("/login", key=key, next="/")
+    assert "This key may not see pages" in words(refused)
 
 
 async def test_a_session_ends_with_its_time_its_key_or_its_signature(
@@ -152,7 +162,9 @@ async def test_an_empty_system_says_what_to_do_next(browser: Browser) -> None:
     assert "Nothing has run here yet." in seen
     assert "lookup_contacts" in seen
     assert "read_secret" not in seen
-    assert "haltpoint run" in seen
+    assert "haltpoint model check haltpoint run" in seen
+    assert "John" not in seen
+    assert "Agents" not in seen
 
 
 async def test_a_question_is_answered_and_the_next_one_follows(
@@ -173,6 +185,41 @@ async def test_a_question_is_answered_and_the_next_one_follows(
     document = await system.get(f"requests/{first}")
     assert document["answer"]["answer"]["option_id"] == "u2"
     assert "Answered by admin: select u2" in await browser.see(f"/inbox/{first}")
+
+
+@pytest.mark.parametrize(
+    ("answerers", "follows"),
+    [
+        (Answerers(), "the step fails."),
+        (Answerers(on_timeout=OnTimeout.DENY), "the call is denied, and the model may continue."),
+        (Answerers(on_timeout=OnTimeout.ESCALATE, escalate_to="board"), "board is asked."),
+    ],
+)
+async def test_a_call_is_asked_about_by_what_it_does_and_says_what_follows_without_an_answer(
+    system: System, browser: Browser, answerers: Answerers, follows: str
+) -> None:
+    reason = Reason(ReasonKind.RULE, "A rule says so.")
+    request = await system.asked(
+        kind=RequestKind.CONFIRMATION, reasons=(reason,), answerers=answerers
+    )
+    assert "Lookup contacts John?" in await browser.see("/inbox")
+    card = await browser.see(f"/inbox/{request}")
+    assert "Lookup contacts John?" in card
+    assert f": {follows}" in card
+    assert "Where it comes from" not in card
+
+
+async def test_who_comes_from_a_chain_returns_to_it_with_the_answer(
+    system: System, browser: Browser
+) -> None:
+    request = await system.asked()
+    await system.asked()
+    chain = f"/chains/{chain_of(request)}"
+    here = f"/inbox/{request}?back=true"
+    assert here in (await browser.http.get(chain)).text
+    assert "promised lookup_contacts : not yet" in await browser.see(chain)
+    answered = await browser.send(here, decision="select", option_id="u2")
+    assert answered.headers["location"] == chain
 
 
 async def test_an_answer_that_does_not_fit_keeps_what_was_typed(
@@ -350,7 +397,7 @@ async def test_the_deployment_has_pages(system: System, browser: Browser) -> Non
     assert "There are none" in await browser.see("/dead-letters")
     seen = await browser.see("/tools/lookup_contacts")
     assert "may ask which" in seen
-    assert "Called wrong by people" in seen
+    assert "In the last seven days Nothing yet." in seen
     assert "No tool has the name 'nothing'" in await browser.see("/tools/nothing", 404)
     assert "Nothing yet." in await browser.see("/stats?days=1")
     key = (await system.key("shop", Scope.READ))["Authorization"].partition(" ")[2]

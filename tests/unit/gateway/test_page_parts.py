@@ -142,26 +142,33 @@ def receipt(*, success: bool = True, attempt: int = 1) -> ToolResult:
     return ToolResult(success, following, error=error, metadata=metadata)
 
 
-def test_people_have_a_bar_of_their_own_and_a_thought_begins_where_the_last_call_ended() -> None:
+def test_people_have_bars_of_their_own_a_denied_call_has_no_run_and_a_thought_follows_a_call() -> (
+    None
+):
     actions = (
         ActionView(id="c.a.1", tool="find", started_at=at(2), ended_at=at(3), status="done",
-                   receipt=receipt()),
+                   receipt=receipt(attempt=2)),
         ActionView(id="c.a.2", tool="send", started_at=at(5), status="dispatched"),
         ActionView(id="c.a.4", tool="send", started_at=at(6), ended_at=at(7), status="done",
                    receipt=receipt(success=False, attempt=3)),
+        ActionView(id="c.a.5", tool="send", started_at=at(9), ended_at=at(9.75), status="done",
+                   receipt=receipt(success=False)),
     )  # fmt: skip
     thoughts = tuple(
         ThoughtView(id=name, at=moment)
         for name, moment in (("t1", at(2)), ("t2", at(5)), ("t3", None))
     )
-    request = RequestView(
-        id="c.r1", chain_id="c", step_id="a", action_id="c.a.1", tool="find", question="May it?",
-        kind=RequestKind.CONFIRMATION, status=RequestStatus.OPEN, asked_at=at(2.5), deadline=at(99),
+    approved, denied = (
+        RequestView(
+            id="c.r1", chain_id="c", step_id="a", action_id=action, tool="x", question="May it?",
+            kind=RequestKind.CONFIRMATION, status=RequestStatus.ANSWERED, asked_at=at(asked),
+            closed_at=at(asked + 0.25), deadline=at(99),
+        ) for action, asked in (("c.a.1", 2.5), ("c.a.5", 9.5))
     )  # fmt: skip
     chain = ChainView(
         id="c", status="executing", goal="x", created_at=at(0), updated_at=at(9), deadline=at(99),
         steps=(step("a", started_at=at(0), actions=actions, thoughts=thoughts),),
-        requests=(request,),
+        requests=(approved, denied),
     )  # fmt: skip
     until = int(at(8.5).timestamp() * 1000)
     rested = {"action_id": "c.a.2", "tool": "send", "until": until}
@@ -169,12 +176,15 @@ def test_people_have_a_bar_of_their_own_and_a_thought_begins_where_the_last_call
     bars = timeline(chain, log, at(10))
     assert [(bar.kind, bar.begin.second, bar.seconds, bar.runs) for bar in bars] == [
         ("thought", 0, 2.0, 1),
-        ("action", 2, 0.5, 1),
-        ("person", 2, 7.5, 1),
+        ("checked", 2, 0.5, 1),
+        ("person", 2, 0.25, 1),
+        ("action", 2, 0.25, 1),
         ("thought", 3, 2.0, 1),
         ("action", 5, 5.0, 1),
         ("failed", 6, 1.0, 3),
         ("resting", 8, 0.5, 1),
+        ("checked", 9, 0.5, 1),
+        ("person", 9, 0.25, 1),
     ]
 
 

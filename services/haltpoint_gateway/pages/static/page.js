@@ -139,7 +139,11 @@ function hold(form, pressed) {
   document.body.append(bar);
   show();
   back.focus();
-  held = { stop };
+  const leave = () => {
+    stop();
+    navigator.sendBeacon(form.action, new URLSearchParams(new FormData(form, pressed)));
+  };
+  held = { stop, leave };
 }
 
 document.addEventListener("submit", (event) => {
@@ -151,6 +155,9 @@ document.addEventListener("submit", (event) => {
   held?.stop();
   hold(form, event.submitter);
 });
+
+// Who leaves the page has not taken the answer back.
+window.addEventListener("pagehide", () => held?.leave());
 
 document.addEventListener("input", (event) => {
   const form = event.target.closest("form");
