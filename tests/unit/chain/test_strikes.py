@@ -214,14 +214,14 @@ def test_d3_rephrase_gives_the_step_new_words_and_all_its_turns() -> None:
     assert told.status_of("find") == "completed"
 
 
-def test_d3_retry_asks_the_other_model_from_then_on() -> None:
+def test_d3_retry_asks_the_other_model_from_then_on_which_reads_the_persons_words() -> None:
     told = strikes_exhausted()
-    before = told.chain.people.other_model
-    told.rule(Choice.RETRY)
-    other = told.chain.people.other_model
+    told.rule(Choice.RETRY, text="Look for Bob")
+    (words,) = told.thought.receipts
+    assert told.chain.actions[words].data == '{"answer":"Look for Bob","said":"Look for Bob"}'
     assert told.thought.other_model
     told.writes("no call")
-    assert (before, other, told.chain.people.other_model) == (False, True, True)
+    assert told.chain.people.other_model
 
 
 def test_d3_a_result_given_by_hand_counts_and_is_marked_as_theirs() -> None:
