@@ -11,10 +11,10 @@ from tests.e2e.test_command_line import document
 from tests.support import PATIENCE
 
 
-def asked_anew(system: Running, chain: dict[str, Any]) -> dict[str, Any]:
-    """The chain when its second question is open."""
+def asked_anew(system: Running, chain: dict[str, Any], questions: int = 2) -> dict[str, Any]:
+    """The chain when its second question is open, or a later one."""
     until = time.monotonic() + PATIENCE
-    while len(chain["requests"]) < 2:
+    while len(chain["requests"]) < questions:
         assert time.monotonic() < until
         chain = document(system.command("chain", "show", chain["id"], "--json"))
     return chain
@@ -63,6 +63,25 @@ def test_g3_a_preview_that_says_something_else_now_is_asked_about_anew_with_both
     assert "now:" in card
     assert ended(system, again, "approve")["status"] == "completed"
     assert system.written(asked["id"]) == ["deleted draft after 0"]
+
+
+def test_e5_a_call_in_doubt_that_did_not_happen_needs_a_new_yes(system: Running) -> None:
+    given = ("user=ada", "password=secret", "code=1234", "pin=1", "note=hello")
+    asked = called(system, "sign_in", *given, code=3)
+    system.command("answer", asked["requests"][0]["id"], "approve")
+    doubted = asked_anew(system, asked)
+    assert doubted["requests"][1]["kind"] == "in_doubt"
+    runs = system.written(asked["id"])
+    assert len(runs) == 1
+    system.command("answer", doubted["requests"][1]["id"], "not-happened")
+    again = asked_anew(system, asked, 3)
+    assert [reason["kind"] for reason in again["requests"][2]["reasons"]] == [
+        "destructive",
+        "repeat",
+    ]
+    assert system.written(asked["id"]) == runs
+    ended(system, again, "reject", "enough", code=1)
+    assert system.written(asked["id"]) == runs
 
 
 def test_g2_an_edit_that_changes_the_preview_is_shown_again(system: Running) -> None:

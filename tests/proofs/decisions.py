@@ -17,6 +17,7 @@ from haltpoint.chain.model.state import Chain, next_due
 from haltpoint.contracts import events
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.facts import FINAL_FACTS
+from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind
 from haltpoint.contracts.results import (
     Clarification,
@@ -123,7 +124,7 @@ class Decisions:
         for output in decision.outputs:
             match output:
                 case Dispatch():
-                    approved = "" if output.approval is None else output.approval.digest
+                    approved = approved_digest(output.approval)
                     name = "again" if output.again else "dispatch"
                     operations.append(Operation(name, output.action.step, digest=approved))
                 case Question():
@@ -176,6 +177,11 @@ def _submitted(actions: tuple[Kind, ...], parallel: int | None) -> Chain:
     ]
     task = Task(plan=Plan(steps=tuple(steps)), parallel=parallel)
     return Chain(CHAIN, task, created_at=CREATED, deadline=CREATED + 7 * 24 * HOUR)
+
+
+def approved_digest(approval: Approval | None) -> str:
+    """That of the call which an order calls approved; none after a doubt."""
+    return "" if approval is None or approval.doubt is not None else approval.digest
 
 
 def outcome_of(kind: Receipt, digest: str) -> Outcome:

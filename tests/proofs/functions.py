@@ -278,6 +278,9 @@ def complete(
 def _record(store: Store, action: int, receipt: Receipt, digest: str = "") -> Store:
     row = store.actions[action]
     store = with_row(store, action, row._replace(receipt=receipt))
+    if receipt is Receipt.IN_DOUBT:  # it uses up every yes
+        ghost = store.ghosts[action]._replace(yes=frozenset(), used=frozenset())
+        store = with_ghost(with_approval(store, action, None), action, ghost)
     if store.final:
         return store
     told = Sent("completed", action, receipt.value, row.attempt, digest=digest)

@@ -107,6 +107,7 @@ class Admission:
         tool's.
         """
         request = job.request
+        approval = request.approval
         return Ctx(
             deps=self.registry.deps_of(tool),
             tool=request.tool,
@@ -116,7 +117,7 @@ class Admission:
             tenant=request.tenant,
             user=request.user,
             context=deepcopy(request.context),
-            confirmed=request.approval is not None,
+            confirmed=approval is not None and approval.doubt is None,
             private=deepcopy(request.private),
             deadline_ms=request.deadline,
             progress=partial(report, self.receipt_store, asyncio.get_running_loop(), job),

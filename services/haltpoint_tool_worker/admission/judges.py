@@ -26,6 +26,11 @@ _CHANGED: Final = "This is no longer what was approved: {}."
 _BY_HOOK: Final = "a hook changed the arguments"
 _BY_PREVIEW: Final = "the preview says something else now, or others have to approve it"
 
+_IN_DOUBT: Final = (
+    "It began under the approval of {}, and was in doubt: {} "
+    "It did not happen, by the word of a person or of the tool."
+)
+
 
 async def judge(call: ToolCall, receipt_store: ReceiptStore, effects: EffectKeys) -> None:
     """Raises RefusedError, and redis-py's errors."""
@@ -75,6 +80,10 @@ async def _person(call: ToolCall) -> None:
     call.shown = _bound_to(call.shown, asked_by(call).answerers)
     call.approved = digest_of(request.action_id, request.tool, call.arguments, call.shown.digest)
     if request.approval is None:
+        raise RefusedError(question(call))
+    if request.approval.doubt is not None:
+        words = _IN_DOUBT.format(request.approval.by, request.approval.doubt)
+        call.reasons = (*call.reasons, Reason(kind=ReasonKind.REPEAT, words=words))
         raise RefusedError(question(call))
     if request.approval.digest != call.approved:
         why = _BY_HOOK if call.changed else _BY_PREVIEW

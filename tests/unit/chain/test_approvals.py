@@ -4,12 +4,14 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import Reach, SourceKind
-from haltpoint.contracts.results import ErrorType, Outcome
-from tests.support.builders import confirms, open_task, writing
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Outcome
+from haltpoint.contracts.tools import Recovery, ToolSpec
+from tests.support.builders import confirms, fails_with, open_task, writing
 from tests.unit.chain.story import Story, submitted
 
 TO = {
@@ -33,7 +35,11 @@ def sure(preview: str, digest: str = "d", arguments: str | None = None) -> Outco
 
 def asked(**task: Any) -> Story:
     """An open-ended task whose model calls a destructive tool, and a person is asked."""
-    told = submitted(open_task("drop u1", **task), DROP)
+    return asked_about(DROP, **task)
+
+
+def asked_about(tool: ToolSpec, **task: Any) -> Story:
+    told = submitted(open_task("drop u1", **task), tool)
     told.calls("drop", to="u1")
     told.result(sure("1 page"))
     return told
@@ -109,13 +115,39 @@ def test_g3_a_question_asked_anew_shows_what_was_approved() -> None:
     assert told.order.approval == Approval(digest="e", by="ann", preview="2 pages")
 
 
-def test_g1_a_later_attempt_goes_out_under_the_same_yes() -> None:
+def test_g1_a_call_that_rested_goes_out_under_the_same_yes() -> None:
     told = asked()
     approve(told)
-    told.fails(ErrorType.IN_DOUBT)
-    told.answer(RequestKind.IN_DOUBT, Choice.NOT_HAPPENED)
+    told.result(fails_with(ErrorInfo(ErrorType.RATE_LIMIT, "too many"), limit="one a second"))
+    told.due(at=told.now + 1)
     assert told.order.approval == Approval(digest="d", by="ann", preview="1 page")
     assert told.action.attempt == 3
+
+
+@pytest.mark.parametrize("resolved_by", ["a person", "its tool"])
+def test_g1_a_doubt_uses_the_yes_up_and_people_are_asked_anew(resolved_by: str) -> None:
+    recovery = Recovery(reconciles=resolved_by == "its tool")
+    told = asked_about(replace(DROP, recovery=recovery))
+    approve(told, to="u2")
+    cause = ErrorInfo(ErrorType.UNKNOWN, "it broke")
+    told.result(fails_with(ErrorInfo(ErrorType.IN_DOUBT, "it broke", cause=cause)))
+    if resolved_by == "its tool":
+        told.due(at=told.now + 1)
+        not_happened = ErrorInfo(ErrorType.UNKNOWN, "no", no_effect=True)
+        told.result(fails_with(not_happened, reconciled=True))
+        told.due(at=told.now + 1)
+    else:
+        told.answer(RequestKind.IN_DOUBT, Choice.NOT_HAPPENED, by="bob")
+    used = told.order.approval
+    assert used is not None
+    assert (used.by, used.doubt) == ("ann", "it broke")
+    told.result(sure("1 page", "d"))
+    assert told.status == "awaiting_confirmation"
+    told.approve(by="cy")
+    approval = told.order.approval
+    assert approval is not None
+    assert (approval.by, approval.edited_by, approval.doubt) == ("cy", "ann", None)
+    assert told.order.action.id == "c.react.1", "its key"
 
 
 @pytest.mark.parametrize("reach", list(Reach))

@@ -54,6 +54,15 @@ async def test_g3_the_yes_holds_for_the_preview_that_was_seen() -> None:
     assert RAN == []
 
 
+async def test_g1_a_yes_that_a_doubt_has_used_up_lets_nothing_run_and_says_why() -> None:
+    seen = digest_of("c.s.1", "drop", {"page": "a"}, digest_of_preview("Drops a."))
+    used = Approval(digest=seen, by="ann", doubt="it broke.")
+    anew = question_of(await receipt_of(dropping(tells), '{"page": "a"}', approval=used))
+    assert [reason.kind for reason in anew.reasons] == ["destructive", "repeat"]
+    assert "under the approval of ann, and was in doubt: it broke." in anew.message
+    assert RAN == []
+
+
 async def test_g3_the_digest_is_of_the_whole_preview_also_when_a_part_of_it_is_shown() -> None:
     ends = iter("ab")
 

@@ -229,7 +229,9 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
     spec = work.world.spec(action.tool)
     asked = (action.outcome and action.outcome.confirmation) or _NO_QUESTION
     before = work.approvals.get(action.id) or Approval(digest="")
-    approval = structs.replace(before, digest=asked.digest, by=by, preview=asked.preview)
+    approval = structs.replace(
+        before, digest=asked.digest, by=by, preview=asked.preview, doubt=None
+    )
     arguments = asked.arguments or action.arguments
     if edited is not None and edited != read_json(arguments):
         approval = structs.replace(

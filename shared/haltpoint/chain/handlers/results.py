@@ -45,6 +45,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         return None
     if action.child:
         take_back(work, message.data)
+    _use_up(work, action, outcome)
     is_over = work.failing is not None or work.run[action.step].status.done
     plan = work.world.spec(action.tool).plan
     if plan is not None and outcome.satisfies and not action.child and not is_over:
@@ -71,6 +72,16 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
 def report_id(action: Action) -> str:
     """The id of the message that brings its receipt."""
     return child_report_id(action.id) if action.child else f"{action.id}/{action.attempt}/done"
+
+
+def _use_up(work: Work, action: Action, outcome: Outcome) -> None:
+    """A call in doubt has used its approval up: people are asked anew before it runs again (G1)."""
+    approval = work.approvals.get(action.id)
+    fault = outcome.error
+    if approval is None or fault is None or fault.error_type is not ErrorType.IN_DOUBT:
+        return
+    used = replace(approval, doubt=fault.message)
+    work.approvals = {**work.approvals, action.id: used}
 
 
 def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:

@@ -24,6 +24,8 @@ class Approval(Contract):
     """Who edited them last."""
     preview: str | None = None
     """What `by` saw."""
+    doubt: str | None = None
+    """Why it is not known whether the call happened: that has used the approval up."""
 
 
 def digest_of(action_id: str, tool: str, arguments: Any, preview: str = "") -> str:

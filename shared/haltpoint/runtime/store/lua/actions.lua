@@ -30,10 +30,14 @@ local function has_receipt(prefix, chain, name)
   return redis.call('HEXISTS', row(prefix, KEY.DATA, chain), name .. '.' .. PART.RECEIPT) == 1
 end
 
--- A receipt, or the doubt that takes its place, once. Returns whether it is the first.
+-- A receipt, or the doubt that takes its place, once; a doubt uses up the approval (G1). Returns whether it is the first.
 local function record(prefix, chain, name, kind, outcome, data)
-  return redis.call('HSETNX', row(prefix, KEY.DATA, chain), name .. '.' .. PART.RECEIPT,
-    kind .. '\n' .. outcome .. '\n' .. data) == 1
+  local texts = row(prefix, KEY.DATA, chain)
+  local first = redis.call('HSETNX', texts, name .. '.' .. PART.RECEIPT, kind .. '\n' .. outcome .. '\n' .. data) == 1
+  if first and kind == KIND.IN_DOUBT then
+    redis.call('HDEL', texts, name .. '.' .. PART.APPROVAL)
+  end
+  return first
 end
 
 -- Add an entry's bytes to its stream anew, as an action's current entry at epoch 0. That it was started stays: whoever
