@@ -76,7 +76,8 @@ class Server:
     """The server of the configured model, or of a `section` of the agents file."""
 
     def __init__(self, settings: ModelSettings, section: str | None = None) -> None:
-        host = urlsplit(settings.base_url or "").netloc.rpartition("@")[2]
+        url = settings.base_url or ""
+        host = urlsplit(url).netloc.rpartition("@")[2] or url
         provider = settings.provider
         self._who = f"server {host}" if provider is None else f"provider {provider}"
         self._key = settings.api_key.get_secret_value() if settings.api_key else ""
@@ -105,7 +106,8 @@ class Server:
         answer, `text` all of it.
         """
         errors = list(map(_error_in, body))
-        words = next(_words_in(errors), "") or text or "without a reason"
+        page = "with a page of HTML" if text.lstrip().startswith("<") else text
+        words = next(_words_in(errors), "") or page or "without a reason"
         why = f"HTTP {status} {words}" if status else words
         is_spent = status in _OF_AN_ACCOUNT and not after and _SPENT.match(text)
         if is_spent or status == _PAYMENT_REQUIRED:

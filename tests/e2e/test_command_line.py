@@ -158,9 +158,10 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
     }
     again = system.command("dlq", "requeue", letter["id"])
     assert again.returncode == 1
-    assert "No dead letter has the id" in again.stdout
+    assert f"there is no dead letter '{letter['id']}'" in again.stderr
     assert system.command("dlq", "requeue").returncode == 2
-    assert system.command("dlq", "requeue", "17").returncode == 2
+    unknown = system.command("dlq", "requeue", "17")
+    assert (unknown.returncode, "--letter" in unknown.stderr) == (1, False)
 
 
 def test_workers_are_listed_and_a_queue_is_paused_for_a_while(system: Running) -> None:

@@ -28,6 +28,24 @@ from tests.support import PATIENCE
 README = (CHECKOUT / "README.md").read_text()
 
 
+SARAH = 'haltpoint run "Tell Sarah I\'m running late"'
+TOLD = ("»", "◆", "◇")
+"""The signs of the lines of an answer."""
+
+
+def illustrations() -> list[list[str]]:
+    """What the page prints of answers: the words and deeds of each."""
+    assert SARAH in README
+    blocks = re.findall(r"^(?:    .+\n)+", README.partition("## Words and deeds")[2], re.MULTILINE)
+    return [[line.strip() for line in block.splitlines()] for block in blocks[:2]]
+
+
+def told_in(output: str) -> list[str]:
+    """The lines of an answer, without the times before them."""
+    lines = [re.sub(r"^ *[\d.]+ s *", "", line).strip() for line in output.splitlines()]
+    return [line for line in lines if line.startswith(TOLD)]
+
+
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
@@ -107,8 +125,11 @@ def test_the_quick_start_runs_as_it_is_printed(environment: dict[str, str], tmp_
             r"haltpoint chain watch (\w+)", command(answer.replace("REQUEST", request))
         )
         assert watch is not None
-        assert "completed" in command(watch[0])
-    assert codes == [3, 0, 0, 0], log.read_text()
+        done, failed = illustrations()
+        words, deeds, _ = done
+        assert [words, deeds] == told_in(command(watch[0]))[:2]
+        assert failed == told_in(command(SARAH))
+    assert codes == [3, 0, 0, 0, 0], log.read_text()
     (message,) = Outbox(tmp_path / "outbox.jsonl").read()
     assert message.to == "user_abc123"
 

@@ -5,11 +5,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 from typer.testing import CliRunner
 
 from haltpoint.cli.main import app
+from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
+from haltpoint_planner.servers import Server
 from tests.support.listener import Listener
 
 
@@ -57,6 +60,34 @@ async def test_a_server_that_is_not_there_ends_it_with_the_reason(tmp_path: Path
     assert code == 1
     assert text.startswith("HP-302 ")
     assert len(text.splitlines()) == 1
+
+
+async def test_an_address_that_is_none_is_named_with_the_option_that_gives_it(
+    tmp_path: Path,
+) -> None:
+    code, text = await checked(tmp_path, "--url", "localhost:1/v1", "--name", "m")
+    assert code == 1
+    assert "the model's server localhost:1/v1 cannot be reached" in text
+    assert "HALTPOINT_MODEL__BASE_URL or --url" in text
+
+
+def test_a_page_of_html_is_no_reason() -> None:
+    page = "<!DOCTYPE html><html><head><title>Not found</title>"
+    refused = Server(ModelSettings(base_url="http://here/v1")).failure(404, [], page, 0.0)
+    assert "HTTP 404 with a page of HTML." in str(refused)
+
+
+async def test_a_goal_that_the_script_does_not_know_is_told_with_those_that_it_knows() -> None:
+    async with (
+        ScriptedModel(Script.read(Path("contacts_good"))) as model,
+        httpx.AsyncClient() as to,
+    ):
+        asked = {"messages": [{"role": "user", "content": "Goal: Water the plants"}]}
+        headers = {"x-haltpoint-thought": "plan"}
+        reply = await to.post(f"{model.base_url}/chat/completions", json=asked, headers=headers)
+    words = reply.json()["error"]["message"]
+    assert "no rule of the script fits this plan; it answers goals that match (?i)^(?:tell" in words
+    assert "Conversation(" not in words
 
 
 async def test_the_key_of_the_settings_goes_to_their_address_alone(tmp_path: Path) -> None:

@@ -3,16 +3,18 @@ read the same.
 """
 
 import json
+from datetime import datetime
 from typing import Any
 
 import msgspec
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from haltpoint.contracts.catalogue import CATALOGUE, Row, Stream
 from haltpoint.contracts.doors import door, in_full
 from haltpoint.contracts.results import ErrorInfo, Outcome
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.runtime.streams.wire import Decoded, decode, encode
 from tests.unit.test_golden import GOLDEN
 
@@ -81,3 +83,15 @@ def test_words_alone_are_a_fault_at_a_door() -> None:
 
 def test_c15_what_is_private_is_in_no_words_for_people() -> None:
     assert "hunter2" not in repr(Task(goal="x", private={"password": "hunter2"}))
+
+
+def test_what_is_no_time_and_no_json_is_said_in_words() -> None:
+    time = TypeAdapter(datetime)
+    with pytest.raises(ValidationError) as caught:
+        time.validate_python("soon")
+    (fault,) = caught.value.errors()
+    assert in_words_of_json(fault) == "must be a date and a time, as 2030-01-31T18:00:00Z"
+    with pytest.raises(ValidationError) as caught:
+        time.validate_json("{plan}")
+    (fault,) = caught.value.errors()
+    assert in_words_of_json(fault) == "is no JSON: key must be a string at line 1 column 2"

@@ -159,7 +159,11 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
             "[[approvals]]\nid='a'\ntools=['t']\nwhen={x={equals=2026-01-01}}",
             "rule 'a'.when.x.equals",
         ),
-        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={at_least=nan}}", "rule 'a'.when.x.at_least"),
+        (
+            "[[approvals]]\nid='a'\ntools=['t']\nwhen={x={at_least=nan}}",
+            "x.at_least: must be a number",
+        ),
+        ("[[approvals]]\nid='a'\ntools=['t']\nwhen={x={equals=[1]}}", "x.equals: must be a text"),
         (
             "[[approvals]]\nid='a'\ntools=['t']\nwhen={x={source=['web']}}",
             "rule 'a'.when.x.source.0: must be",

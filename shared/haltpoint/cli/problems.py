@@ -65,7 +65,7 @@ _FIXES: Final = {
     "redis_unreachable": "haltpoint chain list shows whether it took effect",
     "answered_already": "The first answer counts; haltpoint chain show shows it",
     "idempotency_conflict": "Use another --idempotency-key for another task",
-    "invalid_fields": "haltpoint run --help shows what each option takes",
+    "invalid_fields": "haltpoint COMMAND --help shows what it takes",
     "invalid_plan": "Change these; haltpoint tool show TOOL lists a tool's arguments",
 }
 """What to do, where the gateway's own hint speaks to programs."""

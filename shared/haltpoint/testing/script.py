@@ -126,6 +126,12 @@ class Script(Form):
     model: str = "scripted"
     rules: tuple[Rule, ...]
 
+    @property
+    def known(self) -> str:
+        """The goals that it answers, as the end of a sentence."""
+        goals = dict.fromkeys(rule.when.goal for rule in self.rules if rule.when.goal)
+        return f"; it answers goals that match {' or '.join(goals)}" if goals else ""
+
     @classmethod
     def read(cls, path: Path) -> Self:
         """From a JSON file, or one that comes with Haltpoint when `path` is its bare name, as

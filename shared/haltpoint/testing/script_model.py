@@ -62,6 +62,7 @@ class ScriptedModel:
     def __init__(self, script: Script | Speaker, host: str = "127.0.0.1", port: int = 0) -> None:
         self.requests: deque[ServedRequest] = deque(maxlen=_REMEMBERED)
         self._speaker: Speaker = Following(script) if isinstance(script, Script) else script
+        self._known = script.known if isinstance(script, Script) else ""
         self._stopping = asyncio.Event()
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -117,7 +118,7 @@ class ScriptedModel:
         except (ValueError, AttributeError, RecursionError) as error:
             return _error(400, f"this is not a chat completion request: {error}")
         spoken = self._speaker.next(talk)
-        response = _error(404, f"no rule of the script fits: {talk!r:.1000}")
+        response = _error(404, f"no rule of the script fits this {talk.thought}{self._known}")
         if spoken:
             response = self._respond(spoken[1], spoken[2], body)
         served = ServedRequest(

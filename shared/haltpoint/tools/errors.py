@@ -47,7 +47,7 @@ class ToolError(Exception):
         """The error as a result holds it. Raises pydantic's ValidationError when a field has the
         wrong type.
         """
-        names = set(ErrorInfo.__struct_fields__) - {"cause"}
+        names = set(ErrorInfo.__struct_fields__) - {"cause", "undecided"}
         fields = {name: getattr(self, name) for name in names}
         return door(ErrorInfo).validate_python({**fields, "no_effect": self.no_effect or None})
 

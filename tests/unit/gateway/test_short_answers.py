@@ -80,3 +80,10 @@ def test_words_are_an_answer_when_they_are_nothing_else(
             answer_fault(answer, request_.kind, frozenset(one.id for one in request_.options))
             is None
         )
+
+
+def test_an_answer_without_a_decision_says_so_and_which_there_are() -> None:
+    fault = answer_fault(
+        Answer(kind=RequestKind.CONFIRMATION), RequestKind.CONFIRMATION, frozenset()
+    )
+    assert fault == "the decision is missing; choose one of: abort, approve, reject"

@@ -16,6 +16,8 @@ _SLOW = 3
 """So many times as long as the slowest trial a server may be silent."""
 
 
+_URL = "HALTPOINT_MODEL__BASE_URL"
+
 app = typer.Typer(help="Try a model.", no_args_is_help=True)
 
 
@@ -71,7 +73,8 @@ async def _check(shell: Shell, settings: "ModelSettings") -> int:
 def _line(finding: "Finding") -> str:
     seconds = f"{finding.seconds:6.1f} s"
     what = f"{finding.what:<46}"
-    return f"{finding.outcome:<7}  {seconds}  {what}  {finding.note}"
+    note = finding.note.replace(_URL, f"{_URL} or --url")
+    return f"{finding.outcome:<7}  {seconds}  {what}  {note}"
 
 
 def _advice(settings: "ModelSettings", found: "list[Finding]") -> dict[str, str]:

@@ -154,14 +154,17 @@ def _each(
     done: str,
     act_of: "Callable[[Client], Callable[[str], Awaitable[None]]]",
 ) -> int:
-    """Do it to each of these letters, or to all with this reason; the exit code."""
+    """Do it to each of these letters, or to all with this reason, once all are known; the exit
+    code.
+    """
     if bool(names) == (reason is not None):
         why = "Give ids or --reason, not both"
         raise usage("name dead letters or a reason", why, "haltpoint dlq list")
 
     async def whole(client: "Client") -> dict[str, str]:
         act = act_of(client)
-        chosen = names or [letter.id for letter in await _letters(client, reason)]
+        known = [letter.id for letter in await _letters(client, reason)]
+        chosen = [only("dead letter", name, known) for name in names or known]
         return {name: await _outcome(act(name), done) for name in chosen}
 
     outcomes = talk(shell, whole)

@@ -189,10 +189,8 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
     from haltpoint.cli.render.story import answer_lines, ending
 
     shell.show(chain, map(plain, answer_lines(chain)))
-    not_done = chain.answer.not_done if chain.answer else ()
-    end = ending(chain, [missed.message for missed in not_done])
     say = shell.tell if chain.error else shell.note
-    say(f"{end}; haltpoint chain show {chain.id}")
+    say(f"{ending(chain)}; haltpoint chain show {chain.id}")
 
 
 def _hint(shell: Shell, chain: "ChainView", *, shown: bool) -> None:

@@ -5,7 +5,7 @@ ended.
 soon as it is true.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -313,8 +313,7 @@ def _end(chain: ChainView) -> Lines:
     """The answer, and how the chain ended."""
     if chain.status not in _ENDS:
         return
-    errors = list(_errors(chain))
-    yield from answer_lines(chain, {*errors, chain.error.message if chain.error else ""})
+    yield from answer_lines(chain)
     counts = [elapsed(chain), count(chain.usage.actions, "action")]
     counts.append(count(chain.usage.turns, "turn"))
     asked = list(asked_in(chain))
@@ -322,59 +321,43 @@ def _end(chain: ChainView) -> Lines:
     if chain.never_executed:
         counts.append(f"{count(len(chain.never_executed), 'call')} never executed")
     note = " · ".join(counts)
-    yield Line(0, _ENDS[chain.status], ending(chain, errors), note, at=chain.updated_at)
+    yield Line(0, _ENDS[chain.status], ending(chain), note, at=chain.updated_at)
 
 
-def _errors(chain: ChainView) -> Iterator[str]:
-    for step in chain.steps:
-        for action in step.actions:
-            if action.receipt and action.receipt.error:
-                yield action.receipt.error.message
-
-
-def ending(chain: ChainView, told: Iterable[str]) -> str:
-    """How it ended, and why unless one of the reasons that were told says so."""
+def ending(chain: ChainView) -> str:
+    """How it ended, and why unless its answer says so."""
     if chain.stopped:
         return f"{chain.status}, {chain.stopped}"
     if chain.error:
         code, message = chain.error.code, chain.error.message
-        is_told = any(reason and reason in message for reason in told)
+        answer = chain.answer or FinalAnswer()
+        reasons = [missed.message for missed in answer.not_done if missed.message]
+        is_told = message in answer.text or any(reason in message for reason in reasons)
         return f"{chain.status}: {code}" if is_told else f"{chain.status}: {code} {message}"
     return f"{chain.status}, unfinished" if chain.unfinished else chain.status
 
 
-def answer_lines(chain: ChainView, told: Iterable[str] = ()) -> list[Line]:
-    """What was done and not done, and what the model says, apart (F1); the words first, unless the
-    deeds do not say the same. `told`: reasons that were shown before.
+def answer_lines(chain: ChainView) -> list[Line]:
+    """What was done and not done, and all that the model says, apart (F1); the words first, unless
+    the deeds do not say the same.
     """
     answer, at = chain.answer or FinalAnswer(), chain.updated_at
-    reasons = list(told)
     deeds = []
     for deed in answer.deeds:
         place = deed.action_id.removeprefix(f"{chain.id}.")
         note = _joined(place, deed.by and f"by {deed.by}", *deed.warnings)
         deeds.append(Line(0, Mark.DEED, f"Done: {deed.says}", note, at=at))
     for missed in answer.not_done:
-        note = missed.why.value.replace("_", " ")
-        if missed.message and missed.message not in reasons:
-            reasons.append(missed.message)
-            note += f": {missed.message}"
+        why = missed.why.value.replace("_", " ")
+        note = f"{why}: {missed.message}" if missed.message else why
         deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {missed.says}", note, at=at))
-    texts = [_beyond(text, reasons) for text in answer.text.splitlines()]
-    words = [Line(0, Mark.WORDS, text, at=at) for text in texts if text.strip(" .")]
+    texts = answer.text.split("\n") if answer.text else ()
+    words = [Line(0, Mark.WORDS, text, at=at) for text in texts]
     in_doubt = any(missed.why is WhyNot.IN_DOUBT for missed in answer.not_done)
     if chain.answer is not None and not answer.deeds and not in_doubt:
         words.append(Line(0, Mark.NOT_DONE, NOTHING, at=at))
     differ = answer.not_done or not answer.deeds
     return [*deeds, *words] if differ else [*words, *deeds]
-
-
-def _beyond(text: str, reasons: Iterable[str]) -> str:
-    """What a text says behind a reason that was told before."""
-    for reason in reasons:
-        if reason and text.startswith(reason):
-            return text.removeprefix(reason).lstrip(". ")
-    return text
 
 
 def _joined(*words: str | None) -> str:

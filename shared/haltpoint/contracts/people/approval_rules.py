@@ -52,8 +52,8 @@ def _end(text: str) -> str:
     return text
 
 
-Number = StrictInt | Annotated[FiniteFloat, Strict()]
-Scalar = StrictBool | Number | StrictStr
+Number = Annotated[FiniteFloat, Strict()] | StrictInt
+Scalar = StrictStr | Number | StrictBool
 Place = Annotated[Name, AfterValidator(_place)]
 
 

@@ -187,7 +187,9 @@ def answer_fault(
     allowed = choices(kind, step=step)
     if answer.decision not in allowed:
         known = ", ".join(sorted(allowed))
-        return f"{answer.decision.value!r} cannot be decided here; choose one of: {known}"
+        is_missing = answer.decision is Choice.SELECT and answer.option_id is None
+        wrong = f"{answer.decision.value!r} cannot be decided here"
+        return f"{'the decision is missing' if is_missing else wrong}; choose one of: {known}"
     if answer.decision is Choice.APPROVE:
         return None
     if answer.for_ is not None:

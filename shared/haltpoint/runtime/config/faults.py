@@ -18,6 +18,7 @@ _WHOLE: Final = "must be a whole number"
 _NUMBER: Final = "must be a number"
 _TABLE: Final = "must be a table"
 _EMPTY: Final = "must not be empty"
+_TIME: Final = "must be a date and a time, as 2030-01-31T18:00:00Z"
 
 _WORDS: Final = {
     "missing": "is missing",
@@ -46,6 +47,10 @@ _WORDS: Final = {
     "too_short": _EMPTY,
     "string_too_long": "must have at most {max_length} characters",
     "too_long": "must have at most {max_length} entries",
+    "datetime_type": _TIME,
+    "datetime_parsing": _TIME,
+    "datetime_from_date_parsing": _TIME,
+    "json_invalid": "is no JSON: {error}",
     "string_pattern_mismatch": "must match {pattern}",
 }
 """By pydantic's types of errors; others keep its words."""

@@ -60,7 +60,7 @@ class TomlFile:
         try:
             read = door(kind).validate_python(raw)
         except ValidationError as error:
-            meant = _meant(error)
+            meant = _meant(error, raw)
             faults = [self._sentence(place, fault, raw, kind) for place, fault in meant.items()]
         else:
             faults = list(contradictions(read))
@@ -81,17 +81,28 @@ class TomlFile:
         return f"{where}: {in_words(fault)}"
 
 
-def _meant(error: ValidationError) -> dict[tuple[int | str, ...], Mapping[str, Any]]:
+def _meant(error: ValidationError, raw: Any) -> dict[tuple[int | str, ...], Mapping[str, Any]]:
     """The faults by their places, without types of a union. Of such a value it is the fault of the
     kind that was meant: the deepest, else the first.
     """
     faults: dict[tuple[int | str, ...], Mapping[str, Any]] = {}
     for fault in error.errors():
-        place = tuple(part for part in fault["loc"] if "[" not in str(part))
+        place = _place(fault["loc"], raw)
         if place:
             faults.pop(place[:-1], None)
         faults.setdefault(place, fault)
     return faults
+
+
+def _place(path: Place, raw: Any) -> tuple[int | str, ...]:
+    """The keys and numbers of a path; all else in it are types of a union."""
+    place: list[int | str] = []
+    for part in path:
+        is_place = isinstance(raw, dict) if isinstance(part, str) else isinstance(raw, list)
+        if is_place and "[" not in str(part):
+            place.append(part)
+            raw = _inside(raw, part)
+    return tuple(place)
 
 
 def _where(place: Place, raw: Any) -> str:
