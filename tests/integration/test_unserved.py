@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from haltpoint.cli.render.story import tell
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.views.queues import unserved
 from haltpoint.runtime.views.views import Views
 from tests.integration.deciding import Bed, bed_at, executing
@@ -61,11 +63,20 @@ async def test_orders_that_wait_for_long_are_told_by_queue(bed: Bed) -> None:
     told = str(found.error)
     assert told.startswith(
         'HP-102 No worker serves the queue "contacts" (tools lookup_contacts, '
-        "send_message): 2 steps wait, one for "
+        "send_message): 2 calls in it, the oldest for "
     )
     assert told.endswith(". Start one: haltpoint up tool-worker --queue contacts")
     await serve(bed, "contacts")
     assert await unserved(bed.redis, bed.topology, TOOLS) == []
+
+
+async def test_a_queue_that_is_paused_is_told_at_once(bed: Bed) -> None:
+    await serve(bed, "contacts", "notes")
+    await Pauses(bed.calls, bed.topology).pause("notes")
+    (found,) = await unserved(bed.redis, bed.topology, TOOLS)
+    assert (found.queue, found.paused, found.steps) == ("notes", True, 0)
+    assert str(found.error).startswith('HP-102 The queue "notes" (tool note) is paused: ')
+    assert found.error.fix == "Let it continue: haltpoint queue resume notes"
 
 
 async def test_a_chain_says_that_it_waits_for_a_worker(bed: Bed) -> None:
@@ -97,3 +108,8 @@ async def test_a_chain_says_that_it_waits_for_a_worker(bed: Bed) -> None:
     assert 'No worker serves the queue "contacts"' in found.message
     await serve(bed, "contacts")
     assert waiting(await view()) is None
+    await Pauses(bed.calls, bed.topology).pause("contacts")
+    shown = await view()
+    words = 'The queue "contacts" (tool lookup_contacts) is paused.'
+    assert waiting(shown).message == words
+    assert f"HP-102 {words}" in [line.text for line in tell(shown)]

@@ -283,8 +283,7 @@ def _waits(chain: ChainView) -> Lines:
     if chain.current is None:
         return
     if missing := chain.current.waiting_for:
-        unserved = f'{missing.code} no worker serves the queue "{missing.queue}"'
-        yield Line(1, Mark.MISSING, unserved, missing.hint)
+        yield Line(1, Mark.MISSING, f"{missing.code} {missing.message}", missing.hint)
     if rest := chain.current.resting:
         text = runs_again(rest.until) if chain.steps else "waits"
         yield Line(1, Mark.RUNNING, text, rest.why)

@@ -45,7 +45,9 @@ class ErrorView(View):
 
 
 class WaitingView(View):
-    """No worker serves the queue of the tool, and the first call in it has waited for `seconds`."""
+    """No worker serves the queue of the tool, or it is paused; the first call in it has waited for
+    `seconds`.
+    """
 
     code: str
     message: str

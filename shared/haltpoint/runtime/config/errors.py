@@ -48,7 +48,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-052": "The gateway refused the request; its message says why.",
     "HP-053": "Nothing has this id.",
     "HP-054": "The question is no longer open.",
-    "HP-102": "No worker serves the queue of a tool that a step waits for.",
+    "HP-102": "A step waits for a tool whose queue no worker serves, or is paused.",
     **{code.value: code.meaning for code in Code},
     "HP-301": "A chain needs a model and none is configured.",
     "HP-302": "The model's server cannot be reached.",

@@ -1,7 +1,7 @@
 """The queues of a deployment: the calls in each, those that rest (E6), and the queues that no
-worker serves (HP-102).
+worker reads: there is none, or they are paused (HP-102).
 
-A chain cannot tell a queue without a worker from a slow tool.
+A chain cannot tell such a queue from a slow tool.
 """
 
 import re
@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
+from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.deployment import QueueState, Resting
 from haltpoint.runtime.config.errors import HaltpointError
@@ -35,32 +36,29 @@ does.
 
 @value
 class Unserved:
-    """A queue that no live worker reads."""
+    """A queue that no live worker reads, or that is paused."""
 
     queue: str
     tools: tuple[str, ...]
     """The tools that are called over it."""
     steps: int
-    """How many steps wait."""
+    """How many calls wait; those that a paused queue still runs do not."""
     waited: float
     """Seconds that the first one has waited."""
+    paused: bool
 
     @property
     def error(self) -> HaltpointError:
         """The error that people read."""
         tools = f"tool{'' if len(self.tools) == 1 else 's'} {', '.join(self.tools)}"
         waited = f"{self.waited:.0f} s" if self.waited < 120 else f"{self.waited / 60:.0f} min"
-        steps = (
-            f"one step has waited {waited}"
-            if self.steps == 1
-            else f"{self.steps} steps wait, one for {waited}"
-        )
-        return HaltpointError(
-            "HP-102",
-            f'No worker serves the queue "{self.queue}" ({tools})',
-            steps,
-            f"Start one: haltpoint up tool-worker --queue {self.queue}",
-        )
+        calls = f"{count(self.steps, 'call')} in it, the oldest for {waited}"
+        name = f'queue "{self.queue}" ({tools})'
+        if self.paused:
+            fix = f"Let it continue: haltpoint queue resume {self.queue}"
+            return HaltpointError("HP-102", f"The {name} is paused", calls, fix)
+        fix = f"Start one: haltpoint up tool-worker --queue {self.queue}"
+        return HaltpointError("HP-102", f"No worker serves the {name}", calls, fix)
 
 
 def without_tenants(queue: QueueState) -> QueueState:
@@ -114,22 +112,25 @@ def _resting(calls: list[Any], why: dict[bytes, bytes], now: float) -> tuple[Res
 
 
 async def unserved(redis: Redis, topology: Topology, specs: Iterable[ToolSpec]) -> list[Unserved]:
-    """The queues of these tools in which orders wait for more than `GRACE` seconds without a live
-    worker.
+    """The queues of these tools that are paused, or in which orders wait for more than `GRACE`
+    seconds without a live worker.
     """
     tools: defaultdict[str, list[str]] = defaultdict(list)
     for spec in specs:
         tools[spec.queue].append(spec.name)
     if not tools:
         return []
+    served = set[str]()
     for service in await presence.alive(redis, topology):
         if service["name"] == Party.WORKER.value:
-            for queue in service["queues"]:
-                tools.pop(queue, None)
+            served.update(service["queues"])
+    names: Any = await redis.smembers(pauses.key_of(topology))
+    paused = {name.decode() for name in names}
     queues: list[Unserved] = []
-    for queue, names in tools.items():
+    for queue in sorted(tools.keys() - (served - paused)):
         state = await _read(redis, topology, queue, ())
-        if state.waited > GRACE:
-            steps = state.waiting + state.running
-            queues.append(Unserved(queue, tuple(sorted(names)), steps, state.waited))
+        if state.paused or state.waited > GRACE:
+            called = tuple(sorted(tools[queue]))
+            steps = state.waiting + (0 if state.paused else state.running)
+            queues.append(Unserved(queue, called, steps, state.waited, state.paused))
     return queues

@@ -289,19 +289,19 @@ class Views:
         return document, frozenset(secret_values(document, typed=typed))
 
     async def _waiting(self, record: ChainRecord) -> WaitingView | None:
-        """Whether an action under way waits for a worker that is not there."""
+        """Whether an action under way waits in a queue that is paused or has no worker."""
         under_way = record.under_way
         specs = [spec for tool, spec in record.specs.items() if tool in under_way]
         for queue in await unserved(self._redis, self._topology, specs):
             error = queue.error
-            message = f"{error.what}: {error.why}"
-            return WaitingView(
-                code=error.code,
-                message=message,
-                hint=error.fix,
-                queue=queue.queue,
-                seconds=queue.waited,
-            )
+            if queue.steps:
+                return WaitingView(
+                    code=error.code,
+                    message=f"{error.what}.",
+                    hint=error.fix,
+                    queue=queue.queue,
+                    seconds=queue.waited,
+                )
         return None
 
     async def _summary(
