@@ -106,8 +106,8 @@ def _places_of(receipt: Receipt, calls: Sequence[JsonObject]) -> list[int]:
 def _before(receipt: Receipt, thoughts: Mapping[str, Mapping[int, str]]) -> str:
     """The thought of the last message before an action; empty where none is kept."""
     names = thoughts.get(receipt.step_id, {})
-    last = max((after for after in names if after < receipt.number), default=-1)
-    return names.get(last, "")
+    before = [after for after in names if after < receipt.number]
+    return names[max(before)] if before else ""
 
 
 def place_of(thought: str) -> tuple[int, int]:
