@@ -119,7 +119,7 @@ def test_two_of_a_group_have_to_say_yes_and_others_see_no_buttons(
         somebody.page.wait_for_url("**mine=True")
         assert somebody.page.locator(".item", has_text="Refund a lot").count() == items
         somebody.goes_to(f"/inbox/{request.id}")
-    eve.sees("You cannot answer this question: it is for finance.")
+    eve.sees("You cannot answer this question: it is for group:finance.")
     assert eve.page.locator(".answers button").count() == 0
     ann.page.get_by_role("button", name="Take it").click()
     ann.sees("ann has taken this question")

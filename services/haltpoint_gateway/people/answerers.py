@@ -1,5 +1,7 @@
 """Whether a person may answer a question: a rule may name the people (CONTRACT G4)."""
 
+from haltpoint.contracts.base import Strings
+from haltpoint.contracts.people.answerers import GROUP, person
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint_gateway.people.keys import Principal
 from haltpoint_gateway.problems import Problem
@@ -8,7 +10,7 @@ from haltpoint_gateway.problems import Problem
 def is_theirs(who: Principal, request: RequestView) -> bool:
     """Whether a rule addresses this person, or they have taken the question."""
     is_claimed = request.claim is not None and request.claim.by == who.name
-    return is_claimed or not who.names.isdisjoint(request.answerers.to)
+    return is_claimed or _is_named(who, request.answerers.to)
 
 
 def may_answer(who: Principal, request: RequestView) -> bool:
@@ -18,7 +20,13 @@ def may_answer(who: Principal, request: RequestView) -> bool:
         return True
     if answerers.not_requester and who.name == request.requester:
         return False
-    return not answerers.to or not who.names.isdisjoint(answerers.to)
+    return not answerers.to or _is_named(who, answerers.to)
+
+
+def _is_named(who: Principal, names: Strings) -> bool:
+    people = {person(name) for name in names if not name.startswith(GROUP)}
+    groups = {f"{GROUP}{group}" for group in who.groups}
+    return who.name in people or not groups.isdisjoint(names)
 
 
 def check_answerer(who: Principal, request: RequestView) -> None:

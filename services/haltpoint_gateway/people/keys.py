@@ -17,6 +17,7 @@ from typing import Final, Self, TypeVar, cast
 import msgspec
 from redis.asyncio import Redis
 
+from haltpoint.contracts.people.answerers import person
 from haltpoint.contracts.people.keys import KeyView, MadeKey, NewKey, Scope
 
 KEYS: Final = "hp:{0}:keys"
@@ -43,11 +44,6 @@ class Principal:
     """The digest of the key; empty for a person whom a proxy has signed in."""
     holds_admin_key: bool = False
     """The key is the admin key of this gateway, not another key that allows admin."""
-
-    @property
-    def names(self) -> frozenset[str]:
-        """By which a question can be addressed to this person."""
-        return self.groups | {self.name}
 
     @property
     def admin(self) -> bool:
@@ -192,7 +188,7 @@ class Keyring:
         if kept.expired:
             return None
         await self._note_use(digest)
-        return Principal(kept.name, kept.tenant, kept.scopes, kept.groups, digest)
+        return Principal(person(kept.name), kept.tenant, kept.scopes, kept.groups, digest)
 
     async def _note_use(self, digest: bytes) -> None:
         now = time.time()

@@ -9,6 +9,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from haltpoint.contracts.people.answerers import person
 from haltpoint.contracts.people.keys import EVERYDAY
 from haltpoint.contracts.people.keys import Scope as Allowed
 from haltpoint.runtime.config.settings import GatewaySettings
@@ -46,7 +47,7 @@ class _SignOn:
         return client is not None and ipaddress.ip_address(client[0]) in self._proxies
 
     def _principal(self, headers: Headers) -> Principal | None:
-        name = headers.get(self._user, "") if self._user else ""
+        name = person(headers.get(self._user, "") if self._user else "")
         if not name:
             return None
         listed = headers.get(self._groups, "") if self._groups else ""

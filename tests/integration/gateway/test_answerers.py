@@ -16,7 +16,7 @@ from tests.integration.gateway.conftest import System, problem, task
 Headers = dict[str, str]
 YES = {"kind": "confirmation", "decision": "approve"}
 NO = {"kind": "confirmation", "decision": "reject"}
-FINANCE = Answerers(to=("finance", "bob"))
+FINANCE = Answerers(to=("group:finance", " Bob"))
 
 
 async def asked(system: System, answerers: Answerers, by: Headers | None = None) -> str:
@@ -57,10 +57,12 @@ async def answered_by(system: System, request: str) -> list[str]:
         ("ann", (), Answerers(), True),
         ("ann", (), FINANCE, False),
         ("ann", ("finance",), FINANCE, True),
-        ("bob", (), FINANCE, True),
-        ("ann", (), Answerers(not_requester=True), False),
+        ("bOB", (), FINANCE, True),
+        ("finance", (), FINANCE, False),
+        ("ann", ("bob",), FINANCE, False),
+        ("Ann", (), Answerers(not_requester=True), False),
         ("bob", (), Answerers(not_requester=True), True),
-        ("ann", ("finance",), Answerers(to=("finance",), not_requester=True), False),
+        ("ann", ("finance",), Answerers(to=("group:finance",), not_requester=True), False),
     ],
 )
 async def test_a_question_is_answered_and_taken_by_whom_it_is_for(
@@ -80,7 +82,7 @@ async def test_a_question_is_answered_and_taken_by_whom_it_is_for(
 async def test_an_admins_key_does_not_make_its_person_addressed_and_the_admin_key_does(
     system: System,
 ) -> None:
-    request = await asked(system, Answerers(to=("finance",), not_requester=True))
+    request = await asked(system, Answerers(to=("group:finance",), not_requester=True))
     for name in ("boss", "admin"):
         boss = await system.key(None, Scope.ADMIN, name=name)
         problem(await answer(system, request, boss), 403, "not_yours")
@@ -106,7 +108,7 @@ async def test_words_in_a_conversation_are_no_answer_of_whom_the_question_is_not
 
 async def test_two_different_people_have_to_say_yes(system: System) -> None:
     request = await asked(system, Answerers(quorum=2))
-    ann, same, bob = [await person(system, name) for name in ("ann", "ann", "bob")]
+    ann, same, bob = [await person(system, name) for name in ("ann", "Ann", "bob")]
     for key in (ann, same):
         view = (await answer(system, request, key)).json()
         assert view["status"] == "open"
@@ -158,7 +160,7 @@ async def test_a_question_that_is_taken_is_one_persons_until_it_is_released(
 async def test_a_person_finds_what_is_for_them_and_what_they_have_taken(system: System) -> None:
     for_all, for_finance, for_bob = [
         await asked(system, answerers)
-        for answerers in (Answerers(), Answerers(to=("finance",)), Answerers(to=("bob",)))
+        for answerers in (Answerers(), Answerers(to=("group:finance",)), Answerers(to=("bob",)))
     ]
     ann = await person(system, "ann", "finance")
 

@@ -78,6 +78,8 @@ async def test_a_revoked_key_opens_no_gateway_and_ends_its_streams(
     ("asked", "words"),
     [
         ({"name": ""}, "name"),
+        ({"name": "fay "}, "has a blank at an end"),
+        ({"name": "group:finance"}, "begins with group:"),
         ({"name": "ann", "scopes": []}, "scopes"),
         ({"name": "ann", "scopes": ["owner"]}, "scopes"),
         ({"name": "ann", "expires": "soon"}, "length of time"),

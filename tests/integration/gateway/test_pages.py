@@ -503,9 +503,9 @@ async def test_a_person_sees_for_whom_a_question_is_who_has_taken_it_and_who_sai
     chain = await system.submit()
     kind = RequestKind.CONFIRMATION
     theirs = await system.ask(
-        chain, kind, answerers=Answerers(to=("finance",), quorum=2), within=90_000
+        chain, kind, answerers=Answerers(to=("group:finance",), quorum=2), within=90_000
     )
-    others = await system.ask(await system.submit(), kind, answerers=Answerers(to=("board",)))
+    others = await system.ask(await system.submit(), kind, answerers=Answerers(to=("group:board",)))
     finance = await system.key(None, *EVERYDAY, name="bob", groups=("finance",))
     key = await system.key(None, *EVERYDAY, name="ann", groups=("finance",))
     await stranger.sign_in(key["Authorization"].partition(" ")[2])
@@ -513,7 +513,7 @@ async def test_a_person_sees_for_whom_a_question_is_who_has_taken_it_and_who_sai
     assert f'id="{theirs}"' in mine
     assert f'id="{others}"' not in mine
     card = await stranger.see(f"/inbox/{others}")
-    assert "You cannot answer this question: it is for board." in card
+    assert "You cannot answer this question: it is for group:board." in card
     assert "Cancel the whole chain" not in card
     assert "2 people have to say yes. So far: 0." in await stranger.see(f"/inbox/{theirs}")
     await system.http.post(f"/v1/requests/{theirs}/claim", headers=finance)

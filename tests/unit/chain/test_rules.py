@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.contracts.people.answerers import Answerers, OnTimeout
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.work.plans import Plan, ProposedCall
 from haltpoint.contracts.work.tasks import Task
@@ -109,6 +110,17 @@ def test_a_question_without_an_answer_is_put_to_the_next_group_once() -> None:
     assert len(told.dispatches) == 1, "the first question is over"
     told.approve(request="c.r2")
     assert len(told.dispatches) == 2
+
+
+def test_a_doubt_about_an_approved_call_is_for_those_who_approved_it() -> None:
+    told = asked(answerers=replace(FINANCE, on_timeout=OnTimeout.DENY))
+    told.approve()
+    told.fails(ErrorType.IN_DOUBT)
+    doubt = told.questions[-1]
+    assert (doubt.kind, doubt.answerers) == (
+        RequestKind.IN_DOUBT,
+        Answerers(to=FINANCE.to, not_requester=True),
+    )
 
 
 def test_the_next_groups_silence_fails_the_step() -> None:

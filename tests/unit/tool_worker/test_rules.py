@@ -144,7 +144,7 @@ async def test_a_rule_that_asks_is_a_reason_on_the_one_card() -> None:
         not_requester=True,
         quorum=2,
         on_timeout=OnTimeout.ESCALATE,
-        escalate_to="board",
+        escalate_to="group:board",
     )
     assert told.claims == 0
 

@@ -230,7 +230,12 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
     asked = (action.outcome and action.outcome.confirmation) or _NO_QUESTION
     before = work.approvals.get(action.id) or Approval(digest="")
     approval = structs.replace(
-        before, digest=asked.digest, by=by, preview=asked.preview, doubt=None
+        before,
+        digest=asked.digest,
+        by=by,
+        preview=asked.preview,
+        answerers=asked.answerers,
+        doubt=None,
     )
     arguments = asked.arguments or action.arguments
     if edited is not None and edited != read_json(arguments):

@@ -21,6 +21,7 @@ from haltpoint.chain.turns.receipts import fail_action, fail_with, outcome_of, r
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.answerers import Answerers
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Outcome
 from haltpoint.contracts.tools import ToolSpec
@@ -127,8 +128,11 @@ def _stop(
     if outcome.clarification is not None:
         shown["options"] = outcome.clarification.options
     asked = outcome.confirmation
+    approved = work.approvals.get(receipt.id)
+    if approved is not None:
+        to, not_requester = approved.answerers.to, approved.answerers.not_requester
+        shown["answerers"] = Answerers(to, not_requester)
     if asked is not None:
-        approved = work.approvals.get(receipt.id)
         shown.update(
             arguments=asked.arguments or receipt.ran,
             preview=asked.preview,

@@ -16,11 +16,20 @@ class OnTimeout(StrEnum):
     ESCALATE = "escalate"
 
 
+GROUP: Final = "group:"
+"""Begins the name of a group among names of people."""
+
+
+def person(name: str) -> str:
+    """A person's name as it is compared, and recorded: Fay and fay are one person."""
+    return " ".join(name.split()).casefold()
+
+
 class Answerers(Contract):
     """Who may answer a question, and what happens without an answer."""
 
     to: Strings = ()
-    """Names of people and of groups; none: each person whose key may answer."""
+    """Names of people, and of groups as `group:finance`; none: each person whose key may answer."""
     not_requester: bool = False
     """The person who submitted the task may not answer."""
     quorum: int = 1
@@ -28,7 +37,7 @@ class Answerers(Contract):
     on_timeout: OnTimeout = OnTimeout.FAIL
     """What happens without an answer."""
     escalate_to: str = ""
-    """The group that is asked next."""
+    """The group that is asked next, as `group:board`."""
 
 
 ANYONE: Final = Answerers()

@@ -6,7 +6,7 @@ id = "refunds"
 tools = ["refund_*"]
 when = { amount = { at_least = 100 }, "letters[].to" = { source = ["text", "model"] } }
 reason = "A refund of 100 or more needs a yes."
-to = ["finance"]
+to = ["group:finance", "ann"]
 quorum = 2
 on_timeout = "escalate:board"
 """
@@ -29,7 +29,7 @@ from pydantic import (
 
 from haltpoint.contracts.base import Strings
 from haltpoint.contracts.doors import Form
-from haltpoint.contracts.people.answerers import Answerers, OnTimeout
+from haltpoint.contracts.people.answerers import GROUP, Answerers, OnTimeout
 from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.written import Id, Name, Names, Regex, Seconds
 
@@ -100,7 +100,9 @@ class ApprovalRule(Form):
     reason: str = ""
     """Words for the person, or for the model."""
     to: Names = ()
-    """Names of people and of groups that may answer; none: all who may answer."""
+    """Names of people that may answer, and of groups as `group:finance`; none: all who may
+    answer.
+    """
     not_requester: bool = False
     """Who submitted the task may not answer."""
     quorum: Annotated[int, Field(ge=1)] = 1
@@ -134,7 +136,8 @@ class ApprovalRule(Form):
     def answerers(self) -> Answerers:
         """Who may answer its question."""
         end, _, group = self.on_timeout.partition(":")
-        return Answerers(self.to, self.not_requester, self.quorum, OnTimeout(end), group)
+        following = f"{GROUP}{group}" if group else ""
+        return Answerers(self.to, self.not_requester, self.quorum, OnTimeout(end), following)
 
     @property
     def words(self) -> str:

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from haltpoint.contracts.base import Contract
+from haltpoint.contracts.people.answerers import ANYONE, Answerers
 
 
 class Approval(Contract):
@@ -26,6 +27,8 @@ class Approval(Contract):
     """What `by` saw."""
     doubt: str | None = None
     """Why it is not known whether the call happened: that has used the approval up."""
+    answerers: Answerers = ANYONE
+    """The people that its rule names: a doubt about the call is for them, too (E5)."""
 
 
 def digest_of(action_id: str, tool: str, arguments: Any, preview: str = "") -> str:

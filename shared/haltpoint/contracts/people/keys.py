@@ -4,9 +4,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from haltpoint.contracts.doors import Form, View
+from haltpoint.contracts.people.answerers import GROUP
 from haltpoint.contracts.written import Name, Names, Seconds
 
 
@@ -29,10 +30,16 @@ _LONGEST = 100 * 365 * 86400
 """Seconds of a hundred years: a moment that can be written down."""
 
 
+def _name(text: str) -> str:
+    if text != text.strip() or text.startswith(GROUP):
+        raise ValueError(f"{text!r} is no name: it begins with {GROUP}, or has a blank at an end")
+    return text
+
+
 class NewKey(Form):
     """A key that is to be made."""
 
-    name: Name
+    name: Annotated[Name, AfterValidator(_name)]
     """The person or program that holds it; two keys of one name are of the same person."""
     scopes: Annotated[tuple[Scope, ...], Field(min_length=1)] = EVERYDAY
     """What it allows."""
