@@ -59,8 +59,8 @@ def test_g3_a_preview_that_says_something_else_now_is_asked_about_anew_with_both
     assert [reason["kind"] for reason in new["reasons"]] == ["destructive", "changed"]
     assert system.written(asked["id"]) == []
     card = system.command("inbox").stdout
-    assert "approved:" in card
-    assert "now:" in card
+    assert "shown at the last yes:" in card
+    assert "as it would run now:" in card
     assert ended(system, again, "approve")["status"] == "completed"
     assert system.written(asked["id"]) == ["deleted draft after 0"]
 
@@ -90,6 +90,16 @@ def test_g2_an_edit_that_changes_the_preview_is_shown_again(system: Running) -> 
     again = asked_anew(system, asked)
     new = next(one for one in again["requests"] if one["status"] == "open")
     assert (new["arguments"], new["preview"]) == ({"page": "b"}, "Deletes 'b': an empty page")
+    card = [line.strip() for line in system.command("inbox").stdout.splitlines()]
+    shown = card.index("shown at the last yes:")
+    assert card[shown : shown + 4] == [
+        "shown at the last yes:",
+        "Deletes 'a': an empty page",
+        "as it would run now:",
+        "Deletes 'b': an empty page",
+    ]
+    assert 'delete_page(page="b")' in card
+    assert "approved:" not in card
     done = ended(system, again, "approve")
     assert system.written(asked["id"]) == ["deleted b after 0"]
     approval = receipt_of(done)["metadata"]["approval"]

@@ -66,6 +66,18 @@ async def test_tools_that_cannot_be_imported_and_a_port_in_use(
     assert (checks["port"].ok, checks["port"].code) == (False, "HP-003")
 
 
+async def test_a_rule_of_the_policy_file_that_is_about_no_tool(
+    redis: Redis, topology: Topology, tmp_path: Path
+) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text('[[approvals]]\nid = "ask"\ntools = ["fnd", "f*"]\n')
+    policy = (await looked(redis, topology, tmp_path, policy_file=file))["policy"]
+    assert (policy.ok, policy.code) == (False, "HP-004")
+    assert policy.why == "'ask' names 'fnd', and no tool is called so; did you mean find?"
+    file.write_text('[[approvals]]\nid = "ask"\ntools = ["f*"]\n')
+    assert (await looked(redis, topology, tmp_path, policy_file=file))["policy"].ok
+
+
 async def test_a_service_that_is_missing_beside_others(
     redis: Redis, topology: Topology, tmp_path: Path
 ) -> None:

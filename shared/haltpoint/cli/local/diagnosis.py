@@ -6,8 +6,9 @@ fixed.
 import asyncio
 import shutil
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import filter as filter_names
 from typing import Any, Final
 
 import httpx
@@ -15,8 +16,11 @@ import httpx
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.people.phrases import count
+from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tools import BUILT_IN, ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.faults import nearest
+from haltpoint.runtime.config.policy_file import read
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.address import listen
 from haltpoint.runtime.service.preflight import Check, failed
@@ -91,6 +95,31 @@ async def _tools(scene: Scene) -> str:
     return f"{count(len(known), 'tool')} in {where}, {offered} served"
 
 
+async def _policy(scene: Scene) -> str:
+    """Whether each rule of the policy file is about a tool that is there."""
+    path = scene.settings.policy_file
+    if path is None or not scene.tools:
+        return "rules are compared with the tools that workers serve"
+    tools = {*scene.tools, *BUILT_IN}
+    shipped = set(_unmatched(read(None), tools))
+    faults = [fault for fault in _unmatched(read(path), tools) if fault not in shipped]
+    if faults:
+        fix = "Correct the names, or start the workers that serve these tools"
+        raise HaltpointError("HP-004", str(path), "; ".join(faults), fix)
+    return f"all rules of {path} are about tools that are there"
+
+
+def _unmatched(file: PolicyFile, tools: Collection[str]) -> Iterator[str]:
+    """The names and globs of its rules that fit none of these tools."""
+    rules = [(rule.id, rule.tools) for rule in file.approvals]
+    rules += [(pattern.id, pattern.tools) for pattern in file.patterns]
+    rules += [(notice.name, notice.tools) for notice in file.notify]
+    for name, globs in rules:
+        for glob in globs:
+            if not filter_names(tools, glob):
+                yield f"{name!r} names {glob!r}, and no tool is called so{nearest(glob, tools)}"
+
+
 async def _port(scene: Scene) -> str:
     gateway = scene.settings.gateway
     for service in scene.alive:
@@ -159,10 +188,11 @@ async def _consumers(scene: Scene) -> str:
 _LOOKS: Final[dict[str, Callable[[Scene], Awaitable[str]]]] = {
     "model": _model,
     "tools": _tools,
+    "policy": _policy,
     "port": _port,
     "services": _services,
     "questions": _questions,
     "disk": _disk,
     "consumers": _consumers,
 }
-_OF_SERVER: Final = ("questions", "consumers")
+_OF_SERVER: Final = ("policy", "questions", "consumers")

@@ -51,7 +51,8 @@ def details(request: RequestView) -> Iterator[str]:
         if reason.source is not None:
             yield _source(reason, reason.source)
     if request.approved_preview and request.approved_preview != request.preview:
-        yield from ("approved:", *request.approved_preview.splitlines(), "now:")
+        before = request.approved_preview.splitlines()
+        yield from ("shown at the last yes:", *before, "as it would run now:")
     yield from (request.preview or "").splitlines()
     if request.kind is RequestKind.INPUT and request.form is not None:
         yield from fields(request.form)
