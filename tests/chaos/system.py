@@ -8,7 +8,7 @@ await system.submit(task("send"), "a")
 await victim.dies()
 await system.launch(Party.WORKER)                        # as a supervisor would
 await system.settle()
-assert not system.violations()
+system.keeps_its_promises()
 """
 
 import asyncio
@@ -40,7 +40,8 @@ from haltpoint.runtime.config.settings import (
 )
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store import library
-from haltpoint.runtime.store.rows import Key
+from haltpoint.runtime.store.chain_codec import end_of
+from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.store import Store, SubmitStatus, new_chain_id
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE
@@ -52,7 +53,6 @@ from tests.chaos import launcher
 from tests.chaos.people import Person, Watcher
 from tests.proofs.history import check
 from tests.proofs.records import Ended, Recorder, Submitted
-from tests.proofs.rules import Violation
 from tests.support import PATIENCE, wait_until
 from tests.support.agents_toml import written
 from tests.support.builders import call, plan, tool_step
@@ -341,9 +341,18 @@ class System:
             line for line in lines if '"level": "error"' in line or '"level": "critical"' in line
         ]
 
-    def violations(self) -> list[Violation]:
+    def keeps_its_promises(self) -> None:
         """The judgement of the history."""
-        return check(sorted(self.history.glob("*.jsonl")))
+        violations = check(sorted(self.history.glob("*.jsonl")))
+        assert not violations, json.dumps([str(each) for each in violations], indent=1)
+
+    async def all_succeeded(self) -> None:
+        """No promise is broken, nothing was put aside, and each chain has its answer."""
+        self.keeps_its_promises()
+        assert await self.dead_letters() == []
+        for chain in self.accepted:
+            end = await self.redis.hget(self.topology.key_of(Key.DATA, chain), Data.END)
+            assert end_of(end).error is None, end
 
 
 async def _for_ever(look: Callable[[], Awaitable[None]]) -> None:
@@ -375,8 +384,3 @@ def _variables(settings: Settings) -> dict[str, str]:
         "AGENTS_FILE": settings.agents_file or "",
     }
     return {f"HALTPOINT_{name}": str(value) for name, value in found.items() if value != ""}
-
-
-def pretty(violations: list[Violation]) -> str:
-    """All of them, a line each."""
-    return json.dumps([str(each) for each in violations], indent=1)

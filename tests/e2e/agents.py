@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from haltpoint.contracts.work.routing import ROUTE
-from tests.e2e.stubborn import when
+from tests.e2e.stubborn import calls, when
 
 AGENTS_FILE: Final = """
 [[agents]]
@@ -29,12 +29,8 @@ tools = ["keep_watch"]
 """
 
 
-def _call(name: str, /, **arguments: Any) -> dict[str, Any]:
-    return {"calls": [{"name": name, "arguments": arguments}]}
-
-
 def _route(agent: str, task: str) -> dict[str, Any]:
-    return _call(ROUTE, target_agent=agent, task=task)
+    return calls(ROUTE, target_agent=agent, task=task)
 
 
 _DELIVER: Final = r"^Deliver to (?P<name>\w+): (?P<words>.+)"
@@ -51,10 +47,10 @@ AGENTS: Final[list[dict[str, Any]]] = [
     when(
         "reason",
         _DELIVER,
-        _call("lookup_contacts", query="{{goal.name}}"),
+        calls("lookup_contacts", query="{{goal.name}}"),
         without=["lookup_contacts"],
     ),
     when("reason", _DELIVER, {"content": "Delivered."}, results=["send_message"]),
-    when("reason", _DELIVER, _call("send_message", recipient_id=_FOUND, content="{{goal.words}}")),
-    when("reason", r"^Watch (?P<post>\w+)", _call("keep_watch", post="{{goal.post}}")),
+    when("reason", _DELIVER, calls("send_message", recipient_id=_FOUND, content="{{goal.words}}")),
+    when("reason", r"^Watch (?P<post>\w+)", calls("keep_watch", post="{{goal.post}}")),
 ]

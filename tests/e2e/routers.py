@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from haltpoint.contracts.work.routing import ROUTE
-from tests.e2e.stubborn import when
+from tests.e2e.stubborn import calls, when
 
 ROUTERS_FILE: Final = """
 [supervisor]
@@ -47,10 +47,6 @@ _BY_BOTH: Final = (
 )
 
 
-def _calls(name: str, /, **arguments: Any) -> dict[str, Any]:
-    return {"calls": [{"name": name, "arguments": arguments}]}
-
-
 def _rules(end: str, delay: float) -> Iterator[dict[str, Any]]:
     """What it says to the goals that end so; each decision takes so many seconds."""
 
@@ -60,29 +56,29 @@ def _rules(end: str, delay: float) -> Iterator[dict[str, Any]]:
     def decide(case: str, say: dict[str, Any], **more: Any) -> dict[str, Any]:
         return look(case, {"content": say}, delay=delay, **more)
 
-    find = _calls("find_order", order="17")
+    find = calls("find_order", order="17")
     yield decide("plainly", TO_BILLING)
     yield look("after a look", find, without=["find_order"])
     yield decide("after a look", _BY_ORDER)
     yield look("after two looks", find, without=["find_order"])
     yield look(
-        "after two looks", _calls("lookup_contacts", query="Jane"), without=["lookup_contacts"]
+        "after two looks", calls("lookup_contacts", query="Jane"), without=["lookup_contacts"]
     )
     yield decide("after two looks", {**TO_BILLING, "task": _BY_BOTH})
     yield look("never", find, turn=1)
-    yield look("never", _calls("find_order", order="18"), delay=delay)
-    yield look("past a failure", _calls("find_order", order="99"), without=["find_order"])
+    yield look("never", calls("find_order", order="18"), delay=delay)
+    yield look("past a failure", calls("find_order", order="99"), without=["find_order"])
     yield decide("past a failure", TO_BILLING)
-    yield look("past a missing tool", _calls("find_parcel", order="17"), attempt=1)
+    yield look("past a missing tool", calls("find_parcel", order="17"), attempt=1)
     yield decide("past a missing tool", TO_BILLING)
-    yield look("past a malformed call", _calls("find_order", number=17), attempt=1)
+    yield look("past a malformed call", calls("find_order", number=17), attempt=1)
     yield decide("past a malformed call", TO_BILLING)
     yield look("without tools", find, attempt=1)
     yield decide("without tools", TO_BILLING)
-    yield look("by asking", _calls("askHuman", question="Which order?"), without=["askHuman"])
+    yield look("by asking", calls("askHuman", question="Which order?"), without=["askHuman"])
     yield look(
         "by asking",
-        _calls("find_order", order="{{results.askHuman.data.answer}}"),
+        calls("find_order", order="{{results.askHuman.data.answer}}"),
         without=["find_order"],
     )
     yield decide("by asking", _BY_ORDER)

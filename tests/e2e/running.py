@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
@@ -29,6 +29,22 @@ from tests.support import PATIENCE, wait_until
 HALTPOINT = (sys.executable, "-m", "haltpoint")
 CHECKOUT = Path(__file__).parents[2]
 MODELS = {"well-behaved": "Tell", "careless": "Message"}
+
+
+def finished(
+    words: Sequence[str], environment: Mapping[str, str], within: float = PATIENCE
+) -> "subprocess.CompletedProcess[str]":
+    """A command that has run to its end."""
+    return subprocess.run(
+        words,
+        env=environment,
+        cwd=CHECKOUT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=within,
+        check=False,
+    )
 
 
 async def answers(url: str) -> bool:
@@ -83,16 +99,7 @@ class Running:
 
     def process(self, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         """The same in a process of its own, with more environment variables."""
-        return subprocess.run(
-            [*HALTPOINT, *words],
-            env={**self.environment, **variables},
-            cwd=CHECKOUT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        return finished([*HALTPOINT, *words], {**self.environment, **variables})
 
 
 @asynccontextmanager

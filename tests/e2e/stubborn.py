@@ -16,8 +16,9 @@ def when(
     return {"when": {"thought": thought, "goal": goal, **more}, "say": say, "delay": delay}
 
 
-def _book(room: str) -> dict[str, Any]:
-    return {"calls": [{"name": "book_room", "arguments": {"room": room}}]}
+def calls(name: str, /, **arguments: Any) -> dict[str, Any]:
+    """To say a call of this tool."""
+    return {"calls": [{"name": name, "arguments": arguments}]}
 
 
 _STEP = {"id": "book", "description": "Get a room", "required_tools": ["book_room"]}
@@ -26,12 +27,12 @@ _QUESTION = {"question": "Which colour?", "options": ["red", "blue"]}
 
 STUBBORN: Final[list[dict[str, Any]]] = [
     when("plan", "^Book", {"plan": {"steps": [_STEP]}}),
-    when("act", "^Book", _book("R2"), last=HEARD),
-    when("act", "^Book on retry", _book("R4"), attempt=4),
+    when("act", "^Book", calls("book_room", room="R2"), last=HEARD),
+    when("act", "^Book on retry", calls("book_room", room="R4"), attempt=4),
     when("act", "^Book slowly", {"content": PROSE}, delay=2.0, attempt=2),
     when("act", "^Book", {"content": PROSE}),
     when("answer", "^Book", {"content": "Here is what came of it."}),
     when("plan", "^Ask", {"plan": {"steps": [_ASK]}}),
-    when("act", "^Ask", {"calls": [{"name": "askHuman", "arguments": _QUESTION}]}),
+    when("act", "^Ask", calls("askHuman", **_QUESTION)),
     when("answer", "^Ask", {"content": "The door: {{results.askHuman.data.answer}}."}),
 ]

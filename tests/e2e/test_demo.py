@@ -17,7 +17,7 @@ from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.examples.contacts.outbox import Outbox
 from haltpoint.examples.contacts.tools import busy_file
 from haltpoint.runtime.config.settings_sources import load
-from tests.e2e.running import CHECKOUT, HALTPOINT, answers
+from tests.e2e.running import CHECKOUT, HALTPOINT, answers, finished
 from tests.pictures.demo import bare, sentences
 from tests.support import PATIENCE, wait_until
 from tests.support.wheel import build
@@ -91,25 +91,12 @@ def test_it_runs_with_a_model_of_ones_own(environment: dict[str, str]) -> None:
         cwd=CHECKOUT,
         stdout=subprocess.DEVNULL,
     ) as model:
-        done = subprocess.run(
-            [
-                *HALTPOINT,
-                "demo",
-                "--json",
-                "--own-model",
-            ],
-            env={
-                **environment,
-                "CI": "1",
-                "HALTPOINT_MODEL__BASE_URL": f"http://127.0.0.1:{port}/v1",
-                "HALTPOINT_MODEL__NAME": "mine",
-            },
-            cwd=CHECKOUT,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        own = {
+            "CI": "1",
+            "HALTPOINT_MODEL__BASE_URL": f"http://127.0.0.1:{port}/v1",
+            "HALTPOINT_MODEL__NAME": "mine",
+        }
+        done = finished([*HALTPOINT, "demo", "--json", "--own-model"], {**environment, **own})
         model.terminate()
     assert done.returncode == 0, done.stderr
     *chains, told = map(json.loads, done.stdout.splitlines())

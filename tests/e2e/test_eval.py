@@ -13,7 +13,7 @@ from typing import Any
 
 from evals.figures import FIGURES
 from evals.kinds import KINDS
-from tests.e2e.running import CHECKOUT
+from tests.e2e.running import CHECKOUT, finished
 from tests.support import PATIENCE, wait_until
 
 EVALS = (sys.executable, "-m", "evals")
@@ -21,16 +21,8 @@ NONE = [figure.name for figure in FIGURES if figure.bar and figure.least is None
 
 
 def run(tmp_path: Path, *words: str, **variables: str) -> dict[str, dict[str, Any]]:
-    done = subprocess.run(
-        [*EVALS, "--json", *words],
-        env={**os.environ, "TMPDIR": str(tmp_path), **variables},
-        cwd=CHECKOUT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=False,
-    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path), **variables}
+    done = finished([*EVALS, "--json", *words], environment, within=250)
     assert done.returncode == 0, done.stderr
     assert list(tmp_path.glob("haltpoint-eval-*")) == []
     measured: dict[str, dict[str, Any]] = json.loads(done.stdout)

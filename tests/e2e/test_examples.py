@@ -5,7 +5,6 @@ that does not.
 import os
 import re
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -14,24 +13,15 @@ from typing import Any
 import pytest
 
 from examples.cms.site import Site
-from tests.e2e.running import CHECKOUT
-from tests.support import PATIENCE
+from tests.e2e.running import finished
 
 MODELS = ("well-behaved", "careless")
 
 
 def told_by(example: str, model: str = "careless", **variables: str) -> str:
     """What the example's command prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"examples.{example}", model],
-        env={**os.environ, **variables, "COLUMNS": "200"},
-        cwd=CHECKOUT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    words = [sys.executable, "-m", f"examples.{example}", model]
+    done = finished(words, {**os.environ, **variables, "COLUMNS": "200"})
     assert done.returncode == 0, done.stderr
     assert ("(strike 1)" in done.stdout) == (model == "careless")
     return done.stdout

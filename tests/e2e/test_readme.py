@@ -22,7 +22,7 @@ from haltpoint.cli.gateway import ADDRESS_FILE
 from haltpoint.cli.local.system import free_port
 from haltpoint.examples.contacts.outbox import Outbox
 from haltpoint.tools.declaration import tool_of
-from tests.e2e.running import CHECKOUT
+from tests.e2e.running import CHECKOUT, finished
 from tests.support import PATIENCE
 
 README = (CHECKOUT / "README.md").read_text()
@@ -96,16 +96,7 @@ def test_the_quick_start_runs_as_it_is_printed(environment: dict[str, str], tmp_
     )
 
     def command(line: str) -> str:
-        done = subprocess.run(
-            ["bash", "-c", line],
-            env=environment,
-            cwd=CHECKOUT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        done = finished(["bash", "-c", line], environment)
         codes.append(done.returncode)
         return done.stdout + done.stderr
 

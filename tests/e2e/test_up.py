@@ -20,7 +20,7 @@ from haltpoint.runtime.service.embedded import EmbeddedServer, running
 from haltpoint.runtime.streams.connection import connect
 from haltpoint.runtime.streams.presence import alive
 from haltpoint.runtime.streams.topology import Topology
-from tests.e2e.running import CHECKOUT, HALTPOINT, answers
+from tests.e2e.running import CHECKOUT, HALTPOINT, answers, finished
 from tests.support import PATIENCE, wait_until
 
 
@@ -35,16 +35,7 @@ def environment(tmp_path: Path, **variables: str) -> dict[str, str]:
 
 
 def up(tmp_path: Path, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*HALTPOINT, "up", *words],
-        env=environment(tmp_path, **variables),
-        cwd=CHECKOUT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    return finished([*HALTPOINT, "up", *words], environment(tmp_path, **variables))
 
 
 @pytest.mark.parametrize("words", [(), ("--workers", "2")])

@@ -5,8 +5,7 @@ import signal
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from haltpoint.runtime.service.embedded import (
     find_binary,
     running,
 )
-from tests.support import PATIENCE
+from tests.support.processes import gone, until
 
 OWNER = """
 import signal, sys, threading
@@ -33,21 +32,6 @@ print(server.pid, flush=True)
 while True:
     signal.pause()
 """
-
-
-def until(condition: Callable[[], bool], within: float = PATIENCE) -> None:
-    deadline = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.005)  # between two looks, in a test without an event loop
-
-
-def gone(pid: int) -> bool:
-    """Whether it runs no more; where nobody reaps, its zombie may stay."""
-    state = subprocess.run(
-        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
-    )
-    return state.stdout.strip()[:1] in ("", "Z", "X")
 
 
 @pytest.fixture

@@ -2,18 +2,17 @@
 it.
 """
 
-import asyncio
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from haltpoint.cli.local.keeper import Child, Keeper
-from tests.support import PATIENCE
+from tests.support import wait_until
+from tests.support.processes import gone
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
@@ -61,19 +60,6 @@ class Log:
         return [line.split() for line in text.splitlines() if line.startswith(beginning)]
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - other processes
-            await asyncio.sleep(0.01)
-
-
-def gone(pid: int) -> bool:
-    state = subprocess.run(
-        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
-    )
-    return state.stdout.strip() in ("", "Z", "Zs")
-
-
 @pytest.fixture
 def log(tmp_path: Path) -> Log:
     return Log(tmp_path / "log")
@@ -84,11 +70,11 @@ async def test_a_killed_child_starts_again(log: Log) -> None:
     keeper = Keeper(ENVIRONMENT, said.append)
     child = Child("tool-worker", program, ("steady", str(log.path)), 2)
     keeper.start([child])
-    await until(lambda: len(log.lines("began")) == 1 and child.pid is not None)
+    await wait_until(lambda: len(log.lines("began")) == 1 and child.pid is not None)
     first = child.pid
     assert first
     os.kill(first, signal.SIGKILL)
-    await until(lambda: len(log.lines("began")) == 2 and child.pid not in (None, first))
+    await wait_until(lambda: len(log.lines("began")) == 2 and child.pid not in (None, first))
     assert said == ["tool-worker 2 ended (SIGKILL), starts again in 0.1 s"]
     await keeper.stop()
     assert child.pid is None
@@ -99,7 +85,7 @@ async def test_they_stop_in_order_and_the_one_who_decides_last(log: Log) -> None
     names = ["script-model", "executor", "gateway", "tool-worker", "planner"]
     children = [Child(name, program, ("steady", str(log.path))) for name in names]
     keeper.start(children)
-    await until(
+    await wait_until(
         lambda: len(log.lines("began")) == 5 and None not in {child.pid for child in children}
     )
     service = {str(child.pid): child.service for child in children}
@@ -111,7 +97,7 @@ async def test_they_stop_in_order_and_the_one_who_decides_last(log: Log) -> None
 async def test_children_die_with_a_keeper_that_is_killed(log: Log) -> None:
     command = [sys.executable, "-c", OWNER, str(log.path)]
     with subprocess.Popen(command, env=ENVIRONMENT) as owner:  # noqa: ASYNC220
-        await until(lambda: len(log.lines("began")) == 2)
+        await wait_until(lambda: len(log.lines("began")) == 2)
         owner.kill()
         children = [int(pid) for _, _, pid, _ in log.lines("began")]
-        await until(lambda: all(map(gone, children)))
+        await wait_until(lambda: all(map(gone, children)))

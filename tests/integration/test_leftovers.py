@@ -4,14 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support import PATIENCE
 from tests.support.leftovers import NAME
+from tests.support.processes import gone, until
 
 CHECKOUT = Path(__file__).parents[2]
 RUN = """
@@ -22,14 +21,6 @@ child = "import os, time; os.fork(); os.write(1, b'%d ' % os.getpid()); time.sle
 subprocess.Popen([sys.executable, "-c", child], start_new_session=True)
 {then}
 """
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return True
-    return state == "Z"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems show no environments")
@@ -43,24 +34,15 @@ def test_no_process_of_a_test_outlives_its_run(is_killed: bool, tmp_path: Path) 
         run = subprocess.Popen(
             [sys.executable, "-c", script], cwd=CHECKOUT, env=environment, stdout=file
         )
-        assert until(lambda: len(pids_in(tmp_path)) == 2)
+        until(lambda: len(pids_in(tmp_path)) == 2)
         if is_killed:
             run.send_signal(signal.SIGKILL)
-        assert until(lambda: all(map(is_gone, pids_in(tmp_path))))
+        until(lambda: all(map(gone, pids_in(tmp_path))))
         run.wait(PATIENCE)
 
 
 def pids_in(folder: Path) -> list[int]:
     return [int(pid) for pid in (folder / "pids").read_text().split()]
-
-
-def until(condition: Callable[[], bool]) -> bool:
-    last = time.monotonic() + PATIENCE
-    while time.monotonic() < last:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems show no environments")

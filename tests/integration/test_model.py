@@ -18,7 +18,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint_planner.chat_completions import ChatCompletions
-from haltpoint_planner.exchange import NativeCall, Prompt
+from haltpoint_planner.exchange import NativeCall, Prompt, Reply
 from haltpoint_planner.model import Port
 from haltpoint_planner.servers import PassingError
 from haltpoint_planner.servers import Server as Named
@@ -115,6 +115,10 @@ def port(url: str, http: httpx.AsyncClient, **settings: Any) -> Port:
     return Port(given, named, ChatCompletions(given, http, named).send)
 
 
+async def ask(model: Port, prompt: Prompt = PROMPT) -> Reply:
+    return await model.ask("m", lambda _: prompt, thought())
+
+
 def openai(message: str, param: str | None = None) -> str:
     error = {"message": message, "type": "invalid_request_error", "param": param, "code": "x"}
     return json.dumps({"error": error})
@@ -138,7 +142,7 @@ async def test_a_refused_part_is_left_out_alone_from_then_on(name: str, words: s
     server = refusing(lambda body: name in body, said[words])
     async with served(server) as (model, asked):
         for _ in range(2):
-            await model.ask("m", lambda _: PROMPT, thought())
+            await ask(model)
     left_out = {name, "stream_options"} if name == "stream" else {name}
     assert set(asked.bodies[0]) == ALL
     assert set(asked.bodies[-1]) == ALL - left_out
@@ -150,7 +154,7 @@ async def test_each_question_learns_one_of_several_refused_parts() -> None:
     server = refusing(lambda body: not {"tool_choice", "temperature"}.isdisjoint(body), UNNAMED)
     async with served(server) as (model, asked):
         for _ in range(3):
-            await model.ask("m", lambda _: PROMPT, thought())
+            await ask(model)
     assert set(asked.bodies[-1]) == ALL - {"tool_choice", "temperature"}
 
 
@@ -182,7 +186,7 @@ async def test_a_tools_references_are_written_out_for_that_tool_alone_once_refus
     prompt = Prompt(messages=PROMPT.messages, tools=tools)
     async with served(refusing(mentions("$ref", "go"), words)) as (model, asked):
         for _ in range(2):
-            await model.ask("m", lambda _: prompt, thought())
+            await ask(model, prompt)
     assert schemas(asked.bodies[0])["go"] == tools[1]["function"]["parameters"]
     sent = schemas(asked.bodies[-1])
     assert (sent["stay"], sent["rest"]) == (
@@ -201,8 +205,8 @@ async def test_a_refused_word_of_a_schema_is_left_out_for_that_tool_alone() -> N
     prompt = Prompt(messages=PROMPT.messages, tools=tools)
     async with served(refusing(mentions('"default"', "go"), words)) as (model, asked):
         for _ in range(2):
-            await model.ask("m", lambda _: prompt, thought())
-        await model.ask("m", lambda _: Prompt(PROMPT.messages, schema=NESTED), thought())
+            await ask(model, prompt)
+        await ask(model, Prompt(PROMPT.messages, schema=NESTED))
     assert asked.bodies.pop()["response_format"]["json_schema"]["schema"] == NESTED
     sent = schemas(asked.bodies[-1])
     assert sent["stay"] == tools[0]["function"]["parameters"]
@@ -217,7 +221,7 @@ async def test_a_tool_whose_schema_is_refused_in_every_form_goes_with_none() -> 
     prompt = Prompt(messages=PROMPT.messages, tools=tools)
     async with served(refusing(mentions("where", "go"), UNNAMED)) as (model, asked):
         for _ in range(2):
-            await model.ask("m", lambda _: prompt, thought())
+            await ask(model, prompt)
     assert schemas(asked.bodies[-1]) == {
         "stay": tools[0]["function"]["parameters"],
         "go": {"type": "object", "properties": {}},
@@ -239,7 +243,7 @@ async def test_a_refusal_of_all_is_told_in_the_providers_words_with_the_settings
 ) -> None:
     async with served(lambda _: (400, words)) as (model, asked):
         with pytest.raises(HaltpointError) as caught:
-            await model.ask("m", lambda _: PROMPT, thought())
+            await ask(model)
     assert caught.value.code == "HP-304"
     assert caught.value.why == "HTTP 400 no such model"
     assert "HALTPOINT_MODEL__NAME" in caught.value.fix
@@ -266,7 +270,7 @@ async def test_the_room_of_a_prompt_is_learnt_when_a_shorter_one_is_taken(words:
         assert model.room("m") == 30_000
         await model.ask("m", prompt, thought())
         assert 4_000 < model.room("m") <= 7_000
-        await model.ask("m", lambda _: prompt(10), thought())
+        await ask(model, prompt(10))
         assert 4_000 < model.room("m") <= 7_000
         assert model.room("other") == 30_000
 
@@ -293,7 +297,7 @@ async def test_an_unnamed_part_of_many_is_learnt_by_few_questions() -> None:
     prompt = Prompt(messages=PROMPT.messages, tools=tools)
     async with served(refusing(mentions("$ref", "tool_33"), UNNAMED)) as (model, asked):
         for _ in range(2):
-            await model.ask("m", lambda _: prompt, thought())
+            await ask(model, prompt)
     assert len(asked.bodies) <= 11
     sent = schemas(asked.bodies[-1])
     assert [name for name in sent if "$ref" not in json.dumps(sent[name])] == ["tool_33"]
@@ -308,8 +312,8 @@ async def test_a_model_that_knows_no_tools_is_asked_in_words() -> None:
     )
     words = openai("registry.ollama.ai/library/gemma:2b does not support tools")
     async with served(refusing(lambda body: "tools" in body, words)) as (model, asked):
-        await model.ask("m", lambda _: replace(prompt, messages=PROMPT.messages), thought())
-        await model.ask("m", lambda _: prompt, thought())
+        await ask(model, replace(prompt, messages=PROMPT.messages))
+        await ask(model, prompt)
     body = asked.bodies[-1]
     assert set(body) == ALL - {"tools", "tool_choice"}
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
@@ -323,8 +327,8 @@ async def test_a_model_that_has_called_tools_is_never_learnt_to_know_none() -> N
     prompt = Prompt(messages=messages, tools=PROMPT.tools)
     server = refusing(lambda body: "tool_calls" in str(body["messages"]), UNNAMED)
     async with served(server) as (model, asked):
-        await model.ask("m", lambda _: prompt, thought())
-        await model.ask("m", lambda _: PROMPT, thought())
+        await ask(model, prompt)
+        await ask(model)
     assert set(asked.bodies[-1]) == ALL
 
 
@@ -346,7 +350,7 @@ def piece(index: int | None, name: str, arguments: str, call_id: str = "") -> di
 
 async def streamed(*chunks: Any, **settings: Any) -> Any:
     async with served(lambda _: (200, events(*chunks, "[DONE]")), **settings) as (model, _):
-        return await model.ask("m", lambda _: PROMPT, thought())
+        return await ask(model)
 
 
 async def test_what_a_provider_streams_beside_words_and_calls_is_kept_whole() -> None:
@@ -398,7 +402,7 @@ async def test_two_calls_are_two_whatever_index_and_id_a_stream_gives_them(
 async def test_tokens_are_estimated_where_the_server_does_not_tell_them() -> None:
     prompt = Prompt(messages=({"role": "user", "content": "four" * 500},))
     async with served(lambda _: (200, WHOLE)) as (model, _):
-        usage = (await model.ask("m", lambda _: prompt, thought())).usage
+        usage = (await ask(model, prompt)).usage
     assert usage.estimated
     assert 480 < usage.input_tokens < 560
     assert 0 < usage.output_tokens < 20
@@ -422,7 +426,7 @@ async def test_the_server_says_how_long_to_wait(header: tuple[bytes, bytes], lea
     async with served(lambda _: (429, "{}")) as (model, asked):
         asked.reply_headers = [header]
         with pytest.raises(PassingError) as caught:
-            await model.ask("m", lambda _: PROMPT, thought())
+            await ask(model)
     assert least <= caught.value.after < least + 1_000
 
 
@@ -432,13 +436,13 @@ async def test_a_connection_that_is_closed_while_it_is_opened_may_be_better_late
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(closed)) as http:
         with pytest.raises(PassingError):
-            await port("http://127.0.0.1:1/v1", http).ask("m", lambda _: PROMPT, thought())
+            await ask(port("http://127.0.0.1:1/v1", http))
 
 
 async def test_a_server_that_is_not_there_may_come() -> None:
     async with httpx.AsyncClient() as http:
         with pytest.raises(PassingError) as caught:
-            await port("http://127.0.0.1:1/v1", http).ask("m", lambda _: PROMPT, thought())
+            await ask(port("http://127.0.0.1:1/v1", http))
     assert caught.value.code == "HP-302"
     assert "HALTPOINT_MODEL__BASE_URL" in caught.value.fix
 
@@ -446,7 +450,7 @@ async def test_a_server_that_is_not_there_may_come() -> None:
 async def test_an_address_that_is_none_is_told_at_once() -> None:
     async with httpx.AsyncClient() as http:
         with pytest.raises(HaltpointError) as caught:
-            await port("localhost:8080/v1", http).ask("m", lambda _: PROMPT, thought())
+            await ask(port("localhost:8080/v1", http))
     assert caught.value.code == "HP-302"
 
 
@@ -454,7 +458,7 @@ async def test_an_address_that_is_none_is_told_at_once() -> None:
 async def test_a_key_that_cannot_be_sent_is_told_at_once(key: str) -> None:
     async with served(lambda _: (200, WHOLE), api_key=key) as (model, _):
         with pytest.raises(HaltpointError) as caught:
-            await model.ask("m", lambda _: PROMPT, thought())
+            await ask(model)
     assert caught.value.code == "HP-303"
 
 
@@ -466,7 +470,7 @@ async def test_silence_is_what_counts_and_not_length() -> None:
     for event in events(*[delta(content="x")] * 10, delta("stop"), "[DONE]"):
         drops += [event, 0.1]
     async with served(lambda _: (200, drops), silence=0.5) as (model, _):
-        assert (await model.ask("m", lambda _: PROMPT, thought())).content == "x" * 10
+        assert (await ask(model)).content == "x" * 10
 
 
 @pytest.mark.parametrize(
@@ -478,7 +482,7 @@ async def test_a_server_that_is_too_slow_is_told_with_the_setting_that_helps(
 ) -> None:
     async with served(lambda _: (200, [1.0]), **limits) as (model, _):
         with pytest.raises(PassingError) as caught:
-            await model.ask("m", lambda _: PROMPT, thought())
+            await ask(model)
     assert caught.value.code == "HP-307"
     assert caught.value.fix == f"Raise HALTPOINT_MODEL__{setting}"
 
@@ -488,7 +492,7 @@ async def test_a_server_that_does_not_stream_may_be_silent_for_the_whole_time() 
         return (400, "no stream") if "stream" in body else (200, [0.5, WHOLE])
 
     async with served(server, silence=0.2) as (model, _):
-        assert (await model.ask("m", lambda _: PROMPT, thought())).content == "hello"
+        assert (await ask(model)).content == "hello"
 
 
 # ---- who asks

@@ -101,7 +101,7 @@ NUMBERS = st.sampled_from(
 ARGUMENTS = st.one_of(
     LEVELS.map(deep),
     LEVELS.map(lambda levels: f'{{"text": {deep(levels, "[", "]")}}}'),
-    LEVELS.map(lambda levels: deep(levels)[:-1]),  # to be mended
+    LEVELS.map(lambda levels: deep(levels)[:-1]),
     st.tuples(LEVELS, LETTERS).map(
         lambda both: f'{{"text": {json.dumps(deep(both[0]))}, "level": {deep(both[0])}}}'
     ),
@@ -120,21 +120,12 @@ ARGUMENTS = st.one_of(
 NAMES = st.sampled_from(
     ["note", "any", "lookup", "nope", "n" * 128, "😀" * 128, "n" * 5000, "\ud800"]
 )
-SHOWN = st.sampled_from(
-    [
-        lambda name, arguments: f'{{"tool": {json.dumps(name)}, "arguments": {arguments}}}',
-        lambda name, arguments: f'{{"{name}": {arguments}}}',
-        lambda name, arguments: f"[{name}(text={arguments})]",
-        lambda name, arguments: f"```tool_code\n{name}(text={arguments})\n```",
-        lambda name, arguments: (
-            f"<function={name}><parameter=text>{arguments}</parameter></function>"
-        ),
-        lambda name, arguments: f"<function={name}>{arguments}</function>",
-        lambda name, arguments: f"Action: {name}\nAction Input: {arguments}",
-    ]
-)
 CALLS = st.lists(st.tuples(NAMES, ARGUMENTS), min_size=1, max_size=40)
-SAID = st.builds(lambda show, calls: "\n".join(show(*one) for one in calls[:4]), SHOWN, CALLS)
+SAID = CALLS.map(
+    lambda calls: "\n".join(
+        f'{{"tool": {json.dumps(name)}, "arguments": {arguments}}}' for name, arguments in calls[:4]
+    )
+)
 WORDS = st.builds(
     lambda letter, times: letter * times,
     LETTERS,
@@ -149,24 +140,18 @@ STEPS = st.builds(
 )
 
 
-def native(calls: list[tuple[str, str]]) -> Reply | None:
-    entries = [{"function": {"name": name, "arguments": text}} for name, text in calls]
-    return read_reply(
-        json.dumps({"choices": [{"message": {"content": "", "tool_calls": entries}}]})
-    )
-
-
-def unparsed(calls: list[tuple[str, str]]) -> Reply | None:
-    """Arguments that a server sends as objects, and not as text."""
-    parts = ",".join(
-        f'{{"functionCall": {{"name": {json.dumps(name)}, "args": {text}}}}}'
+def native(calls: list[tuple[str, str]], are_texts: bool) -> Reply | None:
+    """As servers send them; some send arguments as objects, and not as text."""
+    entries = ",".join(
+        f'{{"function": {{"name": {json.dumps(name)}, '
+        f'"arguments": {json.dumps(text) if are_texts else text}}}}}'
         for name, text in calls
     )
-    return read_reply(f'{{"candidates": [{{"content": {{"parts": [{parts}]}}}}]}}')
+    return read_reply(f'{{"choices": [{{"message": {{"tool_calls": [{entries}]}}}}]}}')
 
 
 REPLIES = st.one_of(
-    CALLS.map(native), CALLS.map(unparsed), SAID.map(Reply), WORDS.map(Reply), STEPS.map(Reply)
+    st.builds(native, CALLS, st.booleans()), SAID.map(Reply), WORDS.map(Reply), STEPS.map(Reply)
 ).filter(
     lambda reply: reply is not None
 )  # a body that is not read is an error of its own: thought.failed

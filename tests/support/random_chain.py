@@ -25,20 +25,30 @@ from haltpoint.contracts.people.answerers import Answerers, OnTimeout
 from haltpoint.contracts.people.humans import Choice, Question, RequestKind
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.results import (
-    Confirmation,
     ErrorInfo,
     ErrorType,
     Metadata,
-    NextAction,
     Outcome,
-    Target,
 )
 from haltpoint.contracts.tools import ASK_HUMAN, Recovery, Retry
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
-from tests.support.builders import OK, asks, call, failed, owing, plan, spec, tool_step, writing
+from tests.support.builders import (
+    COMPLETE,
+    OK,
+    asks,
+    call,
+    confirms,
+    failed,
+    fails_with,
+    owing,
+    plan,
+    spec,
+    tool_step,
+    writing,
+)
 from tests.unit.chain.story import Story
 
 TO: Final = {"type": "object", "properties": {"to": {"type": "string"}}}
@@ -364,32 +374,19 @@ class Walk:
         r, tool, order = self.r, SPECS[action.tool], self._orders[action.id]
         if isinstance(order, Dispatch) and order.reconcile:
             unknown = failed(ErrorType.IN_DOUBT)
-            did_not = replace(
-                unknown, error=ErrorInfo(ErrorType.IN_DOUBT, "it did not", no_effect=True)
-            )
+            did_not = fails_with(ErrorInfo(ErrorType.IN_DOUBT, "it did not", no_effect=True))
             return replace(r.choice([OK, did_not, unknown]), metadata=Metadata(reconciled=True))
-        again = replace(
-            failed(r.choice([ErrorType.RATE_LIMIT, ErrorType.SERVER])),
-            metadata=Metadata(again=True),
-        )
+        passing = r.choice([ErrorType.RATE_LIMIT, ErrorType.SERVER])
+        again = fails_with(ErrorInfo(passing, "it broke"), again=True)
         doubt = failed(ErrorType.IN_DOUBT if not tool.read_only else ErrorType.NOT_FOUND)
-        asked = Confirmation(
-            action="send",
-            target=Target(id="x"),
-            message="Sure?",
-            digest="d" * 12,
-            answerers=Answerers(on_timeout=r.choice(list(OnTimeout)), escalate_to="board"),
-        )
-        confirms = Outcome(
-            success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=asked
-        )
-        questions = [asks("x", "y"), confirms]
+        answerers = Answerers(on_timeout=r.choice(list(OnTimeout)), escalate_to="board")
+        questions = [asks("x", "y"), confirms(digest="d" * 12, answerers=answerers)]
         usual = [
             OK,
             OK,
             OK,
             OK,
-            replace(OK, next_action=NextAction.COMPLETE),
+            COMPLETE,
             *questions,
             again,
             doubt,

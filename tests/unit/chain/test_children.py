@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from haltpoint.chain.checks.templates import (
     fill,
@@ -542,17 +543,19 @@ def test_i1_the_actions_of_a_skill_count_against_the_parents_budget_when_it_has_
     assert story.error.code == "HP-208"
 
 
+LOOSE = skill(
+    "loose",
+    plan(tool_step("a", call("find", query={"$from": "input.x"}))),
+    parameters={"properties": {"x": {}}},
+)
+
+
 def test_arguments_from_results_cannot_become_references() -> None:
-    loose = skill(
-        "loose",
-        plan(tool_step("a", call("find", query={"$from": "input.x"}))),
-        parameters={"properties": {"x": {}}},
-    )
     steps = plan(
         tool_step("a", call("find")),
         tool_step("b", call("loose", x={"$from": "a.data.x"}), after=("a",)),
     )
-    story = submitted(Task(plan=steps), *tools(FIND, loose))
+    story = submitted(Task(plan=steps), *tools(FIND, LOOSE))
     story.returns(json.dumps({"x": {"$from": "find.data.secret"}}))
     assert story.error.code == "HP-206"
     assert story.sends(StartChild) == []
@@ -631,12 +634,7 @@ def test_h2_a_hook_that_asks_is_asked_again_with_the_approval() -> None:
 
 
 def test_what_hooks_leave_cannot_become_references() -> None:
-    loose = skill(
-        "loose",
-        plan(tool_step("a", call("find", query={"$from": "input.x"}))),
-        parameters={"properties": {"x": {}}},
-        hooks=("rules:quiet",),
-    )
+    loose = replace(LOOSE, hooks=("rules:quiet",))
     story = submitted(literal_task(1, "loose", x="John"), *tools(FIND, loose))
     story.returns(json.dumps({"arguments": {"x": {"$from": "a.data.secret"}}}))
 
@@ -706,12 +704,7 @@ def test_c6_a_model_cannot_hand_a_made_up_id_to_a_tool_by_way_of_a_skill() -> No
 
 
 def test_c6_a_model_cannot_write_references_into_a_skill() -> None:
-    loose = skill(
-        "loose",
-        plan(tool_step("a", call("find", query={"$from": "input.x"}))),
-        parameters={"properties": {"x": {}}},
-    )
-    story = asked(FIND, loose, allowed=("loose",))
+    story = asked(FIND, LOOSE, allowed=("loose",))
     story.calls("loose", x={"$from": "a.data.secret"})
     assert story.sends(StartChild) == []
     assert story.violations[-1] == "bad_arguments"

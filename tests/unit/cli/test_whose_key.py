@@ -91,15 +91,21 @@ def test_a_stranger_that_a_file_of_the_folder_names_gets_no_key(
     assert not stranger.lines
 
 
+def brought(address: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state directory that the current folder names and has, with a gateway's address."""
+    monkeypatch.delenv("HALTPOINT_STATE_DIR")
+    (brought := Path("state")).mkdir()
+    (brought / ADDRESS_FILE).write_text(address)
+    remember(brought, "another", address)
+    Path(".env").write_text("HALTPOINT_STATE_DIR=state\n")
+    return brought
+
+
 def test_a_state_directory_that_the_folder_names_takes_no_key_of_the_environment(
     state: Path, stranger: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("HALTPOINT_STATE_DIR")
     monkeypatch.setenv("HALTPOINT_GATEWAY__ADMIN_KEY", KEY)
-    (brought := Path("state")).mkdir()
-    (brought / ADDRESS_FILE).write_text(stranger.url)
-    remember(brought, "another", stranger.url)
-    Path(".env").write_text("HALTPOINT_STATE_DIR=state\n")
+    brought(stranger.url, monkeypatch)
     assert refused_for(ask(), stranger)
     assert not stranger.lines
 
@@ -108,12 +114,7 @@ def test_a_link_to_the_key_in_a_state_directory_of_the_folder_is_no_way_to_it(
     state: Path, own: Listener, stranger: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remember(state, KEY, own.url)
-    monkeypatch.delenv("HALTPOINT_STATE_DIR")
-    (brought := Path("state")).mkdir()
-    (brought / KEY_FILE).symlink_to(state / KEY_FILE)
-    (brought / ADDRESS_FILE).write_text(stranger.url)
-    remember(brought, "another", stranger.url)
-    Path(".env").write_text("HALTPOINT_STATE_DIR=state\n")
+    (brought(stranger.url, monkeypatch) / KEY_FILE).symlink_to(state / KEY_FILE)
     assert refused_for(ask(), stranger)
     assert not stranger.lines
 
