@@ -49,3 +49,4 @@ async def seen(system: Running, client: Client, chain: str) -> None:
             page = await browser.get(path)
             assert page.status_code == 200, page.text
             assert chain in page.text
+            assert "Nothing has been called yet." not in page.text

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import httpx
 import pytest
+from playwright.sync_api import Route
 
 from haltpoint.sync_client import SyncClient, SyncRun
 from tests.e2e.running import Running
@@ -227,6 +228,23 @@ def test_a_page_that_was_cut_off_looks_again_and_a_form_in_use_is_left_alone(
     client.run("Tell Jane something else").result()
     ann.page.evaluate("renew()")
     assert words.input_value() == "half a sen"
+
+
+def test_a_page_sees_what_changed_before_its_stream_was_open(
+    client: SyncClient, person: People
+) -> None:
+    run = deletes(client, "in-the-gap")
+    request = run.expects_request()
+
+    def late(stream: Route) -> None:
+        client.answer(request.id, decision="reject")
+        run.result()
+        stream.continue_()
+
+    ann = person()
+    ann.page.route("**/live?chain=*", late)
+    ann.goes_to(f"/chains/{run.id}")
+    ann.sees("Why it failed")
 
 
 def test_without_scripts_all_six_kinds_of_answer_work_by_forms(

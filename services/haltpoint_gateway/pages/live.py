@@ -1,6 +1,6 @@
 """One stream of events for each open page: it says when to look again, and nothing else.
 
-A page that was cut off looks again as soon as it is back, so nothing has to be sent twice.
+A page looks again as soon as its stream is open, so nothing has to be sent twice.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ PAUSE: Final = 1.0
 LOOKS: Final = 8
 """Pages of one kind that may look again within a second: of more, each waits its turn."""
 HEARTBEAT: Final = 10.0
-"""Seconds of silence after which a page is asked to look anyway."""
+"""Seconds of silence after which a stream says that it is alive."""
 
 _HEADERS: Final = {
     "Content-Type": "text/event-stream",

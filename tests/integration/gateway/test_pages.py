@@ -209,6 +209,20 @@ async def test_a_call_is_asked_about_by_what_it_does_and_says_what_follows_witho
     assert "Where it comes from" not in card
 
 
+async def test_a_card_names_the_option_that_a_person_chose(
+    system: System, browser: Browser
+) -> None:
+    chain = await system.submit()
+    chosen = await system.ask(chain)
+    await browser.send(f"/inbox/{chosen}", decision="select", option_id="u2")
+    await system.withdraw(chain)
+    reason = Reason(ReasonKind.RULE, "A rule says so.")
+    request = await system.ask(
+        chain, RequestKind.CONFIRMATION, reasons=(reason,), arguments='{"query":"u2"}'
+    )
+    assert "Lookup contacts John Doe?" in await browser.see(f"/inbox/{request}")
+
+
 async def test_who_comes_from_a_chain_returns_to_it_with_the_answer(
     system: System, browser: Browser
 ) -> None:
@@ -353,7 +367,8 @@ async def test_a_chain_is_stopped_from_its_page(system: System, browser: Browser
     reply = await browser.send(f"/chains/{chain}/cancel", reason="not today")
     assert reply.headers["location"] == f"/chains/{chain}"
     ended = await system.submit()
-    await system.end(ended)
+    await system.end(ended, ChainStatus.FAILED)
+    assert "Answer Done." not in await browser.see(f"/chains/{ended}")
     reply = await browser.send(f"/chains/{ended}/cancel", reason="")
     assert reply.status_code == 409
     assert "has ended" in words(reply)

@@ -89,11 +89,10 @@ function watch(address) {
   };
   stream.addEventListener("changed", look);
   stream.addEventListener("error", () => { lost.hidden = false; });
+  // What changed before the stream was open has sent no event.
   stream.addEventListener("open", () => {
-    if (!lost.hidden) {
-      look();
-    }
     lost.hidden = true;
+    look();
   });
 }
 
