@@ -73,6 +73,20 @@ async def test_chains_are_found_by_all_that_is_known_of_them(system: System) -> 
     assert [await asked(**{name: "x"}) for name in ("tool", "agent")] == [0, 0]
 
 
+async def test_urgent_questions_come_first_and_then_those_closest_to_their_deadline(
+    system: System,
+) -> None:
+    async def asked(priority: str | None, within: int) -> str:
+        return await system.ask(await system.submit(), priority=priority, within=within)
+
+    low = await asked("low", 10_000)
+    soon = await asked(None, 20_000)
+    later = await asked("normal", 60_000)
+    urgent = await asked("high", 90_000)
+    found = [item["id"] for item in await system.pages("/v1/requests")]
+    assert found == [urgent, soon, later, low]
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [

@@ -101,20 +101,25 @@ async def test_chains_are_counted_by_hour_and_answers_by_the_time_that_they_took
     desk: Desk,
 ) -> None:
     day = (await desk.redis.time())[0] // 86_400
-    fields = {"hour:chains:9": 3, "hour:failures:9": 1, "hour:chains:14": 2}
+    nine = {"hour:chains:9": 3, "hour:failures:9": 1, "hour:questions:9": 4}
+    fields = {**nine, "hour:chains:14": 2}
     waits = {"wait:answers:4": 8, "wait:answers:64": 1, "wait:answers:1024": 1}
     key = desk.topology.key(0, "stats", str(day))
     await desk.redis.hset(key, mapping={**fields, **waits})
     stats = await History(desk.redis, desk.topology).read(1)
-    hours = [(row.hour, row.chains, row.failures) for row in stats.hours]
-    assert hours == [(9, 3, 1), (14, 2, 0)]
+    hours = [(row.hour, row.chains, row.failures, row.questions) for row in stats.hours]
+    assert hours == [(9, 3, 1, 4), (14, 2, 0, 0)]
     assert (stats.waited_p50, stats.waited_p95) == (4, 1024)
 
 
 def test_an_end_is_counted_in_its_hour_and_an_answer_by_how_long_it_took() -> None:
     at = (24 * 20_000 + 7) * 3_600_000
-    ended = structs.replace(CHAIN, updated_at=at)
-    assert counts_of(FAILS, chain=ended) == {"hour:chains:7": 1, "hour:failures:7": 1}
+    ended = structs.replace(CHAIN, updated_at=at, asked=2)
+    assert counts_of(FAILS, chain=ended) == {
+        "hour:chains:7": 1,
+        "hour:failures:7": 1,
+        "hour:questions:7": 2,
+    }
     question = Question(
         request_id="c.r1", kind=RequestKind.INPUT, question="?", asked_at=at - 5000, deadline=at
     )
@@ -157,6 +162,13 @@ def test_an_escalation_is_counted_for_the_missing_tools() -> None:
 def test_an_outcome_that_a_person_gave_is_no_call() -> None:
     given = {"tool": "send", "by": "ada", "next_action": "continue"}
     assert counts_of(Fact(FactType.ACTION_COMPLETED, given)) == {}
+
+
+def test_a_call_that_needs_a_yes_is_counted_when_it_runs() -> None:
+    asks = {"tool": "drop", "next_action": NextAction.CONFIRMATION_NEEDED}
+    runs = {**asks, "next_action": NextAction.CONTINUE}
+    facts = [Fact(FactType.ACTION_COMPLETED, details) for details in (asks, runs)]
+    assert counts_of(*facts)["tool:calls:drop"] == 1
 
 
 def test_open_chains_are_counted_by_agent_from_the_moment_at_which_one_is_at_work() -> None:

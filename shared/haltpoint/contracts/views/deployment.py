@@ -41,6 +41,8 @@ class HourRow(View):
     """Those that ended."""
     failures: int = 0
     """Those of them that failed."""
+    questions: int = 0
+    """Those that these chains asked."""
 
 
 class StatsView(View):

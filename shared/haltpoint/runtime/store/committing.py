@@ -39,10 +39,10 @@ from haltpoint.runtime.streams.outgoing import (
 )
 from haltpoint.runtime.streams.wire import encode
 
-_RANKS: Final = {"low": 0, "high": 2}
+_RANKS: Final = {"low": 1, "high": 3}
 _RANK: Final = 10**14
 """The weight of a rank in the inbox's order: more than any time in ms, so that urgent questions
-come first.
+come first, and of these the question that is closest to its deadline.
 """
 
 
@@ -229,11 +229,11 @@ def _report(output: Report, envelope: Envelope) -> ops.Operation:
 
 def _ask(question: Question, envelope: Envelope) -> ops.Operation:
     message = envelope.human_request(question)
-    rank = _RANKS.get(question.priority or "", 1)
+    rank = _RANKS.get(question.priority or "", 2)
     return ops.OpenRequest(
         id=local(question.request_id),
         question=encode(question).decode(),
         deadline=str(question.deadline),
-        rank=question.asked_at + rank * _RANK,
+        rank=rank * _RANK - question.deadline,
         message=encode(message).decode(),
     )

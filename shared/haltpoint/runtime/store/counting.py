@@ -24,6 +24,7 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import Violation
 from haltpoint.runtime.streams.connection import AutoPipeline, Side
@@ -90,6 +91,8 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                     counts[f"{OPEN}:{agent}"] -= 1
                 hour = chain.updated_at // _HOUR % 24
                 counts[f"hour:chains:{hour}"] += 1
+                if chain.asked:
+                    counts[f"hour:questions:{hour}"] += chain.asked
                 if fact.type is FactType.CHAIN_FAILED:
                     counts[f"hour:failures:{hour}"] += 1
             case _:
@@ -106,10 +109,13 @@ def _count_violation(
 
 
 def _is_call(message: Message, details: Details) -> bool:
-    """An outcome that a person gave is no call; an agent is no tool."""
+    """An outcome that a person gave is no call, nor is a call until it is approved; an agent is no
+    tool.
+    """
     if isinstance(message, ToolCompleted) and message.data.outcome.metadata.below.agent:
         return False
-    return "by" not in details
+    is_to_approve = details.get("next_action") == NextAction.CONFIRMATION_NEEDED
+    return "by" not in details and not is_to_approve
 
 
 def _called(agent: str | None, details: Details) -> str | None:

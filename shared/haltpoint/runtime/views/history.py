@@ -79,7 +79,8 @@ def _hours(counts: Counter[str]) -> Iterator[HourRow]:
     for hour in range(24):
         chains = counts[f"hour:chains:{hour}"]
         if chains:
-            yield HourRow(hour=hour, chains=chains, failures=counts[f"hour:failures:{hour}"])
+            failures, questions = counts[f"hour:failures:{hour}"], counts[f"hour:questions:{hour}"]
+            yield HourRow(hour=hour, chains=chains, failures=failures, questions=questions)
 
 
 def _within(counts: Counter[str], share: float) -> int | None:

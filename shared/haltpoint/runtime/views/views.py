@@ -181,7 +181,7 @@ class Views:
     async def requests(
         self, query: RequestQuery, visible_to: VisibleTo, wanted: Callable[[RequestView], bool]
     ) -> Page[RequestView]:
-        """Questions in one state: open ones by priority and newest first, others by the chains that
+        """Questions in one state: open ones by priority and deadline, others by the chains that
         changed last.
         """
         shown = partial(self._asked, query=query, visible_to=visible_to, wanted=wanted)
