@@ -5,6 +5,7 @@ things are chosen.
 import asyncio
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from redis.asyncio import Redis
@@ -24,7 +25,7 @@ from haltpoint.runtime.store.inbox import Inbox
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint.runtime.streams.connection import AutoPipeline, Functions
 from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
@@ -43,6 +44,7 @@ from haltpoint_gateway.notices.notifier import GROUP as NOTICES
 from haltpoint_gateway.notices.notifier import Notifier
 from haltpoint_gateway.notices.outbox import Outbox
 from haltpoint_gateway.people.admin_key import admin_key
+from haltpoint_gateway.people.audit import Audit, digest_of
 from haltpoint_gateway.people.keys import Keyring
 from haltpoint_gateway.people.sign_on import behind_proxy
 from haltpoint_gateway.shared_logs import SharedLogs
@@ -51,6 +53,7 @@ _PATIENCE: Final = 3.0
 """Seconds for which a call waits for a server that is away, before the caller hears 503."""
 
 _BATCH: Final = 64
+_HOUR: Final = 3600.0
 
 
 async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
@@ -66,6 +69,9 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
             AutoPipeline(here.redis, patience=_PATIENCE) as calls,
         ):
             gateway = assemble(settings, here.redis, calls, here.topology, tracing, key, beside)
+            policy = digest_of(settings.policy_file)
+            note_policy = partial(gateway.audit.note_policy, policy, here.instance)
+            here.every(_HOUR, note_policy, "policy")
             await _listen(here, gateway)
             where = settings.gateway
             http = HttpServer(behind_proxy(make_api(gateway), where), where.host, where.port)
@@ -98,6 +104,7 @@ def assemble(
     policy = settings.limits
     catalogue = ToolCatalogue(calls, topology, policy_file.read(settings.policy_file).blocked_tools)
     pauses = Pauses(calls, topology)
+    audit = Audit(calls, topology, policy.retention)
     views = Views(redis, calls, topology, phrases_file.read(settings.phrases_file))
     return Gateway(
         settings=settings,
@@ -111,6 +118,7 @@ def assemble(
         ),
         inbox=Inbox(calls, topology),
         outbox=Outbox(redis, topology),
+        audit=audit,
         catalogue=catalogue,
         pauses=pauses,
         dead_letters=DeadLetters(calls, topology),
@@ -118,7 +126,7 @@ def assemble(
         feeds=Feeds(calls, topology),
         logs=SharedLogs(views),
         history=History(redis, topology),
-        keyring=Keyring.of(redis, key),
+        keyring=Keyring.of(redis, Functions(calls, topology), audit, key),
         tracing=tracing,
         faults=lambda: _faults(redis, topology, Counter(beside)),
         queues=lambda: _queues(redis, topology, catalogue, pauses),

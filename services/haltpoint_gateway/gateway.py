@@ -24,6 +24,7 @@ from haltpoint.runtime.views.feeds import Feeds
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.notices.outbox import Outbox
+from haltpoint_gateway.people.audit import Audit
 from haltpoint_gateway.people.keys import Keyring, Principal
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.shared_logs import SharedLogs
@@ -45,6 +46,7 @@ class Gateway:
     store: Store
     inbox: Inbox
     outbox: Outbox
+    audit: Audit
     catalogue: ToolCatalogue
     pauses: Pauses
     dead_letters: DeadLetters

@@ -6,6 +6,7 @@ FastAPI parses a body before it asks who sent it; here it is the other way round
 
 import re
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +14,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_ITEMS
+from haltpoint.contracts.people.humans import COMMAND_LINE, Way
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint_gateway.people.keys import Principal
 from haltpoint_gateway.problems import Problem
@@ -37,7 +39,7 @@ class Guarded(APIRoute):
                 return await answer(request)
 
         async def answer(request: Request) -> Response:
-            request.state.principal = await _principal(request)
+            request.state.principal = calling(await _principal(request), request, way_of(request))
             if self.body_field is None:
                 return await handler(request)
             body = await bounded(request)
@@ -59,6 +61,18 @@ class _Read(Request):
     async def body(self) -> bytes:
         """The body."""
         return self._whole
+
+
+def way_of(request: Request) -> Way:
+    """By which way a request comes: the command line says who it is."""
+    is_ours = request.headers.get("user-agent", "").startswith(COMMAND_LINE)
+    return Way.CLI if is_ours else Way.HTTP
+
+
+def calling(principal: Principal, request: Request, way: Way) -> Principal:
+    """The principal, with the way and the place of this request."""
+    address = request.client.host if request.client else ""
+    return replace(principal, way=way, address=address)
 
 
 async def _principal(request: Request) -> Principal:

@@ -10,6 +10,7 @@ from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.commands import HumanRequested, HumanWithdrawn
+from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus, Way
 from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.views.chains import RequestView
@@ -22,6 +23,7 @@ from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_gateway.answering import faults_of
 from haltpoint_gateway.escalations import EscalationHandler
 from haltpoint_gateway.gateway import Gateway
+from haltpoint_gateway.people.keys import Principal
 
 _log = logs.get(__name__)
 
@@ -104,8 +106,10 @@ class RequestsHandler:
             words = "the answer of the escalation handler does not fit"
             _log.error(words, handler=name, faults=list(faults))
             return False
+        program = Principal(name, None, frozenset(), way=Way.HANDLER)
+        line = self._gateway.audit.line(program, Deed.ANSWERED, case.id)
         verdict = await self._gateway.inbox.answer(
-            case.id, answer, by=name, way=Way.HANDLER, trace=trace
+            case.id, answer, by=name, way=program.way, trace=trace, line=line
         )
         if not isinstance(verdict, Taken):
             return False  # a person was quicker, or has taken the case

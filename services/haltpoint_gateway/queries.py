@@ -10,9 +10,10 @@ from pydantic import Field
 
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.facts import FactType
+from haltpoint.runtime.streams.timeline import PLACE
 from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views.history import KEPT
-from haltpoint.runtime.views.letters import LETTER
+from haltpoint.runtime.views.queries import Moment
 
 IdempotencyKey = Annotated[
     str | None,
@@ -23,6 +24,7 @@ IdempotencyKey = Annotated[
         description="The same key again is a repeat.",
     ),
 ]
+PlaceName = Annotated[str, Field(pattern=f"^{PLACE.pattern}$")]
 EVENT_ID: Final = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 
 
@@ -30,8 +32,17 @@ class LetterQuery(Form):
     """Which dead letters."""
 
     reason: DeadLetterReason | None = None
-    cursor: Annotated[str, Field(pattern=f"^{LETTER.pattern}$")] | None = None
+    cursor: PlaceName | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 50
+
+
+class AuditQuery(Form):
+    """Which lines of the audit: from one moment to another."""
+
+    since: Moment | None = None
+    until: Moment | None = None
+    cursor: PlaceName | None = None
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
 
 
 class StatsQuery(Form):

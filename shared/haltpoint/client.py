@@ -23,6 +23,7 @@ import msgspec
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from haltpoint.contracts.facts import FINAL_FACTS
+from haltpoint.contracts.people.audit import AuditView
 from haltpoint.contracts.people.humans import Choice, RequestStatus
 from haltpoint.contracts.people.keys import KeyView, MadeKey, NewKey
 from haltpoint.contracts.reasons import Reach
@@ -292,6 +293,12 @@ class Client:
     async def revoke_key(self, key_id: str) -> None:
         """End a key. Raises GatewayError `no_such_key`."""
         await self._send("DELETE", _path("keys", key_id))
+
+    async def audit(self, **query: object) -> Page[AuditView]:
+        """A page of the audit, the oldest first; for admins. `query`: since, until, cursor,
+        limit.
+        """
+        return await self._get(Page[AuditView], "/v1/audit", **query)
 
     async def stats(self, days: int = 7) -> StatsView:
         """The failure history of so many days; for admins."""

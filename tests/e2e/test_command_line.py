@@ -101,6 +101,12 @@ def test_a_key_is_made_used_and_revoked(system: Running) -> None:
     listed = document(system.command("key", "list", "--json"))["items"]
     assert made["id"] in [key["id"] for key in listed]
     assert system.command("key", "revoke", made["id"][:8]).returncode == 0
+    exported = system.command("audit", "export", "--since", "2020-01-01").stdout.splitlines()
+    ours = [line for line in map(json.loads, exported) if line["about"] == made["id"]]
+    deeds = [(line["deed"], line["way"], line["address"]) for line in ours]
+    assert deeds == [("key_made", "cli", "127.0.0.1"), ("key_revoked", "cli", "127.0.0.1")]
+    later = system.command("audit", "export", "--since", "2100-01-01")
+    assert (later.returncode, later.stdout) == (0, "")
     gone = system.command("chain", "list", "--key", made["key"])
     assert "HP-051" in gone.stderr
     unknown = system.command("key", "revoke", "nope")

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from haltpoint.contracts.base import chain_of, root_of
 from haltpoint.contracts.events import TaskCancelled
+from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page
 from haltpoint.contracts.views.steps import ActionRecord
@@ -207,7 +208,8 @@ async def cancel(
         time=datetime.now(UTC).isoformat(timespec="milliseconds"),
         data=TaskCancelled.Data(by=who.name, reason=body.reason if body else ""),
     )
-    match await gateway.store.cancel(message):
+    line = gateway.audit.line(who, Deed.CANCELLED, chain_id)
+    match await gateway.store.cancel(message, line):
         case CancelStatus.SENT:
             return accepted(chain_id)
         case CancelStatus.FINAL:
@@ -232,7 +234,9 @@ async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
     if undoing is None:
         raise no_chain(chain_id)
     if undoing.task is not None:
-        submitted = await gateway.store.submit(undoing.task, chain_id=undoing.view.chain_id)
+        name = undoing.view.chain_id
+        line = gateway.audit.line(who, Deed.UNDONE, chain_id)
+        submitted = await gateway.store.submit(undoing.task, chain_id=name, line=line)
         if submitted.status is SubmitStatus.BUSY:
             raise backlog_full(gateway)
     return undoing.view

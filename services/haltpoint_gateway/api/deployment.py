@@ -6,10 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from haltpoint.contracts.catalogue import Party
+from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.views.chains import Page
 from haltpoint.contracts.views.deployment import LetterView, QueueState, WorkerView
 from haltpoint.runtime.store.dead_letters import RequeueStatus
-from haltpoint.runtime.views.letters import LETTER, LetterId
+from haltpoint.runtime.streams.timeline import PLACE, Place
 from haltpoint.runtime.views.queues import without_tenants
 from haltpoint_gateway.gateway import Admin, Gateway, Here, Reader
 from haltpoint_gateway.problems import Problem
@@ -18,7 +19,7 @@ from haltpoint_gateway.stars import Starred
 
 router = APIRouter(prefix="/v1", tags=["deployment"], route_class=Starred)
 
-Letter = Annotated[str, Path(pattern=f"^{LETTER.pattern}$", description="The id of a letter")]
+Letter = Annotated[str, Path(pattern=f"^{PLACE.pattern}$", description="The id of a letter")]
 
 
 @router.get("/workers")
@@ -42,20 +43,22 @@ async def list_queues(gateway: Here, who: Reader) -> Page[QueueState]:
 
 
 @router.post("/queues/{queue}/pause")
-async def pause(gateway: Here, queue: str, _: Admin) -> QueueState:
+async def pause(gateway: Here, queue: str, who: Admin) -> QueueState:
     """Let the workers of a queue take nothing new; what is under way ends. It lasts until it is
     resumed.
     """
     state = await _queue(gateway, queue)
-    await gateway.pauses.pause(queue)
+    line = gateway.audit.line(who, Deed.QUEUE_PAUSED, queue)
+    await gateway.pauses.pause(queue, line)
     return replace(state, paused=True)
 
 
 @router.post("/queues/{queue}/resume")
-async def resume(gateway: Here, queue: str, _: Admin) -> QueueState:
+async def resume(gateway: Here, queue: str, who: Admin) -> QueueState:
     """Let the workers of a queue continue."""
     state = await _queue(gateway, queue)
-    await gateway.pauses.resume(queue)
+    line = gateway.audit.line(who, Deed.QUEUE_RESUMED, queue)
+    await gateway.pauses.resume(queue, line)
     return replace(state, paused=False)
 
 
@@ -68,10 +71,11 @@ async def list_letters(
 
 
 @router.post("/dlq/{letter:path}/requeue", status_code=204)
-async def requeue(gateway: Here, letter: Letter, _: Admin) -> None:
+async def requeue(gateway: Here, letter: Letter, who: Admin) -> None:
     """Put a dead letter back into its stream, once."""
     place = _place(gateway, letter)
-    match await gateway.dead_letters.requeue(place.partition, place.entry):
+    line = gateway.audit.line(who, Deed.LETTER_REQUEUED, letter)
+    match await gateway.dead_letters.requeue(place.partition, place.entry, line):
         case RequeueStatus.REQUEUED:
             pass
         case RequeueStatus.GONE:
@@ -83,10 +87,11 @@ async def requeue(gateway: Here, letter: Letter, _: Admin) -> None:
 
 
 @router.post("/dlq/{letter:path}/drop", status_code=204)
-async def drop(gateway: Here, letter: Letter, _: Admin) -> None:
+async def drop(gateway: Here, letter: Letter, who: Admin) -> None:
     """Forget a dead letter. A chain that waits for it waits until its deadline."""
     place = _place(gateway, letter)
-    if not await gateway.dead_letters.drop(place.partition, place.entry):
+    line = gateway.audit.line(who, Deed.LETTER_DROPPED, letter)
+    if not await gateway.dead_letters.drop(place.partition, place.entry, line):
         raise _no_letter(letter)
 
 
@@ -99,8 +104,8 @@ async def _queue(gateway: Gateway, name: str) -> QueueState:
     raise Problem(404, "no_such_queue", f"No tool has the queue {name!r}.", hint=hint)
 
 
-def _place(gateway: Gateway, letter: str) -> LetterId:
-    place = LetterId.parse(letter)
+def _place(gateway: Gateway, letter: str) -> Place:
+    place = Place.parse(letter)
     if place.partition >= gateway.settings.partitions:
         raise _no_letter(letter)
     return place

@@ -4,11 +4,12 @@ import hashlib
 from collections.abc import Iterable
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Body, Depends, Header, Query, Response
+from fastapi import APIRouter, Body, Header, Query, Response
 from msgspec import structs
 
 from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.people.humans import COMMAND_LINE, Answer, Choice, RequestStatus, Way
+from haltpoint.contracts.people.audit import Deed
+from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.secrets import starred, unstarred
 from haltpoint.contracts.views.chains import AnswerView, ClaimView, Page, RequestView
@@ -40,11 +41,6 @@ def no_request(request_id: str) -> Problem:
     """
     hint = "GET /v1/requests lists the open ones."
     return Problem(404, "no_such_request", f"No request has the id {request_id!r}.", hint=hint)
-
-
-def _way(user_agent: Annotated[str, Header(include_in_schema=False)] = "") -> Way:
-    """By which way an answer comes: the command line says who it is."""
-    return Way.CLI if user_agent.startswith(COMMAND_LINE) else Way.HTTP
 
 
 router = APIRouter(prefix="/v1/requests", tags=["requests"], route_class=Starred)
@@ -86,7 +82,6 @@ async def answer(
     request_id: str,
     body: Annotated[Answer, Body()],
     who: Answerer,
-    way: Annotated[Way, Depends(_way)],
     if_match: Annotated[str | None, Header()] = None,
 ) -> RequestView:
     """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not
@@ -96,7 +91,7 @@ async def answer(
     """
     request = await seen(gateway, request_id, who)
     check_seen(request, body, if_match)
-    return await take_answer(gateway, request, body, who, way)
+    return await take_answer(gateway, request, body, who)
 
 
 @router.post("/{request_id}/claim")
@@ -143,7 +138,6 @@ async def take_answer(
     request: RequestView,
     body: Answer,
     who: Principal,
-    way: Way,
 ) -> RequestView:
     """Give the answer; the request as it is then. Raises Problem."""
     check_answerer(who, request)
@@ -156,7 +150,14 @@ async def take_answer(
     record = approves(request, body, gateway.settings.limits.approval_ttl)
     quorum = request.answerers.quorum if body.decision is Choice.APPROVE else 1
     verdict = await gateway.inbox.answer(
-        request.id, body, by=who.name, way=way, trace=trace, approves=record, quorum=quorum
+        request.id,
+        body,
+        by=who.name,
+        way=who.way,
+        trace=trace,
+        approves=record,
+        quorum=quorum,
+        line=gateway.audit.line(who, Deed.ANSWERED, request.id),
     )
     if not isinstance(verdict, Taken):
         raise _refused(request.id, verdict)

@@ -1,5 +1,6 @@
 """Tasks: the door through which all work comes in over HTTP."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import msgspec
@@ -9,6 +10,7 @@ from fastapi.responses import JSONResponse
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.plans import literal_faults, task_fault
 from haltpoint.contracts.base import Ingress, derived_chain_id, root_of
+from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.people.humans import Way
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.views.chains import RequestView
@@ -78,7 +80,9 @@ async def again(
         raise no_chain(chain_id)
     check_root(chain_id)
     await _check(gateway, task)
-    return await _begin(gateway, task, who, _chain_id(task, idempotency_key), request)
+    return await _begin(
+        gateway, task, who, _chain_id(task, idempotency_key), request, Deed.SUBMITTED_AGAIN
+    )
 
 
 def _chain_id(task: Task, key: str | None) -> str:
@@ -86,12 +90,20 @@ def _chain_id(task: Task, key: str | None) -> str:
 
 
 async def _begin(
-    gateway: Gateway, task: Task, who: Principal, chain_id: str, request: Request
+    gateway: Gateway,
+    task: Task,
+    who: Principal,
+    chain_id: str,
+    request: Request,
+    deed: Deed = Deed.SUBMITTED,
 ) -> Accepted:
     """The chain of a task that was checked. Raises Problem."""
+    line = gateway.audit.line(who, deed, chain_id)
     parent = request.headers.get("traceparent")
     traceparent, root = gateway.tracing.submission(chain_id, task, parent)
-    submitted = await gateway.store.submit(task, chain_id=chain_id, trace=traceparent, by=who.name)
+    submitted = await gateway.store.submit(
+        task, chain_id=chain_id, trace=traceparent, by=who.name, line=line
+    )
     match submitted.status:
         case SubmitStatus.CONFLICT:
             hint = "Use a new Idempotency-Key for another task."
@@ -129,7 +141,7 @@ async def _answer(
     if idempotency_key:
         await conversations.answers(chain_id, request.id)
     check_seen(request, answer, None)
-    taken = await take_answer(gateway, request, answer, who, Way.CONVERSATION)
+    taken = await take_answer(gateway, request, answer, replace(who, way=Way.CONVERSATION))
     return taken.model_copy(update={"chain_id": root_of(taken.chain_id)})
 
 

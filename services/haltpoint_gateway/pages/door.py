@@ -16,8 +16,9 @@ from urllib.parse import parse_qs
 from fastapi import Depends, Request
 
 from haltpoint.contracts.base import value
+from haltpoint.contracts.people.humans import Way
 from haltpoint_gateway.gateway import Here
-from haltpoint_gateway.guard import bounded, check_origin
+from haltpoint_gateway.guard import bounded, calling, check_origin
 from haltpoint_gateway.people.keys import Keyring, Principal, digest_of
 from haltpoint_gateway.problems import Problem
 
@@ -68,7 +69,7 @@ async def signed_in(request: Request, gateway: Here) -> Principal:
     principal = principal or getattr(request.state, "signed_on", None)
     if principal is None:
         raise NotSignedInError
-    return principal
+    return calling(principal, request, Way.PAGE)
 
 
 Person = Annotated[Principal, Depends(signed_in)]

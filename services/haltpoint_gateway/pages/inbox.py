@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from haltpoint.chain.checks.answer import deed_words
 from haltpoint.contracts.base import JsonObject, chain_of, value
-from haltpoint.contracts.people.humans import RequestStatus, Way
+from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import RequestView
@@ -119,9 +119,7 @@ async def _give(visit: Visit, case: _Case, form: Typed) -> None:
     request = case.request
     forms = answers.forms_of(request, case.spec, case.shown["arguments"], form)
     said = answers.answer_of(request, form, forms)
-    await api.answer(
-        visit.gateway, request.id, said, visit.who, Way.PAGE, if_match=form.text("seen")
-    )
+    await api.answer(visit.gateway, request.id, said, visit.who, if_match=form.text("seen"))
 
 
 def _card(visit: Visit, case: _Case, typed: Typed, answered: str) -> HTMLResponse:

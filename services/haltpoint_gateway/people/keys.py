@@ -11,17 +11,21 @@ import secrets
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Final, Self, TypeVar, cast
 
 import msgspec
 from redis.asyncio import Redis
 
 from haltpoint.contracts.people.answerers import person
+from haltpoint.contracts.people.audit import Deed
+from haltpoint.contracts.people.humans import Way
 from haltpoint.contracts.people.keys import KeyView, MadeKey, NewKey, Scope
+from haltpoint.runtime.streams.connection import Functions
+from haltpoint_gateway.people.audit import Audit
 
-KEYS: Final = "hp:{0}:keys"
-_USES: Final = "hp:{0}:keys:used"
+_KEYS: Final = "keys"
+KEYS: Final = f"hp:{{0}}:{_KEYS}"
+_USES: Final = f"{KEYS}:used"
 T = TypeVar("T")
 _ID: Final = 12
 """Signs of a digest that name its key."""
@@ -44,6 +48,10 @@ class Principal:
     """The digest of the key; empty for a person whom a proxy has signed in."""
     holds_admin_key: bool = False
     """The key is the admin key of this gateway, not another key that allows admin."""
+    way: Way = Way.HTTP
+    """By which way the request came."""
+    address: str = ""
+    """From where."""
 
     @property
     def admin(self) -> bool:
@@ -64,8 +72,8 @@ class _Kept(msgspec.Struct, frozen=True):
 
     name: str
     tenant: str | None
-    scopes: frozenset[Scope]
-    groups: frozenset[str]
+    scopes: tuple[Scope, ...]
+    groups: tuple[str, ...]
     made_by: str
     made_at: float
     expires_at: float | None
@@ -76,8 +84,8 @@ class _Kept(msgspec.Struct, frozen=True):
         return cls(
             name=asked.name,
             tenant=asked.tenant,
-            scopes=frozenset(asked.scopes),
-            groups=frozenset(asked.groups),
+            scopes=tuple(sorted({*asked.scopes})),
+            groups=tuple(sorted({*asked.groups})),
             made_by=by,
             made_at=now,
             expires_at=None if asked.expires is None else now + asked.expires,
@@ -102,6 +110,8 @@ class Keyring:
     """All keys that open this gateway."""
 
     redis: Redis
+    functions: Functions
+    audit: Audit
     admin_digest: bytes
     _known: dict[bytes, _Known] = field(default_factory=dict)
     """By the digest."""
@@ -109,9 +119,9 @@ class Keyring:
     """When the use of a key was noted last."""
 
     @classmethod
-    def of(cls, redis: Redis, admin_key: str) -> Self:
+    def of(cls, redis: Redis, functions: Functions, audit: Audit, admin_key: str) -> Self:
         """A keyring whose admin key is this one."""
-        return cls(redis, digest_of(admin_key))
+        return cls(redis, functions, audit, digest_of(admin_key))
 
     async def principal(self, key: str) -> Principal | None:
         """Who holds this key; None for one that is unknown, revoked or expired."""
@@ -133,12 +143,14 @@ class Keyring:
             self._known[digest] = _Known(principal, now + _TRUSTED)
         return principal
 
-    async def make(self, asked: NewKey, by: str) -> MadeKey:
-        """Make a key for `by`; its text is in the answer, and kept nowhere."""
+    async def make(self, asked: NewKey, who: Principal) -> MadeKey:
+        """Make a key; its text is in the answer, and kept nowhere."""
         text = f"hp_{secrets.token_urlsafe(32)}"
         digest = digest_of(text).hex()
-        kept = _Kept.of(asked, by)
-        await self.redis.hset(KEYS, digest, msgspec.json.encode(kept))
+        kept = _Kept.of(asked, who.name)
+        line = self.audit.line(who, Deed.KEY_MADE, digest[:_ID])
+        row = msgspec.json.encode(kept)
+        await self.functions.call("change", 0, "HSET", _KEYS, digest, row, line=line)
         return MadeKey(**_view(digest, kept, None).model_dump(), key=text)
 
     async def all(self) -> list[KeyView]:
@@ -151,12 +163,13 @@ class Keyring:
         ]
         return sorted(views, key=lambda view: view.made_at, reverse=True)
 
-    async def revoke(self, key_id: str) -> bool:
+    async def revoke(self, key_id: str, who: Principal) -> bool:
         """End a key by its id; whether there was one."""
         for row in cast("list[bytes]", await self.redis.hkeys(KEYS)):
             digest = row.decode()
             if digest[:_ID] == key_id:
-                await self.redis.hdel(KEYS, digest)
+                line = self.audit.line(who, Deed.KEY_REVOKED, key_id)
+                await self.functions.call("change", 0, "HDEL", _KEYS, digest, line=line)
                 await self.redis.hdel(_USES, digest)
                 self._known.pop(bytes.fromhex(digest), None)
                 return True
@@ -188,7 +201,8 @@ class Keyring:
         if kept.expired:
             return None
         await self._note_use(digest)
-        return Principal(person(kept.name), kept.tenant, kept.scopes, kept.groups, digest)
+        scopes, groups = frozenset(kept.scopes), frozenset(kept.groups)
+        return Principal(person(kept.name), kept.tenant, scopes, groups, digest)
 
     async def _note_use(self, digest: bytes) -> None:
         now = time.time()
@@ -203,18 +217,6 @@ def digest_of(key: str) -> bytes:
 
 
 def _view(digest: str, kept: _Kept, used: bytes | None) -> KeyView:
-    return KeyView(
-        id=digest[:_ID],
-        name=kept.name,
-        scopes=tuple(sorted(kept.scopes)),
-        tenant=kept.tenant,
-        groups=tuple(sorted(kept.groups)),
-        made_by=kept.made_by,
-        made_at=_moment(kept.made_at),
-        used_at=None if used is None else _moment(float(used)),
-        expires_at=None if kept.expires_at is None else _moment(kept.expires_at),
-    )
-
-
-def _moment(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
+    used_at = None if used is None else int(used)
+    fields = msgspec.to_builtins(kept)
+    return KeyView.model_validate({**fields, "id": digest[:_ID], "used_at": used_at})

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from haltpoint.cli import shell
 from haltpoint.cli.commands import (
     agent,
+    audit,
     chains,
     demo,
     deployment,
@@ -103,6 +104,7 @@ for module, name in (
     (chains, "chain"),
     (inbox, None),
     (key, "key"),
+    (audit, "audit"),
     (tool, "tool"),
     (agent, "agent"),
     (policy, "policy"),

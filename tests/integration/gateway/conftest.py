@@ -37,6 +37,7 @@ from haltpoint.runtime.streams.topology import Topology
 from haltpoint_gateway.app import assemble, run
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.http_api import make_api
+from haltpoint_gateway.people.keys import Principal
 from tests.support import wait_until
 
 ADMIN = "the-admin-key-of-the-tests"
@@ -59,6 +60,7 @@ LOOKUP = ToolSpec(
 )
 SECRET = ToolSpec(name="read_secret", read_only=True, internal=True)
 BACKLOG = 40
+BOSS = Principal("admin", None, frozenset({Scope.ADMIN}))
 
 
 def task(**more: Any) -> dict[str, Any]:
@@ -202,7 +204,7 @@ class System:
         """The headers of a new key."""
         whose = None if Scope.ADMIN in scopes else tenant
         asked = NewKey(name=name, tenant=whose, scopes=scopes, groups=groups)
-        return bearer((await self.gateway.keyring.make(asked, "admin")).key)
+        return bearer((await self.gateway.keyring.make(asked, BOSS)).key)
 
     async def _chain(self, chain_id: str) -> Chain:
         loaded = await self.gateway.store.load([chain_id])

@@ -45,6 +45,7 @@ ROUTES = [
     ("POST", "/v1/keys", Scope.ADMIN),
     ("DELETE", "/v1/keys/x", Scope.ADMIN),
     ("GET", "/v1/notices", Scope.ADMIN),
+    ("GET", "/v1/audit", Scope.ADMIN),
 ]
 BODIES = {
     "/v1/tasks": task(),

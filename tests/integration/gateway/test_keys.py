@@ -13,7 +13,7 @@ from haltpoint.runtime.config.settings import GatewaySettings
 from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.people.keys import KEYS
 from haltpoint_gateway.people.sign_on import behind_proxy
-from tests.integration.gateway.conftest import ADMIN, System, bearer, problem, task
+from tests.integration.gateway.conftest import ADMIN, BOSS, System, bearer, problem, task
 from tests.support import wait_until
 
 
@@ -173,7 +173,7 @@ async def test_pages_of_other_origins_are_let_in_only_by_setting(system: System)
 
 async def test_two_keys_that_are_made_at_once_are_two(system: System) -> None:
     keyring = system.gateway.keyring
-    made = await asyncio.gather(*(keyring.make(NewKey(name="ann"), "admin") for _ in range(5)))
+    made = await asyncio.gather(*(keyring.make(NewKey(name="ann"), BOSS) for _ in range(5)))
     assert len({key.id for key in made}) == len({key.key for key in made}) == 5
 
 

@@ -25,7 +25,7 @@ from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.pages import live
 from haltpoint_gateway.pages.door import COOKIE
 from haltpoint_gateway.watchers import EVERYTHING
-from tests.integration.gateway.conftest import ADMIN, System
+from tests.integration.gateway.conftest import ADMIN, BOSS, System
 from tests.integration.gateway.test_deployment import letter
 from tests.support import wait_until
 
@@ -115,7 +115,7 @@ async def test_a_session_ends_with_its_time_its_key_or_its_signature(
     stranger.http.cookies.set(COOKIE, cookie)
     await stranger.see("/inbox")
     (made,) = await system.gateway.keyring.all()
-    await system.gateway.keyring.revoke(made.id)
+    await system.gateway.keyring.revoke(made.id, BOSS)
     assert (await stranger.http.get("/inbox")).status_code == 303
     stranger.http.cookies.clear()
     monkeypatch.setattr("haltpoint_gateway.pages.door.LASTS", -1)

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from haltpoint.contracts.people.keys import NewKey, Scope
-from tests.integration.gateway.conftest import System, bearer, problem, task
+from tests.integration.gateway.conftest import BOSS, System, bearer, problem, task
 
 TENANTS: Final = ("acme", "umbrella")
 SCOPES: Final = (Scope.SUBMIT, Scope.READ, Scope.ANSWER)
@@ -66,7 +66,7 @@ async def property_of(system: System, tenant: str) -> Ids:
     chain = await system.submit(
         tenant=tenant, goal=f"Find {tenant}'s John", conversation_id=f"{tenant}-talk"
     )
-    made = await system.gateway.keyring.make(NewKey(name=f"{tenant}'s", tenant=tenant), "admin")
+    made = await system.gateway.keyring.make(NewKey(name=f"{tenant}'s", tenant=tenant), BOSS)
     return Ids(chain, await system.ask(chain), f"{chain}.find.1", made.id)
 
 
@@ -113,7 +113,7 @@ async def test_a_key_finds_nothing_of_another_tenant(
 
 async def test_a_key_without_a_tenant_finds_nothing_of_one(system: System) -> None:
     theirs = await property_of(system, "acme")
-    made = await system.gateway.keyring.make(NewKey(name="ann"), "admin")
+    made = await system.gateway.keyring.make(NewKey(name="ann"), BOSS)
     for route in await routes(system):
         if route.path != ENDLESS:
             await check_apart(system, route, bearer(made.key), "acme", theirs)
@@ -123,7 +123,7 @@ async def test_a_key_without_a_tenant_finds_nothing_of_one(system: System) -> No
 async def test_a_key_that_has_ended_opens_no_route(system: System, end: str) -> None:
     ours = await property_of(system, "acme")
     asked = NewKey(name="ann", scopes=tuple(Scope), expires=1e-6 if end == "expired" else None)
-    made = await system.gateway.keyring.make(asked, "admin")
+    made = await system.gateway.keyring.make(asked, BOSS)
     if end == "revoked":
         await system.http.delete(f"/v1/keys/{made.id}")
     for route in await routes(system):

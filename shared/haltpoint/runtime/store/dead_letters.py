@@ -12,6 +12,7 @@ import msgspec
 
 from haltpoint.contracts.base import Contract, chain_of, value
 from haltpoint.contracts.events import Message, MessageId, MessageLost, ThoughtFailed
+from haltpoint.contracts.people.audit import Line
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
 from haltpoint.runtime.streams.connection import Argument, Side
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
@@ -78,13 +79,14 @@ class DeadLetters(Side):
         status, letter = await self._functions.call("dead_letter", ref.partition, *args)
         return letter.decode() if status == b"moved" else None
 
-    async def drop(self, partition: int, letter: str) -> bool:
+    async def drop(self, partition: int, letter: str, line: Line | None = None) -> bool:
         """Forget a dead letter; False when there is none. What waits for it waits in vain."""
-        return bool(await self._calls.call("XDEL", self._topology.key(partition, "dead"), letter))
+        change = self._functions.call("change", partition, "XDEL", "dead", letter, line=line)
+        return bool(await change)
 
-    async def requeue(self, partition: int, letter: str) -> RequeueStatus:
+    async def requeue(self, partition: int, letter: str, line: Line | None = None) -> RequeueStatus:
         """Give a dead letter back to its stream, once."""
-        reply = await self._functions.call("requeue", partition, letter)
+        reply = await self._functions.call("requeue", partition, letter, line=line)
         return RequeueStatus(reply.decode())
 
 

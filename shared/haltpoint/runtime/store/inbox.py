@@ -7,6 +7,7 @@ from msgspec import structs
 
 from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.events import HumanAnswered
+from haltpoint.contracts.people.audit import Line
 from haltpoint.contracts.people.humans import Answer, Way
 from haltpoint.runtime.streams.connection import Argument, Side
 from haltpoint.runtime.streams.wire import encode
@@ -85,6 +86,7 @@ class Inbox(Side):
         trace: str | None = None,
         approves: Approves | None = None,
         quorum: int = 1,
+        line: Line | None = None,
     ) -> Verdict:
         """Give an answer for `by`, that came by `way`. The same decision of the same person again,
         also with another comment, is a repeat whose first reply was lost: taken both times.
@@ -96,7 +98,7 @@ class Inbox(Side):
         args += (quorum, _head(request_id, way, answer, trace))
         if approves is not None:
             args += (approves.action_id, approves.digest, round(approves.seconds))
-        return _verdict(*await self._functions.about(request_id, "answer", *args))
+        return _verdict(*await self._functions.about(request_id, "answer", *args, line=line))
 
     async def claim(
         self, request_id: str, by: str, seconds: int, *, forced: bool = False

@@ -18,6 +18,7 @@ import msgspec
 from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.audit import Line
 from haltpoint.contracts.work.tasks import Handed, Task
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.chain_reader import ChainReader
@@ -161,12 +162,18 @@ class Store(Side):
         self._serial = count()
 
     async def submit(
-        self, task: Task, *, chain_id: str | None = None, trace: str | None = None, by: str = ""
+        self,
+        task: Task,
+        *,
+        chain_id: str | None = None,
+        trace: str | None = None,
+        by: str = "",
+        line: Line | None = None,
     ) -> Submitted:
         """Start a chain, under a new id or the given one; then a repeat finds it (R2).
 
-        `trace` is a traceparent, `by` who submits it. A task of a conversation gets its earlier
-        tasks; a repeat is recognised by the task alone.
+        `trace` is a traceparent, `by` who submits it, `line` that of the audit. A task of a
+        conversation gets its earlier tasks; a repeat is recognised by the task alone.
         """
         chain = chain_id or new_chain_id()
         digest = hashlib.sha256(encode(task)).hexdigest()[:16]
@@ -189,7 +196,7 @@ class Store(Side):
         args: list[Argument] = [digest, self._version("0"), text, encode(message)]
         args += (round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit)
         function = "submit" if self._backlog_limit else "accept"
-        reply, now = await self._functions.about(chain, function, *args)
+        reply, now = await self._functions.about(chain, function, *args, line=line)
         status = SubmitStatus(reply.decode())
         if task.conversation_id is not None and status in _TAKEN:
             await self.conversations.keep(task, chain, now)
@@ -251,9 +258,10 @@ class Store(Side):
         """Free the partition's lease if it is ours."""
         await self._functions.call("lease", partition, owner, 0)
 
-    async def cancel(self, message: TaskCancelled) -> CancelStatus:
+    async def cancel(self, message: TaskCancelled, line: Line | None = None) -> CancelStatus:
         """Ask the executor to stop the chain that is the message's subject."""
-        reply = await self._functions.about(message.subject, "cancel", encode(message))
+        chain = message.subject
+        reply = await self._functions.about(chain, "cancel", encode(message), line=line)
         return CancelStatus(reply.decode())
 
     async def feedback(

@@ -25,6 +25,7 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.people.audit import AUDIT, Line
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.link import Call, Link, fail, open_link, pack
 from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
@@ -267,18 +268,25 @@ class Functions:
         self._topology = topology
         self._keys = [topology.stream(partition, Stream.EVENTS) for partition in partitions]
 
-    def call(self, name: str, partition: int, *args: Argument) -> "asyncio.Future[Any]":
-        """Queue a call of this function; await the result for its reply. Raises redis-py's
-        errors.
+    def call(
+        self, name: str, partition: int, *args: Argument, line: Line | None = None
+    ) -> "asyncio.Future[Any]":
+        """Queue a call of this function; await the result for its reply. What it does has this line
+        in the audit. Raises redis-py's errors.
         """
-        return self._calls.call("FCALL", PREFIX + name, 1, self._keys[partition], *args)
+        if line is None:
+            return self._calls.call("FCALL", PREFIX + name, 1, self._keys[partition], *args)
+        keys = self._keys[partition], self._topology.key(partition, AUDIT)
+        return self._calls.call("FCALL", PREFIX + name, 2, *keys, *args, line.age, line.text)
 
-    def about(self, any_id: str, name: str, *args: Argument) -> "asyncio.Future[Any]":
+    def about(
+        self, any_id: str, name: str, *args: Argument, line: Line | None = None
+    ) -> "asyncio.Future[Any]":
         """Queue a call of this function about a thing that has an id: its first argument, on its
         partition.
         """
         partition = self._topology.partition(any_id)
-        return self.call(name, partition, any_id, *args)
+        return self.call(name, partition, any_id, *args, line=line)
 
 
 class Side:

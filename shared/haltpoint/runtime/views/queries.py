@@ -28,6 +28,9 @@ def _moment(given: str | datetime) -> datetime:
     return datetime.fromisoformat(given) if isinstance(given, str) else given
 
 
+Moment = Annotated[AwareDatetime, BeforeValidator(_moment)]
+
+
 class ListQuery(Form):
     """Which part of a list."""
 
@@ -54,7 +57,7 @@ class ChainQuery(ListQuery):
     status: ChainStatus | None = None
     conversation: Text | None = None
     """The id of the conversation that it belongs to."""
-    since: Annotated[AwareDatetime, BeforeValidator(_moment)] | None = None
+    since: Moment | None = None
     """It has changed since."""
 
     def fits(self, chain: Chain, data: Fields) -> bool:

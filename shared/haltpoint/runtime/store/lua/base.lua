@@ -21,11 +21,6 @@ local DAY = 86400000
 -- at all, whatever the server refuses for (runtime/streams/refused.py).
 local BEGINS = { submit = true, requeue = true, answer = true }
 
-local function register(name, callback)
-  local flags = BEGINS[name] and {} or { 'allow-oom' }
-  redis.register_function{ function_name = PREFIX .. name, callback = callback, flags = flags }
-end
-
 -- 'hp:{3}:events' -> 'hp:{3}:'
 local function prefix_of(keys)
   return string.sub(keys[1], 1, -7)
@@ -56,6 +51,45 @@ end
 local function digits(number)
   return string.format('%.0f', number)
 end
+
+-- Replies, or what a reply begins with, by which a function says that it did what was asked for.
+local DONE = { created = true, taken = true, sent = true, requeued = true, [1] = true }
+
+-- A function that is called with a second key, `hp:{p}:audit`, writes a line there about what it did. Its last two
+-- arguments are the ms for which lines are kept, and the line; the function itself does not see them.
+local function with_audit(callback)
+  return function(keys, args)
+    if not keys[2] then
+      return callback(keys, args)
+    end
+    local line, age = table.remove(args), tonumber(table.remove(args))
+    local reply = callback(keys, args)
+    if DONE[type(reply) == 'table' and reply[1] or reply] then
+      redis.call('XADD', keys[2], 'MINID', '~', digits(real_now() - age), '*', 'line', line)
+    end
+    return reply
+  end
+end
+
+local function register(name, callback)
+  local flags = BEGINS[name] and {} or { 'allow-oom' }
+  redis.register_function{ function_name = PREFIX .. name, callback = with_audit(callback), flags = flags }
+end
+
+-- One command that answers 1 when it changed a key of this partition: for what needs no more than a line in the audit.
+register('change', function(keys, args)
+  return redis.call(args[1], prefix_of(keys) .. args[2], unpack(args, 3))
+end)
+
+-- hp3_note_policy digest: of the policy file that counts now, '' for none. Returns 1 when the last one was another.
+register('note_policy', function(keys, args)
+  local key = prefix_of(keys) .. 'policy'
+  if (redis.call('GET', key) or '') == args[1] then
+    return 0
+  end
+  redis.call('SET', key, args[1])
+  return 1
+end)
 
 local function group_of(stream)
   return GROUPS[stream] or WORKERS

@@ -1,0 +1,56 @@
+"""The audit: lines that are written with the deeds, and read as one list."""
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from haltpoint.contracts.people.audit import AUDIT, Audited, AuditView, Deed, Line
+from haltpoint.contracts.views.chains import Page
+from haltpoint.runtime.streams.connection import AutoPipeline, Side
+from haltpoint.runtime.streams.timeline import read_timeline
+from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.views.log_view import moment
+from haltpoint_gateway.queries import AuditQuery
+
+if TYPE_CHECKING:
+    from haltpoint_gateway.people.keys import Principal
+
+
+class Audit(Side):
+    """The audit of all partitions, of `retention` seconds."""
+
+    def __init__(self, calls: AutoPipeline, topology: Topology, retention: float) -> None:
+        super().__init__(calls, topology)
+        self._age = round(retention * 1000)
+
+    def line(self, who: "Principal", deed: Deed, about: str) -> Line:
+        """The line about a deed, to be written by the function that does it."""
+        return self._line(Audited(deed, about, who.name, who.way, who.address, who.tenant))
+
+    async def note_policy(self, digest: str, by: str) -> None:
+        """Write down that this policy file counts, when another did before."""
+        line = self._line(Audited(Deed.POLICY_CHANGED, digest, by))
+        await self._functions.call("note_policy", 0, digest, line=line)
+
+    async def page(self, query: AuditQuery) -> Page[AuditView]:
+        """Lines of all partitions, the oldest first."""
+        span = query.since, query.until
+        entries, more = await read_timeline(
+            self._calls, self._topology, AUDIT, query.cursor, query.limit, *span
+        )
+        lines = tuple(_view(place.ms, text) for place, (_, text) in entries)
+        return Page(items=lines, next_cursor=more)
+
+    def _line(self, audited: Audited) -> Line:
+        return Line(msgspec.json.encode(audited), self._age)
+
+
+def digest_of(policy_file: Path | None) -> str:
+    """What names the text of this file; empty for none."""
+    return hashlib.sha256(policy_file.read_bytes()).hexdigest() if policy_file else ""
+
+
+def _view(ms: int, text: bytes) -> AuditView:
+    return AuditView.model_validate({**msgspec.json.decode(text), "at": moment(ms)})

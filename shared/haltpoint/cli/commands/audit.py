@@ -1,0 +1,48 @@
+"""`haltpoint audit`: who did what, as JSON lines."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from haltpoint.cli.gateway import talk
+from haltpoint.cli.shell import Shell, verb
+
+if TYPE_CHECKING:
+    from haltpoint.client import Client
+
+_MOST: Final = 1000
+"""Lines of a page."""
+
+app = typer.Typer(help="Who did what. Needs a key with the scope admin.", no_args_is_help=True)
+
+
+@app.callback()
+def _audit() -> None:
+    """Who did what. Needs a key with the scope admin."""
+
+
+@verb(app, "export", gateway=True)
+def export(
+    shell: Shell,
+    since: Annotated[datetime | None, typer.Option(help="The first moment, local time.")] = None,
+    until: Annotated[datetime | None, typer.Option(help="The last moment.")] = None,
+) -> None:
+    """Print the lines of the audit as JSON, the oldest first."""
+    moments = {"since": _moment(since), "until": _moment(until)}
+
+    async def whole(client: "Client") -> None:
+        cursor: str | None = None
+        while True:
+            page = await client.audit(cursor=cursor, limit=_MOST, **moments)
+            for line in page.items:
+                shell.emit(line)
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    talk(shell, whole)
+
+
+def _moment(local: datetime | None) -> str | None:
+    return None if local is None else local.astimezone().isoformat()
