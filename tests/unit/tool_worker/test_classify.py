@@ -102,6 +102,7 @@ def test_what_the_author_says_of_an_error_is_kept() -> None:
         "suggestion": "Use 1 to 31.",
         "invalid_fields": ("day",),
         "no_effect": True,
+        "undecided": False,
     }
     assert failure.cause is Cause.NO_EFFECT
 

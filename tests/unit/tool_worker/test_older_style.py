@@ -108,6 +108,7 @@ def test_b7_what_the_older_style_says_of_an_error_is_read(kind: str) -> None:
             "recoverable": False,
             "suggestion": "Wait.",
             "invalid_fields": [],
+            "undecided": False,
         }
 
 

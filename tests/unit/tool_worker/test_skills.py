@@ -191,7 +191,7 @@ async def test_a_skill_with_a_plan_is_listed_with_its_steps_and_a_worker_only_le
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        ("{", "Invalid JSON"),
+        ("{", "is no JSON"),
         ('{"stages": []}', "steps: is missing"),
         (json.dumps(STEPS).replace("input.input", "input.who"), "the skill has no parameter 'who'"),
         (json.dumps(STEPS).replace('"actions"', '"calls"'), "calls: no such field"),
