@@ -46,12 +46,13 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         return None
     if action.child:
         take_back(work, message.data)
-    _use_up(work, action, outcome)
     is_over = work.failing is not None or work.run[action.step].status.done
     plan = work.world.spec(action.tool).plan
     if plan is not None and outcome.satisfies and not action.child and not is_over:
         return _begin_skill(work, action, plan)
     error_type = outcome.error and outcome.error.error_type
+    if error_type is ErrorType.IN_DOUBT:
+        _use_up(work, action, outcome)
     rest = None if is_over or outcome.error is None else _rest_for(work, action, outcome)
     if rest is not None:
         work.resting = {**work.resting, action.id: rest}
@@ -78,11 +79,9 @@ def report_id(action: Action) -> str:
 def _use_up(work: Work, action: Action, outcome: Outcome) -> None:
     """A call in doubt has used its approval up: people are asked anew before it runs again (G1)."""
     approval = work.approvals.get(action.id)
-    fault = outcome.error
-    if approval is None or fault is None or fault.error_type is not ErrorType.IN_DOUBT:
-        return
-    used = replace(approval, doubt=fault.message)
-    work.approvals = {**work.approvals, action.id: used}
+    if approval is not None and outcome.error is not None:
+        used = replace(approval, doubt=outcome.error.message)
+        work.approvals = {**work.approvals, action.id: used}
 
 
 def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:
