@@ -160,6 +160,7 @@ def test_c11_a_step_behind_a_reading_that_was_not_struck_is_skipped(outcome: str
         ("{}", True),
         ('{"ids": []}', True),
         ('{"ids": [], "page": 1, "doctor": "Dr. Weiss"}', True),
+        ('{"ids": [], "paging": {"next": null, "total": 0}}', True),
         ('{"ids": ["a"]}', False),
         ('{"ids": [], "owner": {"id": "a"}}', False),
         ('{"count": 3}', False),

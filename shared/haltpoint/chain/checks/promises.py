@@ -9,6 +9,7 @@ these in a step.
 from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 from itertools import chain
+from typing import Any
 
 from haltpoint.chain.checks.answer import not_done_line
 from haltpoint.chain.checks.bounds import NO_BOUNDS, tools_of, whose
@@ -233,11 +234,17 @@ def _is_reading(work: Work, receipt: Action) -> bool:
 
 
 def _is_empty(reading: Action) -> bool:
-    """Whether a reading has found nothing: all lists and objects in its data are empty, whatever is
-    beside them, or it has no value at all.
+    """Whether a reading has found nothing: its lists are empty and its objects have no value,
+    whatever is beside them, or it has no value at all.
     """
     values = [value for path, value in walk(read_json(reading.data)) if path]
     groups = [value for value in values if isinstance(value, dict | list)]
     if not reading.satisfies:
         return True
-    return not any(groups or values)
+    return not any(map(_is_something, groups or values))
+
+
+def _is_something(value: Any) -> bool:
+    """Whether a value says something; an object does when one in it does."""
+    is_object = isinstance(value, dict)
+    return any(map(_is_something, value.values())) if is_object else bool(value)
