@@ -169,7 +169,8 @@ async def _announce(here: service.Service, gateway: Gateway, public_url: str) ->
             max_records=_BATCH,
             on_exhausted=notifier.exhausted,
         )
-    here.spawn(notifier.run(), "notices")
+    for rule in rules:
+        here.spawn(notifier.run(rule.name), f"notices {rule.name}")
 
 
 async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> list[str]:

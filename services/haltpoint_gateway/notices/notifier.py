@@ -77,11 +77,11 @@ class Notifier:
         _log.error("a fact has led to no notice", stream=entry.stream, entry=entry.id)
         await self._redis.xack(entry.stream, GROUP, entry.id)
 
-    async def run(self) -> None:
-        """Deliver what is due, until cancelled."""
+    async def run(self, rule: str) -> None:
+        """Deliver what is due by one rule, until cancelled."""
         while True:
             try:
-                notices = [notice async for notice in self._outbox.due()]
+                notices = [notice async for notice in self._outbox.due(rule)]
                 await asyncio.gather(*map(self._deliver, notices))
             except RedisError as error:
                 _log.warning("notices wait for the server", reason=str(error))

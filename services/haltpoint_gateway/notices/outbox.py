@@ -53,7 +53,9 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outbox:
-    """The notices of all partitions."""
+    """The notices of all partitions. Each rule has a queue of its own: a service that is slow keeps
+    no other one waiting.
+    """
 
     def __init__(self, redis: Redis, topology: Topology) -> None:
         self._redis = redis
@@ -61,61 +63,63 @@ class Outbox:
 
     async def add(self, notice: Notice) -> None:
         """Keep a notice until it is due; one that is there already stays as it is."""
-        box = self._box(notice)
+        texts = self._texts(notice)
         pipeline = self._redis.pipeline(transaction=True)
-        pipeline.hsetnx(f"{box}:text", notice.id, msgspec.json.encode(notice))
-        pipeline.zadd(box, {notice.id: notice.since}, nx=True)
+        pipeline.hsetnx(texts, notice.id, msgspec.json.encode(notice))
+        pipeline.zadd(f"{texts}:{notice.rule}", {notice.id: notice.since}, nx=True)
         await pipeline.execute()
 
-    async def due(self) -> AsyncIterator[Notice]:
-        """Those that are to be sent now, each for one gateway alone for a minute."""
-        for box in self._boxes():
-            names = await self._redis.zrangebyscore(box, 0, time.time(), start=0, num=_BATCH)
+    async def due(self, rule: str) -> AsyncIterator[Notice]:
+        """Those of a rule that are to be sent now, each for one gateway alone for a minute."""
+        for texts in self._all_texts():
+            queue = f"{texts}:{rule}"
+            names = await self._redis.zrangebyscore(queue, 0, time.time(), start=0, num=_BATCH)
             for name in cast("list[bytes]", names):
-                lease = f"{box}:{name.decode()}"
+                lease = f"{texts}:{name.decode()}"
                 if await self._redis.set(lease, "taken", nx=True, ex=_LEASE):
-                    for notice in await self._read(box, name):
+                    for notice in await self._read(texts, name):
                         yield notice
 
     async def done(self, notice: Notice) -> None:
         """A notice was delivered, or is needed no more."""
-        box = self._box(notice)
+        texts = self._texts(notice)
         pipeline = self._redis.pipeline(transaction=True)
-        pipeline.zrem(box, notice.id)
-        pipeline.hdel(f"{box}:text", notice.id)
-        pipeline.delete(f"{box}:{notice.id}")
+        pipeline.zrem(f"{texts}:{notice.rule}", notice.id)
+        pipeline.hdel(texts, notice.id)
+        pipeline.delete(f"{texts}:{notice.id}")
         await pipeline.execute()
 
     async def again(self, notice: Notice) -> None:
         """A try has failed: the next one comes after a pause, unless it is given up."""
-        box = self._box(notice)
+        texts = self._texts(notice)
+        queue = f"{texts}:{notice.rule}"
         pipeline = self._redis.pipeline(transaction=True)
-        pipeline.hset(f"{box}:text", notice.id, msgspec.json.encode(notice))
+        pipeline.hset(texts, notice.id, msgspec.json.encode(notice))
         if notice.given_up:
-            pipeline.zrem(box, notice.id)
+            pipeline.zrem(queue, notice.id)
         else:
-            pipeline.zadd(box, {notice.id: time.time() + notice.pause}, xx=True)
-        pipeline.delete(f"{box}:{notice.id}")
+            pipeline.zadd(queue, {notice.id: time.time() + notice.pause}, xx=True)
+        pipeline.delete(f"{texts}:{notice.id}")
         await pipeline.execute()
 
     async def failing(self) -> list[NoticeView]:
         """The notices whose last try failed, those that were given up among them."""
         notices: list[Notice] = []
-        for box in self._boxes():
-            names = await self._redis.hkeys(f"{box}:text")
-            notices += await self._read(box, *cast("list[bytes]", names))
+        for texts in self._all_texts():
+            names = await self._redis.hkeys(texts)
+            notices += await self._read(texts, *cast("list[bytes]", names))
         return [_view(notice) for notice in notices if notice.tries]
 
-    async def _read(self, box: str, *names: bytes) -> list[Notice]:
-        texts = await self._redis.hmget(f"{box}:text", names) if names else []
-        return [msgspec.json.decode(text, type=Notice) for text in texts if text]
+    async def _read(self, texts: str, *names: bytes) -> list[Notice]:
+        kept = await self._redis.hmget(texts, names) if names else []
+        return [msgspec.json.decode(text, type=Notice) for text in kept if text]
 
-    def _boxes(self) -> Iterator[str]:
-        """The key of each partition, with the time when each notice is due."""
+    def _all_texts(self) -> Iterator[str]:
+        """The key of each partition's notices; queues and leases have more behind it."""
         for partition in range(self._topology.partitions):
             yield self._topology.key(partition, "notices")
 
-    def _box(self, notice: Notice) -> str:
+    def _texts(self, notice: Notice) -> str:
         return self._topology.key(self._topology.partition(notice.request_id), "notices")
 
 
