@@ -116,6 +116,8 @@ class EffectKeys:
         effect = replace(effect, over=first)
         if first.standing is Standing.FREE:
             return effect
+        if first.standing in _RESTS and asked:
+            return effect  # people are asked first: what rests comes back without their reasons
         if first.standing in _RESTS:
             raise self._rests(job, spec, f"{first.owner} {_RESTS[first.standing]}")
         if first.standing is Standing.DONE and not asked:

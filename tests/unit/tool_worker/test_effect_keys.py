@@ -147,6 +147,14 @@ async def test_e6_a_call_rests_while_the_first_is_not_over(standing: Standing, w
     assert RAN == []
 
 
+async def test_e6_a_call_that_people_are_asked_about_asks_before_it_rests() -> None:
+    """What rests comes back without the reasons of its judges."""
+    why = (Reason(kind=ReasonKind.TARGET, words="look"),)
+    asked = question_of(await run_call(PaperEffects(earlier(Standing.UNDER_WAY)), reasons=why))
+    assert asked.reasons == why
+    assert RAN == []
+
+
 async def test_e6_a_call_that_lost_the_race_rests_and_takes_no_claim() -> None:
     assert error_of(await run_call(PaperEffects(taken=True)))[0] is ErrorType.RATE_LIMIT
     assert RAN == []
