@@ -90,7 +90,7 @@ def test_alike_questions_are_ticked_and_answered_together(
     ann.goes_to("/inbox?q=refund")
     ann.page.get_by_role("link", name="Answer them together").click()
     ann.page.get_by_label("all of these").check()
-    ann.page.get_by_label("Answer:").first.uncheck()
+    ann.page.get_by_label("Answer:").last.uncheck()
     ann.page.get_by_role("button", name="Refund: yes").click()
     ann.sends_now()
     for run in runs[:2]:
