@@ -44,6 +44,7 @@ _TROUBLES: Final = {"none": 12, "busy": 2, "failing": 2, "cut": 2, "silent": 1, 
 """What may become of a question, and how often."""
 
 _ERROR: Final = b'{"error": {"message": "in trouble"}}'
+_REFUSED: Final = b'{"error": {"message": "temperature is not supported"}}'
 
 
 class TroubledModel(ScriptedModel):
@@ -56,7 +57,7 @@ class TroubledModel(ScriptedModel):
 
     async def _complete(self, headers: dict[str, str], text: bytes) -> AsgiResponse:
         if "temperature" in json.loads(text):
-            return AsgiResponse(_ERROR, 400)
+            return AsgiResponse(_REFUSED, 400)
         (trouble,) = self._chance.choices(list(_TROUBLES), list(_TROUBLES.values()))
         self._troubles[trouble] += 1
         match trouble:

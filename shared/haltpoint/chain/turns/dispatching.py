@@ -129,7 +129,7 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
         if action.status is ActionStatus.ASKING:
             # a person has just answered, and nothing waits for it any more
             fault = ErrorInfo(ErrorType.NOT_FOUND, words, recoverable=False)
-            record(work, resolve(work, action, {}, "", fault))
+            record(work, resolve(work, work.actions[action.id], {}, "", fault))
         return step_failed(action.step, Code.TOOL_GONE, words)
     rest = work.resting.get(action.id)
     again = structs.replace(

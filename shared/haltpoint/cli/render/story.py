@@ -331,7 +331,7 @@ def ending(chain: ChainView) -> str:
         code, message = chain.error.code, chain.error.message
         answer = chain.answer or FinalAnswer()
         reasons = [missed.message for missed in answer.not_done if missed.message]
-        is_told = message in answer.text or any(reason in message for reason in reasons)
+        is_told = message in _words_of(chain) or any(reason in message for reason in reasons)
         return f"{chain.status}: {code}" if is_told else f"{chain.status}: {code} {message}"
     return f"{chain.status}, unfinished" if chain.unfinished else chain.status
 
@@ -350,13 +350,21 @@ def answer_lines(chain: ChainView) -> list[Line]:
         why = missed.why.value.replace("_", " ")
         note = f"{why}: {missed.message}" if missed.message else why
         deeds.append(Line(0, Mark.NOT_DONE, f"Not done: {missed.says}", note, at=at))
-    texts = answer.text.split("\n") if answer.text else ()
+    said = _words_of(chain)
+    texts = said.split("\n") if said else ()
     words = [Line(0, Mark.WORDS, text, at=at) for text in texts]
     in_doubt = any(missed.why is WhyNot.IN_DOUBT for missed in answer.not_done)
     if chain.answer is not None and not answer.deeds and not in_doubt:
         words.append(Line(0, Mark.NOT_DONE, NOTHING, at=at))
     differ = answer.not_done or not answer.deeds
     return [*deeds, *words] if differ else [*words, *deeds]
+
+
+def _words_of(chain: ChainView) -> str:
+    """What the model says at the end; a chain that failed without it has its error there."""
+    text = chain.answer.text if chain.answer else ""
+    is_error = chain.error is not None and text in chain.error.message
+    return "" if is_error else text
 
 
 def _joined(*words: str | None) -> str:

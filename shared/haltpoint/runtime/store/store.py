@@ -19,7 +19,7 @@ from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.audit import Line
-from haltpoint.contracts.work.tasks import Handed, Task
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
@@ -177,7 +177,7 @@ class Store(Side):
         """
         chain = chain_id or new_chain_id()
         digest = hashlib.sha256(encode(task)).hexdigest()[:16]
-        handed = Handed(submitted_by=by)
+        handed = msgspec.structs.replace(task.handed, submitted_by=by)
         if task.conversation_id is not None and task.plan is None:
             earlier = await self.conversations.before(task)
             handed = msgspec.structs.replace(handed, earlier=earlier)
