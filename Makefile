@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test smoke check lint type cov bench eval api chaos chaos-long wheel ui lock schemas budget environment clean
+.PHONY: help demo test smoke check lint type cov bench eval api chaos chaos-long wheel docs docs-serve ui lock schemas budget environment clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -63,6 +63,13 @@ api: $(SYNCED) ## the HTTP API against its OpenAPI document, over 2,000 requests
 wheel: $(SYNCED) ## build the wheel, install it into an empty environment, and run the demo from there
 	@$(BIN)/pytest -n 0 tests/installed
 
+docs: $(SYNCED) ## the documentation as a site: build/site/index.html, readable without a server
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "build/site/index.html"
+
+docs-serve: $(SYNCED) ## the same at http://127.0.0.1:8000 while you write
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --quiet
+
 schemas: $(SYNCED) ## docker-compose.yml and the workflow against their schemas
 	@$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 	@$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/ci.yml
@@ -80,7 +87,7 @@ lock: ## resolve the dependencies anew (needs uv): uv.lock, and requirements.loc
 	    --no-hashes --no-emit-project --no-annotate --no-header --output-file requirements.lock >/dev/null
 
 clean: ## remove the environment, caches and reports
-	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov dist
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov dist build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: .mypy .pyright .style .words .rules .budget .unit .properties .chain

@@ -1,5 +1,5 @@
 """The policy file over real processes: the operator's patterns, texts and blocked tools
-(docs/policy.md).
+(docs/guides/policy.md).
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""What docs/faststream.md shows, against a real server; `test_pages_code` runs its own test."""
+"""What docs/guides/faststream.md shows, against a real server; `test_pages_code` runs its test."""
 
 import re
 from importlib import import_module
@@ -13,7 +13,7 @@ from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.integration.deciding import bed_at, executing
 from tests.support import wait_until
 
-PAGE = (Path(__file__).parents[2] / "docs" / "faststream.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/guides/faststream.md").read_text()
 GOALS = {"order-17": "Tell John", "order-18": "Tell Jane"}
 ALONE = 1
 """A body without a key."""

@@ -1,4 +1,4 @@
-"""Draw docs/architecture.svg from the table of messages: `python -m
+"""Draw docs/pictures/architecture.svg from the table of messages: `python -m
 tests.pictures.architecture`.
 """
 
@@ -8,7 +8,7 @@ from typing import Final
 from haltpoint.contracts.catalogue import CATALOGUE, Party
 from tests.pictures.svg import arrow, box, picture, text
 
-PICTURE: Final = Path(__file__).parents[2] / "docs" / "architecture.svg"
+PICTURE: Final = Path(__file__).parents[2] / "docs" / "pictures" / "architecture.svg"
 
 
 def messages(sender: Party, receiver: Party) -> list[str]:

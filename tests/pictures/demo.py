@@ -1,4 +1,4 @@
-"""Draw docs/demo.svg: the demo in a terminal, with a person at it. Needs tmux: `python -m
+"""Draw docs/pictures/demo.svg: the demo in a terminal, with a person at it. Needs tmux: `python -m
 tests.pictures.demo`.
 """
 
@@ -17,7 +17,7 @@ from rich.text import Text
 
 from haltpoint.cli.commands.demo.show import CASES
 
-PICTURE: Final = Path(__file__).parents[2] / "docs" / "demo.svg"
+PICTURE: Final = Path(__file__).parents[2] / "docs" / "pictures" / "demo.svg"
 _FIRST, _LAST = CASES[0].what, " · 1 question"
 _WIDTH: Final = 100
 _TERMINAL: Final = ("tmux", "-L", "haltpoint-picture")

@@ -1,4 +1,4 @@
-"""Draw docs/page-*.png: the pages as they are, over a real system with Debian's Chromium.
+"""Draw docs/pictures/page-*.png: the pages as they are, over a real system with Debian's Chromium.
 
 .venv/bin/python -m tests.pictures.pages
 """
@@ -16,7 +16,7 @@ from tests.e2e.otlp import Receiver
 from tests.e2e.running import CHECKOUT, Running
 from tests.ui.conftest import CHROMIUM, QUIET
 
-DOCS: Final = CHECKOUT / "docs"
+DOCS: Final = CHECKOUT / "docs" / "pictures"
 WIDE: Final[dict[str, Any]] = {"viewport": {"width": 1000, "height": 700}}
 DARK: Final[dict[str, Any]] = {**WIDE, "color_scheme": "dark"}
 PHONE: Final[dict[str, Any]] = {"viewport": {"width": 360, "height": 720}, "color_scheme": "dark"}

@@ -1,4 +1,4 @@
-"""Draw docs/states.svg from the executor's matrix: `python -m tests.pictures.states`."""
+"""Draw docs/pictures/states.svg from the executor's matrix: `python -m tests.pictures.states`."""
 
 from pathlib import Path
 from typing import Final
@@ -8,7 +8,7 @@ from haltpoint.chain.model.statuses import ChainStatus
 from tests.pictures.matrix import matrix
 from tests.pictures.svg import arrow, box, picture, text
 
-PICTURE: Final = Path(__file__).parents[2] / "docs" / "states.svg"
+PICTURE: Final = Path(__file__).parents[2] / "docs" / "pictures" / "states.svg"
 ACCEPTED, PLANNING, EXECUTING = ChainStatus.ACCEPTED, ChainStatus.PLANNING, ChainStatus.EXECUTING
 ASKING: Final = tuple(dict.fromkeys(WAITING.values()))
 WAITS: Final = "waiting for a person"

@@ -13,7 +13,7 @@ from haltpoint.runtime.config import agents_file
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.wire import encode
 
-PAGE = Path(__file__).parents[2] / "docs" / "supervisor.md"
+PAGE = Path(__file__).parents[2] / "docs/guides/agents.md"
 
 
 def written(tmp_path: Path, said: str | bytes) -> Path:

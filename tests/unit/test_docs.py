@@ -68,7 +68,7 @@ def test_settings_that_a_page_names_are_settings(page: Path) -> None:
 
 
 def test_the_tests_that_hold_the_guarantees_are_there() -> None:
-    page = (CHECKOUT / "docs/guarantees.md").read_text()
+    page = (CHECKOUT / "docs/explanation/promises.md").read_text()
     named = re.findall(r"`((?:unit|integration|properties|chaos|proofs)/[\w/]+\.py)`", page)
     assert len(named) > 15
     assert [name for name in named if not (CHECKOUT / "tests" / name).exists()] == []

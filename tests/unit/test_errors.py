@@ -8,7 +8,7 @@ from pathlib import Path
 from haltpoint.runtime.config.errors import CATALOGUE
 
 CHECKOUT = Path(__file__).parents[2]
-PAGE = CHECKOUT / "docs" / "errors.md"
+PAGE = CHECKOUT / "docs/reference/errors.md"
 
 
 def documented() -> dict[str, str]:

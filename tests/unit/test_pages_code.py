@@ -12,7 +12,12 @@ import pytest
 from haltpoint_tool_worker.registry import load
 
 CHECKOUT = Path(__file__).parents[2]
-PAGES = ("docs/tools.md", "docs/hooks.md", "docs/faststream.md", "docs/supervisor.md")
+PAGES = (
+    "docs/guides/tools.md",
+    "docs/guides/hooks.md",
+    "docs/guides/faststream.md",
+    "docs/guides/agents.md",
+)
 
 
 def files_of(page: str, folder: Path) -> list[str]:
@@ -28,7 +33,7 @@ def files_of(page: str, folder: Path) -> list[str]:
 
 
 def test_every_block_says_which_file_it_is() -> None:
-    for page in (*CHECKOUT.glob("docs/*.md"), *CHECKOUT.glob("services/*/README.md")):
+    for page in (*CHECKOUT.glob("docs/**/*.md"), *CHECKOUT.glob("services/*/README.md")):
         text = page.read_text()
         assert text.count("```python") == len(re.findall(r"```python\n# \w+\.py\n", text)), page
         assert "```python" not in text or str(page.relative_to(CHECKOUT)) in PAGES
@@ -68,9 +73,9 @@ def test_the_tests_that_a_page_shows_pass(page: str, tmp_path: Path) -> None:
 def test_the_hooks_that_the_page_shows_are_loaded_as_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files_of("docs/hooks.md", tmp_path)
+    files_of("docs/guides/hooks.md", tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    told = re.search(r"HALTPOINT_HOOKS=(\S+)", (CHECKOUT / "docs/hooks.md").read_text())
+    told = re.search(r"HALTPOINT_HOOKS=(\S+)", (CHECKOUT / "docs/guides/hooks.md").read_text())
     assert told is not None
     registry = load(["haltpoint.examples.contacts.tools"], hooks=told[1].split(","))
     found = registry.hooks["send_message"]

@@ -13,7 +13,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import LimitSettings, SettingsError
 from haltpoint_executor.world import policy_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "policy.md"
+PAGE = Path(__file__).parents[2] / "docs/guides/policy.md"
 
 
 @pytest.fixture

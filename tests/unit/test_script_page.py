@@ -1,11 +1,11 @@
-"""docs/script-model.md: its example is a script, and its tables name each key."""
+"""docs/guides/testing.md: its example is a script, and its tables name each key."""
 
 import re
 from pathlib import Path
 
 from haltpoint.testing.script import Rule, Script, When
 
-PAGE = (Path(__file__).parents[2] / "docs" / "script-model.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/guides/testing.md").read_text()
 
 
 def test_the_example_is_a_script(tmp_path: Path) -> None:

@@ -27,5 +27,5 @@ def test_each_promise_has_its_story() -> None:
     told = {
         promise for line in LINES if line.startswith("# R") for promise in PROMISE.findall(line)
     }
-    page = (CHECKOUT / "docs" / "guarantees.md").read_text()
+    page = (CHECKOUT / "docs/explanation/promises.md").read_text()
     assert told == set(re.findall(r"^\| (R\d+) \|", page, re.MULTILINE))

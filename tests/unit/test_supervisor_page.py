@@ -17,7 +17,7 @@ from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.routing import Strategy, Supervisor
 from haltpoint.runtime.config import agents_file
 
-PAGE = (Path(__file__).parents[2] / "docs" / "supervisor.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/guides/agents.md").read_text()
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 

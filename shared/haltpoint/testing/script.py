@@ -1,4 +1,4 @@
-"""What a scripted model says: a list of rules, the first that fits answers. docs/script-model.md
+"""What a scripted model says: a list of rules, the first that fits answers. docs/guides/testing.md
 shows the format. Pure; the server is in `script_model`.
 """
 
@@ -153,7 +153,7 @@ class Script(Form):
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, first["loc"])) or "the file"
-            fix = "Write it as docs/script-model.md says"
+            fix = "Write it as docs/guides/testing.md says"
             raise HaltpointError(
                 "HP-041", f"{path} is not a script", f"{place}: {in_words_of_json(first)}", fix
             ) from None

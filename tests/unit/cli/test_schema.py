@@ -19,7 +19,7 @@ from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.public_facts import PUBLIC
 
-PAGE = Path(__file__).parents[3] / "docs" / "supervisor.md"
+PAGE = Path(__file__).parents[3] / "docs/guides/agents.md"
 
 
 def references(value: Any) -> Iterator[str]:

@@ -14,7 +14,7 @@ from haltpoint.contracts.people.humans import Choice
 from haltpoint.testing.conversation import Conversation
 from haltpoint.testing.script import Say
 
-PAGE = (Path(__file__).parents[3] / "docs" / "eval.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs/explanation/eval.md").read_text()
 THOUGHTS = (("plan", "s1"), ("act", "s1"), ("reason", "s1"), ("act", "route"), ("answer", "s1"))
 """Kinds of thoughts, each with its step."""
 

@@ -23,7 +23,7 @@ from haltpoint.runtime.config.faults import near
 from haltpoint.runtime.config.toml_file import TomlFile
 
 _FILE: Final = TomlFile(
-    "HP-037", "the agents file", "Correct the file; docs/supervisor.md shows one"
+    "HP-037", "the agents file", "Correct the file; docs/guides/agents.md shows one"
 )
 
 _OF_A_MODEL: Final = (

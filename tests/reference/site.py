@@ -1,0 +1,30 @@
+"""What mkdocs does with a page before it draws it: a link that leaves docs/ leads to the
+repository.
+"""
+
+import posixpath
+import re
+from typing import Any, Final
+
+REPOSITORY: Final = "https://github.com/haltpoint/haltpoint/blob/main/"
+LINK: Final = re.compile(r"(\]\(|src=\")(?!https?:|#|mailto:)([^)\s\"#]+)")
+
+
+def on_page_markdown(markdown: str, page: Any, **_: object) -> str:
+    """The text of a page, with links that the site can follow."""
+    folder = posixpath.join("docs", posixpath.dirname(page.file.src_uri))
+
+    def leading(link: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join(folder, link[2]))
+        outside = not path.startswith("docs/")
+        return f"{link[1]}{REPOSITORY}{path}" if outside else link[0]
+
+    return LINK.sub(leading, markdown)
+
+
+def on_post_page(output: str, page: Any, **_: object) -> str:
+    """The page as it is drawn, with our own help for a search without a server in place of one from
+    another host.
+    """
+    up = "../" * page.file.src_uri.count("/")
+    return re.sub(r"https://unpkg\.com/iframe-worker/shim", f"{up}worker.js", output)
