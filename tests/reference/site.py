@@ -8,6 +8,7 @@ from typing import Any, Final
 
 REPOSITORY: Final = "https://github.com/haltpoint/haltpoint/blob/main/"
 LINK: Final = re.compile(r"(\]\(|src=\")(?!https?:|#|mailto:)([^)\s\"#]+)")
+SHIM: Final = "https://unpkg.com/iframe-worker/shim"
 
 
 def on_page_markdown(markdown: str, page: Any, **_: object) -> str:
@@ -26,5 +27,9 @@ def on_post_page(output: str, page: Any, **_: object) -> str:
     """The page as it is drawn, with our own help for a search without a server in place of one from
     another host.
     """
-    up = "../" * page.file.src_uri.count("/")
-    return re.sub(r"https://unpkg\.com/iframe-worker/shim", f"{up}worker.js", output)
+    return output.replace(SHIM, "../" * page.file.src_uri.count("/") + "worker.js")
+
+
+def on_post_template(output: str, **_: object) -> str:
+    """The same for the page of an address that leads nowhere."""
+    return output.replace(SHIM, "/worker.js")
