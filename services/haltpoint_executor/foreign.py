@@ -2,14 +2,21 @@
 partition.
 """
 
+from typing import Final
+
 from haltpoint.chain.checks.plans import task_fault
 from haltpoint.contracts.base import value
 from haltpoint.contracts.events import MessageLost, TaskSubmitted, ToExecutor
+from haltpoint.contracts.people.audit import Audited, Deed
+from haltpoint.contracts.people.humans import Way
 from haltpoint.runtime.observability.telemetry import Tracing, finish
 from haltpoint.runtime.store.dead_letters import Orphan
 from haltpoint.runtime.store.store import Store, SubmitStatus, foreign_chain_id
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.wire import DeadLetterReason
+
+_SOURCE: Final = 200
+"""Characters of a sender's name in the audit."""
 
 
 @value
@@ -41,7 +48,10 @@ async def submit_foreign(
         return Undeliverable(entry, DeadLetterReason.BAD_FIELDS, fault, None)
     chain_id = foreign_chain_id(message)
     trace, root = tracing.submission(chain_id, message.data, message.traceparent)
-    submitted = await store.submit(message.data, chain_id=chain_id, trace=trace)
+    sender = message.source[:_SOURCE]
+    audited = Audited(Deed.SUBMITTED, chain_id, sender, way=Way.STREAM, tenant=message.data.tenant)
+    line = store.line(audited)
+    submitted = await store.submit(message.data, chain_id=chain_id, trace=trace, line=line)
     match submitted.status:
         case SubmitStatus.CONFLICT:
             detail = f"{message.source} already sent another task with the id {message.id}"

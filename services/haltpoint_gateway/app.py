@@ -46,6 +46,7 @@ from haltpoint_gateway.notices.outbox import Outbox
 from haltpoint_gateway.people.admin_key import admin_key
 from haltpoint_gateway.people.audit import Audit, digest_of
 from haltpoint_gateway.people.keys import Keyring
+from haltpoint_gateway.people.limits import Submissions
 from haltpoint_gateway.people.sign_on import behind_proxy
 from haltpoint_gateway.shared_logs import SharedLogs
 
@@ -127,6 +128,7 @@ def assemble(
         logs=SharedLogs(views),
         history=History(redis, topology),
         keyring=Keyring.of(redis, Functions(calls, topology), audit, key),
+        submissions=Submissions(redis, policy.submissions),
         tracing=tracing,
         faults=lambda: _faults(redis, topology, Counter(beside)),
         queues=lambda: _queues(redis, topology, catalogue, pauses),

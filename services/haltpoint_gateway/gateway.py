@@ -26,6 +26,7 @@ from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.notices.outbox import Outbox
 from haltpoint_gateway.people.audit import Audit
 from haltpoint_gateway.people.keys import Keyring, Principal
+from haltpoint_gateway.people.limits import Submissions
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.shared_logs import SharedLogs
 from haltpoint_gateway.watchers import Watchers
@@ -54,6 +55,7 @@ class Gateway:
     feeds: Feeds
     history: History
     keyring: Keyring
+    submissions: Submissions
     tracing: Tracing
     faults: Callable[[], Awaitable[list[str]]]
     queues: Callable[[], Awaitable[list[QueueState]]]

@@ -6,11 +6,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.people.audit import AUDIT, Audited
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import Settings
@@ -68,6 +70,12 @@ class Bed:
                 for _, fields in await self.redis.xrange(self.topology.key(partition, "dead"))
             ]
         return letters
+
+    async def audited(self) -> list[Audited]:
+        """The lines of the audit."""
+        keys = [self.topology.key(part, AUDIT) for part in range(self.topology.partitions)]
+        entries = [entry for key in keys for entry in await self.redis.xrange(key)]
+        return [msgspec.json.decode(fields[b"line"], type=Audited) for _, fields in entries]
 
     async def backlog(self) -> int:
         """Entries in all work streams, waiting or in somebody's hands."""

@@ -140,6 +140,8 @@ async def test_a_task_that_somebody_put_on_any_stream_is_submitted_once(bed: Bed
     (letter,) = await bed.dead()
     assert letter[b"reason"] == b"conflict"
     assert b"Something else" in letter[b"__data__"]
+    (audited,) = await bed.audited()
+    assert (audited.deed, audited.by, audited.way) == ("submitted", "shop", "stream")
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,7 @@ async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
     if undoing is None:
         raise no_chain(chain_id)
     if undoing.task is not None:
+        await gateway.submissions.check(who)
         name = undoing.view.chain_id
         line = gateway.audit.line(who, Deed.UNDONE, chain_id)
         submitted = await gateway.store.submit(undoing.task, chain_id=name, line=line)

@@ -98,6 +98,7 @@ async def _begin(
     deed: Deed = Deed.SUBMITTED,
 ) -> Accepted:
     """The chain of a task that was checked. Raises Problem."""
+    await gateway.submissions.check(who)
     line = gateway.audit.line(who, deed, chain_id)
     parent = request.headers.get("traceparent")
     traceparent, root = gateway.tracing.submission(chain_id, task, parent)

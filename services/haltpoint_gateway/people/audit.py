@@ -27,11 +27,12 @@ class Audit(Side):
 
     def line(self, who: "Principal", deed: Deed, about: str) -> Line:
         """The line about a deed, to be written by the function that does it."""
-        return self._line(Audited(deed, about, who.name, who.way, who.address, who.tenant))
+        audited = Audited(deed, about, who.name, who.way, who.address, who.tenant)
+        return Line(audited, self._age)
 
     async def note_policy(self, digest: str, by: str) -> None:
         """Write down that this policy file counts, when another did before."""
-        line = self._line(Audited(Deed.POLICY_CHANGED, digest, by))
+        line = Line(Audited(Deed.POLICY_CHANGED, digest, by), self._age)
         await self._functions.call("note_policy", 0, digest, line=line)
 
     async def page(self, query: AuditQuery) -> Page[AuditView]:
@@ -42,9 +43,6 @@ class Audit(Side):
         )
         lines = tuple(_view(place.ms, text) for place, (_, text) in entries)
         return Page(items=lines, next_cursor=more)
-
-    def _line(self, audited: Audited) -> Line:
-        return Line(msgspec.json.encode(audited), self._age)
 
 
 def digest_of(policy_file: Path | None) -> str:

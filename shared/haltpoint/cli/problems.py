@@ -61,6 +61,7 @@ _FIXES: Final = {
     "too_much_feedback": "The first 100 are kept; haltpoint chain show shows the chain",
     "invalid_answer": "haltpoint inbox shows what can be answered",
     "request_changed": "haltpoint inbox shows the question as it is now",
+    "too_many_submissions": "Try again in a minute; HALTPOINT_LIMITS__SUBMISSIONS is the limit",
     "backlog_full": "Try again later, or run more workers: haltpoint up tool-worker",
     "redis_unreachable": "haltpoint chain list shows whether it took effect",
     "answered_already": "The first answer counts; haltpoint chain show shows it",

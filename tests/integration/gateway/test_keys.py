@@ -12,6 +12,7 @@ from haltpoint.contracts.people.keys import NewKey, Scope
 from haltpoint.runtime.config.settings import GatewaySettings
 from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.people.keys import KEYS
+from haltpoint_gateway.people.limits import Submissions
 from haltpoint_gateway.people.sign_on import behind_proxy
 from tests.integration.gateway.conftest import ADMIN, BOSS, System, bearer, problem, task
 from tests.support import wait_until
@@ -99,6 +100,36 @@ async def test_a_chain_says_who_submitted_it(system: System) -> None:
     reply = await system.http.post("/v1/tasks", json=task(), headers=ann)
     chain = await system.get(f"chains/{reply.json()['chain_id']}")
     assert chain["submitted_by"] == "ann"
+
+
+async def test_more_tasks_a_minute_than_the_limit_are_refused_and_an_admins_are_not(
+    system: System,
+) -> None:
+    most = 3
+    limited = replace(system.gateway, submissions=Submissions(system.redis, most))
+    transport = httpx.ASGITransport(make_api(limited))
+    keys = [await system.key("acme", Scope.SUBMIT, Scope.READ, name="ann") for _ in range(2)]
+    bob, other = (
+        await system.key("acme", Scope.SUBMIT, name="bob"),
+        await system.key("umbrella", Scope.SUBMIT, name="ann"),
+    )
+    async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
+
+        async def send(key: dict[str, str], path: str = "tasks") -> httpx.Response:
+            return await http.post(f"/v1/{path}", json=task(), headers=key)
+
+        # A minute may end meanwhile, and begin anew.
+        replies = [await send(keys[number % 2]) for number in range(2 * most + 1)]
+        accepted = [reply for reply in replies if reply.status_code == 202]
+        assert most <= len(accepted) <= 2 * most
+        refused = next(reply for reply in replies if reply.status_code != 202)
+        problem(refused, 429, "too_many_submissions")
+        assert 0 < int(refused.headers["Retry-After"]) <= 60
+        chain = accepted[0].json()["chain_id"]
+        again = [await send(keys[0], f"chains/{chain}/again") for _ in range(2 * most + 1)]
+        assert 429 in [reply.status_code for reply in again]
+        for key in (bob, other, *[bearer(ADMIN)] * (2 * most + 1)):
+            assert (await send(key)).status_code == 202
 
 
 def proxied(system: System, **settings: Any) -> httpx.AsyncClient:

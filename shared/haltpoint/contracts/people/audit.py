@@ -38,6 +38,7 @@ class Audited(Contract):
     when there is none any more.
     """
     by: str
+    """Who; of a task from a stream the `source` that it names, which Redis does not verify."""
     way: Way | None = None
     """By which way; none: what a gateway saw at its start."""
     address: str = ""
@@ -50,7 +51,7 @@ class Audited(Contract):
 class Line:
     """A line that is written with the deed, and kept for `age` ms."""
 
-    text: bytes
+    audited: Audited
     age: int
 
 

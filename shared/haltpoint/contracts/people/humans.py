@@ -57,7 +57,7 @@ class Choice(StrEnum):
 
 
 class Way(StrEnum):
-    """By which way an answer came."""
+    """By which way an answer came, or what an audit has a line about."""
 
     PAGE = "page"
     CLI = "cli"
@@ -66,6 +66,8 @@ class Way(StrEnum):
     """Words of a task that were nothing but the answer."""
     HANDLER = "handler"
     """A function of the operator's decided a case."""
+    STREAM = "stream"
+    """A service put a task into a stream itself."""
 
 
 COMMAND_LINE: Final = "haltpoint-cli"

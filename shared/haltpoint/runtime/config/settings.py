@@ -146,6 +146,8 @@ class LimitSettings(_Section):
     """How long public facts are kept for FastStream services; 0: none are written."""
     backlog_limit: Count = 10_000
     """Waiting entries per partition; above it: 429."""
+    submissions: Count = 600
+    """Tasks that one person or program may submit in a minute; above it: 429. Admins may more."""
 
 
 def _state_dir() -> Path:

@@ -18,7 +18,7 @@ import msgspec
 from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.audit import Line
+from haltpoint.contracts.people.audit import Audited, Line
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.chain_reader import ChainReader
@@ -160,6 +160,10 @@ class Store(Side):
         self.agents = AgentCounts(calls, topology)
         self._nonce = secrets.token_hex(4)
         self._serial = count()
+
+    def line(self, audited: Audited) -> Line:
+        """The line of the audit about a deed; it is kept as long as a chain that has ended."""
+        return Line(audited, self._retention * 1000)
 
     async def submit(
         self,

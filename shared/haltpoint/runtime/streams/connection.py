@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
 from redis.asyncio import Connection, Redis, SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.connection import AbstractConnection, ConnectionPool
 from redis.asyncio.retry import Retry
@@ -277,7 +278,8 @@ class Functions:
         if line is None:
             return self._calls.call("FCALL", PREFIX + name, 1, self._keys[partition], *args)
         keys = self._keys[partition], self._topology.key(partition, AUDIT)
-        return self._calls.call("FCALL", PREFIX + name, 2, *keys, *args, line.age, line.text)
+        about = msgspec.json.encode(line.audited)
+        return self._calls.call("FCALL", PREFIX + name, 2, *keys, *args, line.age, about)
 
     def about(
         self, any_id: str, name: str, *args: Argument, line: Line | None = None

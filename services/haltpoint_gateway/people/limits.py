@@ -1,0 +1,42 @@
+"""How much one person or program may submit: counted in Redis, for all gateways together."""
+
+import time
+from typing import Final
+
+from redis.asyncio import Redis
+
+from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.problems import Problem
+
+_MINUTE: Final = 60
+
+
+class Submissions:
+    """Counts what each principal submits in a minute of the clock; `most` is what is let in."""
+
+    def __init__(self, redis: Redis, most: int) -> None:
+        self._redis = redis
+        self._most = most
+
+    async def check(self, who: Principal) -> None:
+        """Count one more. Raises Problem 429 when it is too much; an admin is not counted."""
+        if who.admin:
+            return
+        minute, seconds = divmod(int(time.time()), _MINUTE)
+        key = f"hp:{{0}}:submitted:{minute}:{who.tenant or ''}:{who.name}"
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.incr(key)
+        pipeline.expire(key, _MINUTE)
+        count, _ = await pipeline.execute()
+        if count > self._most:
+            raise _too_many(who, self._most, _MINUTE - seconds)
+
+
+def _too_many(who: Principal, most: int, seconds: int) -> Problem:
+    detail = f"{who.name!r} has submitted {most} tasks in this minute; this one was not accepted."
+    hint = (
+        f"Send it again in {seconds} s, with the same Idempotency-Key; "
+        "HALTPOINT_LIMITS__SUBMISSIONS raises the limit."
+    )
+    headers = {"Retry-After": str(seconds)}
+    return Problem(429, "too_many_submissions", detail, hint=hint, headers=headers)
