@@ -95,7 +95,7 @@ class Notifier:
         if request is None:
             return
         for rule in self._rules.values():
-            if rule.fits(request.kind, request.tool):
+            if rule.fits(request.kind, request.tool, request.answerers.to):
                 await self._keep(rule, request, closed=kind != FactType.REQUEST_OPENED)
 
     async def _keep(self, rule: NotifyRule, request: RequestView, *, closed: bool) -> None:

@@ -32,8 +32,11 @@ def letter_of(
         "deadline": shown["deadline"],
         **{name: shown[name] for name in ("kind", "tool", "question", "status", "chain_id")},
         "request_id": request.id,
+        "to": shown["answerers"]["to"],
     }
     lines = [shown["question"], ""]
+    if request.answerers.to:
+        lines.append(f"It is for {' or '.join(request.answerers.to)}.")
     if rule.arguments:
         document["arguments"] = shown["arguments"]
         lines += [f"{name}: {given}" for name, given in shown["arguments"].items()]

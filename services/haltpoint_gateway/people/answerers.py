@@ -1,7 +1,7 @@
 """Whether a person may answer a question: a rule may name the people (CONTRACT G4)."""
 
 from haltpoint.contracts.base import Strings
-from haltpoint.contracts.people.answerers import GROUP, person
+from haltpoint.contracts.people.answerers import GROUP, folded
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint_gateway.people.keys import Principal
 from haltpoint_gateway.problems import Problem
@@ -24,9 +24,8 @@ def may_answer(who: Principal, request: RequestView) -> bool:
 
 
 def _is_named(who: Principal, names: Strings) -> bool:
-    people = {person(name) for name in names if not name.startswith(GROUP)}
-    groups = {f"{GROUP}{group}" for group in who.groups}
-    return who.name in people or not groups.isdisjoint(names)
+    groups = (f"{GROUP}{group}" for group in who.groups)
+    return not folded(names).isdisjoint([who.name, *groups])
 
 
 def check_answerer(who: Principal, request: RequestView) -> None:

@@ -23,11 +23,13 @@ _LISTS: Final = {
 }
 
 
-async def open_requests(client: "Client") -> AsyncIterator["RequestView"]:
-    """All open questions, urgent ones first, page by page."""
+async def open_requests(client: "Client", *, mine: bool) -> AsyncIterator["RequestView"]:
+    """All open questions, or those that are for this key's person, urgent ones first, page by
+    page.
+    """
     cursor: str | None = None
     while True:
-        page = await client.requests(cursor=cursor, limit=_PAGE)
+        page = await client.requests(cursor=cursor, limit=_PAGE, mine=mine)
         for request in page.items:
             yield request
         cursor = page.next_cursor

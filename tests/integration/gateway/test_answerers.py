@@ -6,7 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 from httpx import Response
+from typer.testing import CliRunner
 
+from haltpoint.cli.main import app
 from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.people.answerers import Answerers
 from haltpoint.contracts.people.humans import RequestKind
@@ -173,3 +175,28 @@ async def test_a_person_finds_what_is_for_them_and_what_they_have_taken(system: 
     assert await mine() == sorted([for_all, for_finance])
     reply = await system.http.get("/v1/requests", params={"to": "bob"})
     assert [item["id"] for item in reply.json()["items"]] == [for_bob]
+
+
+async def test_in_a_terminal_a_person_lists_takes_and_gives_back_what_is_for_them(
+    system: System, url: str
+) -> None:
+    for_all, for_finance = [
+        await asked(system, answerers)
+        for answerers in (Answerers(), Answerers(to=("group:finance",)))
+    ]
+    ann, bob = await person(system, "ann", "finance"), await person(system, "bob")
+
+    async def typed(who: Headers, *words: str) -> Any:
+        key = who["Authorization"].removeprefix("Bearer ")
+        line = [*words, "--url", url, "--key", key]
+        return await asyncio.to_thread(CliRunner().invoke, app, line)
+
+    mine = await typed(ann, "inbox", "--mine")
+    assert for_finance in mine.stdout
+    assert for_all not in mine.stdout
+    taken = await typed(ann, "request", "claim", for_finance.partition(".")[0][:30])
+    assert "Yours until" in taken.stderr
+    refused = await typed(bob, "request", "claim", for_finance)
+    assert "HP-052 the question is not yours" in refused.stderr
+    free = await typed(ann, "request", "release", for_finance)
+    assert f"Others may answer {for_finance} again" in free.stderr

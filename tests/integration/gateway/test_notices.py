@@ -23,6 +23,7 @@ from starlette.routing import Route
 from typer.testing import CliRunner
 
 from haltpoint.cli.main import app
+from haltpoint.contracts.people.answerers import Answerers
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.config.errors import HaltpointError
@@ -131,6 +132,25 @@ async def test_a_rule_announces_its_kinds_and_tools_alone(
             yes_or_no = await system.ask(await system.submit(), RequestKind.CONFIRMATION)
             await wait_until(lambda: bool(receiver.taken))
     assert receiver.ids() == {f"desk/{yes_or_no}/opened"}
+
+
+async def test_a_rule_for_a_group_announces_what_is_put_to_it_and_says_to_whom(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    receiver = Receiver()
+    async with listening(receiver) as where:
+        people = rule(where, 'to = ["Ann"]\n').replace("desk", "people", 1)
+        policy = rule(where, 'to = ["group:finance"]\n') + people
+        async with gateway(system, server, tmp_path, policy):
+            await system.asked()
+            theirs = await system.asked(answerers=Answerers(to=("group:finance", "bob")))
+            anns = await system.asked(answerers=Answerers(to=("ann",)))
+            await wait_until(lambda: len(receiver.taken) == 2)
+    assert receiver.ids() == {f"desk/{theirs}/opened", f"people/{anns}/opened"}
+    assert sorted(document["to"] for document in receiver.taken) == [
+        ["ann"],
+        ["group:finance", "bob"],
+    ]
 
 
 async def test_a_question_that_is_answered_in_time_is_not_announced(

@@ -28,7 +28,7 @@ class Asked:
             for number, priority in enumerate(priorities, 1)
         ]
 
-    async def requests(self, cursor: str | None, limit: int) -> Page[RequestView]:
+    async def requests(self, cursor: str | None, limit: int, mine: bool) -> Page[RequestView]:
         return Page(items=tuple(self._items[:limit]))
 
 
@@ -72,7 +72,7 @@ class Waiting:
     async def request(self, name: str) -> RequestView:
         return self._asked[name]
 
-    async def requests(self, cursor: str | None, limit: int) -> Page[RequestView]:
+    async def requests(self, cursor: str | None, limit: int, mine: bool) -> Page[RequestView]:
         waiting = [asked for name, asked in self._asked.items() if name not in _ANSWERED]
         return Page(items=tuple(waiting))
 

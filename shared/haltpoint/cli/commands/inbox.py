@@ -1,4 +1,6 @@
-"""`haltpoint inbox` and `haltpoint answer`: what people are asked, and what they say."""
+"""`haltpoint inbox`, `haltpoint answer` and `haltpoint request`: what people are asked, and what
+they say.
+"""
 
 from collections.abc import Iterator
 from time import monotonic
@@ -19,7 +21,12 @@ if TYPE_CHECKING:
 _EVERY = 1.0  # seconds between two looks at the inbox
 
 
+_Request = Annotated[
+    str, typer.Argument(metavar="REQUEST", help="The question's id, or its beginning.")
+]
+
 app = typer.Typer()
+claims = typer.Typer(help="Take a question, or give it back.", no_args_is_help=True)
 
 
 @command(app, "inbox", gateway=True)
@@ -28,6 +35,9 @@ def inbox(
     watch: Annotated[
         bool,
         typer.Option("--watch", "-w", help="Keep running and show new questions as they arrive."),
+    ] = False,
+    mine: Annotated[
+        bool, typer.Option("--mine", help="Those that a rule puts to you, or that you have taken.")
     ] = False,
     limit: Annotated[int, typer.Option(min=1, help="So many at a time; --json has all.")] = 20,
 ) -> None:
@@ -39,7 +49,7 @@ def inbox(
     seen: set[str] = set()
 
     async def look(client: "Client") -> None:
-        async for request in open_requests(client):
+        async for request in open_requests(client, mine=mine):
             is_new = request.id not in seen
             seen.add(request.id)
             if is_new and (watch or shell.json or len(seen) <= limit):
@@ -63,9 +73,7 @@ def inbox(
 @command(app, "answer", gateway=True)
 def answer(
     shell: Shell,
-    request: Annotated[
-        str, typer.Argument(metavar="REQUEST", help="The question's id, or its beginning.")
-    ],
+    request: _Request,
     verb: Annotated[
         str,
         typer.Argument(
@@ -98,6 +106,31 @@ def answer(
     answered = talk(shell, say)
     done = "your vote is taken" if answered.status == "open" else "answered"
     shell.show(answered, note=f"{done}: haltpoint chain watch {answered.chain_id}")
+
+
+@command(claims, "claim", gateway=True)
+def claim(shell: Shell, request: _Request) -> None:
+    """Take a question for 15 minutes, in which others can neither take nor answer it."""
+
+    async def take(client: "Client") -> "RequestView":
+        asked = await request_named(client, request)
+        return await client.claim(asked.id)
+
+    taken = talk(shell, take)
+    until = f" until {taken.claim.until.astimezone():%H:%M:%S}" if taken.claim else ""
+    shell.show(taken, note=f"Yours{until}: haltpoint answer {taken.id}")
+
+
+@command(claims, "release", gateway=True)
+def release(shell: Shell, request: _Request) -> None:
+    """Give a question back that you have taken; an admin gives back any."""
+
+    async def give_back(client: "Client") -> "RequestView":
+        asked = await request_named(client, request)
+        return await client.release(asked.id)
+
+    free = talk(shell, give_back)
+    shell.show(free, note=f"Others may answer {free.id} again.")
 
 
 def card(request: "RequestView", width: int = 80) -> Iterator[str]:

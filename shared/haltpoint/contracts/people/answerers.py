@@ -1,5 +1,6 @@
 """Who may answer a question, and what happens when no one does (CONTRACT G4)."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -23,6 +24,11 @@ GROUP: Final = "group:"
 def person(name: str) -> str:
     """A person's name as it is compared, and recorded: Fay and fay are one person."""
     return " ".join(name.split()).casefold()
+
+
+def folded(names: Iterable[str]) -> frozenset[str]:
+    """Names of people and groups as they are compared."""
+    return frozenset(name if name.startswith(GROUP) else person(name) for name in names)
 
 
 class Answerers(Contract):

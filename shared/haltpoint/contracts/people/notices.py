@@ -2,6 +2,7 @@
 
 [[notify]]
 name = "desk"
+to = ["group:finance"]
 kinds = ["confirmation"]
 tools = ["refund_*"]
 after = "30s"
@@ -14,7 +15,9 @@ from typing import Annotated, Final, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from haltpoint.contracts.base import Strings
 from haltpoint.contracts.doors import Form, View
+from haltpoint.contracts.people.answerers import folded
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.written import Id, Name, Names, in_seconds
 
@@ -22,9 +25,13 @@ ADDRESS: Final = r"^https?://"
 
 
 class NotifyRule(Form):
-    """Questions of these kinds, about these tools, are announced there."""
+    """Questions to these people, of these kinds, about these tools, are announced there."""
 
     name: Id
+    to: Names = ()
+    """People, and groups as `group:finance`, to whom a rule puts the question; without it all
+    questions.
+    """
     kinds: tuple[RequestKind, ...] = ()
     """Kinds of questions; all without."""
     tools: Names = ()
@@ -50,10 +57,12 @@ class NotifyRule(Form):
             raise ValueError("`webhook` and `secret_env` belong together")
         return self
 
-    def fits(self, kind: RequestKind, tool: str) -> bool:
-        """Whether it announces this question."""
+    def fits(self, kind: RequestKind, tool: str, to: Strings) -> bool:
+        """Whether it announces a question of this kind, about this tool, to these people."""
         is_kind = not self.kinds or kind in self.kinds
-        return is_kind and (not self.tools or any(fnmatchcase(tool, glob) for glob in self.tools))
+        is_tool = not self.tools or any(fnmatchcase(tool, glob) for glob in self.tools)
+        is_theirs = not self.to or not folded(self.to).isdisjoint(folded(to))
+        return is_kind and is_tool and is_theirs
 
 
 class NoticeView(View):
