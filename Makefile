@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test smoke check lint type cov bench eval api chaos chaos-long wheel docs docs-serve ui lock schemas budget environment clean
+.PHONY: help demo test smoke check lint type cov bench eval api chaos chaos-long wheel docs docs-serve reference ui lock schemas budget environment clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -69,6 +69,9 @@ docs: $(SYNCED) ## the documentation as a site: build/site/index.html, readable 
 
 docs-serve: $(SYNCED) ## the same at http://127.0.0.1:8000 while you write
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --quiet
+
+reference: $(SYNCED) ## write docs/reference from the code
+	@$(BIN)/python -m tests.reference
 
 schemas: $(SYNCED) ## docker-compose.yml and the workflow against their schemas
 	@$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml

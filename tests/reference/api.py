@@ -15,8 +15,8 @@ from haltpoint.tools.declaration import Traits
 from tests.reference.markdown import code, meanings, page, prose, table, words
 
 INTRODUCTION: Final = """\
-What a program may import. Names of `haltpoint` come without an `import` of anything else. All that is not here may change
-without notice."""
+What a program may import. Names of `haltpoint` come without an `import` of anything else. All
+that is not here may change without notice."""
 MODULES: Final = ("haltpoint", "haltpoint.faststream")
 INHERITED: Final = frozenset(dir(BaseModel))
 """Methods that pydantic's models have."""

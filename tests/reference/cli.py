@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from enum import EnumType
-from typing import Any, Final, get_args
+from enum import Enum, EnumType
+from typing import Any, Final, cast, get_args
 
 import typer.main
 
@@ -11,8 +11,8 @@ from haltpoint.cli.main import app
 from tests.reference.markdown import code, page, prose, table, words
 
 INTRODUCTION: Final = """\
-`haltpoint --help` lists the commands, `haltpoint COMMAND --help` explains one. Results go to stdout, notes and errors to
-stderr. An id may be shortened to a unique beginning.
+`haltpoint --help` lists the commands, `haltpoint COMMAND --help` explains one. Results go to
+stdout, notes and errors to stderr. An id may be shortened to a unique beginning.
 
 | exit code | meaning |
 | --- | --- |
@@ -110,7 +110,8 @@ def meaning(parameter: Any) -> str:
 def choices(parameter: Any) -> list[str]:
     """What may be written, where that is a closed set."""
     kind = annotated(parameter)
-    return [choice.value for choice in kind] if isinstance(kind, EnumType) else []
+    is_closed = isinstance(kind, EnumType)
+    return [choice.value for choice in cast("type[Enum]", kind)] if is_closed else []
 
 
 def annotated(parameter: Any) -> Any:

@@ -8,11 +8,13 @@ from haltpoint.contracts.public_facts import PUBLIC
 from tests.reference.markdown import code, meanings, page, table, words
 
 INTRODUCTION: Final = """\
-A chain's log has one line for each thing that happened. `GET /v1/chains/{chain_id}/events` and `GET /v1/events` show its lines,
-the *events*. Some of them are published for other programs, the *public facts*
-([FastStream](../guides/faststream.md)). Between the services there are *messages*; they are for readers of the code.
+A chain's log has one line for each thing that happened. `GET /v1/chains/{chain_id}/events` and
+`GET /v1/events` show its lines, the *events*. Some of them are published for other programs, the
+*public facts* ([FastStream](../guides/faststream.md)). Between the services there are *messages*;
+they are for readers of the code.
 
-`haltpoint schema events` prints messages and public facts as JSON Schema, `haltpoint schema asyncapi` the streams."""
+`haltpoint schema events` prints messages and public facts as JSON Schema, `haltpoint schema
+asyncapi` the streams."""
 
 
 def written() -> str:
@@ -30,7 +32,7 @@ def written() -> str:
         "## Events of a chain",
         table(("event", "what happened"), events),
         "## Public facts",
-        "Each is a CloudEvent in JSON. `subject` is the chain's id; a fact that comes twice has the same `id`.",
+        "Each is a CloudEvent in JSON. `subject` is the chain's id; a repeat has the same `id`.",
         table(("fact", "what happened", "`data`"), facts),
         "## Messages between services",
         table(("message", "stream", "from and to", "meaning"), messages),

@@ -5,8 +5,8 @@ them.
 import re
 import types
 from collections.abc import Iterator
-from enum import EnumType
-from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
+from enum import Enum, EnumType
+from typing import Annotated, Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition
 from haltpoint.contracts.people.notices import NotifyRule
@@ -35,11 +35,12 @@ AGENTS: Final = (
     ("[[supervisor.rules]]", Rule),
 )
 ABOUT_POLICY: Final = """\
-`HALTPOINT_POLICY_FILE` names the file. [The policy file](../guides/policy.md) explains it with examples, and `haltpoint policy
-check FILE` names every fault in one. Times are seconds, or a number with `ms`, `s`, `m`, `h` or `d`."""
+`HALTPOINT_POLICY_FILE` names the file. [The policy file](../guides/policy.md) explains it with
+examples, and `haltpoint policy check FILE` names every fault in one. Times are seconds, or a
+number with `ms`, `s`, `m`, `h` or `d`."""
 ABOUT_AGENTS: Final = """\
-`HALTPOINT_AGENTS_FILE` names the file. [Agents](../guides/agents.md) explains it with examples, and `haltpoint agent check FILE`
-names every fault in one."""
+`HALTPOINT_AGENTS_FILE` names the file. [Agents](../guides/agents.md) explains it with examples,
+and `haltpoint agent check FILE` names every fault in one."""
 
 
 def policy() -> str:
@@ -84,9 +85,10 @@ def value_of(annotation: Any) -> str:
     if origin is Annotated:
         return value_of(parts[0])
     if isinstance(annotation, EnumType):
-        return ", ".join(code(choice.value) for choice in annotation)  # type: ignore[attr-defined]
+        return ", ".join(code(choice.value) for choice in cast("type[Enum]", annotation))
     if origin in (tuple, list):
-        return f"list of {plural(value_of(parts[0]))}"
+        kind = value_of(parts[0])
+        return "list" if " or " in kind else f"list of {plural(kind)}"
     if origin is dict:
         return "table"
     if origin is types.UnionType or origin is not None:

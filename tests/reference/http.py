@@ -13,8 +13,9 @@ from haltpoint.cli.main import app
 from tests.reference.markdown import code, page, prose, table, words
 
 INTRODUCTION: Final = """\
-Each request has `Authorization: Bearer KEY`. [HTTP and Python clients](../guides/clients.md) begins with examples. The gateway
-serves this as OpenAPI at `/openapi.json`, and `haltpoint schema openapi` prints it."""
+Each request has `Authorization: Bearer KEY`. [HTTP and Python clients](../guides/clients.md)
+begins with examples. The gateway serves this as OpenAPI at `/openapi.json`, and `haltpoint schema
+openapi` prints it."""
 OUR_OWN: Final = frozenset({"Handed", "Assignment", "Earlier", "Entry", "KnownReceipt", "Below"})
 """Bodies that the runtime writes for itself."""
 Schema = dict[str, Any]
@@ -32,7 +33,7 @@ def written() -> str:
         INTRODUCTION,
         *routes,
         "## Problems",
-        "An error is a problem document (RFC 9457): `status`, `code`, `detail` says what happened, `hint` what to do.",
+        "An error is a problem document (RFC 9457). `detail` says what happened, `hint` helps.",
         table(("code", "status"), rows),
         "## Bodies",
         *bodies,
@@ -72,7 +73,9 @@ def returned(operation: Schema) -> Iterator[str]:
     """What it answers when all is well."""
     for status, response in operation["responses"].items():
         if status.startswith("2"):
-            schemas = [content.get("schema", {}) for content in response.get("content", {}).values()]
+            schemas = [
+                content.get("schema", {}) for content in response.get("content", {}).values()
+            ]
             kinds = dict.fromkeys(filter(None, map(kind_of, schemas)))
             yield " ".join((f"`{status}`", *([" or ".join(kinds)] if kinds else [])))
 
@@ -81,6 +84,8 @@ def kind_of(schema: Schema) -> str:
     """The form of a value in words, with a link to a body."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
+        if name in OUR_OWN:
+            return "object"
         return f"[{short(name)}](#{short(name).lower()})"
     if "anyOf" in schema:
         kinds = [kind_of(part) for part in schema["anyOf"] if part.get("type") != "null"]

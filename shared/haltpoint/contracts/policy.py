@@ -74,15 +74,19 @@ class Pattern(Form):
     """Words of a goal that say something about tools (C2)."""
 
     id: Id
+    """Its name in explanations; the id of a shipped pattern changes that one."""
     pattern: Regex = ""
     """Searched in the goal, whatever the case."""
     session: Regex = ""
     """Searched in `context.active_session`."""
     does: Does = Does.REQUIRE
+    """It requires a call of one of its tools, or has a person asked before each call of them."""
     tools: Names = ()
     """Globs; of required ones any is enough."""
     reason: str = ""
+    """One sentence for people and for the model."""
     on: bool = True
+    """Whether it counts."""
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -101,9 +105,11 @@ class Messages(Form):
     no_tool_used: Template = (
         "No tool was called. Words alone do nothing: this needs {expected_tools}."
     )
+    """For the model."""
     escalate: Template = (
         "The model did not use {expected_tools} in {count} tries. A person has to decide."
     )
+    """For the person."""
 
 
 class Targets(Form):
@@ -112,29 +118,37 @@ class Targets(Form):
     """
 
     names: Names = ()
+    """All names, in place of the shipped ones."""
     add: Names = ()
+    """More names."""
     remove: Names = ()
+    """Names that are no targets."""
 
 
 class Price(Form):
     """What a model takes for a million tokens, in one currency for all models."""
 
     input: NonNegativeFloat
+    """For a million tokens of prompts."""
     output: NonNegativeFloat
+    """For a million tokens of replies."""
 
 
 class PolicyFile(Form):
     """The whole file, with the patterns that are shipped; missing numbers: the settings."""
 
     patterns: tuple[Pattern, ...] = ()
+    """Words of goals that say something about tools, with the shipped ones."""
     blocked_tools: Names = ()
     """Names that no model may call."""
     messages: Messages = Messages()
+    """What the model and people read after violations."""
     repeated_effects: Treatments = Treatment.ASK
     """Calls that were made before (C14)."""
     unasked_effects: Treatments = Treatment.ASK
     """Calls that the goal does not ask for (C12)."""
     targets: Targets = Targets()
+    """Names of parameters that say to whom or where."""
     approvals: tuple[ApprovalRule, ...] = ()
     """Rules about calls, the first counts (G4)."""
     notify: tuple[NotifyRule, ...] = ()
@@ -142,11 +156,17 @@ class PolicyFile(Form):
     prices: dict[str, Price] = {}
     """By the model's name; one that is not here costs nothing."""
     strikes: Limit = None
+    """As `HALTPOINT_LIMITS__STRIKES`."""
     max_turns: Limit = None
+    """As `HALTPOINT_LIMITS__MAX_TURNS`."""
     actions_per_turn: Limit = None
+    """As `HALTPOINT_LIMITS__ACTIONS_PER_TURN`."""
     parallel: Annotated[int, Field(ge=1, le=MOST_PARALLEL)] | None = None
+    """As `HALTPOINT_LIMITS__PARALLEL`."""
     steps: Limit = None
+    """As `HALTPOINT_LIMITS__STEPS`."""
     actions: Limit = None
+    """As `HALTPOINT_LIMITS__ACTIONS`."""
 
     @model_validator(mode="after")
     def _ids_are_distinct(self) -> Self:

@@ -62,25 +62,49 @@ class Traits(TypedDict, total=False):
     """
 
     name: str
+    """What models call it; default: the function's name."""
     description: str
+    """What models read; default: the docstring."""
     read_only: bool
+    """It changes nothing, so it may run again."""
     idempotent: bool
+    """Under one `ctx.idempotency_key` its effect happens once, so it may run again."""
     destructive: bool
+    """It destroys something, so it runs only when a person approves this very call."""
     may_clarify: bool
+    """It may ask which one is meant."""
     repeats: bool
+    """The same call may be made again: next page, is it done."""
     internal: bool
+    """No plan and no model may call it."""
     queue: str
+    """The queue of the workers that serve it; default: `default`."""
     timeout: str | float
+    """How long a call may run, in seconds or as `5s`; default: 30 s."""
     says: str
+    """The line of its deed, over parameters and fields of the result: `Ordered {copies} of
+    {title}`.
+    """
     no_effect: tuple[type[BaseException], ...]
+    """Exceptions after which nothing has happened."""
     preview: Callable[..., Any]
+    """A function over its parameters that says what the call would do."""
     retry: Retry
+    """How often a call that may run again does, and when."""
     reconcile: Callable[..., Any]
+    """A function that finds out whether a call in doubt happened."""
     rate_limit: str | tuple[str, ...]
+    """How many calls may begin in a time, over all workers: `10/s burst 20`, `1/s per tenant`."""
     at_once: int | str | tuple[int | str, ...]
+    """How many calls may run at one moment, over all workers: `4`, `1 per tenant`."""
     effect_key: str
+    """The name of its effect, which happens once in 30 days over all chains: `refund:{payment_id}`.
+
+    """
     one_of_parameters: tuple[tuple[str, ...], ...]
+    """Groups of optional parameters; a call gives at least one of each."""
     undo: Callable[..., Any]
+    """A function that takes back a call that succeeded."""
 
 
 _LEFT: Final = {

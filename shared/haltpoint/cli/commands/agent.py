@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from haltpoint.contracts.base import Contract
 
 _FILE = Annotated[Path, typer.Argument(metavar="FILE", help="The agents file (TOML).")]
+_AGENT = "The agent's name, or supervisor."
 _NO_AGENTS = (
     "There are no agents: HALTPOINT_AGENTS_FILE of the services names no file, or it has none"
 )
@@ -34,7 +35,7 @@ def list_(shell: Shell) -> None:
 
 
 @verb(app, "show", gateway=True)
-def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT")]) -> None:
+def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT", help=_AGENT)]) -> None:
     """Show one agent: what it may do, its chains under way, and those that failed last. Or the
     supervisor.
     """

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from haltpoint.contracts.views.chains import Page
     from haltpoint.contracts.views.deployment import LetterView, QueueState
 
-_Queue = Annotated[str, typer.Argument(metavar="QUEUE")]
+_Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
 _Reason = Annotated[str | None, typer.Option(help="All dead letters with this reason.")]
-_Letters = Annotated[list[str] | None, typer.Argument(metavar="[LETTER]...")]
+_LETTER = "The id of a dead letter, as `haltpoint dlq list` shows it."
+_OneLetter = Annotated[str, typer.Argument(metavar="LETTER", help=_LETTER)]
+_Letters = Annotated[list[str] | None, typer.Argument(metavar="[LETTER]...", help=_LETTER)]
 _MOST = 100  # dead letters of a page
 _NOT_DONE = ("no_such_letter", "not_needed")
 
@@ -120,7 +122,7 @@ def letters(shell: Shell, reason: _Reason = None) -> None:
 
 
 @verb(dlq, "show", gateway=True)
-def show(shell: Shell, letter: Annotated[str, typer.Argument(metavar="LETTER")]) -> None:
+def show(shell: Shell, letter: _OneLetter) -> None:
     """Show one dead letter, with the beginning of its message."""
     from haltpoint.cli.wording import outline
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from haltpoint.contracts.tools import ToolSpec
     from haltpoint.contracts.views.chains import ChainView
 
-_NAME = Annotated[str, typer.Argument(metavar="TOOL")]
+_NAME = Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.")]
 _NO_WORKER = "No worker serves any tool. Start one: haltpoint up tool-worker --tools MODULE"
 _FLAGS = ("read_only", "idempotent", "destructive", "repeats", "internal")
 

@@ -69,11 +69,17 @@ class Condition(Form):
     """What has to hold of a value: all that is given."""
 
     equals: Scalar | None = None
+    """This value."""
     in_: tuple[Scalar, ...] | None = Field(default=None, alias="in", min_length=1)
+    """One of these values."""
     at_least: Number | None = None
+    """A number of at least this."""
     at_most: Number | None = None
+    """A number of at most this."""
     regex: Regex | None = None
+    """A text in which the expression is found."""
     source: tuple[SourceKind, ...] | None = Field(default=None, min_length=1)
+    """A value that comes from one of these."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -91,12 +97,15 @@ class ApprovalRule(Form):
     """One rule. The first one counts whose tools, tenant and conditions all fit a call."""
 
     id: Id
+    """Its name in logs and receipts."""
     tools: Names = Field(min_length=1)
     """Globs."""
     tenant: Name | None = None
+    """Calls of this tenant alone."""
     when: dict[Place, Condition] = {}
     """Places in the arguments."""
     does: Verdict = Verdict.ASK
+    """It has a person asked, refuses the call, or lets it pass without a look at later rules."""
     reason: str = ""
     """Words for the person, or for the model."""
     to: Names = ()

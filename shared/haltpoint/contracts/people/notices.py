@@ -28,6 +28,7 @@ class NotifyRule(Form):
     """Questions to these people, of these kinds, about these tools, are announced there."""
 
     name: Id
+    """Its name in logs and for `haltpoint notify test`."""
     to: Names = ()
     """People, and groups as `group:finance`, to whom a rule puts the question; without it all
     questions.

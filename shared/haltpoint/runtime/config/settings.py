@@ -62,13 +62,17 @@ class ModelSettings(_Section):
     """The model that the planner asks. None is needed for literal plans."""
 
     base_url: str | None = None
+    """Its address, which ends in `/v1` for most servers."""
     name: str | None = None
+    """What it is called there; default: `default`."""
     provider: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9/_-]{0,63}$")
     """openai (chat completions), or one of haltpoint[providers]: anthropic, google."""
     retry_name: str | None = None
     """The model that is asked when a person wants an escalated case tried again."""
     api_key: SecretStr | None = None
+    """Its key, which goes to this address alone."""
     connect_timeout: Seconds = 5.0
+    """How long to wait for a connection to it."""
     silence: Seconds = 60.0
     """Seconds without a byte of a reply."""
     timeout: Seconds = 600.0
@@ -78,7 +82,7 @@ class ModelSettings(_Section):
     context: Count | None = None
     """Tokens of a prompt and its reply; default: learned from a refusal, else 32000."""
     headers: Literal["auto", "always", "never"] = "auto"
-    """X-Haltpoint-* with each question (chain, step, turn); auto: to private hosts."""
+    """Whether requests carry X-Haltpoint-* (chain, step, turn); auto: to private hosts."""
 
     def chosen(self, another: bool) -> str:
         """The model that is asked: `another` where a person wants a retry and there is one (D3)."""
@@ -97,8 +101,11 @@ class GatewaySettings(_Section):
     """Where the gateway listens, and the first key."""
 
     host: str = "127.0.0.1"
+    """The address to listen on; beyond this machine it takes a trusted proxy."""
     port: int = Field(default=8700, ge=0, le=65535)
+    """The port to listen on; 0 takes a free one."""
     admin_key: SecretStr | None = None
+    """The key that opens everything; default: `haltpoint up` makes one."""
     trusted_proxy: Annotated[str, AfterValidator(_network)] | None = None
     """Address or network of the proxy that ends TLS in front of the gateway."""
     user_header: str | None = None
@@ -123,7 +130,9 @@ class LogSettings(_Section):
     """`auto` is pretty on a terminal and JSON lines elsewhere."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least severe lines that are written."""
     format: Literal["auto", "json", "console"] = "auto"
+    """`auto`: readable on a terminal, JSON lines elsewhere."""
     actions: Literal["off", "on"] = "off"
     """A line for each action."""
 
@@ -132,16 +141,25 @@ class LimitSettings(_Section):
     """How long the machine tries, waits and remembers."""
 
     max_turns: Count = 10
+    """Proposals of a model in one step."""
     actions_per_turn: Count = 1
+    """Calls that a model may make in one proposal."""
     parallel: int = Field(default=1, ge=1, le=16)
     """Calls and thoughts of one chain side by side."""
     strikes: Count = 3
+    """Violations in a row after which a person decides."""
     steps: Count = 50
+    """Steps of a drafted plan."""
     actions: Count = 100
+    """Calls of a chain."""
     request_timeout: Seconds = 24 * 3600.0
+    """How long a question stays open."""
     approval_ttl: Seconds = 900.0
+    """How long an approval holds."""
     chain_deadline: Seconds = 7 * 86400.0
+    """How long a chain may take."""
     retention: Seconds = 7 * 86400.0
+    """How long ended chains are kept."""
     facts_age: Annotated[float, BeforeValidator(in_seconds), Field(ge=0)] = Field(default=86400.0)
     """How long public facts are kept for FastStream services; 0: none are written."""
     backlog_limit: Count = 10_000
@@ -171,35 +189,53 @@ class Settings(BaseSettings):
     )
 
     redis_url: Annotated[str, AfterValidator(_redis_url)] | None = Field(default=None, repr=False)
+    """The server: `redis://`, `rediss://` or `unix://`; default: `haltpoint up` starts one."""
     partitions: int = Field(default=4, ge=1, le=256)
+    """Parts into which chains are spread; a deployment never changes it."""
     tools: _Names = ()
+    """Modules with tools that a worker serves."""
     skills: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_words)] = ()
+    """Directories with skills that a worker serves."""
     escalation_handler: str | None = Field(
         default=None, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
     )
     """`module:function` that the gateway shows an escalated case to before people."""
     hooks: _Names = ()
+    """Hooks that a worker runs, `module:function`."""
     state_dir: _File = Field(default_factory=_state_dir)
+    """Where `haltpoint up` keeps its server's data and the admin key; one for each project folder.
+
+    """
     profile: Literal["dev", "standard", "strict"] = "dev"
+    """What a service demands of its server: `standard` wants the append-only file and TLS, `strict`
+    every write on disk or on a replica.
+    """
     allow_unsafe: bool = False
+    """Start although checks of the server fail, unless one is vital; they become warnings."""
     lease: Seconds = 10.0
+    """How long a worker's call is its own without a sign of life."""
     heartbeat: Seconds = 3.0
+    """How often a worker gives a sign of life; at most half of the lease."""
     executor_lease: Seconds = 5.0
+    """How long a partition stays with an executor that is silent."""
     slots: Count = 16
+    """Calls that a worker, and thoughts that a planner, has under way at once."""
     deliveries: Count = 5
+    """Deliveries after which a message that kills its reader is a dead letter."""
     health_host: str = "127.0.0.1"
+    """The address of the health port."""
     health_port: int | None = Field(default=None, ge=0, le=65535)
-    """Of /livez, /readyz, /metrics; none: not served."""
+    """The port of /livez, /readyz and /metrics of a service; none: they are not served."""
     model: ModelSettings = ModelSettings()
     gateway: GatewaySettings = GatewaySettings()
     log: LogSettings = LogSettings()
     limits: LimitSettings = LimitSettings()
     policy_file: _File | None = None
-    """TOML: patterns, blocked tools, messages and limits."""
+    """TOML: patterns, approvals, notices, blocked tools, messages and limits."""
     phrases_file: _File | None = None
     """TOML: other words in the place of the runtime's own in answers."""
     agents_file: _File | None = None
-    """TOML: agents and their models; `haltpoint up` applies it."""
+    """TOML: agents, their models, and the supervisor that routes tasks to them."""
 
     @model_validator(mode="after")
     def _heartbeat_fits(self) -> Self:
