@@ -205,7 +205,7 @@ def load(
     check_skills([marked(tool, targets, rules) for tool in every_tool])
     if not registry.specs:
         raise _nothing([*map(_named, imported), *map(str, skills)], queues)
-    registry.prepare([*load_hooks(imported, hooks), approvals(rules)], targets, rules)
+    registry.prepare([*load_hooks(imported, hooks), *approvals(rules)], targets, rules)
     return registry
 
 

@@ -22,6 +22,7 @@ from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import hook
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.admission.calls import ToolCall
+from haltpoint_tool_worker.hooks.builtin import Reported
 from haltpoint_tool_worker.results.classify import classify, misfit
 from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.json_safe import json_of
@@ -89,6 +90,8 @@ class Hearing:
         match answer:
             case None | hook.Allow():
                 return HookVerdict.ALLOW
+            case Reported(verdict):
+                return verdict
             case hook.Block(words, recoverable):
                 reason = f"blocked by {by.name}: {_words(words) or 'it gave no reason'}"
                 self._end(reason, recoverable=recoverable is True)

@@ -7,7 +7,7 @@ never lets a call through: the condition holds for a rule that asks or refuses, 
 that passes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
@@ -49,20 +49,59 @@ class RuleAsk(hook.Ask):
     answerers: Answerers = ANYONE
 
 
-def approvals(rules: Sequence[ApprovalRule]) -> Hook:
-    """The rules of the policy file as a hook: the first counts that fits a call."""
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What a rule would do that is only tried: asks, or refuses."""
 
+    verdict: HookVerdict
+
+
+def approvals(rules: Sequence[ApprovalRule]) -> list[Hook]:
+    """The rules of the policy file as hooks: one in which the first counts that fits a call, and
+    one for each that is only tried.
+    """
+    counting: list[ApprovalRule] = []
+    hooks: list[Hook] = []
+    for rule in rules:
+        if rule.report_only:
+            hooks.append(_tried(rule, tuple(counting)))
+        else:
+            counting.append(rule)
+    return [*hooks, _counting(counting)]
+
+
+def _counting(rules: Sequence[ApprovalRule]) -> Hook:
     async def judge(call: hook.Call, ctx: Ctx[Any]) -> hook.Ask | hook.Block | None:
-        rule = next((rule for rule in rules if applies(rule, call, ctx.tenant)), None)
+        rule = _first(rules, call, ctx)
         if rule is None or rule.does is Verdict.PASS:
             return None
         if rule.does is Verdict.ASK:
             return RuleAsk(rule.words, expires=rule.expires, answerers=rule.answerers)
         return hook.Block(rule.words)
 
+    return _hook(APPROVALS, rules, judge)
+
+
+def _tried(rule: ApprovalRule, before: Sequence[ApprovalRule]) -> Hook:
+    """Reports the rule where none that stands before it counts."""
+    is_asking = rule.does is Verdict.ASK
+    reported = Reported(HookVerdict.WOULD_ASK if is_asking else HookVerdict.WOULD_REFUSE)
+
+    async def report(call: hook.Call, ctx: Ctx[Any]) -> Reported | None:
+        return reported if _first((*before, rule), call, ctx) is rule else None
+
+    return _hook(f"rule:{rule.id}", (rule,), report)
+
+
+def _first(rules: Iterable[ApprovalRule], call: hook.Call, ctx: Ctx[Any]) -> ApprovalRule | None:
+    """The first rule that fits a call."""
+    return next((rule for rule in rules if applies(rule, call, ctx.tenant)), None)
+
+
+def _hook(name: str, rules: Iterable[ApprovalRule], judge: Callable[..., Any]) -> Hook:
     globs = dict.fromkeys(chain.from_iterable(rule.tools for rule in rules))
     return Hook(
-        name=APPROVALS,
+        name=name,
         moment=Moment.PRE,
         function=judge,
         tools=tuple(globs),

@@ -1,7 +1,7 @@
 """The one form in which every result of a tool comes (CONTRACT B, E1)."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Generic
+from typing import Annotated, Any, Final, Generic
 
 from msgspec import Meta
 from msgspec.structs import force_setattr
@@ -169,7 +169,7 @@ class Confirmation(Contract):
 
 class HookVerdict(StrEnum):
     """What became of a hook. `passed` and `refused`: it failed, and the call continued without it
-    (open) or not at all (closed).
+    (open) or not at all (closed). `would_ask` and `would_refuse`: a rule that is only tried fits.
     """
 
     ALLOW = "allow"
@@ -178,6 +178,12 @@ class HookVerdict(StrEnum):
     ASK = "ask"
     PASSED = "passed"
     REFUSED = "refused"
+    WOULD_ASK = "would_ask"
+    WOULD_REFUSE = "would_refuse"
+
+
+TRIED: Final = (HookVerdict.WOULD_ASK, HookVerdict.WOULD_REFUSE)
+"""Of rules that are only tried."""
 
 
 class HookRecord(Contract):
@@ -186,7 +192,7 @@ class HookRecord(Contract):
     """
 
     name: str
-    """Its dotted path, or `builtin:name`."""
+    """Its dotted path, `builtin:name`, or `rule:id` of a rule that is only tried."""
     verdict: HookVerdict
     """What became of it."""
     duration_ms: int = 0

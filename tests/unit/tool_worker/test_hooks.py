@@ -165,7 +165,7 @@ async def run_call(
         found = tool_in(one)
         registry.add(found)
     ordered = sorted(map(declared, hooks), key=lambda each: (each.order, each.name))
-    registry.prepare([*ordered, approvals(rules)])
+    registry.prepare([*ordered, *approvals(rules)])
     call = Call(
         registry,
         name,

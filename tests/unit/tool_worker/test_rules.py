@@ -149,6 +149,30 @@ async def test_a_rule_that_asks_is_a_reason_on_the_one_card() -> None:
     assert told.claims == 0
 
 
+@pytest.mark.parametrize(
+    ("rules", "reports"),
+    [
+        ((rule(id="tried", report_only=True),), "would_ask"),
+        ((rule("refuse", id="tried", report_only=True),), "would_refuse"),
+        ((rule("pass", id="first"), rule(id="tried", report_only=True)), "allow"),
+        ((rule(id="tried", report_only=True), rule("pass", id="later")), "would_ask"),
+    ],
+)
+async def test_a_rule_that_is_only_tried_is_reported_and_the_call_runs(
+    rules: tuple[ApprovalRule, ...], reports: str
+) -> None:
+    told = await run_call("send_message", TO_ANN, rules=rules)
+    assert told.outcome.next_action is NextAction.CONTINUE
+    assert told.hooks[0] == ("tried", reports)
+
+
+async def test_behind_a_rule_that_is_only_tried_the_next_one_counts() -> None:
+    tried, counts = rule("refuse", id="tried", report_only=True), rule(id="counts")
+    told = await run_call("send_message", TO_ANN, rules=(tried, counts))
+    assert question_of(told).reasons[0].words == counts.words
+    assert told.hooks == [("tried", "would_refuse"), ("approvals", "ask")]
+
+
 async def test_a_rule_sees_the_call_as_hooks_leave_it_and_the_source_of_what_they_write() -> None:
     to_eve = rule(
         "refuse", when={"to": {"equals": "eve", "source": ["hook"]}}, reason="Eve gets nothing."
@@ -182,6 +206,7 @@ async def test_a_yes_of_some_people_is_none_for_a_rule_that_names_others() -> No
     [
         ("greater than or equal to 1", "ask", {"quorum": 0}),
         ("none of fail, deny and escalate:GROUP", "ask", {"on_timeout": "escalate:"}),
+        ("has nothing to report", "pass", {"report_only": True}),
         ("only a rule that asks has quorum, to", "refuse", {"to": ["ann"], "quorum": 2}),
     ],
 )
@@ -204,7 +229,7 @@ def test_a_skill_with_steps_goes_to_a_worker_when_a_rule_is_about_it() -> None:
     ):
         registry = Registry()
         registry.add(next(iter(skills_in([Path("tests/e2e/skills")]))))
-        registry.prepare([approvals(rules)])
+        registry.prepare(approvals(rules))
         (spec,) = registry.specs
         assert spec.plan is not None
         assert spec.hooks == tuple(f"builtin:{name}" for name in hooks)

@@ -16,7 +16,7 @@ from haltpoint.cli.wording import call, value_text
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.phrases import count, runs_again
-from haltpoint.contracts.results import ToolResult
+from haltpoint.contracts.results import TRIED, ToolResult
 from haltpoint.contracts.views.chains import ChainView, DroppedCall, RequestView, RoutedView
 from haltpoint.contracts.views.steps import ActionView, StepView, ViolationView
 from haltpoint.contracts.work.routing import SUPERVISOR
@@ -192,6 +192,10 @@ def _in_action(action: ActionView, chain: ChainView) -> Lines:
     late = chain.updated_at if chain.status in _ENDS else None
     at = action.ended_at or late
     if receipt and action.status == "done" and at:
+        for record in receipt.metadata.hooks:
+            if record.verdict in TRIED:
+                verdict = record.verdict.replace("_", " ")
+                yield Line(1, Mark.PENDING, f"{record.name} {verdict}", "only tried", at=at)
         yield _result(action.tool, receipt, at)
 
 

@@ -108,6 +108,8 @@ class ApprovalRule(Form):
     """It has a person asked, refuses the call, or lets it pass without a look at later rules."""
     reason: str = ""
     """Words for the person, or for the model."""
+    report_only: bool = False
+    """It is only written down what it would do; the call goes on, and later rules count."""
     to: Names = ()
     """Names of people that may answer, and of groups as `group:finance`; none: all who may
     answer.
@@ -128,6 +130,8 @@ class ApprovalRule(Form):
         asked = _OF_QUESTIONS & self.model_fields_set
         if asked and self.does is not Verdict.ASK:
             raise ValueError(f"only a rule that asks has {', '.join(sorted(asked))}")
+        if self.report_only and self.does is Verdict.PASS:
+            raise ValueError("a rule that passes has nothing to report: leave report_only out")
         return self
 
     @property
