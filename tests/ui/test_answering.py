@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import httpx
 import pytest
 from playwright.sync_api import Route
 
@@ -96,45 +95,6 @@ def test_alike_questions_are_ticked_and_answered_together(
     for run in runs[:2]:
         assert run.result().status == "completed"
     assert [len(system.written(run.id)) for run in runs] == [1, 1, 0]
-
-
-def test_two_of_a_group_have_to_say_yes_and_others_see_no_buttons(
-    system: Running, client: SyncClient, person: People
-) -> None:
-    call = {"tool": "refund", "arguments": {"to": "acc-1", "amount": 9000}}
-    run = client.run("Refund a lot", plan={"steps": [{"id": "s", "actions": [call]}]})
-    request = run.expects_request()
-
-    def key(name: str, *groups: str) -> str:
-        admin = {"Authorization": f"Bearer {system.key}"}
-        made = httpx.post(
-            f"{system.url}/v1/keys", headers=admin, json={"name": name, "groups": groups}
-        )
-        return str(made.json()["key"])
-
-    ann, bob = (person(key(name, "finance")) for name in ("ann", "bob"))
-    eve = person(key("eve"))
-    for somebody, items in ((ann, 1), (bob, 1), (eve, 0)):
-        somebody.goes_to("/inbox")
-        somebody.page.get_by_role("link", name="for me").click()
-        somebody.page.wait_for_url("**mine=True")
-        assert somebody.page.locator(".item", has_text="Refund a lot").count() == items
-        somebody.goes_to(f"/inbox/{request.id}")
-    eve.sees("You cannot answer this question: it is for group:finance.")
-    assert eve.page.locator(".answers button").count() == 0
-    ann.page.get_by_role("button", name="Take it").click()
-    ann.sees("ann has taken this question")
-    bob.goes_to(f"/inbox/{request.id}")
-    assert bob.page.locator(".answers button").count() == 0
-    for somebody in (ann, bob):
-        somebody.goes_to(f"/inbox/{request.id}")
-        somebody.page.keyboard.press("y")
-        somebody.sends_now()
-        somebody.page.wait_for_url("**answered=**")
-    assert run.result().status == "completed"
-    ann.goes_to(f"/inbox/{request.id}")
-    ann.sees("Answered by ann, bob")
-    assert len(system.written(run.id)) == 1
 
 
 def test_keys_search_and_show_themselves(person: People) -> None:

@@ -15,13 +15,13 @@ from haltpoint.contracts.base import JsonObject, chain_of, value
 from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.views.chains import RequestView
+from haltpoint.contracts.views.chains import Page, RequestView
 from haltpoint.runtime.views.queries import RequestQuery
 from haltpoint_gateway.api import requests as api
 from haltpoint_gateway.pages import answers
 from haltpoint_gateway.pages.door import Form, Typed
 from haltpoint_gateway.pages.visit import Looks, Searched, Visit, to_chain
-from haltpoint_gateway.people.answerers import may_answer, who_may
+from haltpoint_gateway.people.answerers import is_theirs, may_answer, who_may
 from haltpoint_gateway.problems import Problem
 
 router = APIRouter(prefix="/inbox")
@@ -162,15 +162,24 @@ def _difference(shown: JsonObject) -> list[str]:
 
 async def _list(visit: Visit, query: _Query, faults: list[str]) -> HTMLResponse:
     """The questions that are looked for, and what went wrong."""
-    page = await api.list_requests(visit.gateway, visit.who, query)
-    return await visit.list("inbox", query, page, faults=faults)
+    return await visit.list("inbox", query, await questions(visit, query), faults=faults)
+
+
+async def questions(visit: Visit, query: RequestQuery) -> Page[RequestView]:
+    """The questions that this person may answer; an admin sees all."""
+    who = visit.who
+
+    def is_wanted(request: RequestView) -> bool:
+        return is_theirs(who, request) if query.mine else who.admin or may_answer(who, request)
+
+    return await visit.gateway.views.requests(query, who.can_see, is_wanted)
 
 
 async def _next(visit: Visit, answered: str) -> RedirectResponse:
     """The way on behind an answer: to the next question that this person may answer, or to the
     inbox.
     """
-    page = await api.list_requests(visit.gateway, visit.who, RequestQuery())
+    page = await questions(visit, RequestQuery())
     others = (request for request in page.items if request.id != answered)
     path = next((f"/{other.id}" for other in others if may_answer(visit.who, other)), "")
     return RedirectResponse(f"/inbox{path}?answered={answered}", 303)

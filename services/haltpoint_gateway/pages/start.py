@@ -14,10 +14,10 @@ from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.runtime.views.queries import ChainQuery, RequestQuery
 from haltpoint_gateway.api.chains import list_chains
-from haltpoint_gateway.api.requests import list_requests
 from haltpoint_gateway.api.tasks import submit
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.pages.door import COOKIE, LASTS, Form, Typed, cookie_of
+from haltpoint_gateway.pages.inbox import questions
 from haltpoint_gateway.pages.looks import html
 from haltpoint_gateway.pages.visit import Looks, Visit, to_chain
 from haltpoint_gateway.pages.words import WORDS
@@ -37,12 +37,12 @@ _LOCAL = re.compile(r"/(?:[^/\\].*)?")
 @router.get("/")
 async def start(visit: Looks) -> HTMLResponse:
     """What waits for people, and what happened last; of an empty system what to do next."""
-    questions = await list_requests(visit.gateway, visit.who, RequestQuery(limit=_SHOWN))
+    asked = await questions(visit, RequestQuery(limit=_SHOWN))
     chains = await list_chains(visit.gateway, visit.who, ChainQuery(limit=_SHOWN))
     tools = await visit.tools()
     return visit.html(
         "start",
-        questions=await visit.documents(questions.items),
+        questions=await visit.documents(asked.items),
         chains=await visit.documents(chains.items),
         tools=[name for name, spec in tools.items() if not spec.internal],
     )

@@ -29,8 +29,10 @@ _USES: Final = f"{KEYS}:used"
 T = TypeVar("T")
 _ID: Final = 12
 """Signs of a digest that name its key."""
-_TRUSTED: Final = 1.0
+_TRUSTED: Final = 0.5
 """Seconds for which a gateway remembers who holds a key; so long may a revoked one still open."""
+_LOOKS: Final = 1.0
+"""Seconds between two looks at the key of an open stream."""
 _MINUTE: Final = 60.0
 
 
@@ -182,7 +184,7 @@ class Keyring:
             coming = asyncio.ensure_future(anext(parts))
             try:
                 while not coming.done():
-                    await asyncio.wait([coming], timeout=_TRUSTED)
+                    await asyncio.wait([coming], timeout=_LOOKS)
                     if who.key and await self.holder(who.key) is None:
                         return
                 yield coming.result()

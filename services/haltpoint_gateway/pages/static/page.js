@@ -88,7 +88,11 @@ function watch(address) {
     }
   };
   stream.addEventListener("changed", look);
-  stream.addEventListener("error", () => { lost.hidden = false; });
+  // Cut off, the page looks once: who is signed out sees the door, and all others what may be old.
+  stream.addEventListener("error", () => {
+    lost.hidden = false;
+    look();
+  });
   // What changed before the stream was open has sent no event.
   stream.addEventListener("open", () => {
     lost.hidden = true;

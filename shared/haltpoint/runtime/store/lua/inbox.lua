@@ -22,6 +22,13 @@ local function question_at(prefix, id)
   return question
 end
 
+-- People at work on a question, who has voted and who has taken it, are no line of the log: those who look at its chain
+-- hear that something changed.
+local function show_people(prefix, id)
+  local chain = split(id)
+  redis.call('XADD', prefix .. 'feed', 'MINID', '~', digits(real_now() - DAY), '*', 'changed', chain)
+end
+
 -- The reply to who comes while another person has taken the question; nil when no other has.
 local function claimed_by_other(question, by)
   local claim = redis.call('HGET', question.data, question.name .. '.' .. PART.CLAIM) or '0\n'
@@ -76,6 +83,7 @@ register('answer', function(keys, args)
     redis.call('HSET', data, field, cjson.encode(others))
   end
   if #names < tonumber(quorum) then
+    show_people(prefix, id)
     return { 'taken', question.at, '', '' }
   end
   by = table.concat(names, ', ')
@@ -112,6 +120,7 @@ register('claim_request', function(keys, args)
   else
     redis.call('HDEL', question.data, field)
   end
+  show_people(prefix, args[1])
   return { 'taken', ends, '', '' }
 end)
 
