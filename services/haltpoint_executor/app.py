@@ -6,7 +6,7 @@ from typing import Final
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
 from haltpoint.runtime.config import agents_file, phrases_file, policy_file
 from haltpoint.runtime.config.settings import Settings
-from haltpoint.runtime.observability import telemetry
+from haltpoint.runtime.observability import metrics, telemetry
 from haltpoint.runtime.service import service
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.store.dead_letters import DeadLetters
@@ -88,6 +88,7 @@ class Partitions:
             lease=self._lease,
         )
         self._clocks[partition] = clock
+        metrics.LEASES_TAKEN.inc()
 
     async def _stop(self, partition: int) -> None:
         del self._clocks[partition]

@@ -16,6 +16,7 @@ that a dead letter names gets `message.lost`, and ends if it waited for it.
 """
 
 import asyncio
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
@@ -34,7 +35,7 @@ from haltpoint.contracts.events import (
     TimerDue,
     ToExecutor,
 )
-from haltpoint.runtime.observability import logs, telemetry
+from haltpoint.runtime.observability import logs, metrics, telemetry
 from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.store.dead_letters import DeadLetters, loss_of, loss_of_message
 from haltpoint.runtime.store.loading import arrived
@@ -95,6 +96,7 @@ class Executor:
     async def handle(self, entries: list[Entry]) -> None:
         """1. Take a batch. Raises redis-py's errors; then everything may be done again."""
         async with self._one_at_a_time:
+            begun = time.perf_counter()
             undeliverable: list[Undeliverable] = []
             heard = _decode(entries, undeliverable)
             known = await self._load(heard)
@@ -103,6 +105,7 @@ class Executor:
             if undeliverable:
                 await asyncio.gather(*(self._dead_letter(one) for one in undeliverable))
             await self._decide_and_write(heard, known, finished)
+            metrics.DECISION_SECONDS.observe(time.perf_counter() - begun)
 
     async def exhausted(self, entry: Entry) -> None:
         """Put an entry that has been delivered too often among the dead letters (R9)."""

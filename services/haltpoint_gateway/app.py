@@ -39,6 +39,7 @@ from haltpoint_gateway.escalations import EscalationHandler
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.handlers import RequestsHandler
 from haltpoint_gateway.http_api import make_api
+from haltpoint_gateway.measuring import Measures
 from haltpoint_gateway.notices.channels import channels_of
 from haltpoint_gateway.notices.notifier import GROUP as NOTICES
 from haltpoint_gateway.notices.notifier import Notifier
@@ -77,7 +78,7 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
             where = settings.gateway
             http = HttpServer(behind_proxy(make_api(gateway), where), where.host, where.port)
             await http.start()
-            here.about["url"] = _address(http)
+            here.about["url"] = http.url
             with suppress(
                 OSError
             ):  # a chosen key needs no state directory; who sends it says where to
@@ -107,6 +108,7 @@ def assemble(
     pauses = Pauses(calls, topology)
     audit = Audit(calls, topology, policy.retention)
     views = Views(redis, calls, topology, phrases_file.read(settings.phrases_file))
+    queues = partial(_queues, redis, topology, catalogue, pauses)
     return Gateway(
         settings=settings,
         agents=agents_file.read(settings.agents_file),
@@ -127,11 +129,12 @@ def assemble(
         feeds=Feeds(calls, topology),
         logs=SharedLogs(views),
         history=History(redis, topology),
+        measures=Measures(redis, topology, queues),
         keyring=Keyring.of(redis, Functions(calls, topology), audit, key),
         submissions=Submissions(redis, policy.submissions),
         tracing=tracing,
         faults=lambda: _faults(redis, topology, Counter(beside)),
-        queues=lambda: _queues(redis, topology, catalogue, pauses),
+        queues=queues,
         services=lambda: presence.alive(redis, topology),
     )
 
@@ -206,8 +209,3 @@ async def _queues(
     tools = await catalogue.listed()
     names = {tool.spec.queue for tool in tools.values()} | await pauses.read()
     return await read_queues(redis, topology, names)
-
-
-def _address(http: HttpServer) -> str:
-    host = f"[{http.host}]" if ":" in http.host else http.host
-    return f"http://{host}:{http.port}"

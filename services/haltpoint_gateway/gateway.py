@@ -23,6 +23,7 @@ from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.feeds import Feeds
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.views import Views
+from haltpoint_gateway.measuring import Measures
 from haltpoint_gateway.notices.outbox import Outbox
 from haltpoint_gateway.people.audit import Audit
 from haltpoint_gateway.people.keys import Keyring, Principal
@@ -54,6 +55,7 @@ class Gateway:
     views: Views
     feeds: Feeds
     history: History
+    measures: Measures
     keyring: Keyring
     submissions: Submissions
     tracing: Tracing

@@ -8,7 +8,7 @@ from haltpoint.contracts.catalogue import GROUP, Party, Stream
 from haltpoint.runtime.config import agents_file, phrases_file, policy_file
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
-from haltpoint.runtime.observability import telemetry
+from haltpoint.runtime.observability import metrics, telemetry
 from haltpoint.runtime.service import service
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.receipts import ReceiptStore
@@ -48,6 +48,7 @@ async def run(settings: Settings) -> None:
         spare = settings.slots - settings.partitions
         slots = Slots(handler.think, handler.receipt_store, spare, here.stopping)
         here.about.update(slots=settings.slots, model=settings.model.chosen(another=False))
+        metrics.show_slots(slots.held, settings.slots)
         here.spawn(slots.let_go(), "let go")
         here.every(settings.heartbeat, slots.renew_leases, "leases")
         here.every(LOOK, partial(handler.stop_cancelled, slots), "cancelled chains")

@@ -6,6 +6,7 @@ recorded.
 """
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,7 +24,7 @@ from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.observability import logs, telemetry
+from haltpoint.runtime.observability import logs, metrics, telemetry
 from haltpoint.runtime.store.dead_letters import DeadLetters, loss_of
 from haltpoint.runtime.store.receipts import Lease, ReceiptStore, Rest, Rested
 from haltpoint.runtime.streams.delivery import Entry
@@ -150,11 +151,18 @@ class PlannerHandler:
         name = port.settings.chosen(another=request.other_model)
         context = replace(context, by=f"{section or ''}:{name}")
         span = self._span(message, name, port, context)
+        begun, outcome = time.monotonic(), "given_up"
         try:
             reply = await self._reply(port, name, context)
+            outcome = "replied"
         except HaltpointError as error:
+            outcome = error.code
             telemetry.finish(span, error.code)
             raise
+        finally:
+            metrics.MODEL_SECONDS.labels(name, outcome).observe(time.monotonic() - begun)
+        metrics.MODEL_TOKENS.labels(name, "input").inc(reply.usage.input_tokens)
+        metrics.MODEL_TOKENS.labels(name, "output").inc(reply.usage.output_tokens)
         tokens = {
             telemetry.INPUT_TOKENS: reply.usage.input_tokens,
             telemetry.OUTPUT_TOKENS: reply.usage.output_tokens,

@@ -43,6 +43,10 @@ class Slots:
         self._begin = asyncio.Event()
         self._begin.set()
 
+    def held(self) -> int:
+        """How many entries are worked on."""
+        return len(self._running)
+
     async def handle(self, entries: list[Entry]) -> None:
         """Put an entry into a slot; return when a slot is free for the next one, or when a suspect
         is finished.

@@ -5,7 +5,7 @@ from functools import partial
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
-from haltpoint.runtime.observability import logs, telemetry
+from haltpoint.runtime.observability import logs, metrics, telemetry
 from haltpoint.runtime.service import process, service
 from haltpoint.runtime.service.service import HEARTBEAT, Service
 from haltpoint.runtime.store.dead_letters import DeadLetters
@@ -71,6 +71,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     )
     heartbeat = Heartbeat(here, handlers, limits, process.leave)
     await _list_tools(here, registry, slots)
+    metrics.show_slots(lambda: slots.held, slots.capacity)
     here.every(HEARTBEAT, partial(_end_if_stuck, here, slots, handlers), "slots")
     here.spawn(_close_when_stopping(here, slots), "stop waiting")
     heartbeat.start()

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.views.chains import ProgressView
-from haltpoint.runtime.observability import logs, telemetry
+from haltpoint.runtime.observability import logs, metrics, telemetry
 from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, loss_of
 from haltpoint.runtime.store.receipts import Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
@@ -212,6 +212,7 @@ class Handlers:
         else:
             if job.effect is not None:
                 self._pipeline.effects.settle(job, finished)
+            self._measure(job, finished)
             if self._tell is not None:
                 self._tell(job, finished)
         if job.span is not None:
@@ -219,6 +220,18 @@ class Handlers:
             error_type = None if fault is None else fault.error_type.value
             attributes = {telemetry.NEXT_ACTION: finished.outcome.next_action.value}
             telemetry.finish(job.span, error_type, attributes)
+
+    def _measure(self, job: Job, finished: Finished) -> None:
+        """How long it waited for us, and how long it took. A tool that is not ours has no name: an
+        order may name anything.
+        """
+        fault, name = finished.outcome.error, job.request.tool
+        outcome = finished.outcome.next_action if fault is None else fault.error_type
+        tool = name if self._pipeline.registry.find(name) else "?"
+        took = finished.metadata.duration_ms if finished.metadata else 0
+        metrics.observe_action(tool, outcome, took / 1000)
+        sent, _, _ = job.ref.entry.partition("-")
+        metrics.DISPATCH_LAG.observe(max(0, job.began_ms - int(sent)) / 1000)
 
     def _leave(self, job: Job) -> None:
         """It is out of our hands; its slot is free when nothing runs in it any more."""

@@ -88,6 +88,7 @@ def run_system(folder: Path, receiver: Receiver) -> Iterator[Running]:
         "HALTPOINT_MODEL__BASE_URL": f"http://127.0.0.1:{model_port}/v1",
         "HALTPOINT_MODEL__NAME": "contacts",
         "HALTPOINT_GATEWAY__PORT": str(free_port()),
+        "HALTPOINT_HEALTH_PORT": "0",
         "HALTPOINT_LEASE": "2s",
         "HALTPOINT_HEARTBEAT": "0.5s",
         "HALTPOINT_EXECUTOR_LEASE": "1s",

@@ -18,6 +18,7 @@ from redis.asyncio import Redis
 from typer.testing import CliRunner
 
 from haltpoint.cli.main import app
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Party
 from haltpoint.examples.contacts.outbox import Message, Outbox
 from haltpoint.runtime.service.embedded import running
@@ -100,6 +101,15 @@ class Running:
     def process(self, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         """The same in a process of its own, with more environment variables."""
         return finished([*HALTPOINT, *words], {**self.environment, **variables})
+
+
+async def services(system: Running) -> list[JsonObject]:
+    """What the services that are ready say of themselves."""
+    url = running(system.state_dir / "data")
+    assert url is not None
+    topology = Topology(int(system.environment.get("HALTPOINT_PARTITIONS", "4")))
+    async with Redis.from_url(url) as redis:
+        return await alive(redis, topology)
 
 
 @asynccontextmanager

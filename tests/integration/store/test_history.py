@@ -16,12 +16,19 @@ from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Strike, Usage, Violation
 from haltpoint.runtime.store.counting import count
+from haltpoint.runtime.store.totals import Total, read_totals
 from haltpoint.runtime.views.history import History
 from tests.support.builders import literal_task
 from tests.support.desk import Desk
 
 FAILED = Outcome(
     success=False, next_action=NextAction.ERROR, error=ErrorInfo(ErrorType.PERMISSION, "no")
+)
+BUSY = Outcome(
+    success=False,
+    next_action=NextAction.ERROR,
+    error=ErrorInfo(ErrorType.RATE_LIMIT, "slow down", recoverable=True),
+    metadata=Metadata(limit="one a second"),
 )
 CHAIN = Chain(id="c", task=Task(goal="x"))
 OF_BILLING = Chain(id="c", task=Task(goal="x", agent="billing"))
@@ -70,6 +77,17 @@ async def test_every_call_is_counted_once(desk: Desk) -> None:
     await desk.work_all(FAILED)
     await desk.decide_all()
     assert await calls_and_failures(desk) == (7, 1)
+
+
+async def test_totals_stay_when_the_days_are_forgotten(desk: Desk) -> None:
+    chain = await desk.submit(literal_task(1))
+    await desk.decide_all()
+    await desk.work_all(BUSY)
+    await desk.decide_all()
+    totals = await read_totals(desk.redis, desk.topology)
+    assert totals[Total.RETRIES] == {("RATE_LIMIT", "note"): 1}
+    key = desk.topology.key(desk.topology.partition(chain), "totals")
+    assert await desk.redis.ttl(key) == -1
 
 
 async def test_the_counters_of_a_day_are_forgotten_after_a_month(desk: Desk) -> None:
@@ -125,7 +143,12 @@ def test_an_end_is_counted_in_its_hour_and_an_answer_by_how_long_it_took() -> No
     )
     asked = structs.replace(ended, requests=(question,))
     answered = Fact(FactType.REQUEST_ANSWERED, {"request_id": "c.r1", "decision": "answer"})
-    assert counts_of(answered, chain=asked)["wait:answers:8"] == 1
+    counted = counts_of(answered, chain=asked)
+    assert counted["wait:answers:8"] == 1
+    assert counted["total:answers:input:answer:8"] == 1
+    assert counted["total:waited:input:answer"] == 5
+    expired = Fact(FactType.REQUEST_EXPIRED, {"request_id": "c.r1"})
+    assert counts_of(expired, chain=asked)["total:undecided:input"] == 1
 
 
 def test_violations_are_counted_by_model_and_tool_and_strikes_by_thought() -> None:
@@ -143,12 +166,18 @@ def test_violations_are_counted_by_model_and_tool_and_strikes_by_thought() -> No
         "tool:strikes:send": 1,
         "tool:violations:?": 1,
         "tool:violations:write_file": 1,
+        "total:violations:bad_arguments:strict": 1,
+        "total:violations:unknown_tool:strict": 1,
+        "total:violations:no_call:strict": 1,
+        "total:strikes:bad_arguments": 1,
     }
     again = Strike(place="s", thought_id=thought, violation=Violation.NO_CALL, message="no")
     struck = structs.replace(CHAIN, row=StrikeRow(case=(again,)))
     assert "model:strikes:m" not in counts_of(*facts, chain=struck, message=proposed())
     told = counts_of(violated(thought, Violation.BAD_ARGUMENTS, counted=False), message=proposed())
     assert (told["model:violations:m"], told["model:strikes:m"]) == (1, 0)
+    assert told["total:violations:bad_arguments:advisory"] == 1
+    assert told["total:strikes:bad_arguments"] == 0
 
 
 def test_an_escalation_is_counted_for_the_missing_tools() -> None:

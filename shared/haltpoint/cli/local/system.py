@@ -3,6 +3,7 @@ for tests.
 """
 
 import asyncio
+import itertools
 import os
 import socket
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
@@ -96,10 +97,18 @@ def _children(
     beside = [service for service in services if service != "gateway"]
     if "tool-worker" in services:
         beside += ["tool-worker"] * (workers - 1)
+    ports = itertools.count()
     for service in services:
         most = workers if service == "tool-worker" else 1
         for number in range(1, most + 1):
-            yield Child(service, serve, (service, settings, queues, tuple(beside)), number)
+            own = settings if service == "gateway" else _with_port(settings, next(ports))
+            yield Child(service, serve, (service, own, queues, tuple(beside)), number)
+
+
+def _with_port(settings: Settings, number: int) -> Settings:
+    """Each process has a port of its own for its health and metrics, one after the other."""
+    first = settings.health_port
+    return settings.model_copy(update={"health_port": first + number}) if first else settings
 
 
 @contextmanager

@@ -47,6 +47,12 @@ class HttpServer:
         )
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def url(self) -> str:
+        """Its address for programs on this machine."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
     async def start(self) -> None:
         """Listen. Raises HaltpointError HP-003 when the address cannot be used."""
         # From here on no client is refused: a connection before uvicorn is ready waits in the

@@ -263,4 +263,5 @@ async def running(
             )
             await health.start()
             stack.push_async_callback(health.stop)
+            here.about["health"] = health.url
         yield here

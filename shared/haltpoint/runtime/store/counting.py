@@ -26,7 +26,9 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.work.routing import SUPERVISOR
+from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Violation
+from haltpoint.runtime.store.totals import Total, total
 from haltpoint.runtime.streams.connection import AutoPipeline, Side
 from haltpoint.runtime.streams.topology import Topology
 
@@ -69,19 +71,26 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                 counts[f"tool:answered:{tool}"] += 1
                 if details.get("decision") == Choice.NONE:
                     counts[f"tool:none:{tool}"] += 1
-                counts[f"wait:answers:{_waited(before, details, chain.updated_at)}"] += 1
+                _count_answer(counts, before, details, chain.updated_at)
             case FactType.REQUEST_EXPIRED:
                 counts[f"tool:undecided:{_asked_about(before, details)}"] += 1
+                counts[total(Total.UNDECIDED, _kind_of(before, details))] += 1
+            case FactType.ACTION_RESTING if "error_type" in details:
+                counts[total(Total.RETRIES, details["error_type"], details["tool"])] += 1
             case FactType.CHAIN_ESCALATED:
                 counts[f"model:escalations:{model}"] += 1
                 for tool in details["missing"]:
                     counts[f"tool:escalations:{tool}"] += 1
             case FactType.CONTRACT_VIOLATED:
                 kinds = ["violations"]
-                thought = details["thought_id"]
-                if thought != struck and details.get("counted", True):  # as `chain.turns.strikes`
+                thought, rule = details["thought_id"], details["violation"]
+                is_counted = details.get("counted", True)
+                mode = Mode.STRICT if is_counted else Mode.ADVISORY
+                counts[total(Total.VIOLATIONS, rule, mode)] += 1
+                if thought != struck and is_counted:  # as `chain.turns.strikes`
                     struck = thought
                     kinds.append("strikes")
+                    counts[total(Total.STRIKES, rule)] += 1
                 _count_violation(counts, kinds, model, _called(agent, details))
             case FactType.CHAIN_STARTED if "agent" in details:
                 begins = True
@@ -154,11 +163,20 @@ def _asked_about(chain: Chain, details: Details) -> str:
     return SUPERVISOR if chain.task.agent == SUPERVISOR else UNKNOWN
 
 
-def _waited(chain: Chain, details: Details, now: int) -> int:
-    """The least power of two above the seconds for which a question has waited."""
+def _count_answer(counts: dict[str, int], chain: Chain, details: Details, now: int) -> None:
+    """The seconds for which a question has waited, and the least power of two above them."""
     asked_at = {request.request_id: request.asked_at for request in chain.requests}
-    waited = now - asked_at.get(details["request_id"], now)
-    return 1 << (waited // 1000).bit_length()
+    seconds = (now - asked_at.get(details["request_id"], now)) // 1000
+    within = str(1 << seconds.bit_length())
+    about = _kind_of(chain, details), str(details.get("decision", UNKNOWN))
+    counts[f"wait:answers:{within}"] += 1
+    counts[total(Total.ANSWERS, *about, within)] += 1
+    counts[total(Total.WAITED, *about)] += seconds
+
+
+def _kind_of(chain: Chain, details: Details) -> str:
+    kinds = {request.request_id: request.kind for request in chain.requests}
+    return kinds.get(details["request_id"], UNKNOWN)
 
 
 class AgentCounts(Side):

@@ -44,7 +44,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.observability import logs
+from haltpoint.runtime.observability import logs, metrics
 from haltpoint.runtime.streams.broker import POLL_MS, UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tasks import AT_THE_END, end
@@ -276,6 +276,8 @@ class Subscription:
         if suspect is not None:
             event = "took over an entry"
             _log.info(event, stream=self.stream, entry=entry_id, deliveries=deliveries)
+            kind, _, _ = EntryRef.of(self.stream, entry_id).stream.partition(":")
+            metrics.REDELIVERIES.labels(kind).inc()
             await self._hand_over([suspect])
 
     async def _is_idle(self, entry_id: str) -> bool:

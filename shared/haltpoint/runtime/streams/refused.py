@@ -22,6 +22,7 @@ from redis.exceptions import (
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from haltpoint.runtime.observability import metrics
 from haltpoint.runtime.streams.topology import Topology
 
 _REPLIES: Final = {
@@ -77,6 +78,7 @@ class RefusedForNow(RedisConnectionError):  # noqa: N818 - it is no error but an
         self.code = code
         self.why, self.fix = _REPLIES[code]
         super().__init__(f"the server refuses writes for now: {self.why} ({code})")
+        metrics.REFUSALS.labels(code).inc()
 
 
 def refused_for_now(error: Exception) -> RefusedForNow | None:

@@ -61,6 +61,18 @@ class Unserved:
         return HaltpointError("HP-102", f"No worker serves the {name}", calls, fix)
 
 
+@value
+class StreamState:
+    """One stream over all partitions."""
+
+    waiting: int
+    """Messages that no reader has yet."""
+    running: int
+    """Messages that readers have."""
+    waited: float
+    """Seconds since the oldest of both was written; 0 when there is no message."""
+
+
 def without_tenants(queue: QueueState) -> QueueState:
     """The queue without the tenants of the limits that calls wait for."""
     resting = [replace(row, why=_TENANT.sub("", row.why)) for row in queue.resting]
@@ -73,33 +85,44 @@ async def read_queues(redis: Redis, topology: Topology, names: Iterable[str]) ->
     return [await _read(redis, topology, name, services) for name in sorted(set(names))]
 
 
+async def read_stream(
+    redis: Redis, topology: Topology, stream: Stream, queue: str = ""
+) -> StreamState:
+    """The state of a work stream; `queue` names one of the tool workers' streams."""
+    async with redis.pipeline(transaction=False) as pipe:
+        pipe.time()
+        for partition in range(topology.partitions):
+            key = topology.stream(partition, stream, queue)
+            pipe.xlen(key)
+            pipe.xpending(key, GROUP[stream].value)
+            pipe.xrange(key, count=1)
+        (seconds, us), *replies = await pipe.execute(
+            raise_on_error=False  # a queue that no worker has read has no group
+        )
+    lengths, pendings, oldest = replies[0::3], replies[1::3], replies[2::3]
+    running = sum(pending["pending"] for pending in pendings if isinstance(pending, dict))
+    waiting = max(0, sum(lengths) - running)
+    now = seconds * 1000 + us / 1000
+    begun = [int(entries[0][0].partition(b"-")[0]) for entries in oldest if entries]
+    return StreamState(waiting, running, (now - min(begun, default=now)) / 1000)
+
+
 async def _read(
     redis: Redis, topology: Topology, name: str, services: Sequence[JsonObject]
 ) -> QueueState:
     resting_key, why_key = resting_keys(topology, name)
+    stream = await read_stream(redis, topology, Stream.TOOLS, name)
     async with redis.pipeline(transaction=False) as pipe:
         pipe.time()
         pipe.zrange(resting_key, 0, -1, withscores=True)
         pipe.hgetall(why_key)
         pipe.sismember(pauses.key_of(topology), name)
-        for partition in range(topology.partitions):
-            stream = topology.stream(partition, Stream.TOOLS, name)
-            pipe.xlen(stream)
-            pipe.xpending(stream, GROUP[Stream.TOOLS].value)
-            pipe.xrange(stream, count=1)
-        (seconds, us), resting, why, paused, *streams = await pipe.execute(
-            raise_on_error=False  # a queue that no worker has read has no group
-        )
-    lengths, pendings, oldest = streams[0::3], streams[1::3], streams[2::3]
-    running = sum(pending["pending"] for pending in pendings if isinstance(pending, dict))
-    waiting = max(0, sum(lengths) - running)
+        (seconds, us), resting, why, paused = await pipe.execute()
     workers = [service for service in services if name in service.get("queues", ())]
     left_over = sum(worker.get("left_over", 0) for worker in workers)
-    now = seconds * 1000 + us / 1000
-    begun = [int(entries[0][0].partition(b"-")[0]) for entries in oldest if entries]
-    waited = (now - min(begun, default=now)) / 1000
-    rests = _resting(resting, why, now)
-    return QueueState(name, waiting, running, rests, left_over, waited, bool(paused))
+    rests = _resting(resting, why, seconds * 1000 + us / 1000)
+    counts = stream.waiting, stream.running
+    return QueueState(name, *counts, rests, left_over, stream.waited, bool(paused))
 
 
 def _resting(calls: list[Any], why: dict[bytes, bytes], now: float) -> tuple[Resting, ...]:

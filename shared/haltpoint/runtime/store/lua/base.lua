@@ -191,13 +191,15 @@ end
 
 local DAYS_KEPT = 31 -- of counters: a month and the day that has begun
 
--- A day's counters in one hash; a field that is new may be the first of its day.
+-- A day's counters in one hash; a field that is new may be the first of its day. Totals are not by the day, and stay.
 local function keep_count(prefix, counts)
   local key = prefix .. 'stats:' .. math.floor(real_now() / DAY)
   for field, by in pairs(counts) do
-    local agent = string.match(field, '^open:(.*)$')
+    local agent, total = string.match(field, '^open:(.*)$'), string.match(field, '^total:(.*)$')
     if agent then
       redis.call('HINCRBY', prefix .. 'open', agent, by)
+    elseif total then
+      redis.call('HINCRBY', prefix .. 'totals', total, by)
     elseif redis.call('HINCRBY', key, field, by) == by then
       redis.call('EXPIRE', key, DAYS_KEPT * DAY / 1000)
     end
