@@ -13,7 +13,7 @@ from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
-from tests.chaos.system import Child, System, task
+from tests.chaos.system import Child, Server, System, task
 from tests.support import wait_until
 from tests.support.builders import open_task
 
@@ -104,9 +104,12 @@ SCRIPT = Script.model_validate(
 )
 
 
-async def run_cell(cell: Cell, folder: Path) -> None:
+async def run_cell(cell: Cell, folder: Path, server: Server | None = None) -> None:
     """Let it happen, and judge."""
-    async with ScriptedModel(SCRIPT) as model, System(folder, model_url=model.base_url) as system:
+    async with (
+        ScriptedModel(SCRIPT) as model,
+        System(folder, model_url=model.base_url, server=server) as system,
+    ):
         match cell.victim:
             case None:
                 await _server(cell, system)
@@ -146,7 +149,7 @@ async def _server(cell: Cell, system: System) -> None:
     if cell.points == ("while a tool runs",):
         await wait_until(lambda: system.person.knows_of(f"{chain}.s0.1"))
     system.server.kill()
-    system.server.start()
+    await asyncio.to_thread(system.server.start)
 
 
 async def _gateway(cell: Cell, system: System) -> None:

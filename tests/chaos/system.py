@@ -20,7 +20,7 @@ from contextlib import AsyncExitStack, suppress
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 import msgspec
 from pydantic import SecretStr
@@ -99,13 +99,27 @@ class Child:
         return self.log.read_text(errors="replace")[-3000:]
 
 
+class Server(Protocol):
+    """Where it is, how it dies (`kill`), and how it is there again (`start`)."""
+
+    @property
+    def url(self) -> str: ...
+    def kill(self) -> None: ...
+    def start(self) -> object: ...
+    def __enter__(self) -> object: ...
+    def __exit__(self, *_: object) -> None: ...
+
+
 class System:
-    """All of it on one folder, from entering to leaving."""
+    """All of it on one folder, from entering to leaving. `server` is what it runs on: an embedded
+    server, or one that is there already.
+    """
 
     def __init__(
         self,
         folder: Path,
         *,
+        server: Server | None = None,
         partitions: int = 1,
         model_url: str | None = None,
         agents: Agents | None = None,
@@ -114,7 +128,8 @@ class System:
         self.folder = folder
         self.history = folder / "history"
         self.history.mkdir()
-        self.server = EmbeddedServer(folder / "data", grace=1.0)
+        self._starts_server = server is None
+        self.server: Server = server or EmbeddedServer(folder / "data", grace=1.0)
         self.topology = Topology(partitions)
         self.accepted: list[str] = []
         self.settings = Settings(
@@ -133,7 +148,7 @@ class System:
             gateway=GatewaySettings(port=free_port(), admin_key=SecretStr(KEY)),
             limits=LimitSettings(chain_deadline=chain_timeout),
         )
-        self._children: list[Child] = []
+        self.children: list[Child] = []
         self._stack = AsyncExitStack()
         self._markers = 0
 
@@ -153,7 +168,8 @@ class System:
             if not name.startswith(("HALTPOINT_", "COV"))
         }
         self._environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-        stack.enter_context(self.server)
+        if self._starts_server:
+            stack.enter_context(self.server)
         self.redis: Any = await stack.enter_async_context(connect(self.server.url))
         await library.load(self.redis)
         await self.topology.ensure(self.redis, [QUEUE])
@@ -179,10 +195,10 @@ class System:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for child in self._children:
+        for child in self.children:
             child.signal(18)  # SIGCONT: one that was stopped cannot end
             child.signal(9)
-        await asyncio.gather(*(child.end for child in self._children))
+        await asyncio.gather(*(child.end for child in self.children))
         await self._stack.aclose()
 
     # ---- services
@@ -224,7 +240,7 @@ class System:
         service = keeper.Child(party.value, launcher.main, (party,))
         process = await keeper.born(service, environment, log)
         child = Child(process.pid, asyncio.ensure_future(process.wait()), log)
-        self._children.append(child)
+        self.children.append(child)
         return child
 
     async def _instances(self) -> set[str]:
@@ -327,14 +343,14 @@ class System:
             lines.append(
                 f"  data: {await self.redis.hgetall(self.topology.key_of(Key.DATA, chain))}"
             )
-        lines += [f"{child.log.name}: {child.words()}" for child in self._children]
+        lines += [f"{child.log.name}: {child.words()}" for child in self.children]
         return "\n".join(lines)
 
     def errors(self) -> list[str]:
         """What the processes had to say about faults of ours."""
         lines = (
             line
-            for child in self._children
+            for child in self.children
             for line in child.log.read_text(errors="replace").splitlines()
         )
         return [

@@ -26,7 +26,10 @@ from haltpoint.contracts.written import Seconds, in_seconds
 PREFIX: Final = "HALTPOINT_"
 """What the names of all our environment variables begin with."""
 
-_SCHEMES = ("redis://", "rediss://", "unix://", "redis+cluster://", "redis+sentinel://")
+_SCHEMES = (
+    *("redis://", "rediss://", "unix://"),
+    *("redis+sentinel://", "rediss+sentinel://", "redis+cluster://", "rediss+cluster://"),
+)
 
 
 class SettingsError(Exception):

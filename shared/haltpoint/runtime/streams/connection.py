@@ -11,25 +11,21 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
-from redis.asyncio import Connection, Redis, SSLConnection, UnixDomainSocketConnection
-from redis.asyncio.connection import AbstractConnection, ConnectionPool
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
+from redis.asyncio import Redis
 from redis.exceptions import (
     AuthenticationError,
     AuthorizationError,
-    BusyLoadingError,
     NoPermissionError,
     RedisError,
-    ResponseError,
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.people.audit import AUDIT, Line
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.streams.link import Call, Link, fail, open_link, pack
-from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
+from haltpoint.runtime.streams.refused import RefusedForNow
+from haltpoint.runtime.streams.servers.clients import SCHEMES, client
+from haltpoint.runtime.streams.servers.link import Call, Link, fail, open_link, pack
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.topology import PREFIX, Topology
 
@@ -37,32 +33,6 @@ Argument = str | bytes | int | float
 
 _REFUSED: Final = (AuthenticationError, AuthorizationError, NoPermissionError)
 """Causes of a failed handshake that no patience helps against."""
-
-
-class _Telling(AbstractConnection):
-    """redis-py's connection, but for a reply that says "not now": it raises RefusedForNow."""
-
-    async def read_response(self, *args: Any, **options: Any) -> Any:
-        """As redis-py does. Raises RefusedForNow too."""
-        try:
-            return await super().read_response(*args, **options)
-        except (ResponseError, BusyLoadingError) as error:
-            refused = refused_for_now(error)
-            if refused is None:
-                raise
-            raise refused from error
-
-
-class _TcpConnection(_Telling, Connection): ...
-
-
-class _TlsConnection(_Telling, SSLConnection): ...
-
-
-class _UnixConnection(_Telling, UnixDomainSocketConnection): ...
-
-
-_CLASSES: Final = {"redis": _TcpConnection, "rediss": _TlsConnection, "unix": _UnixConnection}
 
 
 def refusal(error: BaseException) -> BaseException | None:
@@ -96,28 +66,21 @@ def unusable(error: Exception, url: str = "") -> HaltpointError:
 
 
 def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
-    """A client for `redis://`, `rediss://` or `unix://` that never repeats a command by itself.
+    """A client for an address (`servers/clients.py`) that never repeats a command by itself.
 
     Replies are bytes; `socket_timeout` is in seconds. Nothing is sent before the first command.
     Raises HaltpointError HP-001 for other addresses.
     """
     scheme = url.partition("://")[0]
-    if scheme not in _CLASSES:
-        raise HaltpointError(
-            "HP-001",
-            f"{scheme}:// is not supported",
-            "the address of a Redis begins with redis://, rediss:// or unix://",
-            "Correct --redis-url or HALTPOINT_REDIS_URL",
-        )
-    pool = ConnectionPool.from_url(
-        url,
-        socket_timeout=socket_timeout,
-        retry=Retry(NoBackoff(), 0),
-        health_check_interval=0,
-        protocol=3,
-    )
-    pool.connection_class = _CLASSES[scheme]  # from_url has chosen redis-py's own
-    return Redis.from_pool(pool)
+    fix = "Correct --redis-url or HALTPOINT_REDIS_URL"
+    if scheme not in SCHEMES:
+        known = ", ".join(f"{name}://" for name in SCHEMES)
+        why = f"the address of a Redis begins with one of {known}"
+        raise HaltpointError("HP-001", f"{scheme}:// is not supported", why, fix)
+    try:
+        return client(url, socket_timeout)
+    except ValueError as error:
+        raise HaltpointError("HP-001", "the address cannot be used", str(error), fix) from error
 
 
 class AutoPipeline:

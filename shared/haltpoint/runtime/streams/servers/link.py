@@ -130,13 +130,14 @@ class Link(asyncio.Protocol):
 
 
 async def open_link(pool: Any, seconds: float) -> Link:
-    """Connect to the address of redis-py's `pool`, and log in, within `seconds`.
+    """Connect to the address of redis-py's `pool`, where that is now, and log in, within `seconds`.
 
     Raises redis-py's ConnectionError (AuthenticationError and RefusedForNow are such), TimeoutError
     or OSError.
     """
     address = pool.make_connection()
     async with asyncio.timeout(seconds):
+        await address.find()
         link = await _connected(address, seconds)
         try:
             await _log_in(link, address)
@@ -161,17 +162,33 @@ async def _connected(address: Any, seconds: float) -> Link:
     return link
 
 
+async def ask(pool: Any, seconds: float, *question: str) -> Any:
+    """The reply of the server of this `pool` to one command. Raises as `open_link` does, and
+    redis-py's ResponseError.
+    """
+    link = await open_link(pool, seconds)
+    try:
+        (reply,) = await _replies(link, [question])
+    finally:
+        link.close(RedisConnectionError("it was asked"))
+    return reply
+
+
 async def _log_in(link: Link, address: Any) -> None:
-    loop = asyncio.get_running_loop()
     commands: list[tuple[str | int, ...]] = [("HELLO", 3)]
     if address.username or address.password:
         user = address.username or "default"
         commands = [("HELLO", 3, "AUTH", user, address.password or "")]
     if address.db:
         commands.append(("SELECT", address.db))
+    await _replies(link, commands)
+
+
+async def _replies(link: Link, commands: Sequence[tuple[str | int, ...]]) -> list[Any]:
+    loop = asyncio.get_running_loop()
     calls = [Call(pack(command), loop.create_future(), 0.0) for command in commands]
     link.send(calls)
-    await asyncio.gather(*(call.future for call in calls))
+    return await asyncio.gather(*(call.future for call in calls))
 
 
 def fail(call: Call, error: Exception) -> None:

@@ -1,0 +1,1 @@
+"""Connections to servers: where these are, and what is asked of them."""

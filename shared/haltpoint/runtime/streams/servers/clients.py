@@ -1,0 +1,193 @@
+"""redis-py's clients as we use them: no hidden retries, "not now" as RefusedForNow, and a server
+that may move.
+
+    redis://user:password@host:6379/0
+    redis+sentinel://user:password@host:26379,host2:26379/master?db=0
+    redis+cluster://user:password@host:7000,host2:7001
+
+`rediss...` is the same over TLS. The login is that of the server; a Sentinel that asks for one gets
+it too.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlencode
+
+from redis.asyncio import Connection, Redis, SSLConnection, UnixDomainSocketConnection
+from redis.asyncio.connection import AbstractConnection, ConnectionPool
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import BusyLoadingError, ResponseError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from haltpoint.contracts.base import value
+from haltpoint.runtime.streams.refused import refused_for_now
+from haltpoint.runtime.streams.servers.locating import Guide, Guides, Place
+
+_SENTINEL_PORT: Final = 26379
+
+
+class _Telling(AbstractConnection):
+    """redis-py's connection, but for a reply that says "not now": it raises RefusedForNow."""
+
+    async def find(self) -> None:
+        """Before it connects: the server is where the address says."""
+
+    async def read_response(self, *args: Any, **options: Any) -> Any:
+        """As redis-py does. Raises RefusedForNow too."""
+        try:
+            return await super().read_response(*args, **options)
+        except (ResponseError, BusyLoadingError) as error:
+            refused = refused_for_now(error)
+            if refused is None:
+                raise
+            raise refused from error
+
+
+class _TcpConnection(_Telling, Connection): ...
+
+
+class _TlsConnection(_Telling, SSLConnection): ...
+
+
+class _UnixConnection(_Telling, UnixDomainSocketConnection): ...
+
+
+class Whereabouts:
+    """Where a server that moves is now: `locate` asks, and raises redis-py's ConnectionError.
+
+    `breaks` is how often a connection to it broke: a server that has hung up on one, or hangs, does
+    so with all.
+    """
+
+    def __init__(self, locate: Callable[[], Awaitable[Place]]) -> None:
+        self.locate = locate
+        self.breaks = 0
+
+
+class _Moving(Connection):
+    """A connection to a server that moves. It asks where that is at each connect; and connects anew
+    before its next command when another one broke.
+    """
+
+    def __init__(self, *, whereabouts: Whereabouts, **options: Any) -> None:
+        super().__init__(**options)
+        self._whereabouts = whereabouts
+        self._breaks = 0
+
+    async def find(self) -> None:
+        """Before it connects: the server is where those who know say."""
+        self._breaks = self._whereabouts.breaks
+        self.host, self.port = await self._whereabouts.locate()
+
+    async def connect(self) -> None:
+        """Connect, unless it is connected and none broke since then."""
+        if self._breaks != self._whereabouts.breaks:
+            await self.disconnect(nowait=True)
+        await super().connect()  # type: ignore[no-untyped-call]
+
+    async def read_response(self, *args: Any, **options: Any) -> Any:
+        """As redis-py does."""
+        try:
+            return await super().read_response(*args, **options)
+        except (RedisConnectionError, RedisTimeoutError):
+            self._whereabouts.breaks += 1
+            raise
+
+    async def _connect(self) -> None:
+        await self.find()
+        await super()._connect()  # type: ignore[no-untyped-call]
+
+
+class _MovingTcpConnection(_Moving, _TcpConnection): ...
+
+
+class _MovingTlsConnection(_Moving, _TlsConnection): ...
+
+
+_FIXED: Final = {"redis": _TcpConnection, "rediss": _TlsConnection, "unix": _UnixConnection}
+_MOVING: Final = {"redis": _MovingTcpConnection, "rediss": _MovingTlsConnection}
+SCHEMES: Final = (*_FIXED, *(f"{scheme}+sentinel" for scheme in _MOVING))
+
+
+@value
+class _Parts:
+    """The parts of an address that names several hosts: `login` with its `@`, or empty."""
+
+    scheme: str
+    login: str
+    hosts: tuple[str, ...]
+    path: str
+    query: Mapping[str, str]
+
+    @classmethod
+    def of(cls, url: str) -> "_Parts":
+        scheme, _, rest = url.partition("://")
+        before, _, query = rest.partition("?")
+        netloc, _, path = before.partition("/")
+        login, at, hosts = netloc.rpartition("@")
+        parsed = dict(parse_qsl(query))
+        return cls(
+            scheme.partition("+")[0], login + at, tuple(hosts.split(",")), unquote(path), parsed
+        )
+
+    def address(self, host: str, *, login: str, db: str = "0") -> str:
+        """That of one of the hosts."""
+        query = urlencode({**self.query, "db": db})
+        return f"{self.scheme}://{login}{host}?{query}"
+
+
+def client(url: str, socket_timeout: float) -> Redis:
+    """A client for an address with one of `SCHEMES`. Raises ValueError."""
+    scheme, _, kind = url.partition("://")[0].partition("+")
+    if not kind:
+        return Redis.from_pool(_pool(url, _FIXED[scheme], socket_timeout))
+    return Redis.from_pool(_pool_of_master(_Parts.of(url), socket_timeout))
+
+
+def _pool_of_master(parts: _Parts, socket_timeout: float) -> ConnectionPool:
+    if not parts.path:
+        raise ValueError("a Sentinel has to be asked for a master: end the hosts with /NAME")
+    sentinels = _guides("Sentinel", parts, _SENTINEL_PORT)
+    url = parts.address(parts.hosts[0], login=parts.login, db=parts.query.get("db", "0"))
+    question = "SENTINEL", "GET-MASTER-ADDR-BY-NAME", parts.path
+
+    whereabouts = Whereabouts(lambda: sentinels.ask(question, _place))
+    return _pool(url, _MOVING[parts.scheme], socket_timeout, whereabouts=whereabouts)
+
+
+def _place(reply: Any, _: Guide) -> Place:
+    if reply is None:
+        raise LookupError("it watches no master of this name")
+    host, port = reply
+    return Place(host.decode(), int(port))
+
+
+def _guides(kind: str, parts: _Parts, port: int) -> Guides:
+    return Guides(kind, [_guide(host, parts, port) for host in parts.hosts])
+
+
+def _guide(host: str, parts: _Parts, port: int) -> Guide:
+    named = host if ":" in host.rpartition("]")[2] else f"{host}:{port}"
+    logins = ("", parts.login)
+    anonymous, known = (
+        _pool(parts.address(named, login=login), _FIXED[parts.scheme], 5.0) for login in logins
+    )
+    place = anonymous.connection_kwargs
+    return Guide(Place(place["host"], place["port"]), anonymous, known)
+
+
+def _pool(
+    url: str, kind: type[AbstractConnection], socket_timeout: float, **more: Any
+) -> ConnectionPool:
+    pool = ConnectionPool.from_url(
+        url,
+        socket_timeout=socket_timeout,
+        retry=Retry(NoBackoff(), 0),
+        health_check_interval=0,
+        protocol=3,
+        **more,
+    )
+    pool.connection_class = kind  # from_url has chosen redis-py's own
+    return pool

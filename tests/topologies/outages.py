@@ -1,0 +1,163 @@
+"""What happens to a topology while chains of all kinds are under way, and what it costs."""
+
+import asyncio
+import signal
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from haltpoint.contracts.catalogue import Party
+from haltpoint.contracts.people.humans import Choice, RequestStatus
+from haltpoint.runtime.store.store import new_chain_id
+from haltpoint.runtime.streams.broker import UNREACHABLE
+from tests.chaos.system import System, task
+from tests.proofs.records import Answered, Effect, of, read
+from tests.support import PATIENCE, wait_until
+from tests.support.stored import Stored
+from tests.topologies.servers import Sentinels, Servers
+
+KINDS: Final = (("look", "send", "save"), ("drop",), ("ask", "send"), ("send", "look"))
+ROLES: Final = (Party.EXECUTOR, Party.WORKER, Party.WORKER, Party.GATEWAY)
+EVERY: Final = 0.1
+"""Seconds from one submission to the next."""
+AROUND: Final = 3.0
+"""Seconds of load before what happens, and after the work goes on."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """What an outage has cost. `doubled`: effects that ran twice and nobody was asked."""
+
+    seconds: float
+    chains: int
+    lost: int
+    doubled: int
+    answers: int
+    answers_lost: int
+    doubts: int
+
+    @property
+    def nothing_lost(self) -> bool:
+        """The bar."""
+        return self.lost == self.doubled == self.answers_lost == 0
+
+
+@dataclass(frozen=True)
+class Outage:
+    """`begin` lets it happen, `end` brings back what is missing once the work goes on."""
+
+    name: str
+    begin: Callable[[Servers], None]
+    end: Callable[[Servers], None] = lambda _: None
+
+
+def kill(servers: Servers) -> None:
+    """The master dies."""
+    servers.kill()
+
+
+def stop(servers: Servers) -> None:
+    """The master hangs."""
+    servers.fallen = servers.master()
+    servers.fallen.signal(signal.SIGSTOP)
+
+
+def go_on(servers: Servers) -> None:
+    """It hangs no more, and finds that another is in its place."""
+    servers.fallen.signal(signal.SIGCONT)
+
+
+def fail_over(servers: Servers) -> None:
+    """As an operator does before he takes a machine away."""
+    assert isinstance(servers, Sentinels)
+    servers.fail_over()
+
+
+KILLED: Final = Outage("killed", kill, lambda servers: servers.start())
+STOPPED: Final = Outage("stopped", stop, go_on)
+PLANNED: Final = Outage("planned", fail_over)
+
+
+async def survive(servers: Servers, outage: Outage, folder: Path, partitions: int = 1) -> Price:
+    """Let it happen under load, and judge: the price, when all chains that can end have ended."""
+    async with System(folder, server=servers, partitions=partitions) as system:
+        await asyncio.gather(*(system.launch(party) for party in ROLES))
+        load = Load(system)
+        loading = asyncio.create_task(load.run())
+        await asyncio.sleep(AROUND)
+        seconds = await _seconds_until_work_goes_on(system, servers, outage)
+        await asyncio.to_thread(outage.end, servers)
+        await asyncio.sleep(AROUND)
+        load.over = True
+        await loading
+        with suppress(AssertionError):
+            await system.settle(within=PATIENCE)
+        assert not any(child.code is not None for child in system.children), "a service ended"
+        return await _price(system, seconds)
+
+
+class Load:
+    """Submits a chain every moment, each until it is accepted."""
+
+    def __init__(self, system: System) -> None:
+        self.over = False
+        self._system = system
+
+    async def run(self) -> None:
+        """Until it is over, and everything was accepted."""
+        submitting: list[asyncio.Task[str]] = []
+        while not self.over:
+            number = len(submitting)
+            work = task(*KINDS[number % len(KINDS)], seconds=0.2)
+            submission = self._system.submit(work, f"load-{number}", over_http=True)
+            submitting.append(asyncio.create_task(submission))
+            await asyncio.sleep(EVERY)
+        await asyncio.gather(*submitting)
+
+
+async def _seconds_until_work_goes_on(system: System, servers: Servers, outage: Outage) -> float:
+    """From what happens until a chain of partition 0 that is submitted then has ended."""
+    loop = asyncio.get_running_loop()
+    await asyncio.to_thread(outage.begin, servers)
+    begun = loop.time()
+    chain = new_chain_id()
+    while system.topology.partition(chain) != 0:
+        chain = new_chain_id()
+    history = {"history": str(system.history)}
+    await system.store.submit(task("look", **history), chain_id=chain)
+
+    async def is_over() -> bool:
+        with suppress(*UNREACHABLE):
+            return await system.is_over(chain)
+        return False
+
+    await wait_until(is_over)
+    return loop.time() - begun
+
+
+async def _price(system: System, seconds: float) -> Price:
+    seen = read(system.history.glob("*.jsonl"))
+    answers = [record for _, record in of(seen, Answered) if record.taken]
+    asked_about = {one.action for one in answers if one.decision == Choice.NOT_HAPPENED}
+    effects = Counter(
+        effect.key
+        for _, effect in of(seen, Effect)
+        if effect.effects in ("other", "destructive") and effect.key not in asked_about
+    )
+    stored = Stored(system.redis, system.topology)
+    requests = [await stored.request(answer.request) for answer in answers]
+    kept = [row for row in requests if row and row.status is RequestStatus.ANSWERED]
+    ended = [chain for chain in system.accepted if await system.is_over(chain)]
+    doubts = (Choice.HAPPENED, Choice.NOT_HAPPENED)
+    return Price(
+        seconds=round(seconds, 1),
+        chains=len(system.accepted),
+        lost=len(system.accepted) - len(ended),
+        doubled=sum(times > 1 for times in effects.values()),
+        answers=len(answers),
+        answers_lost=len(answers) - len(kept),
+        doubts=sum(answer.decision in doubts for answer in answers),
+    )
