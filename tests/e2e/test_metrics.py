@@ -1,11 +1,19 @@
 """What the four services show on /metrics while they work."""
 
-import httpx
-from prometheus_client.parser import text_string_to_metric_families
+import json
+import re
+from typing import Any
 
+import httpx
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+from typer.testing import CliRunner
+
+from haltpoint.cli.main import app
 from haltpoint.client import Client
 from haltpoint.contracts.catalogue import Party
-from tests.e2e.running import Running, services
+from tests.e2e.running import CHECKOUT, Running, services
 from tests.support import wait_until
 
 LABELS = {
@@ -76,3 +84,66 @@ async def test_every_service_says_whether_it_is_alive_and_ready(system: Running)
             url = service.get("health") or service["url"]
             for path in ("livez", "readyz"):
                 assert (await http.get(f"{url}/{path}")).status_code == 200, service["name"]
+
+
+DASHBOARD: dict[str, Any] = json.loads((CHECKOUT / "deploy/grafana/haltpoint.json").read_text())
+ALERTS: dict[str, Any] = yaml.safe_load((CHECKOUT / "deploy/alerts.yaml").read_text())
+PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+RULES: list[dict[str, Any]] = ALERTS["groups"][0]["rules"]
+
+
+async def test_all_that_dashboard_alerts_and_docs_name_is_shown_by_the_services(
+    system: Running,
+) -> None:
+    shown = "\n".join((await scraped(system)).values())
+    types = dict(re.findall(r"^# TYPE (haltpoint_\w+) (\w+)$", shown, re.MULTILINE))
+    ours = {name for name in types if not name.endswith("_created")}
+    samples = set(ours)
+    for name in ours:
+        if types[name] == "histogram":
+            samples |= {f"{name}_{part}" for part in ("bucket", "sum", "count")}
+    queried = [target["expr"] for panel in PANELS for target in panel["targets"]]
+    queried += [rule["expr"] for rule in RULES]
+    queried += [var["definition"] for var in DASHBOARD["templating"]["list"][1:]]
+    names = set(re.findall(r"haltpoint_\w+", "\n".join(queried)))
+    assert names <= samples
+    assert ours == {re.sub("_(bucket|count)$", "", name) for name in names}, "all are looked at"
+    page = (CHECKOUT / "docs/operations/watching.md").read_text()
+    assert ours == set(re.findall(r"^\| `(haltpoint_\w+)`", page, re.MULTILINE))
+
+
+def test_the_dashboard_has_its_rows_and_takes_any_data_source() -> None:
+    rows = [panel["title"] for panel in DASHBOARD["panels"] if panel["type"] == "row"]
+    assert rows == ["Health", "Work", "People", "Contract", "Model"]
+    ids = [panel["id"] for panel in DASHBOARD["panels"]]
+    assert len(set(ids)) == len(ids)
+    first = DASHBOARD["templating"]["list"][0]
+    assert (first["type"], first["query"]) == ("datasource", "prometheus")
+    source = {"type": "prometheus", "uid": f"${{{first['name']}}}"}
+    assert all(
+        part["datasource"] == source for panel in PANELS for part in (panel, *panel["targets"])
+    )
+    places = [panel["gridPos"] for panel in DASHBOARD["panels"]]
+    taken = {(x, y) for place in places for x in wide(place) for y in high(place)}
+    assert len(taken) == sum(place["w"] * place["h"] for place in places), "none covers another"
+    assert max(x for x, _ in taken) < 24
+
+
+def wide(place: dict[str, int]) -> range:
+    return range(place["x"], place["x"] + place["w"])
+
+
+def high(place: dict[str, int]) -> range:
+    return range(place["y"], place["y"] + place["h"])
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
+def test_an_alert_says_what_happens_and_what_to_do(rule: dict[str, Any]) -> None:
+    assert rule.keys() <= {"alert", "expr", "for", "labels", "annotations"}
+    assert re.fullmatch(r"Haltpoint[A-Za-z]+", rule["alert"])
+    assert rule["labels"]["severity"] in ("critical", "warning", "info")
+    assert set(rule["annotations"]) == {"summary", "description"}
+    for label in re.findall(r"\$labels\.(\w+)", str(rule["annotations"])):
+        assert label in rule["expr"], "the expression keeps it"
+    for name in re.findall(r"haltpoint ([a-z]+ ?[a-z]*)", rule["annotations"]["description"]):
+        assert CliRunner().invoke(app, [*name.split(), "--help"]).exit_code == 0, name
