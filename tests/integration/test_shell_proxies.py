@@ -123,7 +123,7 @@ async def test_no_program_shows_its_key_to_a_proxy(proxy: Listener) -> None:
 async def test_a_key_for_a_gateway_elsewhere_goes_through_no_proxy_either(
     proxy: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("haltpoint.client._PATIENCE", 0.0)
+    monkeypatch.setattr("haltpoint.connection._PATIENCE", 0.0)
     async with Client("http://gateway.invalid", "hp_key") as client:
         with pytest.raises(Exception, match="does not answer"):
             await client.chains()

@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from haltpoint import client as clients
+from haltpoint import connection
 from haltpoint.client import Client, GatewayError
 
 
@@ -14,7 +14,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        monkeypatch.setattr(clients, "monotonic", lambda: self.now)
+        monkeypatch.setattr(connection, "monotonic", lambda: self.now)
         monkeypatch.setattr(asyncio, "sleep", self.sleep)
 
     async def sleep(self, seconds: float) -> None:

@@ -22,7 +22,7 @@ DATA = ("prompting/",)
 """Measured prompts."""
 PUBLIC = (
     "haltpoint/(tools|contracts|testing)/|haltpoint/(sync_)?client"
-    "|haltpoint/(runs|faststream|__init__)|gateway/api"
+    "|haltpoint/(runs|faststream|connection|operating|__init__)|gateway/api"
 )
 MODULES = [
     path

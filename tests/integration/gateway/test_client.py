@@ -61,7 +61,7 @@ async def test_a_watcher_counts_lost_connections_and_not_quiet_ones(
     system: System, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its patience is over many times before anything happens."""
-    monkeypatch.setattr("haltpoint.client._PATIENCE", 0.2)
+    monkeypatch.setattr("haltpoint.connection._PATIENCE", 0.2)
     chain_id = await system.submit()
     seen: list[str] = []
 
