@@ -96,10 +96,8 @@ async def take(
     request_id: str, act: Literal["claim", "release"], visit: Looks, _: Form
 ) -> Response:
     """Take a question so that no other person answers it, or give it back."""
-    visit.needs(Scope.ANSWER)
-    send = api.claim if act == "claim" else api.release
-    await send(visit.gateway, request_id, visit.who)
-    return RedirectResponse(f"/inbox/{request_id}", 303)
+    change = api.claim if act == "claim" else api.release
+    return await visit.change(Scope.ANSWER, change, request_id, f"/inbox/{request_id}")
 
 
 async def _case(visit: Visit, request_id: str) -> _Case:

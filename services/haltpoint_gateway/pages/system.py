@@ -57,14 +57,11 @@ async def queues(visit: Looks) -> HTMLResponse:
 
 @router.post("/queues/{queue}/{act}")
 async def control(
-    queue: str, act: Literal["pause", "resume"], visit: Looks, form: Form
+    queue: str, act: Literal["pause", "resume"], visit: Looks, _: Form
 ) -> RedirectResponse:
     """Pause a queue, or let it continue."""
-    visit.needs(Scope.ADMIN)
-    del form
     change = api.pause if act == "pause" else api.resume
-    await change(visit.gateway, queue, visit.who)
-    return RedirectResponse("/queues", 303)
+    return await visit.change(Scope.ADMIN, change, queue, "/queues")
 
 
 @router.get("/dead-letters")
@@ -78,14 +75,11 @@ async def letters(visit: Looks, query: Annotated[LetterQuery, Query()]) -> HTMLR
 
 @router.post("/dead-letters/{letter:path}/{act}")
 async def settle(
-    letter: api.Letter, act: Literal["requeue", "drop"], visit: Looks, form: Form
+    letter: api.Letter, act: Literal["requeue", "drop"], visit: Looks, _: Form
 ) -> RedirectResponse:
     """Put a dead letter back, or forget it."""
-    visit.needs(Scope.ADMIN)
-    del form
     change = api.requeue if act == "requeue" else api.drop
-    await change(visit.gateway, letter, visit.who)
-    return RedirectResponse("/dead-letters", 303)
+    return await visit.change(Scope.ADMIN, change, letter, "/dead-letters")
 
 
 @router.get("/stats")

@@ -1,6 +1,6 @@
 """One look at a page: who looks, at which gateway, and what templates get to see."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 from fastapi import Depends
@@ -31,6 +31,10 @@ class Searched(BaseModel):
         return self.model_dump(mode="json", exclude_defaults=True, exclude={"cursor", "answered"})
 
 
+Act = Callable[[Gateway, str, Principal], Awaitable[object]]
+"""A change to the thing of this id."""
+
+
 @value
 class Visit:
     """One look at a page."""
@@ -41,6 +45,12 @@ class Visit:
     def needs(self, scope: Scope) -> None:
         """Raises Problem when the key of who looks has not this scope."""
         with_scope(self.who, scope)
+
+    async def change(self, scope: Scope, act: Act, name: str, page: str) -> RedirectResponse:
+        """Do what the form of a page asks for, and show the page again. Raises Problem."""
+        self.needs(scope)
+        await act(self.gateway, name, self.who)
+        return RedirectResponse(page, 303)
 
     async def tools(self) -> Mapping[str, ToolSpec]:
         """What workers serve, by name."""
