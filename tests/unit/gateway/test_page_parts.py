@@ -1,11 +1,16 @@
 """What pages are made of: forms out of schemas, signs that are spelt out, pictures of chains."""
 
 import asyncio
+import re
+import sys
+import unicodedata
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import pytest
 
+from haltpoint.cli.wording import visible
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, ToolResult
@@ -110,6 +115,34 @@ def test_each_of_the_deceptive_signs_is_spelt_out_with_its_name() -> None:
     assert len(DECEPTIVE) >= 60
     for sign in DECEPTIVE:
         assert f">U+{ord(sign):04X}</span>pal" in str(spelt(f"pay{sign}pal")), f"U+{ord(sign):04X}"
+
+
+@cache
+def names_of_signs() -> list[tuple[str, str]]:
+    signs = map(chr, range(sys.maxunicode + 1))
+    return [(sign, unicodedata.name(sign, "")) for sign in signs]
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [
+        (r"\bFILLER$", r"GAP FILLER|LINE FILLER"),
+        (r"\bBLANK$|NULL NOTEHEAD$", ""),
+        (r"JOINER$", ""),
+        (r"\bSELECTOR\b", ""),
+        (r"^OBJECT REPLACEMENT", ""),
+    ],
+)
+def test_a_sign_that_draws_nothing_is_spelt_out_on_pages_and_in_a_terminal(
+    name: str, drawn: str
+) -> None:
+    """By the names that Unicode gives: all of a kind but those of which fonts have a picture."""
+    kind = {sign for sign, words in names_of_signs() if re.search(name, words)}
+    shown = {sign for sign, words in names_of_signs() if drawn and re.search(drawn, words)}
+    assert kind - shown
+    for sign in kind - shown:
+        assert f">U+{ord(sign):04X}<" in spelt(f"pay{sign}pal")
+        assert visible(sign) == f"\\u{{{ord(sign):x}}}"
 
 
 def test_values_are_written_as_people_read_them() -> None:

@@ -11,9 +11,12 @@ from typing import Any, Final
 
 UNSEEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
+    "\u2d7f\ufffc\U00011a47\U00011a99\U0001107f\U00013441\U00013442\U00016fe4\U0001bc9d\U0001d159]"
 )
-"""Signs that are invisible."""
+"""Signs that draw nothing: what Unicode lets a font leave out, then fillers, blanks, joiners and
+selectors of single scripts.
+"""
 _QUOTES_AND_DASHES: Final = str.maketrans('‘’‚‛ʼ´`“”„‟«»"‐‑‒–—−', "'" * 14 + "-" * 6)
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
 _BETWEEN: Final = re.compile(r"[^\w*?\[\]!]+|_+")
