@@ -20,7 +20,7 @@ ADMINS: Final = "haltpoint-admin"
 
 
 def behind_proxy(app: ASGIApp, settings: GatewaySettings) -> ASGIApp:
-    """The application as the trusted proxy reaches it; as it is when there is none."""
+    """The application as the trusted proxy reaches it; as it is without one."""
     proxy = settings.trusted_proxy
     return app if proxy is None else _SignOn(app, settings, proxy)
 

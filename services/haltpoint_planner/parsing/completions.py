@@ -76,7 +76,7 @@ def _reply(chunks: Sequence[JsonObject], *, is_done: bool) -> Reply | None:
                 is_done = True
             else:
                 message = _joined(message, choice.get("delta") or {})
-    # What is no count is none. Some leave thoughts out of all but the total.
+    # Anything but a count counts as 0. Some leave thoughts out of all but the total.
     asked, said, both = (_count(used.get(name)) for name in _COUNTS)
     said = max(said, both - asked)
     usage = Usage(input_tokens=asked, output_tokens=said)

@@ -19,8 +19,8 @@ def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
 
 
 def visible(text: str) -> str:
-    """The same text with everything that a terminal would obey or hide written out, and with every
-    blank that is none of the keyboard's.
+    """The same text with everything written out that a terminal would obey or hide, and every blank
+    but those of the keyboard.
     """
     return "".join(c if _is_plain(c) else f"\\u{{{ord(c):x}}}" for c in text)
 

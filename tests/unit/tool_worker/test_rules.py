@@ -205,7 +205,7 @@ async def test_a_yes_of_some_people_is_none_for_a_rule_that_names_others() -> No
     ("fault", "does", "said"),
     [
         ("greater than or equal to 1", "ask", {"quorum": 0}),
-        ("none of fail, deny and escalate:GROUP", "ask", {"on_timeout": "escalate:"}),
+        ("is not fail, deny or escalate:GROUP", "ask", {"on_timeout": "escalate:"}),
         ("has nothing to report", "pass", {"report_only": True}),
         ("only a rule that asks has quorum, to", "refuse", {"to": ["ann"], "quorum": 2}),
     ],

@@ -48,7 +48,7 @@ def _place(text: str) -> str:
 
 def _end(text: str) -> str:
     if _END.fullmatch(text) is None:
-        raise ValueError(f"{text!r} is none of fail, deny and escalate:GROUP")
+        raise ValueError(f"{text!r} is not fail, deny or escalate:GROUP")
     return text
 
 

@@ -80,7 +80,7 @@ class DeadLetters(Side):
         return letter.decode() if status == b"moved" else None
 
     async def drop(self, partition: int, letter: str, line: Line | None = None) -> bool:
-        """Forget a dead letter; False when there is none. What waits for it waits in vain."""
+        """Forget a dead letter; False when it is gone. What waits for it waits in vain."""
         change = self._functions.call("change", partition, "XDEL", "dead", letter, line=line)
         return bool(await change)
 

@@ -94,8 +94,8 @@ class Topology:
         self._compare(int(stored))
 
     async def fits(self, redis: Redis) -> str:
-        """What was seen: the deployment is ours, or there is none yet. Raises HaltpointError as
-        `ensure` does.
+        """What was seen: the deployment is ours, or the server has no deployment yet. Raises
+        HaltpointError as `ensure` does.
         """
         stored = await redis.hget(_DEPLOYMENT, "partitions")
         self._compare(int(stored or self.partitions))

@@ -1,5 +1,5 @@
 """The queues of a deployment: the calls in each, those that rest (E6), and the queues that no
-worker reads: there is none, or they are paused (HP-102).
+worker reads: no live worker has them, or they are paused (HP-102).
 
 A chain cannot tell such a queue from a slow tool.
 """
