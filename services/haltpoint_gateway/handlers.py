@@ -108,9 +108,7 @@ class RequestsHandler:
             return False
         program = Principal(name, None, frozenset(), way=Way.HANDLER)
         line = self._gateway.audit.line(program, Deed.ANSWERED, case.id)
-        verdict = await self._gateway.inbox.answer(
-            case.id, answer, by=name, way=program.way, trace=trace, line=line
-        )
+        verdict = await self._gateway.inbox.answer(case.id, answer, line=line, trace=trace)
         if not isinstance(verdict, Taken):
             return False  # a person was quicker, or has taken the case
         _log.info("an escalation was resolved", handler=name, decision=answer.decision.value)

@@ -16,6 +16,7 @@ from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.streams.connection import AutoPipeline
 from tests.bench.system import TEXT, Driver
 from tests.support.builders import owing
+from tests.support.desk import said_by
 
 CHAINS = 100
 INDEXED = 330
@@ -45,7 +46,7 @@ async def waiting_bytes(drive: Driver) -> tuple[list[float], int]:
     choice = Answer(kind=RequestKind.CLARIFICATION, option_id="left")
 
     async def say(chain: str) -> None:
-        verdict = await inbox.answer(request_id(chain, 1), choice)
+        verdict = await inbox.answer(request_id(chain, 1), choice, line=said_by())
         assert isinstance(verdict, Taken), "the measurement is void"
 
     times = [await to_dispatch(drive, chain, partial(say, chain)) for chain in chains]

@@ -24,6 +24,7 @@ from haltpoint.runtime.streams.connection import AutoPipeline
 from tests.chaos.system import System, task
 from tests.proofs.records import Answered, Recorder, hash_of
 from tests.support import wait_until
+from tests.support.desk import said_by
 
 CROWD: Final = 50
 MOMENT: Final = 0.03
@@ -91,9 +92,8 @@ class Race:
         await asyncio.sleep(chance.random() * MOMENT)
         if not void:
             self.recorder.write(said)
-        verdict = await self.inbox.answer(
-            question.request_id, answer, by=f"p{number}", approves=record
-        )
+        line = said_by(f"p{number}")
+        verdict = await self.inbox.answer(question.request_id, answer, line=line, approves=record)
         if isinstance(verdict, Taken) and not void:
             self.recorder.write(replace(said, taken=True))
         return isinstance(verdict, Taken)
@@ -142,7 +142,9 @@ class Race:
         record = record or f"{hash_of('another call')} 99999999999999 open\na person".encode()
         await self.redis.hset(key, _field(other), record)
         answer = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE)
-        assert isinstance(await self.inbox.answer(other.request_id, answer, by="nobody"), Taken)
+        assert isinstance(
+            await self.inbox.answer(other.request_id, answer, line=said_by("nobody")), Taken
+        )
 
     async def _later(self, seconds: int) -> None:
         """Deadlines come nearer, in every partition."""

@@ -23,6 +23,7 @@ from haltpoint.runtime.store.rows import Key, Kind
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.topology import Topology
 from tests.proofs.records import Answered, Receipt, Recorder, Told, effects_in, hash_of
+from tests.support.desk import said_by
 from tests.support.stored import Stored
 
 APPROVAL_SECONDS: Final = 600.0
@@ -77,7 +78,9 @@ class Person:
         if answer.decision is Choice.APPROVE:
             record = Approves(question.action_id, question.digest, APPROVAL_SECONDS)
         self._recorder.write(said)
-        verdict = await self._inbox.answer(request, answer, by=self.name, approves=record)
+        verdict = await self._inbox.answer(
+            request, answer, line=said_by(self.name), approves=record
+        )
         if isinstance(verdict, Taken) or (
             isinstance(verdict, AnsweredAlready) and verdict.by == self.name
         ):

@@ -53,6 +53,7 @@ async def test_e7_undoing_twice_undoes_what_is_still_open_and_a_failure_stops_no
 
     again = await undone(client, run.id)
     assert again.chain_id == undo_id(run.id, 2)
+    assert (await client.chain(again.chain_id)).submitted_by == "admin"
     assert [deed.says for deed in again.undoes] == ['Planted "oak"']
     assert [deed.says for deed in again.undone] == ['Planted "beech"', 'Planted "ash"']
     assert taken_out(system, run) == [*once, "left the oak"]

@@ -142,6 +142,7 @@ async def test_a_task_that_somebody_put_on_any_stream_is_submitted_once(bed: Bed
     assert b"Something else" in letter[b"__data__"]
     (audited,) = await bed.audited()
     assert (audited.deed, audited.by, audited.way) == ("submitted", "shop", "stream")
+    assert (await bed.chain(audited.about)).task.handed.submitted_by == "shop"
 
 
 @pytest.mark.parametrize(

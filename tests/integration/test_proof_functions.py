@@ -206,7 +206,7 @@ class Pair:
             else None
         )
         by = uuid4().hex  # the same person's answer again is no second one
-        real = await self.desk.inbox.answer(f"{CHAIN}.r{number}", answer, by=by, approves=record)
+        real = await self.desk.answer(f"{CHAIN}.r{number}", answer, by=by, approves=record)
         self.store, status = functions.answer(self.store, number, choice.value, 0)
         assert type(real) is {"taken": Taken, "answered": AnsweredAlready}.get(status, Stale)
 

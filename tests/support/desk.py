@@ -17,12 +17,14 @@ from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.events import Message, Received, TaskCancelled
+from haltpoint.contracts.people.audit import Audited, Deed, Line
+from haltpoint.contracts.people.humans import Answer, Way
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.dead_letters import DeadLetters
-from haltpoint.runtime.store.inbox import Inbox
+from haltpoint.runtime.store.inbox import Inbox, Verdict
 from haltpoint.runtime.store.receipts import Claimed, Completion, Finished, ReceiptStore
 from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.store.store import CancelStatus, CommitStatus, Store
@@ -35,6 +37,11 @@ from tests.support.stored import Stored
 NOTE = spec("note")
 SEND = ToolSpec(name="send")  # effects that cannot be repeated
 LOOKUP = spec("lookup", may_clarify=True)
+
+
+def said_by(name: str = "", way: Way = Way.HTTP) -> Line:
+    """A line in the audit for a deed of this person."""
+    return Line(Audited(Deed.ANSWERED, "", name, way), 60_000)
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,11 @@ class Desk:
         return await self.store.cancel(
             TaskCancelled(id=f"{chain_id}/cancel", source="test", subject=chain_id, data=data)
         )
+
+    async def answer(
+        self, request: str, answer: Answer, by: str = "", way: Way = Way.HTTP, **more: Any
+    ) -> Verdict:
+        return await self.inbox.answer(request, answer, line=said_by(by, way), **more)
 
     async def claim(self, order: Order, **more: Any) -> Claimed:
         return await self.receipt_store.claim(order.ref, order.action, **more)

@@ -152,12 +152,10 @@ async def take_answer(
     verdict = await gateway.inbox.answer(
         request.id,
         body,
-        by=who.name,
-        way=who.way,
+        line=gateway.audit.line(who, Deed.ANSWERED, request.id),
         trace=trace,
         approves=record,
         quorum=quorum,
-        line=gateway.audit.line(who, Deed.ANSWERED, request.id),
     )
     if not isinstance(verdict, Taken):
         raise _refused(request.id, verdict)

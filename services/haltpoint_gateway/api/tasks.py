@@ -102,9 +102,8 @@ async def _begin(
     line = gateway.audit.line(who, deed, chain_id)
     parent = request.headers.get("traceparent")
     traceparent, root = gateway.tracing.submission(chain_id, task, parent)
-    submitted = await gateway.store.submit(
-        task, chain_id=chain_id, trace=traceparent, by=who.name, line=line
-    )
+    store = gateway.store
+    submitted = await store.submit(task, chain_id=chain_id, trace=traceparent, line=line)
     match submitted.status:
         case SubmitStatus.CONFLICT:
             hint = "Use a new Idempotency-Key for another task."

@@ -51,9 +51,7 @@ class Case:
         answer = Answer(kind=RequestKind.CONFIRMATION, decision=choice)
         record = Approves(self.action, "d", 900) if choice is Choice.APPROVE else None
         quorum = self.answerers.quorum if record else 1
-        verdict = await desk.inbox.answer(
-            self.request, answer, by=by, approves=record, quorum=quorum
-        )
+        verdict = await desk.answer(self.request, answer, by=by, approves=record, quorum=quorum)
         assert isinstance(verdict, Taken)
         if choice is Choice.REJECT:
             self.outcome = "rejected"
@@ -64,7 +62,7 @@ class Case:
     async def expires(self, desk: Desk) -> None:
         """The time of its level is over."""
         late = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT)
-        assert isinstance(await desk.inbox.answer(self.request, late, by="late"), Expired)
+        assert isinstance(await desk.answer(self.request, late, by="late"), Expired)
         end = self.answerers.on_timeout
         if end is OnTimeout.ESCALATE and self.level == 1:
             self.level = 2

@@ -27,7 +27,7 @@ async def asked(desk: Desk) -> str:
 
 async def test_r6_an_answer_is_taken_and_told(desk: Desk) -> None:
     request = await asked(desk)
-    verdict = await desk.inbox.answer(request, JOHN, by='Ann "A" O\'Hara')
+    verdict = await desk.answer(request, JOHN, by='Ann "A" O\'Hara')
     assert isinstance(verdict, Taken)
     (message,) = await desk.messages()
     assert isinstance(message, HumanAnswered)
@@ -41,9 +41,9 @@ async def test_r6_an_answer_is_taken_and_told(desk: Desk) -> None:
 
 async def test_r6_the_second_answer_hears_who_was_first(desk: Desk) -> None:
     request = await asked(desk)
-    first = await desk.inbox.answer(request, JOHN, by="ann")
+    first = await desk.answer(request, JOHN, by="ann")
     assert isinstance(first, Taken)
-    assert await desk.inbox.answer(request, JOAN, by="bob") == AnsweredAlready(
+    assert await desk.answer(request, JOAN, by="bob") == AnsweredAlready(
         "ann", Way.HTTP, first.at, JOHN
     )
     assert await desk.backlog(Stream.EVENTS) == 1
@@ -53,10 +53,10 @@ async def test_r6_a_late_answer_changes_nothing_even_before_the_timer_went_off(d
     request = await asked(desk)
     await desk.later(86400 + 1)
     before = await desk.snapshot()
-    assert isinstance(await desk.inbox.answer(request, JOHN), Expired)
+    assert isinstance(await desk.answer(request, JOHN), Expired)
     assert await desk.snapshot() == before
     await desk.store.fire_due(0)
-    assert isinstance(await desk.inbox.answer(request, JOHN), Expired)
+    assert isinstance(await desk.answer(request, JOHN), Expired)
 
 
 YES = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE)
@@ -76,40 +76,40 @@ async def test_a_yes_is_a_vote_until_enough_people_have_said_the_same(desk: Desk
     action = Approves(f"{request.split('.')[0]}.s2.1", "d", 900)
     ballots = (("ann", YES), ("bob", LESS), ("ann", YES), ("bob", YES), ("ann", LESS))
     for by, ballot in ballots:
-        verdict = await desk.inbox.answer(request, ballot, by=by, approves=action, quorum=3)
+        verdict = await desk.answer(request, ballot, by=by, approves=action, quorum=3)
         assert isinstance(verdict, Taken)
         assert await desk.messages() == []
     assert await voters(desk, request) == ["bob all", "ann 1"]
     for by, way in (('Cy "C"', Way.PAGE), ("ann", Way.CLI)):
-        await desk.inbox.answer(request, YES, by=by, way=way, approves=action, quorum=3)
+        await desk.answer(request, YES, by=by, way=way, approves=action, quorum=3)
     (message,) = await desk.messages()
     assert isinstance(message, HumanAnswered)
     names = 'bob, Cy "C", ann'
     assert (message.data.by, message.data.answer, message.data.way) == (names, YES, Way.CLI)
     approved = await desk.redis.hget(desk.key("data", request.split(".")[0]), "s2.1.approval")
     assert approved.decode().endswith(f" open\n{names}")
-    again = await desk.inbox.answer(request, YES, by="bob", quorum=3)
+    again = await desk.answer(request, YES, by="bob", quorum=3)
     assert isinstance(again, Taken)
-    late = await desk.inbox.answer(request, YES, by="dan", quorum=3)
+    late = await desk.answer(request, YES, by="dan", quorum=3)
     assert isinstance(late, AnsweredAlready)
     assert late.by == names
 
 
 async def test_a_no_ends_the_vote(desk: Desk) -> None:
     request = await asked(desk)
-    await desk.inbox.answer(request, YES, by="ann", quorum=2)
-    assert isinstance(await desk.inbox.answer(request, NO, by="bob"), Taken)
+    await desk.answer(request, YES, by="ann", quorum=2)
+    assert isinstance(await desk.answer(request, NO, by="bob"), Taken)
     (message,) = await desk.messages()
     assert isinstance(message, HumanAnswered)
     assert (message.data.by, message.data.answer) == ("bob", NO)
-    assert isinstance(await desk.inbox.answer(request, YES, by="cy", quorum=2), AnsweredAlready)
+    assert isinstance(await desk.answer(request, YES, by="cy", quorum=2), AnsweredAlready)
 
 
 async def test_of_many_who_race_for_the_last_vote_two_have_decided(desk: Desk) -> None:
     request = await asked(desk)
     names = [f"p{number}" for number in range(20)]
     verdicts = await asyncio.gather(
-        *(desk.inbox.answer(request, YES, by=name, quorum=2) for name in names)
+        *(desk.answer(request, YES, by=name, quorum=2) for name in names)
     )
     (message,) = await desk.messages()
     assert isinstance(message, HumanAnswered)
@@ -128,13 +128,13 @@ async def test_who_has_taken_a_question_answers_it_alone_until_the_time_is_over(
     held = Claimed("ann", taken.at)
     assert await desk.inbox.claim(request, "bob", 900) == held
     assert await desk.inbox.claim(request, "bob", 0) == held
-    assert await desk.inbox.answer(request, JOAN, by="bob") == held
+    assert await desk.answer(request, JOAN, by="bob") == held
     assert isinstance(await desk.inbox.claim(request, "ann", 900), Taken)
     await desk.later(901)
     assert isinstance(await desk.inbox.claim(request, "bob", 900), Taken)
     assert isinstance(await desk.inbox.claim(request, "cy", 0, forced=True), Taken)
     assert isinstance(await desk.inbox.claim(request, "cy", 900), Taken)
-    assert isinstance(await desk.inbox.answer(request, JOHN, by="cy"), Taken)
+    assert isinstance(await desk.answer(request, JOHN, by="cy"), Taken)
     assert isinstance(await desk.inbox.claim(request, "cy", 900), AnsweredAlready)
 
 

@@ -36,7 +36,7 @@ async def test_r5_a_yes_lets_its_own_call_run_in_time(
     await desk.finish(first, asks("john", "joan"))
     await desk.decide_all()
     approves = Approves(f"{chain}.s2.1", digest, seconds)
-    await desk.inbox.answer(f"{chain}.r1", JOHN, approves=approves)
+    await desk.answer(f"{chain}.r1", JOHN, approves=approves)
     await desk.decide_all()
     (order,) = await desk.orders()
     claimed = await desk.claim(order, approval="d")

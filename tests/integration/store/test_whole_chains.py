@@ -39,7 +39,7 @@ async def test_r1_a_finished_chain_leaves_nothing_for_ever(desk: Desk) -> None:
     await desk.finish(order, asks())
     await desk.decide_all()
     chain_id = order.chain
-    await desk.inbox.answer(f"{chain_id}.r1", CHOICE)
+    await desk.answer(f"{chain_id}.r1", CHOICE)
     await desk.run()
     kept = {
         key

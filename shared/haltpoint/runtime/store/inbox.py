@@ -81,20 +81,20 @@ class Inbox(Side):
         request_id: str,
         answer: Answer,
         *,
-        by: str = "",
-        way: Way = Way.HTTP,
+        line: Line,
         trace: str | None = None,
         approves: Approves | None = None,
         quorum: int = 1,
-        line: Line | None = None,
     ) -> Verdict:
-        """Give an answer for `by`, that came by `way`. The same decision of the same person again,
-        also with another comment, is a repeat whose first reply was lost: taken both times.
+        """Give an answer for the person of this line in the audit. The same decision of the same
+        person again, also with another comment, is a repeat whose first reply was lost: taken both
+        times.
 
         It is a vote until `quorum` different people have decided the same. `approves` is the call
         that the answer lets run: the record of it is written with the answer (G1).
         """
-        args: list[Argument] = [encode(answer), way.value, _name(by), _decision(answer)]
+        by, way = _name(line.audited.by), line.audited.way or Way.HTTP
+        args: list[Argument] = [encode(answer), way.value, by, _decision(answer)]
         args += (quorum, _head(request_id, way, answer, trace))
         if approves is not None:
             args += (approves.action_id, approves.digest, round(approves.seconds))

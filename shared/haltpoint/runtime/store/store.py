@@ -171,17 +171,18 @@ class Store(Side):
         *,
         chain_id: str | None = None,
         trace: str | None = None,
-        by: str = "",
         line: Line | None = None,
     ) -> Submitted:
         """Start a chain, under a new id or the given one; then a repeat finds it (R2).
 
-        `trace` is a traceparent, `by` who submits it, `line` that of the audit. A task of a
+        `trace` is a traceparent, `line` that of the audit, which says who submits it. A task of a
         conversation gets its earlier tasks; a repeat is recognised by the task alone.
         """
         chain = chain_id or new_chain_id()
         digest = hashlib.sha256(encode(task)).hexdigest()[:16]
-        handed = msgspec.structs.replace(task.handed, submitted_by=by)
+        handed = task.handed
+        if line is not None:
+            handed = msgspec.structs.replace(handed, submitted_by=line.audited.by)
         if task.conversation_id is not None and task.plan is None:
             earlier = await self.conversations.before(task)
             handed = msgspec.structs.replace(handed, earlier=earlier)
