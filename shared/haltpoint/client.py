@@ -51,7 +51,9 @@ class Client(Operating):
         the same chain.
         """
         given = msgspec.to_builtins(task) if isinstance(task, Task) else task
-        body = {**(given or {}), **({"goal": goal} if goal else {}), **fields}
+        body = {**(given or {}), **fields}
+        if goal:
+            body["goal"] = goal
         key = idempotency_key or uuid.uuid4().hex
         if fault := key_fault(key):
             raise refusal(422, "bad_idempotency_key", fault, "Use any name, such as order-17.")
@@ -109,7 +111,7 @@ class Client(Operating):
         """Say that a chain, or one of its actions, was wrong (or right). Raises GatewayError
         `no_such_chain`, `no_such_action`, `too_much_feedback`.
         """
-        body = {"wrong": wrong, "words": words, **({"action_id": action_id} if action_id else {})}
+        body = {"wrong": wrong, "words": words, "action_id": action_id}
         await self._send("POST", path_of("chains", chain_id, "feedback"), json=body)
 
     async def cancel(self, chain_id: str, reason: str = "") -> None:
@@ -198,7 +200,9 @@ class Client(Operating):
         return await self._get(AgentsView, "/v1/agents")
 
     async def _stream(self, chain_id: str, after: str | None) -> AsyncIterator[EventView]:
-        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": after} if after else {})}
+        headers = {"Accept": "text/event-stream"}
+        if after:
+            headers["Last-Event-ID"] = after
         path = path_of("chains", chain_id, "events")
         # A heartbeat comes every 10 s; silence for three times as long is a broken connection.
         async with self._http.stream("GET", path, headers=headers, timeout=30.0) as reply:

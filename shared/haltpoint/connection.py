@@ -137,7 +137,7 @@ def read(kind: type[_Model], content: bytes) -> _Model:
     gateway.
     """
     try:
-        return TypeAdapter(kind).validate_json(content)
+        return kind.model_validate_json(content)
     except ValidationError as error:
         hint = "Is this the address of a gateway, and of this version of Haltpoint?"
         detail = "The reply is not a reply of Haltpoint."

@@ -50,13 +50,11 @@ class Operating(Connection):
 
     async def pause(self, queue: str) -> None:
         """Let the workers of a queue take nothing new. Raises GatewayError `no_such_queue`."""
-        path = path_of("queues", queue, "pause")
-        await self._send("POST", path)
+        await self._send("POST", path_of("queues", queue, "pause"))
 
     async def resume(self, queue: str) -> None:
         """Let the workers of a queue continue. Raises GatewayError `no_such_queue`."""
-        path = path_of("queues", queue, "resume")
-        await self._send("POST", path)
+        await self._send("POST", path_of("queues", queue, "resume"))
 
     async def letters(self, **query: object) -> Page[LetterView]:
         """A page of dead letters, the oldest first. `query`: reason, cursor, limit."""

@@ -59,12 +59,13 @@ def answer_of(request: RequestView, typed: Typed, forms: Forms) -> Answer:
     if name not in decisions or reach not in ("", *reaches(request)):
         hint = f"Choose one of: {', '.join(decisions)}."
         raise Problem(422, "invalid_answer", f"{name!r} cannot be decided here.", hint=hint)
+    decision = Choice(name)
     return Answer(
         kind=request.kind,
-        decision=Choice(name),
-        option_id=typed.text("option_id") or None,
+        decision=decision,
+        option_id=typed.given("option_id"),
         text=typed.text("text"),
-        value=_value(Choice(name), typed, forms),
+        value=_value(decision, typed, forms),
         arguments=forms.edit.values() if typed.text("edited") else None,
         for_=Reach(reach) if reach else None,
     )

@@ -40,9 +40,10 @@ async def chain(chain_id: str, visit: Looks) -> HTMLResponse:
     view = await api.get_chain(visit.gateway, chain_id, visit.who)
     log = await visit.gateway.views.log(chain_id, 0, _LINES)
     tools = await visit.tools()
+    (shown,) = await visit.documents((view,))
     return visit.html(
         "chain",
-        chain=await visit.document(view),
+        chain=shown,
         bars=pictures.timeline(view, log.events, datetime.now(UTC)),
         places=pictures.places(view.steps),
         log=log,
@@ -60,10 +61,9 @@ async def cancel(chain_id: str, visit: Looks, form: Form) -> RedirectResponse:
 
 
 @router.post("/{chain_id}/undo")
-async def undo(chain_id: str, visit: Looks, form: Form) -> RedirectResponse:
+async def undo(chain_id: str, visit: Looks, _: Form) -> RedirectResponse:
     """Undo what a chain did, in a chain of its own."""
     visit.needs(Scope.SUBMIT)
-    del form
     undoing = await api.undo(visit.gateway, chain_id, visit.who)
     return to_chain(undoing.chain_id or chain_id)
 
@@ -72,6 +72,6 @@ async def undo(chain_id: str, visit: Looks, form: Form) -> RedirectResponse:
 async def again(chain_id: str, visit: Looks, form: Form, request: Request) -> RedirectResponse:
     """Submit its task again. A form that is sent twice is one task."""
     visit.needs(Scope.SUBMIT)
-    key = form.text("key") or None
+    key = form.given("key")
     begun = await tasks.again(visit.gateway, chain_id, visit.who, request, key)
     return to_chain(begun.chain_id)

@@ -41,6 +41,10 @@ class Typed:
         """What was typed into a field."""
         return self.fields.get(name, [otherwise])[0].replace("\r\n", "\n")
 
+    def given(self, name: str) -> str | None:
+        """The same, or None when nothing was typed."""
+        return self.text(name) or None
+
     def refused(self, problem: Problem) -> "Typed":
         """The same with the faults of a problem. Raises it when it is the gateway's."""
         if problem.status >= 500:
@@ -84,7 +88,8 @@ async def _holder(keyring: Keyring, cookie: str) -> Principal | None:
     digest, _, end = text.partition(".")
     if int(end) < time.time():
         return None
-    return await keyring.holder(bytes.fromhex(digest))
+    key = bytes.fromhex(digest)
+    return await keyring.holder(key)
 
 
 def _signature(keyring: Keyring, text: str) -> str:

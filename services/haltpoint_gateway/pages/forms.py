@@ -43,12 +43,12 @@ class SchemaForm:
     """Of its properties, and of values that it does not name."""
 
     def values(self) -> JsonObject:
-        """The values in the fields, read as those of a call are (C9). What does not fit stays as it
-        was typed, for the check of the schema to refuse.
+        """The values in the fields that are not empty, read as those of a call are (C9). What does
+        not fit stays as it was typed, for the check of the schema to refuse.
         """
-        values = {field.name: _read(field) for field in self.fields}
-        given = {name: value for name, value in values.items() if value not in ("", [])}
-        return read_arguments(ToolSpec("", parameters=self.schema), given)
+        given = {field.name: _read(field) for field in self.fields if field.text.strip()}
+        tool = ToolSpec("", parameters=self.schema)
+        return read_arguments(tool, given)
 
 
 def form_of(schema: JsonObject | None, values: JsonObject, typed: Typed, prefix: str) -> SchemaForm:
@@ -112,10 +112,10 @@ def _written(kind: Kind, given: Any) -> str:
 
 
 def _read(field: Field) -> Any:
-    """What a field holds, before the schema reads it; empty when nothing was typed."""
+    """What a field holds, before the schema reads it."""
     if field.kind == "list":
         return [line.strip() for line in field.text.splitlines() if line.strip()]
     if field.kind == "choice":
         choices = {as_typed(choice): choice for choice in field.schema["enum"]}
         return choices.get(field.text, field.text)
-    return field.text if field.text.strip() else ""
+    return field.text

@@ -18,7 +18,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import Page, RequestView
 from haltpoint.runtime.views.queries import RequestQuery
 from haltpoint_gateway.api import requests as api
-from haltpoint_gateway.pages import answers
+from haltpoint_gateway.pages.answers import answer_of, forms_of, reaches, ways
 from haltpoint_gateway.pages.door import Form, Typed
 from haltpoint_gateway.pages.visit import Looks, Searched, Visit, to_chain
 from haltpoint_gateway.people.answerers import is_theirs, may_answer, who_may
@@ -115,8 +115,8 @@ async def _case(visit: Visit, request_id: str) -> _Case:
 async def _give(visit: Visit, case: _Case, form: Typed) -> None:
     """Give an answer. Raises Problem."""
     request = case.request
-    forms = answers.forms_of(request, case.spec, case.shown["arguments"], form)
-    said = answers.answer_of(request, form, forms)
+    forms = forms_of(request, case.spec, case.shown["arguments"], form)
+    said = answer_of(request, form, forms)
     await api.answer(visit.gateway, request.id, said, visit.who, if_match=form.text("seen"))
 
 
@@ -130,13 +130,13 @@ def _card(visit: Visit, case: _Case, typed: Typed, answered: str) -> HTMLRespons
         request=shown,
         chain=case.chain,
         seen=api.tag_of(request),
-        ways=answers.ways(request),
-        reaches=answers.reaches(request),
+        ways=ways(request),
+        reaches=reaches(request),
         is_open=request.status is RequestStatus.OPEN,
         may_answer=may_answer(visit.who, request),
         whom=who_may(request),
         holder=_holder(request),
-        forms=answers.forms_of(request, case.spec, shown["arguments"], typed),
+        forms=forms_of(request, case.spec, shown["arguments"], typed),
         targets=case.spec.targets if case.spec else (),
         difference=_difference(shown),
         deed=deed_words(case.spec, json.dumps(shown["arguments"])) if case.spec else None,
@@ -148,7 +148,9 @@ def _card(visit: Visit, case: _Case, typed: Typed, answered: str) -> HTMLRespons
 def _holder(request: RequestView) -> str:
     """The name of a person that has the question to themselves now, or nothing."""
     claim = request.claim
-    return claim.by if claim is not None and claim.until > datetime.now(UTC) else ""
+    if claim is None or claim.until <= datetime.now(UTC):
+        return ""
+    return claim.by
 
 
 def _difference(shown: JsonObject) -> list[str]:

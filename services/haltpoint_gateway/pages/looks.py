@@ -79,7 +79,8 @@ def moment(value: str | int | datetime | None) -> Markup:
     """A moment in UTC, which the page's script puts into the reader's zone; a number counts ms."""
     if value is None:
         return Markup("")
-    exact = _MOMENT.validate_python(value).astimezone(UTC)
+    read = _MOMENT.validate_python(value)
+    exact = read.astimezone(UTC)
     return _TIME.format(exact.isoformat(timespec="seconds"), exact)
 
 
@@ -114,7 +115,8 @@ def _look_alikes(text: str) -> Iterator[int]:
         has_latin = any(_script(sign) == _LATIN for sign in word.group())
         for place, sign in enumerate(word.group(), word.start()):
             is_styled = unicodedata.normalize("NFKC", sign) != sign and sign.isalnum()
-            if is_styled or (has_latin and sign.isalpha() and _script(sign) != _LATIN):
+            is_foreign = has_latin and _script(sign) not in ("", _LATIN)
+            if is_styled or is_foreign:
                 yield place
 
 

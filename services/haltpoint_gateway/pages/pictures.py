@@ -69,7 +69,8 @@ def _runs(action: ActionView, asked: Sequence[RequestView], now: datetime) -> It
 
 
 def _kind(action: ActionView) -> str:
-    return "failed" if action.receipt and not action.receipt.success else "action"
+    has_failed = action.receipt and not action.receipt.success
+    return "failed" if has_failed else "action"
 
 
 def _rests(log: Sequence[EventView], now: datetime) -> Iterator[Bar]:

@@ -59,7 +59,7 @@ async def submitted(visit: Looks, form: Form, request: Request) -> Response:
     """Submit it, and watch. A form that is sent twice is one task."""
     visit.needs(Scope.SUBMIT)
     try:
-        key = form.text("key") or None
+        key = form.given("key")
         outcome = await submit(visit.gateway, _task(form), visit.who, request, key)
     except Problem as problem:
         refused = form.refused(problem)
@@ -92,9 +92,8 @@ async def signed_in(request: Request, form: Form, gateway: Here) -> Response:
 
 
 @router.post("/logout")
-async def signed_out(form: Form) -> Response:
+async def signed_out(_: Form) -> Response:
     """End the session in this browser."""
-    del form
     response = RedirectResponse("/login", 303)
     response.delete_cookie(COOKIE, **_STRICT)
     return response

@@ -69,8 +69,9 @@ async def letters(visit: Looks, query: Annotated[LetterQuery, Query()]) -> HTMLR
     """What could not be processed."""
     visit.needs(Scope.ADMIN)
     page = await api.list_letters(visit.gateway, visit.who, query)
-    notices = await visit.documents(await visit.gateway.outbox.failing())
-    return visit.html("letters", letters=await visit.document(page), notices=notices)
+    failing = await visit.gateway.outbox.failing()
+    found, *notices = await visit.documents((page, *failing))
+    return visit.html("letters", letters=found, notices=notices)
 
 
 @router.post("/dead-letters/{letter:path}/{act}")

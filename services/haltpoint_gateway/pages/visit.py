@@ -4,18 +4,19 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 from fastapi import Depends
+from msgspec import json
 from pydantic import BaseModel, model_validator
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.people.keys import Scope
-from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import Page
 from haltpoint_gateway.gateway import Gateway, Here, with_scope
 from haltpoint_gateway.pages.door import Person
 from haltpoint_gateway.pages.looks import html
 from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.stars import without_secrets_in
 
 
 class Searched(BaseModel):
@@ -31,10 +32,6 @@ class Searched(BaseModel):
         return self.model_dump(mode="json", exclude_defaults=True, exclude={"cursor", "answered"})
 
 
-Act = Callable[[Gateway, str, Principal], Awaitable[object]]
-"""A change to the thing of this id."""
-
-
 @value
 class Visit:
     """One look at a page."""
@@ -46,8 +43,12 @@ class Visit:
         """Raises Problem when the key of who looks has not this scope."""
         with_scope(self.who, scope)
 
-    async def change(self, scope: Scope, act: Act, name: str, page: str) -> RedirectResponse:
-        """Do what the form of a page asks for, and show the page again. Raises Problem."""
+    async def change(
+        self, scope: Scope, act: Callable[..., Awaitable[object]], name: str, page: str
+    ) -> RedirectResponse:
+        """Let a function of the API act on the thing of this id, and show the page. Raises
+        Problem.
+        """
         self.needs(scope)
         await act(self.gateway, name, self.who)
         return RedirectResponse(page, 303)
@@ -59,13 +60,8 @@ class Visit:
     async def documents(self, views: Iterable[BaseModel]) -> list[JsonObject]:
         """Views as plain values, with stars in place of secrets."""
         typed = await self.gateway.catalogue.typed_secrets()
-        plain = [view.model_dump(mode="json") for view in views]
-        return [starred(document, typed=typed) for document in plain]
-
-    async def document(self, view: BaseModel) -> JsonObject:
-        """One view so."""
-        (document,) = await self.documents((view,))
-        return document
+        texts = [view.model_dump_json().encode() for view in views]
+        return [json.decode(without_secrets_in(text, typed)) for text in texts]
 
     async def list(
         self,

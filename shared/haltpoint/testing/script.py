@@ -151,7 +151,7 @@ class Script(Form):
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
+            first = error.errors()[0]
             place = ".".join(map(str, first["loc"])) or "the file"
             fix = "Write it as docs/guides/testing.md says"
             raise HaltpointError(
@@ -196,7 +196,8 @@ class Following:
                 continue
             if self.used[number] < rule.times and rule.when.fits(talk):
                 self.used[number] += 1
-                return number, rule, rule.when.values(talk)
+                values = rule.when.values(talk)
+                return number, rule, values
         return self._read(talk) if about_goal else None
 
     def _read(self, talk: Conversation) -> Spoken:

@@ -116,7 +116,8 @@ class ScriptedModel:
             body = json.loads(text)
             talk = Conversation.of(headers, body)
         except (ValueError, AttributeError, RecursionError) as error:
-            return _error(400, f"this is not a chat completion request: {error}")
+            words = f"this is not a chat completion request: {error}"
+            return _error(400, words)
         spoken = self._speaker.next(talk)
         response = _error(404, f"no rule of the script fits this {talk.thought}{self._known}")
         if spoken:
@@ -175,10 +176,10 @@ def _trouble(fault: Trouble) -> AsgiResponse:
         return _CUT
     if fault.malformed:
         return _MALFORMED
-    status = fault.status or 200
-    if fault.retry_after is None:
-        return _error(status, fault.words)
-    return _error(status, fault.words, **{"retry-after": str(fault.retry_after)})
+    headers = {}
+    if fault.retry_after is not None:
+        headers["retry-after"] = str(fault.retry_after)
+    return _error(fault.status or 200, fault.words, **headers)
 
 
 def run(script: Script, host: str = "127.0.0.1", port: int = 0) -> None:

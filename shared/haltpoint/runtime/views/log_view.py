@@ -116,16 +116,19 @@ class Told:
 
     def _take(self, at: datetime, name: str, details: Details) -> None:
         if name in _BEGINS:
-            self._begin(details.get(_BEGINS[name], ""), at)
-            if name == FactType.REQUEST_OPENED and details.get("action_id"):
-                self._begin(details["action_id"], at)
-                self._asked_about[details["request_id"]] = details["action_id"]
+            subject = details.get(_BEGINS[name], "")
+            self._time(subject, at)
+            action = details.get("action_id")
+            if name == FactType.REQUEST_OPENED and action:
+                self._time(action, at)
+                self._asked_about[subject] = action
         elif name in _ENDS:
-            ended = details.get(_ENDS[name], "")
-            self.ends[ended] = details
-            self._end(ended, at)
-            if ended in self._asked_about:
-                self._end(self._asked_about[ended], at)
+            subject = details.get(_ENDS[name], "")
+            self.ends[subject] = details
+            self._time(subject, at, at)
+            action = self._asked_about.get(subject)
+            if action:
+                self._time(action, at, at)
         elif name == FactType.CONTRACT_VIOLATED:
             self._violated(at, details)
         elif name == FactType.CONTRACT_CORRECTED:
@@ -133,14 +136,10 @@ class Told:
         else:
             self.others[name].append({**details, "at": at, "timestamp": at})
 
-    def _begin(self, name: str, at: datetime) -> None:
-        """It began now, unless it is known to have begun; and continues."""
+    def _time(self, name: str, at: datetime, end: datetime | None = None) -> None:
+        """It began now, unless it is known to have begun; and continues, or ends."""
         begun, _ = self.times.get(name, (at, None))
-        self.times[name] = (begun, None)
-
-    def _end(self, name: str, at: datetime) -> None:
-        begun, _ = self.times.get(name, (at, None))
-        self.times[name] = (begun, at)
+        self.times[name] = (begun, end)
 
     def _violated(self, at: datetime, details: Details) -> None:
         thought = details.get("thought_id", "plan")

@@ -45,6 +45,10 @@ class ListQuery(Form):
     cursor: Cursor | None = None
     limit: Limit = 50
 
+    def looks_for(self, **values: object) -> bool:
+        """Whether these values are in the list; a field that is not given looks for any."""
+        return all(getattr(self, name) in (None, value) for name, value in values.items())
+
     def has_words(self, *texts: str) -> bool:
         """Whether one of these texts has the words that are looked for, in any case."""
         words = (self.q or "").casefold()
@@ -63,14 +67,15 @@ class ChainQuery(ListQuery):
     def fits(self, chain: Chain, data: Fields) -> bool:
         """Whether the list has this chain; `data` are its calls, when a tool is looked for."""
         task = chain.task
-        return (
-            self.status in (None, chain.status)
-            and self.agent in (None, task.agent)
-            and self.tenant in (None, task.tenant)
-            and self.conversation in (None, task.conversation_id)
-            and self.has_words(chain.id, goal_of(chain))
-            and (self.tool is None or self.tool in _tools_of(data))
+        if self.tool is not None and self.tool not in _tools_of(data):
+            return False
+        is_here = self.looks_for(
+            status=chain.status,
+            agent=task.agent,
+            tenant=task.tenant,
+            conversation=task.conversation_id,
         )
+        return is_here and self.has_words(chain.id, goal_of(chain))
 
 
 class RequestQuery(ListQuery):
@@ -85,15 +90,16 @@ class RequestQuery(ListQuery):
 
     def fits(self, request: RequestView, task: Task) -> bool:
         """Whether the list has this request, of a chain with this task."""
-        return (
-            self.status is request.status
-            and self.kind in (None, request.kind)
-            and self.tool in (None, request.tool)
-            and self.to in (None, *request.answerers.to)
-            and self.agent in (None, task.agent)
-            and self.tenant in (None, task.tenant)
-            and self.has_words(request.id, request.goal, request.question)
+        if self.to not in (None, *request.answerers.to):
+            return False
+        is_here = self.looks_for(
+            status=request.status,
+            kind=request.kind,
+            tool=request.tool,
+            agent=task.agent,
+            tenant=task.tenant,
         )
+        return is_here and self.has_words(request.id, request.goal, request.question)
 
 
 def _tools_of(data: Fields) -> set[str]:
