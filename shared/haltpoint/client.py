@@ -37,7 +37,14 @@ __all__ = ["Client", "GatewayError", "key_fault"]
 
 
 class Client(Operating):
-    """All that a program asks of a gateway: work, the questions about it, and what is behind it."""
+    """A connection to a gateway, open between `async with` and its end. `timeout` in seconds, for
+    each request.
+
+    `at_once` are codes of problems that may pass and are raised all the same, such as
+    `redis_refuses_writes`. It uses no proxy of the shell, which would see the key; `transport` may
+    be another way to the gateway, `program` is what it says of itself. Raises ValueError for what
+    cannot be a key.
+    """
 
     async def run(
         self,

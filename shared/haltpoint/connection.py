@@ -44,14 +44,7 @@ def key_fault(key: str) -> str | None:
 
 
 class Connection:
-    """A connection to a gateway, open between `async with` and its end. `timeout` in seconds, for
-    each request.
-
-    `at_once` are codes of problems that may pass and are raised all the same, such as
-    `redis_refuses_writes`. It uses no proxy of the shell, which would see the key; `transport` may
-    be another way to the gateway, `program` is what it says of itself. Raises ValueError for what
-    cannot be a key.
-    """
+    """What each client is made of; see `haltpoint.client`."""
 
     def __init__(
         self,
