@@ -239,9 +239,8 @@ def _halves(number: int, call: Json) -> list[Json]:
     arguments = call["function"]["arguments"]
     half = len(arguments) // 2
     begun = {"name": call["function"]["name"], "arguments": arguments[:half]}
-    rest = {"arguments": arguments[half:]}
     first = call | {"index": number, "function": begun}
-    second = {"index": number, "function": rest}
+    second = {"index": number, "function": {"arguments": arguments[half:]}}
     return [{"tool_calls": [first]}, {"tool_calls": [second]}]
 
 
