@@ -109,7 +109,7 @@ class ApprovalRule(Form):
     reason: str = ""
     """Words for the person, or for the model."""
     report_only: bool = False
-    """It is only written down what it would do; the call goes on, and later rules count."""
+    """It is only written down what it would do; the call continues, and later rules count."""
     to: Names = ()
     """Names of people that may answer, and of groups as `group:finance`; none: all who may
     answer.
