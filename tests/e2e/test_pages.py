@@ -9,7 +9,10 @@ from tests.e2e.running import Running
 
 @pytest.mark.parametrize(
     "goal",
-    ["Tell Jane hello", "Tell John hello", "Tell Zorgblort hello", "Book a room", "Ask for it"],
+    [
+        *("Tell Jane hello", "Tell John hello", "Tell Zorgblort hello"),
+        *("Book a room", "Ask for it", "Spread the report on pages"),
+    ],
 )
 async def test_the_pages_of_a_chain_show_it(system: Running, client: Client, goal: str) -> None:
     run = await client.run(goal)
@@ -50,4 +53,6 @@ async def seen(system: Running, client: Client, chain: str) -> None:
             page = await browser.get(path)
             assert page.status_code == 200, page.text
             assert chain in page.text
+            for request in requests:
+                assert all(other.arguments["email"] in page.text for other in request.others)
             assert not (has_called and "Nothing has been called yet." in page.text)

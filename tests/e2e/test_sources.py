@@ -3,9 +3,10 @@ about the address.
 """
 
 from haltpoint.client import Client
+from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.reasons import ReasonKind, SourceKind
 from haltpoint.contracts.results import NextAction
-from tests.e2e.running import Running
+from tests.e2e.running import Running, executors_killed
 
 
 async def test_c13_an_address_out_of_a_mail_is_shown_with_its_source_and_waits_for_a_yes(
@@ -47,3 +48,29 @@ async def test_c13_an_address_out_of_a_mail_is_shown_with_its_source_and_waits_f
         SourceKind.TEXT,
         SourceKind.TEXT,
     ]
+
+
+async def test_c6_three_mails_to_unknown_people_are_one_card_with_one_answer(
+    system: Running, client: Client
+) -> None:
+    run = await client.run("Spread the report")
+    asked = await run.expects_request("confirmation")
+    emails = [asked.arguments["email"], *(other.arguments["email"] for other in asked.others)]
+    assert emails == ["ann@x.example", "bob@x.example", "cid@x.example"]
+    assert [other.sources["email"].source for other in asked.others] == [SourceKind.MODEL] * 2
+    inbox = (await system.typed("inbox")).stdout
+    assert all(f'email = "{email}"' in inbox for email in emails)
+
+    async with executors_killed(system):
+        assert (await system.typed("answer", asked.id, "approve", "for", "call")).returncode == 0
+    result = await run.result()
+    assert (result.status, len(result.chain.requests)) == ("completed", 1)
+    assert system.written(run.id) == [f"forwarded to {email}" for email in emails]
+
+    run = await client.run("Spread the report, or better not")
+    asked = await run.expects_request("confirmation")
+    await client.answer(asked.id, decision="reject", text="They have left.")
+    result = await run.result()
+    assert (result.status, len(result.chain.requests)) == ("failed", 1)
+    assert system.written(run.id) == []
+    assert [line.why for line in result.answer.not_done] == [WhyNot.DENIED] * 3

@@ -45,6 +45,7 @@ def reached(chain: Chain, decision: Decision, world: World) -> dict[str, bool]:
         "a step freed while stopped": stopped and any(run.freed for run in chain.runs),
         "resting for a retry": any(not rest.reconcile for rest in resting),
         "resting to be reconciled": any(rest.reconcile for rest in resting),
+        "a card of several calls": any(question.others for question in chain.requests),
         "an approval given": bool(chain.approvals),
         "failing with calls under way": chain.failing is not None and bool(running),
         "a skill's chain under way": any(one.child for one in running),

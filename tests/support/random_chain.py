@@ -61,7 +61,7 @@ TOOLS: Final = (
     spec("find", may_clarify=True),
     writing("send", parameters=TO),
     writing("save", idempotent=True, recovery=RETRY),
-    writing("pay", recovery=Recovery(reconciles=True), parameters=TO),
+    writing("pay", recovery=Recovery(reconciles=True), parameters=TO, targets=("to",)),
     writing("drop", destructive=True),
     writing("give", parameters=ID, provenance={"id": ("read.id",)}),
     writing("skill", plan=SENDS),
@@ -142,10 +142,11 @@ THEMES: Final[tuple[tuple[Task, Plan | None, Policy, str], ...]] = (
     (Task(**WIDE), _each("skill", "find", "find"), Policy(), "asks"),
     (Task(**WIDE), _each("look", "read", "give"), Policy(strikes=1, actions_per_turn=2), "denied"),
     (Task(plan=LEFT_OUT, **WIDE), None, Policy(), "fails"),
+    (Task(**WIDE), _each("pay", "read", "pay"), Policy(strikes=9), "lists"),
 )
 """Tasks with drafted plans in which what is rare alone comes together: a person is asked about a
 skill while other steps ask, too; a step is before a person while another one fails the chain; calls
-run behind those that were left out.
+run behind those that were left out; a card lists several calls.
 """
 
 
@@ -173,7 +174,7 @@ def random_call(r: Random, tools: tuple[str, ...]) -> ProposedCall:
     if name == ASK_HUMAN:
         return call(name, question=r.choice(["What?", "Who?"]), **r.choice([{}, {"default": "u1"}]))
     if SPECS[name].parameters is TO:
-        return call(name, to=r.choice(["ann", "bo"]))
+        return call(name, to=r.choice(["ann", "bo", "cid"]))
     if name == "give":
         return call(name, id=r.choice(["u1", "u2"]))
     return call(name, **({"n": r.randrange(4)} if r.random() < 0.8 else {}))
@@ -380,7 +381,9 @@ class Walk:
         again = fails_with(ErrorInfo(passing, "it broke"), again=True)
         doubt = failed(ErrorType.IN_DOUBT if not tool.read_only else ErrorType.NOT_FOUND)
         answerers = Answerers(on_timeout=r.choice(list(OnTimeout)), escalate_to="board")
-        questions = [asks("x", "y"), confirms(digest="d" * 12, answerers=answerers)]
+        reasons = order.reasons if isinstance(order, Dispatch) else ()
+        sure = confirms(digest="d" * 12, answerers=answerers, reasons=reasons)
+        questions = [asks("x", "y"), sure]
         usual = [
             OK,
             OK,
@@ -398,6 +401,7 @@ class Walk:
             "rests": [again, doubt] * 6,
             "fails": [failed()] * 5,
         }
+        moods["lists"] = [sure] * 6 if reasons else [OK] * 5
         moods["denied"], moods["words"] = [failed(ErrorType.PERMISSION)] * 20, []
         if self.troubled and action.tool == "text" and r.random() < 0.6:
             down = ErrorInfo(ErrorType.SERVER, "it is down", no_effect=True)
@@ -426,7 +430,9 @@ class Walk:
             if self.mood == "words" and dice < 0.4:
                 return Proposal(content="It is done.")
             step = self.chain.graph.index[thought.step_id or ""]
-            return Proposal(calls=(random_call(r, self.drafted.steps[step].required_tools),))
+            tools = self.drafted.steps[step].required_tools
+            several = r.randrange(2, 5) if self.mood == "lists" else 1
+            return Proposal(calls=tuple(random_call(r, tools) for _ in range(several)))
         if dice < 0.4:
             return Proposal(calls=tuple(random_call(r, QUICK) for _ in range(r.randrange(1, 6))))
         if dice < 0.8:

@@ -19,6 +19,7 @@ RUNS = st.builds(
     actions=st.integers(0, 999),
     taken=COUNT,
     in_turn=COUNT,
+    listed=COUNT,
     receipts=st.integers(0, 2**40),
     last_ok=st.integers(0, 999),
     thinking=st.booleans(),
@@ -50,7 +51,7 @@ def test_the_numbers_have_the_order_that_is_stored() -> None:
     run = StepRun(
         StepStatus.COMPLETED, 1, 2, 3, 4, 5, 6, 7, 8, thinking=True, strikes=9, freed=True
     )
-    assert encode_step(run) == "4,4,5,6,7,8,1,2,3,9,9"
+    assert encode_step(run) == "4,4,5,6,7,8,1,2,3,9,0,9"
     assert encode_step(StepRun()) == "0"
     ended = [
         StepStatus.READY,

@@ -136,8 +136,13 @@ def respelled(known: Known, spec: ToolSpec, arguments: Any) -> Any:
 
 
 def target(call: CheckedCall) -> Verdict:
-    """Ask about the values that say to whom or where and are not known."""
+    """Ask about the values that say to whom or where and are not known, unless a person has said
+    yes to them at the card of a call before.
+    """
     tool = call.spec.name
+    run = call.work.run[call.index]
+    if run.taken < run.listed:
+        return GO
     targets = _own_values(call.spec, call.arguments, *call.spec.targets)
     unknown = [given for given in targets if _is_unknown(call, given)]
     if not unknown:
@@ -169,6 +174,11 @@ def about(tool: str, given: Marked, source: Source) -> Reason:
     return Reason(
         kind=ReasonKind.TARGET, words=words, parameter=given.place, value=kept, source=source
     )
+
+
+def is_about_targets(reasons: Iterable[Reason]) -> bool:
+    """Whether a person is asked about targets, and about nothing else."""
+    return {reason.kind for reason in reasons} == {ReasonKind.TARGET}
 
 
 # ---- how far a yes goes

@@ -16,6 +16,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import hand_to
 from haltpoint.chain.turns.asking import ask_next, close, free
 from haltpoint.chain.turns.dispatching import send_again
+from haltpoint.chain.turns.gate import drop_held
 from haltpoint.chain.turns.receipts import (
     end_of_calls,
     fail_with,
@@ -69,7 +70,7 @@ def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
     work.hear(Heard.ANSWER if question.kind is RequestKind.INPUT else heard, corrected=False)
     action = work.actions.get(question.action_id)
     if decision is Choice.ABORT:
-        return _abort(work, action, question.kind, data)
+        return _abort(work, action, question, data)
     free(work, question)
     if action is not None:
         return _about_call(work, action, question, data)
@@ -91,11 +92,11 @@ def _answered(work: Work, data: Data) -> Question | None:
     return None if fault else question
 
 
-def _abort(work: Work, action: Action | None, kind: RequestKind, data: Data) -> Failure:
+def _abort(work: Work, action: Action | None, question: Question, data: Data) -> Failure:
     """Cancel the chain: a no to the call that waits for a yes, also for the chain above (C14)."""
     words = data.answer.text or data.answer.comment
-    if kind is RequestKind.CONFIRMATION and action is not None:
-        ledger.deny(work, action, words)
+    if question.kind is RequestKind.CONFIRMATION and action is not None:
+        _note_no(work, action, question, words)
     elif action is not None:
         ledger.settle(work, action)
     return stopped(data.by, words)
@@ -153,9 +154,9 @@ def _about_call(work: Work, action: Action, question: Question, data: Data) -> N
     value: dict[str, Any] = {"answer": answer.text, SAID: words}
     match answer.decision:
         case Choice.NONE | Choice.REJECT:
-            return _deny(work, action, data)
+            return _deny(work, action, question, data)
         case Choice.APPROVE:
-            return _approve(work, action, answer, by)
+            return _approve(work, action, question, data)
         case Choice.NOT_HAPPENED:
             return send_again(work, action)
         case Choice.FAILED:
@@ -206,25 +207,48 @@ def _pick_for_effect(work: Work, action: Action, option: Option, by: str) -> Nex
     return fail_with(work, action, fault, option.id, by)
 
 
-def _deny(work: Work, action: Action, data: Data) -> Next | None:
+def _deny(work: Work, action: Action, question: Question, data: Data) -> Next | None:
     """A person's no (E4), or that none of the options fits. The words of a no name nothing
     (C13).
     """
     said = data.answer.text
     phrases = work.phrases
-    ledger.deny(work, action, said)
+    _note_no(work, action, question, said)
     if data.answer.decision is Choice.REJECT:
         text = f"{phrases.denied}: {said or phrases.no}"
-        return fail_with(work, action, ErrorInfo(ErrorType.DENIED, text, recoverable=False))
+        fault = ErrorInfo(ErrorType.DENIED, text, recoverable=False)
+        _deny_others(work, action.step, question, fault)
+        return fail_with(work, action, fault)
     text = f"{phrases.said_instead}: {said or phrases.none_fits}"
     fault = ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True)
     return fail_with(work, action, fault, said, data.by)
 
 
-def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None:
-    """Send the call again with the yes to it, as people edited it (G1, G2): the worker checks the
-    edit. A record in Redis proves the yes to the worker.
+def _note_no(work: Work, action: Action, question: Question, words: str) -> None:
+    """Keep a person's no, one to all calls of a card (C14)."""
+    ledger.deny(work, action, words)
+    for other in question.others:
+        listed = structs.replace(action, arguments=other.arguments, outcome=None)
+        ledger.deny(work, listed, words)
+
+
+def _deny_others(work: Work, index: int, question: Question, fault: ErrorInfo) -> None:
+    """The calls that a card lists behind its first get their receipts, too. Those between them drop
+    out.
     """
+    for other in question.others:
+        drop_held(work, index, "the call before it failed", before=other.place)
+        denied = work.next_action(index, question.tool, other.arguments)
+        write_down(work, given(work, denied, {}, fault=fault))
+
+
+def _approve(work: Work, action: Action, question: Question, data: Data) -> Next | None:
+    """Send the call again with the yes to it, as people edited it (G1, G2): the worker checks the
+    edit. A record in Redis proves the yes to the worker. Those that the card lists behind it run as
+    they were proposed.
+    """
+    by = data.by
+    answer = data.answer
     edited = answer.arguments
     spec = work.world.spec(action.tool)
     asked = (action.outcome and action.outcome.confirmation) or _NO_QUESTION
@@ -248,7 +272,10 @@ def _approve(work: Work, action: Action, answer: Answer, by: str) -> Next | None
         arguments = write_text(edited)
         action = structs.replace(action, arguments=arguments)
     work.approvals = {**work.approvals, action.id: approval}
-    grants = granted(spec, read_json(arguments), asked.reasons, answer.for_ or Reach.VALUE)
+    reach = answer.for_ or Reach.VALUE
+    grants = granted(spec, read_json(arguments), asked.reasons, reach)
+    for other in question.others:
+        grants += granted(spec, read_json(other.arguments), other.reasons, reach)
     work.hear(Heard.NOTHING, grants, corrected=False)
     return send_again(work, action)
 

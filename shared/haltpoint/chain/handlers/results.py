@@ -2,6 +2,7 @@
 rest and run again (E2), or end the step.
 """
 
+from collections.abc import Iterator
 from typing import Any, Final
 from zlib import crc32
 
@@ -9,21 +10,26 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
+from haltpoint.chain.checks.calls import GO, AskFirst
+from haltpoint.chain.checks.judges import judge, proposed
 from haltpoint.chain.checks.templates import chain_faults
+from haltpoint.chain.checks.values import is_about_targets, sources
 from haltpoint.chain.model.outputs import Next
 from haltpoint.chain.model.references import read_json, write_text
+from haltpoint.chain.model.schemas import text_of
 from haltpoint.chain.model.state import Action, Rest
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_about_call
 from haltpoint.chain.turns.children import child_for, take_back
+from haltpoint.chain.turns.gate import calls_of
 from haltpoint.chain.turns.receipts import fail_action, fail_with, outcome_of, record, succeed
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.answerers import Answerers
-from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Outcome
+from haltpoint.contracts.people.humans import ListedCall, RequestKind
+from haltpoint.contracts.results import Confirmation, ErrorInfo, ErrorType, Metadata, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
 
@@ -31,6 +37,9 @@ _MOST_ASKED: Final = 6
 """How often an action rests because of a doubt, each second time to run again, until a person is
 asked.
 """
+
+_MOST_LISTED: Final = 20
+"""Calls that a card lists beside the first."""
 
 # ---- a receipt
 # --------------------------------------------------------------------------------------------------
@@ -132,6 +141,8 @@ def _stop(
         to, not_requester = approved.answerers.to, approved.answerers.not_requester
         shown["answerers"] = Answerers(to, not_requester)
     if asked is not None:
+        others = tuple(_listed(work, receipt, asked))
+        text = " ".join((text, *(other.words for other in others)))
         shown.update(
             arguments=asked.arguments or receipt.ran,
             preview=asked.preview,
@@ -141,8 +152,28 @@ def _stop(
             seconds=asked.expires,
             reasons=asked.reasons,
             answerers=asked.answerers,
+            others=others,
         )
+        if others:
+            work.edit(receipt.step).listed = others[-1].place + 1
     return ask_about_call(work, kind, receipt, text, **shown)
+
+
+def _listed(work: Work, receipt: Action, asked: Confirmation) -> Iterator[ListedCall]:
+    """The calls of the same tool behind one that is asked about its targets alone, which are, too:
+    one answer holds for all (C6). Those between them that need no yes wait with them.
+    """
+    if work.world.spec(receipt.tool).destructive or not is_about_targets(asked.reasons):
+        return
+    held = list(enumerate(calls_of(work, receipt.step)))[work.run[receipt.step].taken :]
+    for place, call in held[:_MOST_LISTED]:
+        checked = proposed(work, receipt.step, call)
+        verdict = judge(checked) if call.tool == receipt.tool else None
+        if isinstance(verdict, AskFirst) and is_about_targets(verdict.reasons):
+            arguments = text_of(checked.arguments)
+            yield ListedCall(place, arguments, verdict.reasons, sources(checked))
+        elif verdict is not GO:
+            return
 
 
 # ---- rests

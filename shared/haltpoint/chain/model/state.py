@@ -75,6 +75,10 @@ class StepRun(Struct, gc=False):
     """Its own question is answered: it may continue while those of others are open (B3)."""
     dropped: bool = False
     """A call of the current proposal that may keep a promise was dropped (C7)."""
+    listed: int = 0
+    """How many calls of the current proposal there are up to the last one that a card lists, behind
+    which none runs (C6); 0: no card lists several.
+    """
     pending: Indexes = ()
     """The numbers of its actions without a receipt that counts: a worker has them, or a person."""
 

@@ -103,7 +103,8 @@ def ask_next(work: Work, request: Question) -> Question:
 
 def ask(work: Work, request: Question) -> None:
     """Open a request and stop the chain, which keeps the state before it. A waiting state is the
-    oldest request's. The calls of a model that are held behind it are dropped (B3).
+    oldest request's. The calls of a model that are held behind it are dropped (B3), but for those
+    that a card lists.
     """
     if not work.requests:
         work.resume = work.status
@@ -116,7 +117,7 @@ def ask(work: Work, request: Question) -> None:
     index = work.graph.index.get(request.step_id)
     if index is not None:
         work.edit(index).status = StepStatus.WAITING
-        if not work.is_literal:
+        if not work.is_literal and work.run[index].taken >= work.run[index].listed:
             drop_held(work, index, "a question was open")
     work.outputs.append(request)
     about = {"action_id": request.action_id or None, "request_id": request.request_id}

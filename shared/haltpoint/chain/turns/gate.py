@@ -98,11 +98,13 @@ def calls_of(work: Work, index: int) -> Sequence[ProposedCall]:
     return sorted(calls, key=lambda call: call.tool != ROUTE)
 
 
-def drop_held(work: Work, index: int, reason: str) -> None:
-    """Record every call of a step that was neither sent nor refused as never executed."""
+def drop_held(work: Work, index: int, reason: str, *, before: int | None = None) -> None:
+    """Record every call of a step that was neither sent nor refused as never executed; `before`:
+    those before this place.
+    """
     calls = calls_of(work, index)
     taken = work.run[index].taken
-    for call in calls[taken:]:
+    for call in calls[taken:before]:
         drop_next(work, index, call, reason)
 
 

@@ -42,7 +42,7 @@ def consider(work: Work, index: int) -> Next | None:
     proposal = work.proposal(index)
     run = work.edit(index)
     run.turn += 1
-    run.taken = run.in_turn = 0
+    run.taken = run.in_turn = run.listed = 0
     run.here = run.thinking = run.struck = run.dropped = False
     if did_not_route(work, proposal):
         return at_bound(work, index)
@@ -112,12 +112,12 @@ def release(work: Work, index: int) -> Next | None:
 
 
 def next_call(work: Work, index: int) -> ProposedCall | None:
-    """The next call of the proposal; None when as many have run as may in one turn (C7), or a
-    decision was among them: no call beside it runs (I3).
+    """The next call of the proposal; None when as many have run as may in one turn (C7), all that
+    a card has listed, or a decision: no call beside it runs (I3).
     """
     run = work.run[index]
     calls = calls_of(work, index)
-    if run.taken >= len(calls):
+    if run.taken >= (run.listed or len(calls)):
         return None
     wanted = calls[run.taken]
     most = limits.actions_per_turn(work.steps[index], work.world.policy)

@@ -173,9 +173,9 @@ def write_down(work: Work, action: Action, **told: str) -> None:
     """An action that was never sent, with its receipt: it is done."""
     work.begin(action)
     work.outputs += (Record(action), Resolve(action))
-    work.tell_action(
-        FactType.ACTION_COMPLETED, action, next_action=NextAction.CONTINUE.value, **told
-    )
+    is_done = action.error is None
+    next_action = NextAction.CONTINUE if is_done else NextAction.ERROR
+    work.tell_action(FactType.ACTION_COMPLETED, action, next_action=next_action.value, **told)
 
 
 def give_back(work: Work, index: int, earlier: Action) -> Action:

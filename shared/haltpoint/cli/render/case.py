@@ -4,13 +4,13 @@ decided and how.
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from haltpoint.cli.wording import call, cut, value_text
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
-from haltpoint.contracts.reasons import Reason, Source
+from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import Strike, Violation, broken
@@ -47,9 +47,10 @@ def details(request: RequestView) -> Iterator[str]:
     yield from _options(request)
     if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT):
         yield call(request.tool, request.arguments, width=10_000)
-    for reason in request.reasons:
-        if reason.source is not None:
-            yield _source(reason, reason.source)
+    yield from _sources(request.reasons)
+    for other in request.others:
+        yield call(request.tool, other.arguments, width=10_000)
+        yield from _sources(other.reasons)
     if request.approved_preview and request.approved_preview != request.preview:
         before = request.approved_preview.splitlines()
         yield from ("shown at the last yes:", *before, "as it would run now:")
@@ -69,13 +70,16 @@ def _options(request: RequestView) -> Iterator[str]:
         yield f"{number}  {title}  {option.subtitle}".rstrip()
 
 
-def _source(reason: Reason, source: Source) -> str:
-    """A value with the place where it was found, and the text around it."""
-    found = source.where or "no result, and not in your words"
-    around = f": “{source.excerpt}”" if source.excerpt else ""
-    value = value_text(reason.value, WIDTH)
-    name = reason.parameter or ""
-    return f"{name} = {value}  from {found} ({source.source.value}){around}"
+def _sources(reasons: Iterable[Reason]) -> Iterator[str]:
+    """Each value that is asked about with the place where it was found, and the text around it."""
+    for reason in reasons:
+        source = reason.source
+        if source is not None:
+            found = source.where or "no result, and not in your words"
+            around = f": “{source.excerpt}”" if source.excerpt else ""
+            value = value_text(reason.value, WIDTH)
+            name = reason.parameter or ""
+            yield f"{name} = {value}  from {found} ({source.source.value}){around}"
 
 
 def _case(request: RequestView) -> Iterator[str]:

@@ -91,6 +91,24 @@ CHOICES: Final[dict[RequestKind, tuple[Choice, ...]]] = {
 """What may be decided, beside `abort`."""
 
 
+class ListedCall(Contract):
+    """A call that is asked about together with another one of its tool (C6)."""
+
+    place: int
+    """Its place in the proposal, from 0."""
+    arguments: str
+    """JSON text."""
+    reasons: tuple[Reason, ...]
+    """The targets that are asked about."""
+    sources: dict[str, Source] = {}
+    """Where its values come from."""
+
+    @property
+    def words(self) -> str:
+        """Why it is asked about."""
+        return " ".join(reason.words for reason in self.reasons)
+
+
 class Question(Contract, kw_only=True):
     """One question, whole, as a person has to see it. Times in milliseconds since the epoch."""
 
@@ -128,6 +146,8 @@ class Question(Contract, kw_only=True):
     """Why a confirmation is asked for (G5)."""
     sources: dict[str, Source] = {}
     """Where the values of the call come from (C13)."""
+    others: tuple[ListedCall, ...] = ()
+    """The calls of the same tool behind it for which the answer holds, too (C6)."""
     path: Strings = ()
     """The agents that led to it, from the root's down (I4)."""
     answerers: Answerers = ANYONE

@@ -105,6 +105,14 @@ class ClaimView(View):
     until: datetime
 
 
+class ListedCallView(View):
+    """A call of the same tool that a card lists behind the first; the answer holds for it, too."""
+
+    arguments: JsonObject
+    reasons: tuple[Reason, ...]
+    sources: dict[str, Source]
+
+
 class RequestView(View):
     """One question to people and what became of it.
 
@@ -143,6 +151,8 @@ class RequestView(View):
     strikes: tuple[Strike, ...] = ()
     reasons: tuple[Reason, ...] = ()
     sources: dict[str, Source] = {}
+    others: tuple[ListedCallView, ...] = NONE_THERE
+    """More calls of the tool for which the answer holds."""
     path: Strings = NONE_THERE
     requester: str = ""
     """Who submitted the task."""

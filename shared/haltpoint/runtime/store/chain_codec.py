@@ -220,7 +220,7 @@ _NUMBERS: Final = {status: number for number, status in enumerate(_STATUSES)}
 
 _COUNTS: Final = (
     *("actions", "taken", "in_turn", "receipts", "last_ok"),
-    *("turn", "attempt", "proposals", "strikes"),
+    *("turn", "attempt", "proposals", "strikes", "listed"),
 )
 """The numbers of a step behind its status, in an order that never changes: the rare ones last."""
 _counts: Final = attrgetter(*_COUNTS)

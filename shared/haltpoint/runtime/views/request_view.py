@@ -4,8 +4,8 @@ import msgspec
 from msgspec import structs
 
 from haltpoint.chain.model.state import goal_of
-from haltpoint.contracts.people.humans import Answer, Question, RequestKind
-from haltpoint.contracts.views.chains import AnswerView, ClaimView, RequestView
+from haltpoint.contracts.people.humans import Answer, ListedCall, Question, RequestKind
+from haltpoint.contracts.views.chains import AnswerView, ClaimView, ListedCallView, RequestView
 from haltpoint.contracts.work.thoughts import Strike
 from haltpoint.runtime.store.rows import StoredAnswer, StoredRequest
 from haltpoint.runtime.views.log_view import MOST_SAID, Times, moment
@@ -28,6 +28,7 @@ def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> Requ
         "status": stored.status,
         "goal": goal_of(record.chain),
         "arguments": msgspec.json.decode(question.arguments or "{}"),
+        "others": tuple(map(_listed, question.others)),
         "asked_at": asked_at,
         "closed_at": closed_at,
         "deadline": moment(question.deadline),
@@ -45,6 +46,11 @@ def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> Requ
         view["step"] = steps.get(question.step_id, "")
         view["strikes"] = [_in_own_words(strike, record) for strike in question.strikes]
     return RequestView.model_validate(view)
+
+
+def _listed(call: ListedCall) -> ListedCallView:
+    arguments = msgspec.json.decode(call.arguments)
+    return ListedCallView(arguments=arguments, reasons=call.reasons, sources=call.sources)
 
 
 def _answer(stored: StoredAnswer) -> AnswerView:
