@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store import library
 from haltpoint.runtime.streams.connection import connect
-from tests.support import leftovers
+from tests.support import empty, leftovers
 from tests.support.reports import pytest_report_to_serializable
 
 __all__ = ["pytest_report_to_serializable"]
@@ -54,5 +54,5 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 async def redis(server: EmbeddedServer) -> AsyncIterator[Redis]:
     """A client of the emptied server; replies are bytes."""
     async with connect(server.url) as client:
-        await client.flushall()
+        await empty(client)
         yield client

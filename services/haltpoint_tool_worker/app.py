@@ -22,6 +22,7 @@ from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry, registry_of
 from haltpoint_tool_worker.results.action_line import log_action
+from haltpoint_tool_worker.running.memory import Memory
 from haltpoint_tool_worker.running.slots import Slots
 
 _log = logs.get(__name__)
@@ -61,6 +62,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     limits = Limits(limit_store, here.instance)
     effects = EffectKeys(EffectStore(calls, topology, settings.lease), limit_store)
     pipeline = Pipeline(registry, receipt_store, tracing, settings.lease, limits, effects)
+    here.tell = partial(_recall, here, pipeline.memory)
     handlers = Handlers(
         slots,
         pipeline,
@@ -84,6 +86,11 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     finally:
         await heartbeat.stop()
         tracing.close()
+
+
+async def _recall(here: Service, memory: Memory, partition: int) -> None:
+    """Tell a partition whose history went backwards what this worker has started."""
+    await here.recovery.recall(partition, memory.of(partition))
 
 
 async def _end_if_stuck(here: Service, slots: Slots, handlers: Handlers) -> None:

@@ -194,6 +194,8 @@ class Handlers:
         if it had died.
         """
         job.if_blocked = None
+        if finished is not None:
+            self._pipeline.memory.ended(finished)
         while finished is not None and not job.lost:
             try:
                 status = await self._receipt_store.complete(finished)

@@ -15,11 +15,11 @@ When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. The
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from msgspec import structs
+from msgspec import json, structs
 from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
 
@@ -29,6 +29,7 @@ from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Outcome
 from haltpoint.contracts.secrets import lines_in, secret_values, typed_in
 from haltpoint.runtime.observability import logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
+from haltpoint.runtime.store.rows import Receipt
 from haltpoint_tool_worker.admission.admit import Admission
 from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound, refusal
 from haltpoint_tool_worker.admission.calls import ToolCall
@@ -47,10 +48,18 @@ from haltpoint_tool_worker.results.outcomes import (
 )
 from haltpoint_tool_worker.results.reading import Reading, RefusedError, read_failure, refused
 from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.memory import Memory
 from haltpoint_tool_worker.running.runner import Returned
 
 _LONG_WAIT: Final = 500
 """Ms in its queue after which a repeatable call is claimed, too."""
+_DOUBTS: Final = {
+    ClaimStatus.IN_DOUBT: "a worker started it and did not report back; it may have taken effect",
+    ClaimStatus.FORGOTTEN: (
+        "the server's history went backwards (HP-023): a worker had started this call, or another "
+        "under its id; it may have taken effect"
+    ),
+}
 _PRIVATE: Final = 6
 """Characters of a private text: a shorter one, such as `de`, is in other words by chance."""
 
@@ -67,6 +76,7 @@ class Pipeline:
     lease: float
     limits: Limits
     effects: EffectKeys
+    memory: Memory = field(default_factory=Memory)
 
     def __post_init__(self) -> None:
         self.admission = Admission(self.registry, self.receipt_store, self.effects)
@@ -159,6 +169,9 @@ class Pipeline:
         )
         job.claiming = False
         job.epoch = claimed.epoch
+        job.recalled = claimed.receipt
+        if start and claimed.status is ClaimStatus.GO and not job.repeatable:
+            self.memory.began(job, claimed.token)
         if claimed.status is ClaimStatus.GO and job.begun and request.repeatable:
             # The plan took it for repeatable: whether it was started did not matter. Its tool may
             # say no by now.
@@ -174,13 +187,22 @@ class Pipeline:
         job.began_ms = time.time_ns() // 1_000_000
         if status in NOT_STARTED:
             return self._finished(job, refusal(job.request.tool, status))
-        if status is ClaimStatus.IN_DOUBT:
-            why = "a worker started it and did not report back; it may have taken effect"
+        if status is ClaimStatus.KNOWN:
+            return self._known(job)
+        if status in _DOUBTS:
+            why = _DOUBTS[status]
             doubt = refused(ErrorType.IN_DOUBT, f"{job.request.tool}: {why}", cause=Cause.BROKEN)
             return self._finished(job, doubt)
         if status is ClaimStatus.LOST:
             _log.warning("the lease was lost before the call was claimed; another worker has it")
         return None
+
+    def _known(self, job: Job) -> Finished:
+        """What had been recorded of it before the server lost that (R10)."""
+        receipt = Receipt.parse(job.recalled)
+        outcome = json.decode(receipt.outcome, type=Outcome)
+        action, attempt = job.request.action_id, job.request.attempt
+        return Finished(job.ref, action, job.epoch, attempt, outcome, receipt.data, job.trace)
 
     async def _has_lease(self, job: Job) -> bool:
         """Whether no other worker can have taken the action. What our clock cannot say, the server

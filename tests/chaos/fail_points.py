@@ -15,6 +15,7 @@ that is made then: who finds it lives on) and CHAOS_HISTORY (the folder of the h
 import asyncio
 import os
 import signal
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -58,10 +59,12 @@ def install(actor: str) -> None:
 
         return await subscribe(self, stream, group, pass_on, **more)
 
-    def call_and_pass(self: AutoPipeline, *args: Argument) -> "asyncio.Future[Any]":
+    def call_and_pass(
+        self: AutoPipeline, *args: Argument, read: Callable[[Any], Any] | None = None
+    ) -> "asyncio.Future[Any]":
         name = str(args[1]).removeprefix(PREFIX) if args[0] == "FCALL" else ""
         passing(f"before {name}")
-        future = call(self, *args)
+        future = call(self, *args, read=read)
         # Before the caller hears: callbacks are called in the order in which they were added.
         future.add_done_callback(partial(_answered, recorder, name, args))
         return future

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from redis.asyncio import Redis
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.runtime.store.recovery import Recovery
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.connection import AutoPipeline
@@ -132,15 +134,24 @@ async def test_it_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
     assert "haltpoint init" in last["event"]
 
 
-async def test_a_vanished_group_ends_it_with_a_report(
+async def test_r10_after_a_flush_it_says_so_and_goes_on(
     server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path
 ) -> None:
-    """R10."""
-    async with executor(server.url, tmp_path) as running:
+    async with executor(server.url, tmp_path) as running, AutoPipeline(redis) as calls:
         await wait_until(lambda: running.says("started"))
         await redis.flushall()
-        assert await running.ends() == 1
-        assert [line["code"] for line in running.log if line["level"] == "critical"] == ["HP-020"]
+        flushed = time.monotonic()
+        await wait_until(lambda: running.says("the history of partition 0 went backwards"))
+        assert time.monotonic() - flushed < 2, "found in under 2 s"
+        submitted = await Store(calls, topology).submit(literal_task())
+        chain = topology.key_of("chain", submitted.chain_id)
+
+        async def over() -> bool:
+            return await redis.hget(chain, "status") == b"failed"
+
+        await wait_until(over)
+        assert {line.get("code") for line in running.log} >= {"HP-020", "HP-023"}
+        assert (await Recovery(calls, topology).losses())[0].before > 0
 
 
 async def test_health_is_told_over_http(

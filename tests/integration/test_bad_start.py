@@ -22,7 +22,7 @@ from haltpoint_gateway.app import run as open_the_gates
 from haltpoint_planner.app import run as plan
 from haltpoint_tool_worker.app import run as work
 from tests.chaos.proxy import Proxy
-from tests.support import wait_until
+from tests.support import empty, wait_until
 
 SERVICES: dict[Party, Callable[[Settings], Awaitable[None]]] = {
     Party.EXECUTOR: execute,
@@ -56,7 +56,7 @@ async def test_connections_that_break_at_any_moment_of_the_start_only_delay_it(
         return [one["name"] for one in await presence.alive(redis, topology)] == [party.value]
 
     for nth in range(8, 44, 5):
-        await redis.flushall()
+        await empty(redis)
         await topology.ensure(redis, ["default"])
         async with BreaksOnce(server.url, nth) as network:
             settings = Settings(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.delivery import Alone, Entry, Subscription, at_once, hand_back
+from haltpoint.runtime.streams.topology import make_group
 from tests.support import wait_until
 
 Redis = Any  # redis-py's hints say what any protocol version may answer
@@ -28,7 +28,7 @@ class Reader:
     acknowledges: bool = True
     batches: list[list[Entry]] = field(default_factory=list)
     exhausted: list[Entry] = field(default_factory=list)
-    fatal: list[HaltpointError] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
     then: Callable[[list[Entry]], Awaitable[None]] | None = None
     next_reads: list[int] = field(default_factory=list)
 
@@ -39,6 +39,10 @@ class Reader:
         if self.acknowledges:
             await self.redis.xack(STREAM, GROUP, *(entry.id for entry in entries))
         return self.next_reads.pop(0) if self.next_reads else None
+
+    async def renew_group(self, stream: str, group: str) -> None:
+        self.lost.append(group)
+        await make_group(self.redis, stream, group)
 
     async def dead_letter(self, entry: Entry) -> None:
         self.exhausted.append(entry)
@@ -68,7 +72,7 @@ async def subscribed(
         lease_ms=LEASE_MS,
         max_deliveries=3,
         on_exhausted=reader.dead_letter,
-        on_fatal=reader.fatal.append,
+        on_group_lost=reader.renew_group,
         has_lease=has_lease,
         alone=alone,
     )
@@ -337,4 +341,15 @@ async def test_a_server_restart_loses_nothing(server: EmbeddedServer, redis: Red
         await asyncio.to_thread(server.start)
         await add(redis, 2)
         await wait_until(lambda: 2 in reader.numbers)
-    assert reader.fatal == []
+    assert reader.lost == []
+
+
+async def test_a_group_that_is_gone_is_made_anew(server: EmbeddedServer, redis: Redis) -> None:
+    reader = Reader(redis)
+    async with subscribed(reader, "a"):
+        await add(redis, 1)
+        await wait_until(lambda: reader.numbers == [1])
+        await redis.flushall()
+        await add(redis, 2)
+        await wait_until(lambda: 2 in reader.numbers)
+    assert set(reader.lost) == {GROUP}

@@ -1,7 +1,7 @@
 """A new chain travels whole in its own first message: nothing is read before its first decision."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,9 +40,11 @@ class Counted(AutoPipeline):
         super().__init__(redis)
         self.commands: list[str] = []
 
-    def call(self, *args: Argument) -> "asyncio.Future[Any]":
+    def call(
+        self, *args: Argument, read: Callable[[Any], Any] | None = None
+    ) -> "asyncio.Future[Any]":
         self.commands.append(str(args[0]))
-        return super().call(*args)
+        return super().call(*args, read=read)
 
     @property
     def reads(self) -> list[str]:

@@ -28,6 +28,7 @@ from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, decode
 from tests.proofs import functions
 from tests.proofs.decisions import CHAIN, Decisions, Kind, approved_digest, outcome_of
 from tests.proofs.functions import COPY, FORGED, REQUEUED, Item, Sent
+from tests.support import empty
 from tests.support.builders import OK, asks, failed
 from tests.support.desk import Desk, desk_at
 from tests.support.function_rules import Approval, Receipt
@@ -123,7 +124,7 @@ class Pair:
         ref, args = self.ref(item), (self.action(item.action), self.consumer(item), token)
         mode = "start" if start else "look"
         key = self.desk.key("events")
-        real = await self.desk.calls.call(
+        real, *_ = await self.desk.calls.call(
             "FCALL", f"{PREFIX}claim", 1, key, ref.stream, ref.entry, *args, mode, digest
         )
         self.store, status, epoch = functions.claim(
@@ -366,7 +367,7 @@ async def test_the_model_does_what_the_functions_do(redis: Redis, seed: int) -> 
     chance = random.Random(seed)
     ends, approved = 0, 0
     for _ in range(15):
-        await redis.flushall()
+        await empty(redis)
         async with desk_at(redis) as desk:
             pair = Pair(desk, chance)
             await pair.submit()

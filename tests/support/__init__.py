@@ -3,12 +3,20 @@
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
+
+from haltpoint.runtime.store import library
 
 PATIENCE: Final = 120.0
 """Seconds after which what is waited for will never happen: they end a failure, and no slow machine
 may reach them.
 """
+
+
+async def empty(redis: Any) -> None:
+    """Make a server as a new one is: without data, and with a library that has seen none."""
+    await redis.flushall()
+    await redis.function_load(library.source(), replace=True)
 
 
 async def wait_until(

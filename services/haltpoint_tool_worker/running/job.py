@@ -56,6 +56,8 @@ class Job(Struct, eq=False):
     """When our work on it began."""
     limited: str = ""
     """The limit that holds it back."""
+    recalled: str = ""
+    """Its receipt, when it has run already and the server had lost that (R10)."""
     place: Place | None = None
     """What it has of limits."""
     placed_at: float = 0.0

@@ -4,6 +4,7 @@ so, or not at all.
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -141,9 +142,9 @@ async def test_a_commit_that_is_sent_again_begins_and_reports_nothing_twice(desk
     sent: list[tuple[Argument, ...]] = []
     call_through = desk.calls.call
 
-    def overheard(*args: Argument) -> asyncio.Future[Any]:
+    def overheard(*args: Argument, read: Callable[[Any], Any] | None = None) -> asyncio.Future[Any]:
         sent.append(args)
-        return call_through(*args)
+        return call_through(*args, read=read)
 
     desk.calls.call = overheard  # type: ignore[method-assign]
 

@@ -1,6 +1,7 @@
 """A chain is read by several commands; another executor's commit may come between them."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from haltpoint.chain.model.statuses import ChainStatus
@@ -18,10 +19,12 @@ class Interrupted(AutoPipeline):
         super().__init__(desk.redis)
         self._desk: Desk | None = desk
 
-    def call(self, *args: Argument) -> "asyncio.Future[Any]":
+    def call(
+        self, *args: Argument, read: Callable[[Any], Any] | None = None
+    ) -> "asyncio.Future[Any]":
         desk, send = self._desk, super().call
         if args[0] != "HMGET" or desk is None:
-            return send(*args)
+            return send(*args, read=read)
         self._desk = None
 
         async def after_the_other() -> Any:

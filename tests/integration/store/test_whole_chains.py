@@ -9,6 +9,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.runtime.store.chain_codec import end_of
 from haltpoint.runtime.store.rows import Data, Key
+from haltpoint.runtime.streams.topology import PREFIX
 from tests.support.builders import asks, literal_task
 from tests.support.desk import Desk
 
@@ -50,6 +51,8 @@ async def test_r1_a_finished_chain_leaves_nothing_for_ever(desk: Desk) -> None:
         "hp:{0}:deployment",  # the deployment itself
         desk.key("audit"),  # trimmed by age
         desk.key("feed"),  # trimmed by age
+        desk.key("seq", PREFIX),  # counts calls
+        desk.key("terms", PREFIX),  # trimmed by length
         desk.key("facts"),  # trimmed by age
         desk.key("totals"),  # a few counters
         desk.key("index", "status", "completed"),  # forgets with the chains

@@ -92,9 +92,10 @@ def show(
 
 
 async def _examine(shell: Shell) -> "list[Check]":
-    from haltpoint.cli.local.diagnosis import Scene, look_around
+    from haltpoint.cli.local.diagnosis import Scene, history, look_around
     from haltpoint.runtime.service import preflight
     from haltpoint.runtime.service.address import redis_url
+    from haltpoint.runtime.store.recovery import Recovery
     from haltpoint.runtime.streams.presence import alive
     from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
     from haltpoint.runtime.views.queues import unserved
@@ -104,6 +105,7 @@ async def _examine(shell: Shell) -> "list[Check]":
         url = redis_url(shell.settings)
         checks = await preflight.examine(redis, shell.settings, topology, url)
         checks.append(await preflight.writes(redis, topology))
+        checks += await history(Recovery(calls, topology))
         services = await alive(redis, topology)
         checks += await look_around(Scene(shell.settings, topology, redis, tools, services))
         for waiting in await unserved(redis, topology, tools.values()):

@@ -24,6 +24,7 @@ from haltpoint.runtime.config.policy_file import read
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.address import listen
 from haltpoint.runtime.service.preflight import Check, failed
+from haltpoint.runtime.store.recovery import Recovery, went_backwards
 from haltpoint.runtime.streams.topology import Topology
 
 _GIB: Final = 1 << 30
@@ -42,6 +43,14 @@ class Scene:
     redis: Any = None
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     alive: Sequence[JsonObject] = ()
+
+
+async def history(recovery: Recovery) -> list[Check]:
+    """Whether the server has lost what it acknowledged, and nobody has accepted that yet (R10)."""
+    losses = await recovery.losses()
+    if not losses:
+        return [Check("history", "", ok=True, what="the server has lost nothing that we know of")]
+    return [failed("history", went_backwards(loss.partition)) for loss in losses]
 
 
 async def look_around(scene: Scene) -> list[Check]:

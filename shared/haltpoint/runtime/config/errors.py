@@ -23,11 +23,12 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-017": "The clocks of this machine and of the server differ.",
     "HP-018": "The connection to the server is not encrypted.",
     "HP-019": "The test kit's clock is set on this server.",
-    "HP-020": "A consumer group vanished while a service ran: the server's history went backwards.",
+    "HP-020": "A consumer group vanished while a service ran; it is made anew.",
     "HP-021": "The Redis server refuses writes for now; services wait until it accepts them again.",
     "HP-022": (
         "Chains of another release are under way, and this release stores chains in another form."
     ),
+    "HP-023": "The server's history went backwards: it has lost writes that it had acknowledged.",
     "HP-030": "The tools of a worker cannot be used.",
     "HP-031": "Two tools have the same name.",
     "HP-032": "A hook cannot be loaded.",

@@ -34,16 +34,29 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service import preflight
 from haltpoint.runtime.service.address import redis_url
 from haltpoint.runtime.service.http import HttpServer, health_app
+from haltpoint.runtime.store.recovery import Recovery, went_backwards
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE, reach
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
-from haltpoint.runtime.streams.delivery import Alone, Exhausted, Handler, Subscription, at_once
+from haltpoint.runtime.streams.delivery import (
+    Alone,
+    Exhausted,
+    Handler,
+    Subscription,
+    at_once,
+    group_lost,
+)
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.tasks import end
-from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.streams.topology import Topology, make_group
 
 HEARTBEAT: Final = 1.0
 """Seconds from one heartbeat to the next."""
+
+LOOK: Final = 0.5
+"""Seconds from one comparison with the server's history to the next: all have compared before a
+server that is new grants a claim (ROLL_CALL in store/lua/base.lua).
+"""
 
 _log = logs.get(__name__)
 
@@ -56,7 +69,8 @@ class Service:
     `redis` writes and is never blocked; `calls` coalesces function calls on it, and waits for as
     long as the server refuses them. `instance` is unique to this process: its consumer name in
     every group. `stopping` is set before the subscriptions stop, so that handlers which wait for a
-    free slot can return. `about` is added to the service's key (queues, slots ...).
+    free slot can return. `about` is added to the service's key (queues, slots ...). `tell` brings
+    what this process knows of a partition whose history went backwards (R10).
     """
 
     def __init__(
@@ -67,6 +81,8 @@ class Service:
         self.redis = redis
         self.calls = AutoPipeline(redis, waits=lambda: not self.stopping.is_set())
         self.topology = topology
+        self.recovery = Recovery(self.calls, topology)
+        self.tell: Callable[[int], Awaitable[None]] = _know_nothing
         self.instance = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self.stopping = asyncio.Event()
         self.about: dict[str, Any] = {}
@@ -116,7 +132,7 @@ class Service:
             lease_ms=int((lease or self.settings.lease) * 1000),
             max_deliveries=self.settings.deliveries,
             on_exhausted=on_exhausted,
-            on_fatal=self.fail,
+            on_group_lost=self._renew_group,
             has_lease=has_lease,
             alone=alone,
         )
@@ -169,6 +185,7 @@ class Service:
         HaltpointError.
         """
         self.every(HEARTBEAT, self._heartbeat, "heartbeat")
+        self.every(LOOK, self._look, "history")
         task = asyncio.current_task()
         try:
             # A cancellation while we started may have got lost on the way (see `tasks.end`), but it
@@ -210,6 +227,30 @@ class Service:
             self._ready = True
             _log.info("started", instance=self.instance, **self.about)
 
+    async def _look(self) -> None:
+        """Whether the server knows all of each partition that we have heard of (R10)."""
+        await asyncio.gather(*map(self._compare, range(self.topology.partitions)))
+
+    async def _compare(self, partition: int) -> None:
+        if not await self.recovery.look(partition):
+            return
+        error = went_backwards(partition)
+        _log.error(error.what, code=error.code, partition=partition, why=error.why, fix=error.fix)
+        await self.tell(partition)
+        self.recovery.told(partition)
+
+    async def _renew_group(self, stream: str, group: str) -> None:
+        """Make a consumer group that is gone anew, and what else may be gone with it."""
+        lost = group_lost(stream, group)
+        _log.error(lost.what, code=lost.code, why=lost.why, fix=lost.fix)
+        _, tag, name = stream.split(":", 2)
+        await self.recovery.lose_group(int(tag[1:-1]), name)
+        try:
+            await self.topology.ensure(self.redis)
+            await make_group(self.redis, stream, group)
+        except HaltpointError as error:
+            self.fail(error)
+
     def _say_refused(self, error: RefusedForNow) -> None:
         """Once for each reason, until a heartbeat is written: it comes each second and is refused
         for any of them.
@@ -235,6 +276,10 @@ class Service:
             )
             error = unforeseen(error)
         self.fail(error)
+
+
+async def _know_nothing(_: int) -> None:
+    """A service without a memory of its own."""
 
 
 @asynccontextmanager

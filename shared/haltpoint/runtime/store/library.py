@@ -20,6 +20,7 @@ NAME: Final = f"haltpoint_{FORM}"
 _PARTS: Final = (
     "base",
     "actions",
+    "recovery",
     "submit",
     "commit",
     "receipts",
@@ -55,18 +56,27 @@ def source() -> str:
 
 
 async def load(redis: Redis) -> None:
-    """Load the library, over an older text of the same version if there is one. Safe to repeat."""
-    await redis.function_load(source(), replace=True)
+    """Load the library, over an older text of the same version if there is one. Safe to repeat: the
+    same text is left alone, since a new one begins a term (lua/base.lua).
+    """
+    if await _loaded(redis) != source().encode():
+        await redis.function_load(source(), replace=True)
 
 
 async def check(redis: Redis) -> str:
     """What was seen: exactly this library is loaded. Raises HaltpointError HP-014."""
-    reply = await redis.function_list(NAME, withcode=True)
-    if not reply:
+    loaded = await _loaded(redis)
+    if loaded is None:
         raise _unfit("is not loaded")
-    if reply[0][b"library_code"] != source().encode():
+    if loaded != source().encode():
         raise _unfit("is of another build")
     return f"the function library {NAME} is loaded"
+
+
+async def _loaded(redis: Redis) -> bytes | None:
+    """The text of the library on the server, if there is one."""
+    reply = await redis.function_list(NAME, withcode=True)
+    return reply[0][b"library_code"] if reply else None
 
 
 def _unfit(problem: str) -> HaltpointError:

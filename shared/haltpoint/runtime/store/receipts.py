@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import field
 from enum import StrEnum
 from functools import partial
 from itertools import count
@@ -65,14 +66,30 @@ class ClaimStatus(StrEnum):
     """The yes is too old (G1)."""
     STOPPED = "stopped"
     """Its chain is being cancelled."""
+    KNOWN = "known"
+    """It has run, as a process recalls, and the server had lost that: complete it with that
+    receipt (R10).
+    """
+    FORGOTTEN = "forgotten"
+    """It was started, or another call under its id, and the server had lost that: complete it as
+    IN_DOUBT.
+    """
 
 
 @value
 class Claimed:
-    """The answer to a claim, and the epoch under which to complete."""
+    """The answer to a claim, the epoch under which to complete, and the token of the claim."""
 
     status: ClaimStatus
     epoch: int
+    token: str = field(default="", compare=False)
+    receipt: str = ""
+    """Of a KNOWN one, as it is stored (`rows.Receipt`)."""
+
+
+_RECOVERING: Final = b"recovering"
+_WAIT: Final = 0.1
+"""Seconds between two claims while the server hears what processes know."""
 
 
 class Completion(StrEnum):
@@ -162,13 +179,18 @@ class ReceiptStore(Side):
         (R4).
 
         `approval` is the digest of a call that needs a person's yes. A lost reply is asked for
-        again safely.
+        again safely. Waits while the server hears what processes know (R10).
         """
         token = f"{self._nonce}{next(self._serial):x}"
         mode = "start" if start else "look"
         args = (ref.stream, ref.entry, action_id, self._consumer, token, mode, approval)
-        status, epoch = await self._functions.call("claim", ref.partition, *args)
-        return Claimed(ClaimStatus(status.decode()), epoch)
+        reply = await self._functions.call("claim", ref.partition, *args)
+        while reply[0] == _RECOVERING:
+            await asyncio.sleep(_WAIT)
+            reply = await self._functions.call("claim", ref.partition, *args)
+        status, epoch, *more = reply
+        receipt = more[0].decode() if more else ""
+        return Claimed(ClaimStatus(status.decode()), epoch, token, receipt)
 
     def complete(self, finished: Finished) -> "asyncio.Future[Completion]":
         """Record a receipt and tell the executor (R3, R8); await the result.
@@ -274,11 +296,8 @@ class ReceiptStore(Side):
         args: list[Argument] = [self._consumer]
         for finished, _ in batch:
             ref, action = finished.ref, finished.action_id
-            outcome, error = finished.outcome, finished.outcome.error
+            outcome, error = recorded_outcome(finished), finished.outcome.error
             in_doubt = error is not None and error.error_type is ErrorType.IN_DOUBT
-            if finished.metadata is not None:
-                outcome = copy(outcome)  # its rules (B1) were looked at when it was made
-                structs.force_setattr(outcome, "metadata", finished.metadata)
             head, tail = completed_parts(
                 action, finished.attempt, action.partition(".")[0], finished.trace
             )
@@ -288,6 +307,15 @@ class ReceiptStore(Side):
         futures = [future for _, future in batch]
         recorded = partial(_recorded, futures)
         reply.add_done_callback(recorded)
+
+
+def recorded_outcome(finished: Finished) -> Outcome:
+    """The outcome as it is recorded: with its metadata."""
+    if finished.metadata is None:
+        return finished.outcome
+    outcome = copy(finished.outcome)  # its rules (B1) were looked at when it was made
+    structs.force_setattr(outcome, "metadata", finished.metadata)
+    return outcome
 
 
 def _recorded(

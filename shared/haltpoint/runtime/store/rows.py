@@ -162,6 +162,11 @@ class Receipt:
         kind, outcome, data = text.split("\n", 2)
         return cls(Kind(kind), outcome, data)
 
+    @property
+    def text(self) -> str:
+        """As it is stored."""
+        return f"{self.kind.value}\n{self.outcome}\n{self.data}"
+
 
 @value
 class StoredAction:

@@ -8,6 +8,7 @@ recognises a repeat by the ids in its arguments (see the contract at the top of 
 import asyncio
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -23,6 +24,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.people.audit import AUDIT, Line
 from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.streams.continuity import Continuity
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.servers.clients import SCHEMES, client
 from haltpoint.runtime.streams.servers.link import Call, Link, fail, open_link, pack
@@ -90,7 +92,8 @@ class AutoPipeline:
     that doubles up to 1 s, for `patience` seconds each; then their callers get the error. So is a
     call that the server refuses for now, while the others pass it by; it waits for longer than
     `patience` while `waits` says so. Only give it commands that may run twice. A reply may take
-    `timeout` seconds. Use as `async with`, or `aclose` it.
+    `timeout` seconds. `continuity` is the process's own, where it has several. Use as `async with`,
+    or `aclose` it.
     """
 
     def __init__(
@@ -101,7 +104,9 @@ class AutoPipeline:
         pause: float = 0.02,
         timeout: float = 5.0,
         waits: Callable[[], bool] = lambda: False,
+        continuity: Continuity | None = None,
     ) -> None:
+        self.continuity = continuity or Continuity()
         self._pool: Any = redis.connection_pool
         self._patience = patience
         self._pause = pause
@@ -112,8 +117,10 @@ class AutoPipeline:
         self._link: Link | None = None
         self._opening: asyncio.Task[None] | None = None
 
-    def call(self, *args: Argument) -> "asyncio.Future[Any]":
-        """Queue one command; await the result for its reply.
+    def call(
+        self, *args: Argument, read: Callable[[Any], Any] | None = None
+    ) -> "asyncio.Future[Any]":
+        """Queue one command; await the result for its reply, or for what `read` makes of it.
 
         Raises ResponseError (the server refused), or the connection's error when it stays away for
         longer than `patience`.
@@ -121,7 +128,7 @@ class AutoPipeline:
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._send)
-        call = Call(pack(args), loop.create_future(), loop.time())
+        call = Call(pack(args), loop.create_future(), loop.time(), read)
         self._waiting.append(call)
         return call.future
 
@@ -231,6 +238,7 @@ class Functions:
         self._calls = calls
         self._topology = topology
         self._keys = [topology.stream(partition, Stream.EVENTS) for partition in partitions]
+        self._reads = [partial(calls.continuity.heard, partition) for partition in partitions]
 
     def call(
         self, name: str, partition: int, *args: Argument, line: Line | None = None
@@ -238,11 +246,12 @@ class Functions:
         """Queue a call of this function; await the result for its reply. What it does has this line
         in the audit. Raises redis-py's errors.
         """
+        read, name = self._reads[partition], PREFIX + name
         if line is None:
-            return self._calls.call("FCALL", PREFIX + name, 1, self._keys[partition], *args)
+            return self._calls.call("FCALL", name, 1, self._keys[partition], *args, read=read)
         keys = self._keys[partition], self._topology.key(partition, AUDIT)
         about = msgspec.json.encode(line.audited)
-        return self._calls.call("FCALL", PREFIX + name, 2, *keys, *args, line.age, about)
+        return self._calls.call("FCALL", name, 2, *keys, *args, line.age, about, read=read)
 
     def about(
         self, any_id: str, name: str, *args: Argument, line: Line | None = None

@@ -86,7 +86,7 @@ def group_lost(stream: str, group: str) -> HaltpointError:
         "HP-020",
         f"the consumer group {group} of {stream} is gone",
         "the server was flushed, or came back with an older copy of its data",
-        "Find out which data are lost, then run: haltpoint init",
+        "It is made anew; what was lost says: haltpoint recover show",
     )
 
 
@@ -98,8 +98,8 @@ class Subscription:
     at most `max_records` entries, or the number that it returned for the read before. `has_lease`
     says whether this process still works on an entry (default: while the handler runs with it).
     `alone` is entered before an entry is taken over and left when its handler has returned: nothing
-    else is in hand in between. `on_fatal` hears once that the group is gone; nothing is read from
-    then on.
+    else is in hand in between. `on_group_lost` gets stream and group, and makes a group anew that
+    is gone.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Subscription:
         lease_ms: int,
         max_deliveries: int,
         on_exhausted: Exhausted,
-        on_fatal: Callable[[HaltpointError], None],
+        on_group_lost: Callable[[str, str], Awaitable[None]],
         has_lease: Callable[[str], bool] | None = None,
         alone: Alone = at_once,
     ) -> None:
@@ -127,7 +127,7 @@ class Subscription:
         self._lease_ms = lease_ms
         self._max_deliveries = max_deliveries
         self._on_exhausted = on_exhausted
-        self._on_fatal = on_fatal
+        self._on_group_lost = on_group_lost
         self._has_lease = has_lease
         self._alone = alone
         self._handled: set[str] = set()
@@ -197,7 +197,7 @@ class Subscription:
             try:
                 reply = await self._reading.call(*before, count, *after)
             except (RedisError, OSError) as error:
-                self._report(error)
+                await self._report(error)
                 await self._rest(1.0)
                 continue
             if reply:
@@ -232,20 +232,20 @@ class Subscription:
             except UNREACHABLE:
                 pass  # the service's heartbeat says so
             except ResponseError as error:
-                self._report(error)
+                await self._report(error)
             except Exception:  # noqa: BLE001 - on_exhausted is not ours
                 _log.exception("taking over entries failed", stream=self.stream)
             await self._rest(self._pause)
 
-    def _report(self, error: Exception) -> None:
-        """Say why reading failed; a group that is gone ends it, and is reported once."""
+    async def _report(self, error: Exception) -> None:
+        """Say why reading failed; a group that is gone is made anew."""
         if self._closing.is_set() or not self._open.is_set():
             return
-        if "NOGROUP" in str(error):
-            self._closing.set()
-            self._on_fatal(group_lost(self.stream, self.group))
-        else:
+        if "NOGROUP" not in str(error):
             _log.warning("a stream cannot be read", stream=self.stream, reason=str(error))
+            return
+        with suppress(*UNREACHABLE):  # then it is still gone when the server is back
+            await self._on_group_lost(self.stream, self.group)
 
     async def _rest(self, seconds: float) -> None:
         with suppress(TimeoutError):

@@ -13,6 +13,7 @@ from typing import Final, Self
 
 from msgspec import Struct
 from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import root_of, value
@@ -129,6 +130,15 @@ class Topology:
             for status in living:
                 pipeline.zcard(self.key(partition, "index", "status", status))
         return sum(await pipeline.execute())
+
+
+async def make_group(redis: Redis, stream: str, group: str) -> None:
+    """A consumer group that begins with the stream, unless it is there."""
+    try:
+        await redis.xgroup_create(stream, group, id="0", mkstream=True)
+    except ResponseError as error:
+        if not str(error).startswith("BUSYGROUP"):
+            raise
 
 
 class EntryRef(Struct, frozen=True, gc=False):

@@ -71,9 +71,60 @@ local function with_audit(callback)
   end
 end
 
+--[[
+Terms (R10). Each call counts up `seq`, and this server knows in its own memory, which no copy of its data has, how far it
+has counted. When the data say otherwise, another server wrote them last, or this one before a restart, a flush, a snapshot:
+a term begins. `terms` lists when each began, and what was counted before it. Who has heard more than that has lost something
+(recovery.lua). `opens`: no claim is granted until all have had the time to say so. Each version of the library counts for itself.
+]]
+local ROLL_CALL, TERMS_KEPT = 2000, 100 -- ms, terms
+local SEQ, TERMS = 'seq:' .. PREFIX, 'terms:' .. PREFIX
+local terms = {}
+
+-- What was found to be lost stays on record until a person has seen it.
+local function note_loss(prefix, before, after)
+  local key = prefix .. 'lost'
+  local worst = math.max(before, tonumber(redis.call('HGET', key, 'before') or 0))
+  redis.call('HSET', key, 'at', digits(real_now()), 'before', digits(worst), 'after', digits(after))
+  terms[prefix].opens = real_now() + ROLL_CALL
+end
+
+local function begin_term(prefix, seq, step)
+  local last, began = terms[prefix], real_now()
+  local is_new = seq == step and not last
+  terms[prefix] = { seq = seq, began = began, opens = is_new and 0 or began + ROLL_CALL }
+  redis.call('RPUSH', prefix .. TERMS, digits(began) .. ' ' .. digits(seq - step))
+  redis.call('LTRIM', prefix .. TERMS, -TERMS_KEPT, -1)
+  if last and last.seq > seq - step then
+    note_loss(prefix, last.seq, seq - step)
+  end
+end
+
+-- Who looks (step 0) does not count.
+local function count_up(prefix, step)
+  local key, term = prefix .. SEQ, terms[prefix]
+  local seq = step == 1 and redis.call('INCR', key) or tonumber(redis.call('GET', key) or 0)
+  if not term or term.seq + step ~= seq then
+    begin_term(prefix, seq, step)
+  else
+    term.seq = seq
+  end
+end
+
+-- Each function answers {reply, seq, when the term began}.
 local function register(name, callback)
+  local step, body = name == 'look' and 0 or 1, with_audit(callback)
   local flags = BEGINS[name] and {} or { 'allow-oom' }
-  redis.register_function{ function_name = PREFIX .. name, callback = with_audit(callback), flags = flags }
+  local function counted(keys, args)
+    local prefix = prefix_of(keys)
+    count_up(prefix, step)
+    local reply = body(keys, args)
+    if reply == nil then
+      reply = false
+    end
+    return { reply, terms[prefix].seq, terms[prefix].began }
+  end
+  redis.register_function{ function_name = PREFIX .. name, callback = counted, flags = flags }
 end
 
 -- One command that answers 1 when it changed a key of this partition: for what needs no more than a line in the audit.

@@ -21,6 +21,21 @@ local function consume_approval(prefix, chain, name, digest)
   end
 end
 
+-- What was recalled of this attempt of an action, as a status of `claim`, and its receipt; nil: nothing.
+local function recall(prefix, id, action)
+  local recalled = action.repeatable ~= '1' and redis.call('HGET', prefix .. 'recalled', id)
+  local attempt, call, receipt = string.match(recalled or '', '^(%d+) (%x+)\n(.*)$')
+  if not attempt or tonumber(attempt) < tonumber(action.attempt) then
+    return nil
+  end
+  local chain, name = split(id)
+  local now_called = redis.call('HGET', row(prefix, KEY.DATA, chain), name .. '.' .. PART.CALL)
+  if receipt ~= '' and redis.sha1hex(now_called or '') == call then
+    return 'known', receipt
+  end
+  return 'forgotten', ''
+end
+
 --[[
 hp3_claim stream entry action consumer token [mode] [digest]
 
@@ -35,6 +50,9 @@ Returns {status, epoch}:
   unapproved, changed, late   no approval, one of another call, or an expired one: nothing was done
   stopped   its chain is being cancelled and no worker had started it: nothing was done
   in_doubt  a worker had started it, its effects cannot be repeated: complete it with an IN_DOUBT error under `epoch`
+  known     it had been done, as a process recalls: complete it under `epoch` with the third value, its receipt
+  forgotten it had been started, as a process recalls, or another call under its id: as in_doubt
+  recovering  this server is new here, and processes may know more than it: nothing was done, ask again
   go        run it under `epoch`
 ]]
 register('claim', function(keys, args)
@@ -52,11 +70,15 @@ register('claim', function(keys, args)
   if holder_of(prefix, stream, entry) ~= args[4] then
     return { 'lost', 0 }
   end
+  if terms[prefix].opens > real_now() then
+    return { 'recovering', 0 }
+  end
   local epoch, state = action.epoch, action.state
+  local recalled, receipt = recall(prefix, args[3], action)
   if action.token ~= token then
     local starts, digest = args[6] ~= 'look', args[7] or ''
     state = starts and STATE.STARTED or action.state
-    if is_in_doubt(action) then
+    if is_in_doubt(action) or recalled then
       state = STATE.IN_DOUBT
     elseif starts and to_come == 'cancelled' and action.state == STATE.SENT then
       return { 'stopped', epoch }
@@ -68,6 +90,9 @@ register('claim', function(keys, args)
     end
     epoch = epoch + 1
     write_action(prefix, chain, name, entry, epoch, action.attempt, action.repeatable, state, token)
+  end
+  if recalled then
+    return { recalled, epoch, receipt }
   end
   return { state == STATE.IN_DOUBT and 'in_doubt' or 'go', epoch }
 end)

@@ -31,11 +31,14 @@ _ERRORS: Final = {
 
 
 class Call(NamedTuple):
-    """A packed command, where its reply goes, and since when it waits (the loop's time)."""
+    """A packed command, where its reply goes, since when it waits (the loop's time), and what its
+    caller gets of the reply, if that is not all.
+    """
 
     packed: bytes
     future: "asyncio.Future[Any]"
     since: float
+    read: Callable[[Any], Any] | None = None
 
 
 class Link(asyncio.Protocol):
@@ -91,8 +94,10 @@ class Link(asyncio.Protocol):
                 call = self.unanswered.popleft()
                 if isinstance(reply, Exception):
                     self._hear_error(call, reply)
-                elif not call.future.done():
-                    call.future.set_result(reply)
+                    continue
+                answer = reply if call.read is None else call.read(reply)
+                if not call.future.done():
+                    call.future.set_result(answer)
         except (hiredis.ProtocolError, IndexError) as error:
             self.close(RedisConnectionError(f"the server sent an invalid reply: {error}"))
         if self.leaving and not self.unanswered:

@@ -1,0 +1,141 @@
+"""R10: a partition whose history went backwards hears what processes know, and starts nothing
+again.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from haltpoint.runtime.store.receipts import Claimed, ClaimStatus
+from haltpoint.runtime.store.recovery import Loss, Recalled, Recovery, call_digest
+from haltpoint.runtime.store.rows import Kind, Receipt
+from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint.runtime.streams.wire import encode
+from tests.support import empty
+from tests.support.builders import OK, literal_task
+from tests.support.desk import Desk, Order
+
+RECEIPT = Receipt(Kind.RECEIPT, encode(OK).decode(), "{}")
+
+
+@asynccontextmanager
+async def rewound(desk: Desk) -> AsyncIterator[Recovery]:
+    """All that happens inside is lost afterwards: the server comes back with its older data."""
+    keys = await desk.redis.keys("*")
+    older = {key: await desk.redis.dump(key) for key in keys}
+    yield Recovery(desk.calls, desk.topology)
+    await empty(desk.redis)
+    for key, data in older.items():
+        await desk.redis.restore(key, 0, data)
+
+
+def recalled(order: Order, receipt: str = "", **changed: object) -> Recalled:
+    digest = call_digest(order.data.tool, order.body)
+    values = {"attempt": 1, "call": digest, "receipt": receipt, **changed}
+    return Recalled(order.action, **values)  # type: ignore[arg-type]
+
+
+async def sent(desk: Desk) -> Order:
+    return await desk.order_of(literal_task(1, "send"))
+
+
+@pytest.mark.parametrize(
+    ("receipt", "changed", "status"),
+    [
+        (RECEIPT.text, {}, ClaimStatus.KNOWN),
+        ("", {}, ClaimStatus.FORGOTTEN),
+        (RECEIPT.text, {"call": "0" * 40}, ClaimStatus.FORGOTTEN),
+        (RECEIPT.text, {"attempt": 0}, ClaimStatus.GO),
+    ],
+    ids=("done", "started", "another call", "an earlier attempt"),
+)
+async def test_r10_what_was_started_and_lost_is_not_started_again(
+    desk: Desk, receipt: str, changed: dict[str, object], status: ClaimStatus
+) -> None:
+    order = await sent(desk)
+    async with rewound(desk) as recovery:
+        await desk.claim(order)
+    assert await recovery.look(0)
+    await recovery.recall(0, [recalled(order, receipt, **changed)])
+    claimed = Claimed(status, 1, receipt=receipt if status is ClaimStatus.KNOWN else "")
+    assert await desk.claim(order) == claimed
+    if status is not ClaimStatus.GO:
+        again = await desk.claim(order)
+        assert (again.status, again.epoch) == (status, 2), "also for whoever takes it over"
+
+
+async def test_r10_no_claim_is_granted_before_processes_had_the_time_to_tell(desk: Desk) -> None:
+    order = await sent(desk)
+    async with rewound(desk) as recovery:
+        await desk.claim(order)
+    async with AutoPipeline(desk.redis) as calls:
+        idle = Recovery(calls, desk.topology)  # a worker that knows nothing of it
+        assert not await idle.look(0)
+        other = desk.receipt_store.claim(order.ref, order.action)
+        assert await recovery.look(0)
+        await recovery.recall(0, [recalled(order)])
+        assert (await other).status is ClaimStatus.FORGOTTEN
+
+
+async def test_r10_what_the_server_knows_is_no_loss(desk: Desk) -> None:
+    recovery = Recovery(desk.calls, desk.topology)
+    order = await sent(desk)
+    claimed = await desk.claim(order)
+    await desk.redis.function_load(await code_of(desk), replace=True)  # a server that has restarted
+    assert not await recovery.look(0)
+    assert await recovery.losses() == []
+    assert await recovery.recall(0, [recalled(order, token=claimed.token)]) == 0
+    await desk.finish(order, epoch=claimed.epoch)
+    assert await recovery.recall(0, [recalled(order, RECEIPT.text)]) == 0
+
+
+async def test_r10_a_flush_is_noticed_by_the_server_itself(desk: Desk) -> None:
+    await sent(desk)
+    await desk.redis.flushall()
+    async with AutoPipeline(desk.redis) as calls:
+        recovery = Recovery(calls, desk.topology)  # all that knew have ended
+        assert not await recovery.look(0)
+        (loss,) = await recovery.losses()
+    assert (loss.before > 0, loss.after) == (True, 0)
+
+
+async def test_r10_people_read_what_was_lost_until_they_accept_it(desk: Desk) -> None:
+    order = await sent(desk)
+    async with rewound(desk) as recovery:
+        await desk.claim(order)
+        chain = await desk.submit()
+    await desk.redis.hdel(desk.key("chain", order.chain), order.action.partition(".")[2])
+    assert await recovery.look(0)
+    await recovery.recall(0, [recalled(order)])
+    assert await recovery.miss(0, [order.chain, chain]) == 1
+    (loss,) = await recovery.losses()
+    assert loss == Loss(0, loss.at, loss.before, loss.after, "", (order.action,), (), (chain,))
+    assert loss.after < loss.before
+    assert await recovery.accept(0)
+    assert await recovery.losses() == []
+    assert not await recovery.accept(0)
+
+
+async def test_r10_what_ran_twice_before_it_was_known_is_told(desk: Desk) -> None:
+    """Its worker comes back too late."""
+    order = await sent(desk)
+    async with rewound(desk) as recovery:
+        token = (await desk.claim(order)).token
+    assert (await desk.claim(order)).status is ClaimStatus.GO
+    assert await recovery.look(0)
+    await recovery.recall(0, [recalled(order, token=token)])
+    (loss,) = await recovery.losses()
+    assert loss.twice == (order.action,)
+
+
+async def test_r10_a_group_that_is_gone_is_a_loss_too(desk: Desk) -> None:
+    recovery = Recovery(desk.calls, desk.topology)
+    await recovery.lose_group(0, "tools:default")
+    (loss,) = await recovery.losses()
+    assert loss.groups == "tools:default"
+
+
+async def code_of(desk: Desk) -> str:
+    (library,) = await desk.redis.function_list(withcode=True)
+    return str(library[b"library_code"], "utf-8")
