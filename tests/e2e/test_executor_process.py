@@ -147,7 +147,7 @@ async def test_r10_after_a_flush_it_says_so_and_goes_on(
         chain = topology.key_of("chain", submitted.chain_id)
 
         async def over() -> bool:
-            return await redis.hget(chain, "status") == b"failed"
+            return bool(await redis.hget(chain, "status") == b"failed")
 
         await wait_until(over)
         assert {line.get("code") for line in running.log} >= {"HP-020", "HP-023"}
