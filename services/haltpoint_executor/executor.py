@@ -35,7 +35,7 @@ from haltpoint.contracts.events import (
     TimerDue,
     ToExecutor,
 )
-from haltpoint.runtime.observability import logs, metrics, telemetry
+from haltpoint.runtime.observability import conventions, logs, metrics, telemetry
 from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.store.dead_letters import DeadLetters, loss_of, loss_of_message
 from haltpoint.runtime.store.loading import arrived
@@ -228,9 +228,9 @@ class Executor:
             chain = decision.chain
             trace = telemetry.context_of(span, loaded.trace)
             if span is not None:
-                span.set_attribute(telemetry.CHAIN_STATUS, chain.status.value)
-            agents = self._spans.agents(decision, trace, spans)
-            decided.append(Decided(received, decision, now, trace, agents))
+                span.set_attribute(conventions.CHAIN_STATUS, chain.status.value)
+            children = self._spans.children(decision, trace)
+            decided.append(Decided(received, decision, now, trace, children))
         return ChainCommit(loaded, decided, entries)
 
     async def _write(
@@ -252,6 +252,8 @@ class Executor:
             chain_id = commit.loaded.chain.id
             if committed.loaded is not None:
                 self._parts.cache.keep(committed.loaded)
+                if commit.ends:
+                    self._spans.ended(commit.chain, commit.loaded.trace)
                 continue
             self._parts.cache.drop(chain_id)
             if committed.status is CommitStatus.CONFLICT:

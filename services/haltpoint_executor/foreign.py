@@ -47,11 +47,13 @@ async def submit_foreign(
     if fault := task_fault(message.data):
         return Undeliverable(entry, DeadLetterReason.BAD_FIELDS, fault, None)
     chain_id = foreign_chain_id(message)
-    trace, root = tracing.submission(chain_id, message.data, message.traceparent)
+    begun = tracing.submission(chain_id, message.data, message.traceparent)
     sender = message.source[:_SOURCE]
     audited = Audited(Deed.SUBMITTED, chain_id, sender, way=Way.STREAM, tenant=message.data.tenant)
     line = store.line(audited)
-    submitted = await store.submit(message.data, chain_id=chain_id, trace=trace, line=line)
+    submitted = await store.submit(
+        message.data, chain_id=chain_id, trace=begun.trace, span=begun.own, line=line
+    )
     match submitted.status:
         case SubmitStatus.CONFLICT:
             detail = f"{message.source} already sent another task with the id {message.id}"
@@ -60,6 +62,6 @@ async def submit_foreign(
                 f"another release has the chain of {message.source}'s task {message.id} (HP-022)"
             )
         case _:
-            finish(root)
+            finish(begun.sent)
             return None
     return Undeliverable(entry, DeadLetterReason.CONFLICT, detail, Orphan(chain_id))

@@ -1,13 +1,14 @@
-"""The spans of decisions: one for each event of a chain that is traced, and one for each agent's
-chain that begins.
+"""The spans that an executor writes: one for each event of a chain that is traced, and one for the
+chain when it has ended.
 """
 
 from opentelemetry.trace import Span, SpanKind
 
 from haltpoint.chain.model.outputs import Decision, StartChild
+from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.events import ToExecutor
-from haltpoint.runtime.observability import telemetry
+from haltpoint.runtime.observability import conventions, telemetry
 
 
 class EventSpans:
@@ -16,12 +17,12 @@ class EventSpans:
     def __init__(self, tracing: telemetry.Tracing, partition: int) -> None:
         self._tracing = tracing
         self._attributes: dict[str, telemetry.Value] = {
-            telemetry.MESSAGING_SYSTEM: "redis",
-            telemetry.MESSAGING_OPERATION: "process",
-            telemetry.MESSAGING_OPERATION_TYPE: "process",
-            telemetry.MESSAGING_DESTINATION: Stream.EVENTS.value,
-            telemetry.MESSAGING_PARTITION: str(partition),
-            telemetry.MESSAGING_GROUP: GROUP[Stream.EVENTS].value,
+            conventions.MESSAGING_SYSTEM: "redis",
+            conventions.MESSAGING_OPERATION: "process",
+            conventions.MESSAGING_OPERATION_TYPE: "process",
+            conventions.MESSAGING_DESTINATION: Stream.EVENTS.value,
+            conventions.MESSAGING_PARTITION: str(partition),
+            conventions.MESSAGING_GROUP: GROUP[Stream.EVENTS].value,
         }
 
     def start(
@@ -31,7 +32,7 @@ class EventSpans:
         if not self._tracing.wanted(trace):
             return None
         name = message.type.rpartition(".")[0]
-        about = {telemetry.MESSAGING_MESSAGE: message.id, telemetry.CHAIN: chain_id}
+        about = {conventions.MESSAGING_MESSAGE: message.id, conventions.CHAIN: chain_id}
         span = self._tracing.start(
             f"process {name}",
             trace,
@@ -43,18 +44,27 @@ class EventSpans:
             spans.append(span)
         return span
 
-    def agents(self, decision: Decision, trace: str | None, spans: list[Span]) -> dict[str, str]:
-        """The contexts of the chains of agents that a decision begins, by their ids: each has a
-        span, which is added to `spans`. Of a chain that is not traced there are none.
+    def children(self, decision: Decision, trace: str | None) -> dict[str, str]:
+        """The contexts of the chains that a decision begins, by their ids. Of a chain that is not
+        traced there are none.
         """
         begun: dict[str, str] = {}
         for output in decision.outputs:
-            if isinstance(output, StartChild) and output.task.agent is not None:
-                name = output.action.child
-                title = telemetry.agent_span(output.task)
-                about = telemetry.agent_attributes(name, output.task)
-                span = self._tracing.start(title, trace, SpanKind.INTERNAL, about)
-                if span is not None:
-                    spans.append(span)
-                    begun[name] = str(telemetry.context_of(span, trace))
+            if isinstance(output, StartChild):
+                title = telemetry.title_of(output.task, output.action.tool)
+                context = self._tracing.begin_below(title, trace)
+                if context is not None:
+                    begun[output.action.child] = context
         return begun
+
+    def ended(self, chain: Chain, trace: str | None) -> None:
+        """Write the span of a chain whose end is committed."""
+        own = chain.task.handed.span
+        if own is None or trace is None or not self._tracing.wanted(trace):
+            return
+        about = telemetry.about_chain(chain.id, own.title, chain.task)
+        about[conventions.CHAIN_STATUS] = chain.status.value
+        fault = chain.end.error
+        times = chain.created_at, chain.updated_at
+        code = None if fault is None else fault.code
+        self._tracing.write(own, trace, times, about, code)

@@ -24,7 +24,7 @@ from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.thoughts import ThoughtKind, Usage
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.observability import logs, metrics, telemetry
+from haltpoint.runtime.observability import conventions, logs, metrics, telemetry
 from haltpoint.runtime.store.dead_letters import DeadLetters, loss_of
 from haltpoint.runtime.store.receipts import Lease, ReceiptStore, Rest, Rested
 from haltpoint.runtime.streams.delivery import Entry
@@ -164,8 +164,8 @@ class PlannerHandler:
         metrics.MODEL_TOKENS.labels(name, "input").inc(reply.usage.input_tokens)
         metrics.MODEL_TOKENS.labels(name, "output").inc(reply.usage.output_tokens)
         tokens = {
-            telemetry.INPUT_TOKENS: reply.usage.input_tokens,
-            telemetry.OUTPUT_TOKENS: reply.usage.output_tokens,
+            conventions.INPUT_TOKENS: reply.usage.input_tokens,
+            conventions.OUTPUT_TOKENS: reply.usage.output_tokens,
         }
         telemetry.finish(span, attributes=tokens)
         trace = telemetry.context_of(span, message.traceparent)
@@ -205,14 +205,14 @@ class PlannerHandler:
     def _span(self, message: ToPlanner, name: str, port: Port, context: Context) -> Span | None:
         request = message.data
         attributes: dict[str, telemetry.Value | None] = {
-            telemetry.OPERATION: "chat",
-            telemetry.PROVIDER: port.settings.provider or "openai",
-            telemetry.MODEL: name,
-            telemetry.CHAIN: chain_of(request.thought_id),
-            telemetry.THOUGHT: request.kind.value,
-            telemetry.ATTEMPT: request.attempt,
-            telemetry.STEP: request.step_id,
-            telemetry.CONVERSATION: context.task.conversation_id,
+            conventions.OPERATION: "chat",
+            conventions.PROVIDER: port.settings.provider or "openai",
+            conventions.MODEL: name,
+            conventions.CHAIN: chain_of(request.thought_id),
+            conventions.THOUGHT: request.kind.value,
+            conventions.ATTEMPT: request.attempt,
+            conventions.STEP: request.step_id,
+            conventions.CONVERSATION: context.task.conversation_id,
         }
         known = {attribute: value for attribute, value in attributes.items() if value}
         return self.tracing.start(f"chat {name}", message.traceparent, SpanKind.CLIENT, known)

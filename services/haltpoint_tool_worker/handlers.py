@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.views.chains import ProgressView
-from haltpoint.runtime.observability import logs, metrics, telemetry
+from haltpoint.runtime.observability import conventions, logs, metrics, telemetry
 from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, loss_of
 from haltpoint.runtime.store.receipts import Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
@@ -220,7 +220,7 @@ class Handlers:
         if job.span is not None:
             fault = finished.outcome.error
             error_type = None if fault is None else fault.error_type.value
-            attributes = {telemetry.NEXT_ACTION: finished.outcome.next_action.value}
+            attributes = {conventions.NEXT_ACTION: finished.outcome.next_action.value}
             telemetry.finish(job.span, error_type, attributes)
 
     def _measure(self, job: Job, finished: Finished) -> None:

@@ -27,7 +27,7 @@ from haltpoint.chain.model.references import read_json
 from haltpoint.contracts.advice import A_BUG
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Outcome
 from haltpoint.contracts.secrets import lines_in, secret_values, typed_in
-from haltpoint.runtime.observability import logs, telemetry
+from haltpoint.runtime.observability import conventions, logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.store.rows import Receipt
 from haltpoint_tool_worker.admission.admit import Admission
@@ -296,11 +296,11 @@ class Pipeline:
             job.trace,
             SpanKind.INTERNAL,
             {
-                telemetry.OPERATION: "execute_tool",
-                telemetry.TOOL_NAME: request.tool,
-                telemetry.TOOL_TYPE: "function",
-                telemetry.TOOL_CALL: request.action_id,
-                telemetry.ATTEMPT: request.attempt,
+                conventions.OPERATION: "execute_tool",
+                conventions.TOOL_NAME: request.tool,
+                conventions.TOOL_TYPE: "function",
+                conventions.TOOL_CALL: request.action_id,
+                conventions.ATTEMPT: request.attempt,
             },
         )
 

@@ -5,6 +5,7 @@ import httpx
 from haltpoint.client import Client
 from tests.e2e.otlp import Received, Receiver
 from tests.e2e.running import Running
+from tests.e2e.test_skills import task
 from tests.support import wait_until
 
 AGENT = {
@@ -28,6 +29,12 @@ CHAT = {
     "gen_ai.conversation.id": "talk-7",
 }
 """What the conventions of OpenTelemetry ask of such spans."""
+
+
+CLOCK = 50_000_000
+"""Nanoseconds by which the clocks of the server and of a process on this machine may differ: a
+chain begins and ends by the server's, in whole milliseconds.
+"""
 
 
 def named(spans: list[Received], prefix: str) -> list[Received]:
@@ -63,9 +70,15 @@ async def test_a_chain_with_a_question_is_one_trace(
     }
     (root,) = [span for span in spans if not span.parent_id]
     assert root.name == "invoke_agent haltpoint"
+    assert root.attributes["haltpoint.chain.status"] == "completed"
+    (sent,) = named(spans, "send ")
+    assert (sent.service, sent.parent_id) == ("haltpoint-gateway", root.span_id)
+    around = (root.started - CLOCK, root.ended + CLOCK)
+    assert all(around[0] <= span.started <= span.ended <= around[1] for span in spans)
     by_id = {span.span_id: span for span in spans}
 
     decisions = named(spans, "process ")
+    assert root.ended > max(span.started for span in decisions) - CLOCK, "it has the end"
     assert {span.name for span in decisions} >= {
         "process task.submitted",
         "process plan.drafted",
@@ -107,3 +120,17 @@ async def test_a_chain_with_a_question_is_one_trace(
             assert {name: span.attributes.get(name) for name in conventional} == conventional
 
     assert not any(span.status == 2 for span in spans)
+
+
+async def test_a_skill_has_a_span_of_its_own_inside_of_that_of_the_chain_above(
+    client: Client, receiver: Receiver
+) -> None:
+    run = await client.run(task=task("tell-somebody", who="Sarah", words="I am late"))
+    await run.result()
+    await wait_until(lambda: len(named(receiver.of_chain(run.id), "invoke_workflow")) == 2)
+    spans = named(receiver.of_chain(run.id), "invoke_workflow")
+    root, below = sorted(spans, key=lambda span: span.parent_id)
+    assert (root.name, below.name) == ("invoke_workflow plan", "invoke_workflow tell-somebody")
+    (above,) = [one for one in receiver.of_chain(run.id) if one.span_id == below.parent_id]
+    assert above.parent_id == root.span_id
+    assert root.started <= below.started <= below.ended <= root.ended

@@ -268,7 +268,7 @@ async def test_two_that_decide_for_one_partition_lose_and_double_nothing(bed: Be
         Agents(),
         policy_of(bed.settings.limits, PolicyFile()),
     )
-    dead_letters, silent = DeadLetters(bed.calls, bed.topology), Tracing(None)
+    dead_letters, silent = DeadLetters(bed.calls, bed.topology), Tracing()
 
     async def decide_alternately(partition: int) -> None:
         pair = [

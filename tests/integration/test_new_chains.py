@@ -83,7 +83,7 @@ async def bench(server: EmbeddedServer, redis: Redis) -> AsyncIterator[Bench]:
         )
         await world.refresh()
         letters = DeadLetters(calls, bed.topology)
-        parts = Parts(Store(calls, bed.topology), ChainCache(), world, letters, Tracing(None))
+        parts = Parts(Store(calls, bed.topology), ChainCache(), world, letters, Tracing())
         yield Bench(bed, calls, world, Executor(0, parts, ServerClock()))
 
 

@@ -101,9 +101,11 @@ async def _begin(
     await gateway.submissions.check(who)
     line = gateway.audit.line(who, deed, chain_id)
     parent = request.headers.get("traceparent")
-    traceparent, root = gateway.tracing.submission(chain_id, task, parent)
+    begun = gateway.tracing.submission(chain_id, task, parent)
     store = gateway.store
-    submitted = await store.submit(task, chain_id=chain_id, trace=traceparent, line=line)
+    submitted = await store.submit(
+        task, chain_id=chain_id, trace=begun.trace, span=begun.own, line=line
+    )
     match submitted.status:
         case SubmitStatus.CONFLICT:
             hint = "Use a new Idempotency-Key for another task."
@@ -115,7 +117,7 @@ async def _begin(
         case SubmitStatus.BUSY:
             raise backlog_full(gateway)
         case SubmitStatus.CREATED:
-            finish(root)
+            finish(begun.sent)
         case SubmitStatus.AGAIN:
             pass
     return accepted(chain_id)

@@ -237,7 +237,7 @@ async def system(redis: Redis) -> AsyncIterator[System]:
         limits=LimitSettings(backlog_limit=BACKLOG),
     )
     async with AutoPipeline(redis, patience=1.0) as calls:
-        gateway = assemble(settings, redis, calls, topology, Tracing(None), ADMIN)
+        gateway = assemble(settings, redis, calls, topology, Tracing(), ADMIN)
         await gateway.catalogue.announce([LOOKUP, SECRET])
         transport = httpx.ASGITransport(make_api(gateway))
         async with httpx.AsyncClient(

@@ -182,7 +182,7 @@ async def test_a_gateway_is_ready_when_all_that_was_started_with_it_is(system: S
     beside = ("executor", "tool-worker", "tool-worker")
     async with AutoPipeline(system.redis) as calls:
         gateway = assemble(
-            system.gateway.settings, system.redis, calls, topology, Tracing(None), ADMIN, beside
+            system.gateway.settings, system.redis, calls, topology, Tracing(), ADMIN, beside
         )
         assert await gateway.faults() == ["executor: 0 of 1 ready", "tool-worker: 0 of 2 ready"]
         await heartbeat("executor", 1, os.getppid())

@@ -35,7 +35,7 @@ async def gateway(bed: Bed) -> AsyncIterator[Gateway]:
     admin = GatewaySettings(admin_key=SecretStr(ADMIN))
     settings = Settings(partitions=bed.topology.partitions, gateway=admin)
     async with AutoPipeline(bed.redis) as calls:
-        yield assemble(settings, bed.redis, calls, bed.topology, Tracing(None), ADMIN)
+        yield assemble(settings, bed.redis, calls, bed.topology, Tracing(), ADMIN)
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ class Call:
         self.pipeline = Pipeline(
             registry,
             self.paper,  # type: ignore[arg-type]
-            Tracing(None),
+            Tracing(),
             10.0,
             limits or unlimited(),
             effects or no_effects(),

@@ -118,7 +118,7 @@ async def worker() -> AsyncIterator[Worker]:
         found = tool_in(globals()[name])
         registry.add(found)
     receipt_store: Any = receipts
-    pipeline = Pipeline(registry, receipt_store, Tracing(None), 10.0, unlimited(), no_effects())
+    pipeline = Pipeline(registry, receipt_store, Tracing(), 10.0, unlimited(), no_effects())
     handlers = Handlers(Slots(16, 1), pipeline, receipt_store, receipt_store, lambda: False)
     yield Worker(receipts, handlers)
     for gate in GATES.values():

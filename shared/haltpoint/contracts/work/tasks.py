@@ -98,6 +98,17 @@ class Assignment(Contract):
     """Their yeses that reach further than a call (C6)."""
 
 
+class OwnSpan(Contract):
+    """The span of a whole chain, which is written when the chain has ended. Its ids are those of
+    the chain's traceparent.
+    """
+
+    title: str
+    """Its name."""
+    parent: str = ""
+    """The traceparent of the span above it; empty: it begins the trace."""
+
+
 class Handed(Contract):
     """What the runtime adds to a task: when it is accepted, and when a chain hands it on to one
     below.
@@ -115,6 +126,8 @@ class Handed(Contract):
     """Receipts of the chains above (C13)."""
     submitted_by: str = ""
     """Who submitted the root's task."""
+    span: OwnSpan | None = None
+    """Its own span; None: it has none."""
 
 
 class Task(Strict):

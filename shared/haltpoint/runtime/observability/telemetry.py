@@ -1,26 +1,25 @@
-"""Traces: every span, attribute and name of the system, in one place.
+"""Traces: where spans begin and end, in one place; their names are in `conventions`.
 
 One trace per chain, across all processes. Its tree is three deep whatever the chain's length:
 
-    invoke_agent haltpoint                  the submission (gateway, or executor)
+    invoke_agent haltpoint                  the chain, from its submission to its end
+    ├── send task.submitted                 its submission (gateway, or executor)
     └── process task.submitted … tool.completed   a decision, linked to its cause
         ├── execute_tool lookup_contacts    the tool worker
         └── chat qwen2.5                    the planner
 
 Between a question and the decision `process human.answered` a person was thinking.
 
-The root's name is that of the agent that its task names. A chain that another hands its task on to
-has such a span of its own, below the decision that began it.
+The chain's own span has the name of its agent; one with a literal plan is a workflow. It gets its
+ids when the chain begins (`OwnSpan` in what the task was handed), and is written by the executor
+that commits the chain's end, so it is as long as the chain. A chain that another one begins has
+such a span, too, below the decision that began it.
 
-The root's context is in the chain's hash (`trace`); a message carries the context of the decision
-that sent it, so context travels in the messages and in nothing else. Whether a chain is sampled is
+Its context is in the chain's hash (`trace`); a message carries the context of the decision that
+sent it, so context travels in the messages and in nothing else. Whether a chain is sampled is
 decided once, at its submission, by the standard OTEL_TRACES_SAMPLER; a chain that is sampled out
 costs nothing anywhere, and is still whole in its log. Spans leave by OTLP over HTTP when
 OTEL_EXPORTER_OTLP_ENDPOINT (or its traces variant) is set; otherwise nothing starts.
-
-Names follow the OpenTelemetry GenAI and messaging conventions as of November 2026; they still move,
-hence this module. `process` says which message, where they would name the destination: that is
-`events` always.
 """
 
 import os
@@ -32,7 +31,9 @@ from urllib.parse import urlsplit
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 from opentelemetry.trace import (
     Link,
     Span,
@@ -44,40 +45,20 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.base import value
+from haltpoint.contracts.work.tasks import OwnSpan, Task
 from haltpoint.runtime.config.this_machine import is_this_machine
+from haltpoint.runtime.observability import conventions
+from haltpoint.runtime.observability.conventions import Operation
 
 if TYPE_CHECKING:
     import requests
 
 Value = str | int | float | bool
 
-OPERATION: Final = "gen_ai.operation.name"
-PROVIDER: Final = "gen_ai.provider.name"
-AGENT: Final = "gen_ai.agent.name"
-CONVERSATION: Final = "gen_ai.conversation.id"
-TOOL_NAME: Final = "gen_ai.tool.name"
-TOOL_TYPE: Final = "gen_ai.tool.type"
-TOOL_CALL: Final = "gen_ai.tool.call.id"
-MODEL: Final = "gen_ai.request.model"
-INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
-OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
-ERROR_TYPE: Final = "error.type"
-MESSAGING_SYSTEM: Final = "messaging.system"
-MESSAGING_OPERATION: Final = "messaging.operation.name"
-MESSAGING_OPERATION_TYPE: Final = "messaging.operation.type"
-MESSAGING_DESTINATION: Final = "messaging.destination.name"
-MESSAGING_PARTITION: Final = "messaging.destination.partition.id"
-MESSAGING_GROUP: Final = "messaging.consumer.group.name"
-MESSAGING_MESSAGE: Final = "messaging.message.id"
-CHAIN: Final = "haltpoint.chain.id"
-CHAIN_STATUS: Final = "haltpoint.chain.status"
-GOAL_GIVEN: Final = "haltpoint.goal.given"
-STEP: Final = "haltpoint.step.id"
-ACTION: Final = "haltpoint.action.id"
-ATTEMPT: Final = "haltpoint.attempt"
-NEXT_ACTION: Final = "haltpoint.next_action"
-THOUGHT: Final = "haltpoint.thought.kind"
+_SCOPE: Final = "haltpoint"
+_MS: Final = 1_000_000
+"""Nanoseconds."""
 
 _SAMPLED: Final = frozenset("13579bdf")
 """Last digits of a traceparent that is sampled."""
@@ -91,48 +72,126 @@ def valid(traceparent: str | None) -> bool:
     return bool(traceparent and _TRACEPARENT.fullmatch(traceparent))
 
 
-def agent_span(task: Task) -> str:
-    """The name of a chain's own span."""
-    return f"invoke_agent {task.agent or 'haltpoint'}"
+def title_of(task: Task, skill: str = "") -> str:
+    """The name of a chain's own span; of a skill's chain with the skill's name."""
+    if task.agent is None and task.plan is not None:
+        return f"{Operation.INVOKE_WORKFLOW} {skill or 'plan'}"
+    return f"{Operation.INVOKE_AGENT} {task.agent or 'haltpoint'}"
 
 
-def agent_attributes(chain_id: str, task: Task) -> dict[str, Value]:
-    """What a chain's own span says of it."""
-    return {
-        OPERATION: "invoke_agent",
-        PROVIDER: "haltpoint",
-        AGENT: task.agent or "haltpoint",
-        CHAIN: chain_id,
-        GOAL_GIVEN: bool(task.goal),
+def about_chain(chain_id: str, title: str, task: Task) -> dict[str, Value]:
+    """The attributes of a chain's own span."""
+    operation, _, name = title.partition(" ")
+    attributes: dict[str, Value] = {
+        conventions.OPERATION: operation,
+        conventions.PROVIDER: "haltpoint",
+        conventions.AGENT: name,
+        conventions.CHAIN: chain_id,
+        conventions.GOAL_GIVEN: bool(task.goal),
     }
+    if operation == Operation.INVOKE_WORKFLOW:
+        attributes[conventions.WORKFLOW] = name
+    if task.conversation_id is not None:
+        attributes[conventions.CONVERSATION] = task.conversation_id
+    return attributes
+
+
+@value
+class Submission:
+    """The beginning of a chain's trace."""
+
+    trace: str | None
+    """The chain's traceparent."""
+    own: OwnSpan | None = None
+    """Its own span; None: it is not traced."""
+    sent: Span | None = None
+    """The span of its submission, to be finished when the task is accepted."""
+
+
+class _Given(RandomIdGenerator):
+    """Gives each new span the ids that are put here before; random ones where there are none."""
+
+    def __init__(self) -> None:
+        self.trace: int | None = None
+        self.span: int | None = None
+
+    def generate_trace_id(self) -> int:
+        """The trace of a span that has none above."""
+        return super().generate_trace_id() if self.trace is None else self.trace
+
+    def generate_span_id(self) -> int:
+        """The span's own id."""
+        return super().generate_span_id() if self.span is None else self.span
 
 
 class Tracing:
-    """The spans of one service. Without an exporter every method is a cheap no-op that passes the
+    """The spans of one service. Without a processor every method is a cheap no-op that passes the
     context on.
     """
 
-    def __init__(self, tracer: Tracer | None, provider: TracerProvider | None = None) -> None:
-        self._tracer = tracer
-        self._provider = provider
+    def __init__(
+        self,
+        processor: SpanProcessor | None = None,
+        resource: Resource | None = None,
+        sampler: Sampler | None = None,
+    ) -> None:
+        """`processor` takes the spans. `sampler`: default is that of the environment."""
+        self._tracer: Tracer | None = None
+        if processor is None:
+            return
+        self._provider = TracerProvider(sampler, resource)
+        self._given = _Given()
+        # What is written here was sampled when its chain began.
+        chains = TracerProvider(
+            ALWAYS_ON, resource, id_generator=self._given, shutdown_on_exit=False
+        )
+        for provider in (self._provider, chains):
+            provider.add_span_processor(processor)
+        self._tracer = self._provider.get_tracer(_SCOPE)
+        self._chains = chains.get_tracer(_SCOPE)
 
-    def submission(
-        self, chain_id: str, task: Task, parent: str | None = None
-    ) -> tuple[str | None, Span | None]:
-        """The traceparent of a chain, and the root span of its trace: to be finished when the task
-        is accepted.
+    def submission(self, chain_id: str, task: Task, parent: str | None = None) -> Submission:
+        """Begin the trace of a chain.
 
         `parent` is the caller's own traceparent, when it sent a valid one: the chain then joins
         that trace.
         """
         joined = parent if valid(parent) else None
         if self._tracer is None:
-            return joined, None
-        attributes = agent_attributes(chain_id, task)
-        if task.conversation_id is not None:
-            attributes[CONVERSATION] = task.conversation_id
-        span = self._tracer.start_span(agent_span(task), _below(joined), attributes=attributes)
-        return context_of(span, None), span
+            return Submission(joined)
+        title = title_of(task)
+        # Not ended here: `write` does that, with the same ids.
+        own = self._tracer.start_span(
+            title, _below(joined), attributes=about_chain(chain_id, title, task)
+        )
+        trace = context_of(own, None)
+        about = {conventions.CHAIN: chain_id, **conventions.SENDING}
+        sent = self.start("send task.submitted", trace, SpanKind.PRODUCER, about)
+        return Submission(trace, OwnSpan(title=title, parent=joined or ""), sent)
+
+    def begin_below(self, title: str, parent: str | None) -> str | None:
+        """The traceparent of the own span of a chain that a decision begins; None: not traced."""
+        return context_of(self.start(title, parent, SpanKind.INTERNAL, {}), None)
+
+    def write(
+        self,
+        own: OwnSpan,
+        traceparent: str,
+        times: tuple[int, int],
+        attributes: Mapping[str, Value],
+        error: str | None,
+    ) -> None:
+        """Write the own span of a chain that has ended. `times`: its begin and end in ms."""
+        if self._tracer is None:
+            return
+        began, ended = times
+        self._given.trace, self._given.span = (
+            int(part, 16) for part in traceparent.split("-")[1:3]
+        )
+        span = self._chains.start_span(
+            own.title, _below(own.parent or None), attributes=attributes, start_time=began * _MS
+        )
+        finish(span, error, ended=max(began, ended) * _MS)
 
     def wanted(self, parent: str | None) -> bool:
         """Whether a span under `parent` is kept: spares the hot path its attributes."""
@@ -160,21 +219,26 @@ class Tracing:
 
     def close(self) -> None:
         """Send what is left, at most a few seconds long."""
-        if self._provider is not None:
+        if self._tracer is not None:
             self._provider.shutdown()
 
 
 def finish(
-    span: Span | None, error: str | None = None, attributes: Mapping[str, Value] | None = None
+    span: Span | None,
+    error: str | None = None,
+    attributes: Mapping[str, Value] | None = None,
+    ended: int | None = None,
 ) -> None:
-    """End a span; with `error` (a closed-set name such as an ErrorType) as failed."""
+    """End a span, at `ended` (ns, default: now); with `error` (a closed-set name such as an
+    ErrorType) as failed.
+    """
     if span is None:
         return
     span.set_attributes(attributes or {})
     if error:
-        span.set_attribute(ERROR_TYPE, error)
+        span.set_attribute(conventions.ERROR_TYPE, error)
         span.set_status(Status(StatusCode.ERROR, error))
-    span.end(time.time_ns())
+    span.end(time.time_ns() if ended is None else ended)
 
 
 def context_of(span: Span | None, otherwise: str | None) -> str | None:
@@ -193,17 +257,14 @@ def start_tracing(service: str) -> Tracing:
         "OTEL_EXPORTER_OTLP_ENDPOINT"
     )
     if not endpoint or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
-        return Tracing(None)
+        return Tracing()
     # The exporter takes 100 ms to import: only those pay who use it.
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     name = os.environ.get("OTEL_SERVICE_NAME") or f"haltpoint-{service}"
-    provider = TracerProvider(
-        resource=Resource.create({"service.name": name, "service.namespace": "haltpoint"})
-    )
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(session=_session(endpoint))))
-    return Tracing(provider.get_tracer("haltpoint"), provider)
+    resource = Resource.create({"service.name": name, "service.namespace": "haltpoint"})
+    return Tracing(BatchSpanProcessor(OTLPSpanExporter(session=_session(endpoint))), resource)
 
 
 def _session(endpoint: str) -> "requests.Session | None":

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from haltpoint.chain.model.outputs import (
     CancelChild,
@@ -26,6 +27,8 @@ from haltpoint.contracts.base import chain_of, value
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.people.humans import Question
+from haltpoint.contracts.work.tasks import OwnSpan
+from haltpoint.runtime.observability.telemetry import title_of
 from haltpoint.runtime.store import operations as ops
 from haltpoint.runtime.store.chain_codec import changed_data, changed_head
 from haltpoint.runtime.store.counting import count
@@ -65,8 +68,8 @@ class Decided(Struct, frozen=True, gc=False):
     """The time of the decision in ms."""
     trace: str | None = None
     """The context of its outputs."""
-    agents: dict[str, str] = {}
-    """The contexts of the chains of agents that it begins, by their ids."""
+    children: dict[str, str] = {}
+    """The contexts of the chains that it begins, by their ids; none where it is not traced."""
 
 
 @value
@@ -85,6 +88,11 @@ class ChainCommit:
     def chain(self) -> Chain:
         """The chain afterwards."""
         return self.decided[-1].decision.chain if self.decided else self.loaded.chain
+
+    @property
+    def ends(self) -> bool:
+        """Whether the chain ends with it."""
+        return self.chain.status.final and not self.loaded.chain.status.final
 
 
 def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) -> bytes:
@@ -190,8 +198,7 @@ def _operations(decided: Decided, output: Output) -> list[ops.Operation]:
             outcome = encode(action.outcome).decode()
             return [ops.ResolveAction(local(action.id), outcome, action.data)]
         case StartChild():
-            trace = decided.agents.get(output.action.child, decided.trace)
-            begun = _begin_child(output, Envelope(chain.id, rfc3339(decided.now), trace))
+            begun = _begin_child(output, decided)
             return [begun] if output.again else [_record(output.action), begun]
         case CancelChild():
             cancelled = envelope.child_cancelled(output.chain_id, output.reason)
@@ -206,8 +213,13 @@ def _record(action: Action) -> ops.Operation:
     return ops.RecordAction(local(action.id), action.tool, action.arguments)
 
 
-def _begin_child(output: StartChild, envelope: Envelope) -> ops.Operation:
+def _begin_child(output: StartChild, decided: Decided) -> ops.Operation:
     action, task = output.action, output.task
+    trace = decided.children.get(action.child)
+    if trace is not None:
+        own = OwnSpan(title=title_of(task, action.tool), parent=decided.trace or "")
+        task = replace(task, handed=replace(task.handed, span=own))
+    envelope = Envelope(decided.decision.chain.id, rfc3339(decided.now), trace or decided.trace)
     message = envelope.child_submitted(action.child, task)
     return ops.BeginChild(
         id=local(action.id),

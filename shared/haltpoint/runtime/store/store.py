@@ -19,7 +19,7 @@ from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.audit import Audited, Line
-from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.tasks import OwnSpan, Task
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
@@ -171,16 +171,18 @@ class Store(Side):
         *,
         chain_id: str | None = None,
         trace: str | None = None,
+        span: OwnSpan | None = None,
         line: Line | None = None,
     ) -> Submitted:
         """Start a chain, under a new id or the given one; then a repeat finds it (R2).
 
-        `trace` is a traceparent, `line` that of the audit, which says who submits it. A task of a
-        conversation gets its earlier tasks; a repeat is recognised by the task alone.
+        `trace` is a traceparent, `span` the chain's own, `line` that of the audit, which says who
+        submits it. A task of a conversation gets its earlier tasks; a repeat is recognised by the
+        task alone.
         """
         chain = chain_id or new_chain_id()
         digest = hashlib.sha256(encode(task)).hexdigest()[:16]
-        handed = task.handed
+        handed = msgspec.structs.replace(task.handed, span=span)
         if line is not None:
             handed = msgspec.structs.replace(handed, submitted_by=line.audited.by)
         if task.conversation_id is not None and task.plan is None:
