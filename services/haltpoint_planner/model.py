@@ -11,7 +11,6 @@ import json
 import re
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -25,7 +24,7 @@ from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
 from haltpoint_planner.exchange import Prompt, Reply
 from haltpoint_planner.prompting.tool_forms import call_schema
-from haltpoint_planner.refusals import TOOLS, Part, parts_of, without
+from haltpoint_planner.refusals import TOOLS, Part, Search, parts_of, without
 from haltpoint_planner.servers import RefusedError, Server
 
 Make = Callable[[int], Prompt]
@@ -59,6 +58,8 @@ class Port:
         self._send = send
         self.refused: dict[str, list[Part]] = {}
         """By model, what its server refuses of a question."""
+        self._searches: dict[tuple[str, tuple[Part, ...]], Search] = {}
+        """Those under way, by the model and what a question can do without."""
 
         self._rooms: dict[str, int] = {}
 
@@ -98,7 +99,8 @@ class Port:
         limit = _limit_in(refusal.words)
         if limit is None:
             return asked
-        return min(asked, self._room_in(limit))
+        named = self._room_in(limit)
+        return min(asked, named)
 
     async def _reply(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
         left = request.deadline / 1000 - time.time()
@@ -138,32 +140,30 @@ class Port:
         takes the rest is left out of all questions from now on.
         """
         body = without(body, self.refused.setdefault(name, []))
-        try:
-            return await self._send(body, request)
-        except RefusedError as error:
-            refusal = error
-        # Those that the refusal names one after the other; else all, then fewer again.
-        parts = sorted(parts_of(body), key=lambda part: -part.hits(refusal.words))
-        named = sum(part.hits(refusal.words) > 0 for part in parts)
+        known = tuple(parts_of(body))
+        search = self._searches.get((name, known))
+        if search is None:
+            try:
+                return await self._send(body, request)
+            except RefusedError as refusal:
+                search = Search(refusal, known)
+        self._searches[name, known] = search
+        parts = search.parts
         taken: Reply | None = None
-        low = high = 0
-        for high in (*range(1, named + 1), len(parts)):
-            taken = await self._reply_to(without(body, parts[:high]), request)
-            if taken is not None:
-                break
-            low = high
-        if taken is None:
-            raise refusal
-        while high - low > 1:
-            middle = (low + high) // 2
-            reply = await self._reply_to(without(body, parts[:middle]), request)
-            taken = reply or taken
-            if reply is None:
-                low = middle
-            else:
-                high = middle
-        self._learn(name, parts[high - 1], body)
-        return taken
+        while search.high - search.low > 1:
+            tried = search.next()
+            try:
+                taken = await self._send(without(body, parts[:tried]), request)
+                search.high = tried
+            except RefusedError:
+                search.low = tried
+        self._searches.clear()
+        if search.high > len(parts):
+            raise search.refusal
+        self._learn(name, parts[search.high - 1], body)
+        if taken is not None:
+            return taken
+        return await self._send(without(body, parts[: search.high]), request)
 
     def _learn(self, name: str, part: Part, body: JsonObject) -> None:
         # A model that has called tools knows them: something else is refused.
@@ -171,11 +171,6 @@ class Port:
             return
         self.refused[name].append(part)
         _log.warning("a part of a question is refused", model=name, part=str(part))
-
-    async def _reply_to(self, body: JsonObject, request: ThoughtRequest) -> Reply | None:
-        with suppress(RefusedError):
-            return await self._send(body, request)
-        return None
 
 
 def tokens_of(value: object) -> int:

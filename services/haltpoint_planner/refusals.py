@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from haltpoint.contracts.base import JsonObject
 from haltpoint_planner.parsing.completions import words_in
 from haltpoint_planner.prompting.tool_forms import call_schema
+from haltpoint_planner.servers import RefusedError
 
 Change = Callable[[JsonObject], JsonObject]
 
@@ -60,6 +61,29 @@ def without(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
         if not part.tool:
             body = _OF_A_QUESTION[part.what](body)
     return body
+
+
+class Search:
+    """The search for a refused part, of which nothing is lost when the server is in trouble between
+    two tries: without `low` parts the question was refused, without `high` it was taken, or there
+    are not so many.
+    """
+
+    def __init__(self, refusal: RefusedError, parts: Sequence[Part]) -> None:
+        self.refusal = refusal
+        self.parts = sorted(parts, key=lambda part: -part.hits(refusal.words))
+        self.low = 0
+        self.high = len(parts) + 1
+
+    def next(self) -> int:
+        """How many parts to leave out now: those that the refusal names one after the other; else
+        all, then fewer again.
+        """
+        if self.high <= len(self.parts):
+            return (self.low + self.high) // 2
+        part = self.parts[self.low]
+        is_named = part.hits(self.refusal.words)
+        return self.low + 1 if is_named else len(self.parts)
 
 
 # ---- the schema of a tool

@@ -79,9 +79,9 @@ def _reply(chunks: Sequence[JsonObject], *, is_done: bool) -> Reply | None:
     # Anything but a count counts as 0. Some leave thoughts out of all but the total.
     asked, said, both = (_count(used.get(name)) for name in _COUNTS)
     said = max(said, both - asked)
-    usage = Usage(input_tokens=asked, output_tokens=said)
     if not (is_done or why):
         return None
+    usage = Usage(input_tokens=asked, output_tokens=said)
     return reply_of(message, usage, str(why))
 
 
