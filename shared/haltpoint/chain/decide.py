@@ -39,11 +39,10 @@ the plan). The rules that keep this small:
 How to read on: `state` is what a chain is, `limits` what it may use, `outputs` what a decision asks
 for, and `HANDLERS` below says which handler takes which event. `thoughts` begins chains, once
 `agents` has found who works on them; `proposals` judges what the model proposes and `strikes` holds
-it to its word; `children` begins the chains that carry out calls of skills and agents; `asking`
-stops the chain and `answers` resumes it; `steps` ends steps and `ending` chains; `interruptions`
-are cancellations, due times and lost messages. `judges` is the table of
-what may run, `promises` says what is due and how a step may end without it. Everything here is a
-function of its arguments.
+it to its word; `dispatching` puts calls together, and the chains of skills and agents; `asking`
+stops the chain and `answers` resumes it; `ending` ends steps and chains; `interruptions` are
+cancellations, due times and lost messages. `judges` is the table of what may run, `promises` says
+what is due and how a step may end without it. Everything here is a function of its arguments.
 """
 
 from collections.abc import Callable

@@ -223,7 +223,7 @@ def did_not_route(work: Work, proposal: Proposal) -> bool:
     """Whether a supervisor's model has used up its rounds, and its reply is neither a decision nor,
     once an agent has ended, an answer.
     """
-    if router(work) is None or not must_route(work) or route_in(proposal) is not None:
+    if not must_route(work) or route_in(proposal) is not None:
         return False
     is_due = (ROUTE,) in missing(work, 0)
     return is_due or bool(proposal.calls or proposal.faults)

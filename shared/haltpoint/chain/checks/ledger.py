@@ -48,8 +48,11 @@ def settle(work: Work, action: Action) -> None:
     if became is not None:
         add(work, _entries(work, action, became))
     else:
-        entries = work.ledger.items()
-        work.ledger = {name: entry for name, entry in entries if _stands(entry, action)}
+        kept = dict[str, Entry]()
+        for name, entry in work.ledger.items():
+            if entry.action_id != action.id or entry.became is Became.DENIED:
+                kept[name] = entry
+        work.ledger = kept
 
 
 def deny(work: Work, action: Action, words: str) -> None:
@@ -78,11 +81,6 @@ def _entries(work: Work, action: Action, became: Became, words: str = "") -> Led
     before = [signature for signature, entry in entries if entry.action_id == action.id]
     entry = Entry(action.tool, action.id, became, work.now, words[:LONGEST_WORDS])
     return dict.fromkeys((*signatures, *before), entry)
-
-
-def _stands(entry: Entry, action: Action) -> bool:
-    """Whether an entry is about another call than this action's, or a person's no."""
-    return entry.action_id != action.id or entry.became is Became.DENIED
 
 
 def _signatures(spec: ToolSpec, action: Action) -> list[str]:

@@ -217,7 +217,10 @@ def _deny(work: Work, action: Action, question: Question, data: Data) -> Next | 
     if data.answer.decision is Choice.REJECT:
         text = f"{phrases.denied}: {said or phrases.no}"
         fault = ErrorInfo(ErrorType.DENIED, text, recoverable=False)
-        _deny_others(work, action.step, question, fault)
+        for other in question.others:  # each has its receipt; those between them drop out
+            drop_held(work, action.step, "the call before it failed", before=other.place)
+            denied = work.next_action(action.step, action.tool, other.arguments)
+            write_down(work, given(work, denied, {}, fault=fault))
         return fail_with(work, action, fault)
     text = f"{phrases.said_instead}: {said or phrases.none_fits}"
     fault = ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True)
@@ -230,16 +233,6 @@ def _note_no(work: Work, action: Action, question: Question, words: str) -> None
     for other in question.others:
         listed = structs.replace(action, arguments=other.arguments, outcome=None)
         ledger.deny(work, listed, words)
-
-
-def _deny_others(work: Work, index: int, question: Question, fault: ErrorInfo) -> None:
-    """The calls that a card lists behind its first get their receipts, too. Those between them drop
-    out.
-    """
-    for other in question.others:
-        drop_held(work, index, "the call before it failed", before=other.place)
-        denied = work.next_action(index, question.tool, other.arguments)
-        write_down(work, given(work, denied, {}, fault=fault))
 
 
 def _approve(work: Work, action: Action, question: Question, data: Data) -> Next | None:

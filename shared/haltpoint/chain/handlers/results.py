@@ -3,17 +3,18 @@ rest and run again (E2), or end the step.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 from zlib import crc32
 
 from msgspec import structs
 from msgspec.structs import replace
 
-from haltpoint.chain.checks import ledger
+from haltpoint.chain.checks import knowledge, ledger
 from haltpoint.chain.checks.calls import GO, AskFirst
 from haltpoint.chain.checks.judges import judge, proposed
 from haltpoint.chain.checks.templates import chain_faults
 from haltpoint.chain.checks.values import is_about_targets, sources
+from haltpoint.chain.model.limits import added
 from haltpoint.chain.model.outputs import Next
 from haltpoint.chain.model.references import read_json, write_text
 from haltpoint.chain.model.schemas import text_of
@@ -21,14 +22,15 @@ from haltpoint.chain.model.state import Action, Rest
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_about_call
-from haltpoint.chain.turns.children import child_for, take_back
+from haltpoint.chain.turns.dispatching import child_for
 from haltpoint.chain.turns.gate import calls_of
 from haltpoint.chain.turns.receipts import fail_action, fail_with, outcome_of, record, succeed
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.answerers import Answerers
-from haltpoint.contracts.people.humans import ListedCall, RequestKind
+from haltpoint.contracts.people.answerers import ANYONE, Answerers
+from haltpoint.contracts.people.approvals import Approval
+from haltpoint.contracts.people.humans import ListedCall, Question, RequestKind
 from haltpoint.contracts.results import Confirmation, ErrorInfo, ErrorType, Metadata, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan
@@ -54,7 +56,7 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     if message.id != report_id(action):  # nobody has dispatched this attempt
         return None
     if action.child:
-        take_back(work, message.data)
+        _take_back(work, message.data)
     is_over = work.failing is not None or work.run[action.step].status.done
     plan = work.world.spec(action.tool).plan
     if plan is not None and outcome.satisfies and not action.child and not is_over:
@@ -80,6 +82,22 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     return None
 
 
+def _take_back(work: Work, data: ToolCompleted.Data) -> None:
+    """A child has ended: what it has added, used and left out is the chain's, and what persons have
+    said to it was said here (C6, C11, C14, I1).
+    """
+    told = data.outcome.metadata.below
+    ledger.add(work, told.ledger)
+    knowledge.hear(work, data.known)
+    work.left_out += told.left_out
+    corrected = told.corrected if told.agent else work.people.corrected
+    work.hear(told.heard, told.granted, corrected=corrected)
+    spent = added(work.below.spent, told.spent)
+    if told.agent:
+        spent = replace(spent, chains=spent.chains + 1)
+    work.below = replace(work.below, spent=spent)
+
+
 def report_id(action: Action) -> str:
     """The id of the message that brings its receipt."""
     return child_report_id(action.id) if action.child else f"{action.id}/{action.attempt}/done"
@@ -96,16 +114,26 @@ def _use_up(work: Work, action: Action, outcome: Outcome) -> None:
 def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:
     """What a receipt demands. A coherent one (B1) has exactly what its `next_action` needs."""
     fault = outcome.error
-    if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
-        return _stop(work, receipt, outcome, RequestKind.IN_DOUBT, fault.message)
-    if fault is not None:
-        return fail_action(work, receipt, fault)
     which = outcome.clarification
     sure = outcome.confirmation
+    approved = work.approvals.get(receipt.id)
+    people = ANYONE if approved is None else approved.answerers
+    whom = Answerers(people.to, people.not_requester)
+    if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
+        return ask_about_call(work, RequestKind.IN_DOUBT, receipt, fault.message, answerers=whom)
+    if fault is not None:
+        return fail_action(work, receipt, fault)
     if which is not None:
-        return _stop(work, receipt, outcome, RequestKind.CLARIFICATION, which.question)
+        return ask_about_call(
+            work,
+            RequestKind.CLARIFICATION,
+            receipt,
+            which.question,
+            options=which.options,
+            answerers=whom,
+        )
     if sure is not None:
-        return _stop(work, receipt, outcome, RequestKind.CONFIRMATION, sure.message)
+        return _confirm(work, receipt, sure, approved)
     return succeed(work, receipt)
 
 
@@ -128,35 +156,28 @@ def _begin_skill(work: Work, action: Action, plan: Plan) -> Next | None:
     return child_for(work, action, spec, plan, arguments, again=True)
 
 
-def _stop(
-    work: Work, receipt: Action, outcome: Outcome, kind: RequestKind, text: str
-) -> Next | None:
-    """The question that stops the chain at once (B3)."""
-    shown: dict[str, Any] = {"arguments": receipt.ran, "sources": receipt.told.sources}
-    if outcome.clarification is not None:
-        shown["options"] = outcome.clarification.options
-    asked = outcome.confirmation
-    approved = work.approvals.get(receipt.id)
-    if approved is not None:
-        to, not_requester = approved.answerers.to, approved.answerers.not_requester
-        shown["answerers"] = Answerers(to, not_requester)
-    if asked is not None:
-        others = tuple(_listed(work, receipt, asked))
-        text = " ".join((text, *(other.words for other in others)))
-        shown.update(
-            arguments=asked.arguments or receipt.ran,
-            preview=asked.preview,
-            approved_preview=approved and approved.preview,
-            digest=asked.digest,
-            preview_digest=asked.preview_digest,
-            seconds=asked.expires,
-            reasons=asked.reasons,
-            answerers=asked.answerers,
-            others=others,
-        )
-        if others:
-            work.edit(receipt.step).listed = others[-1].place + 1
-    return ask_about_call(work, kind, receipt, text, **shown)
+def _confirm(
+    work: Work, receipt: Action, asked: Confirmation, approved: Approval | None
+) -> Question:
+    """The card of a call, and of those that it lists."""
+    others = tuple(_listed(work, receipt, asked))
+    if others:
+        work.edit(receipt.step).listed = others[-1].place + 1
+    return ask_about_call(
+        work,
+        RequestKind.CONFIRMATION,
+        receipt,
+        " ".join((asked.message, *(other.words for other in others))),
+        arguments=asked.arguments or receipt.ran,
+        preview=asked.preview,
+        approved_preview=approved and approved.preview,
+        digest=asked.digest,
+        preview_digest=asked.preview_digest,
+        seconds=asked.expires,
+        reasons=asked.reasons,
+        answerers=asked.answerers,
+        others=others,
+    )
 
 
 def _listed(work: Work, receipt: Action, asked: Confirmation) -> Iterator[ListedCall]:

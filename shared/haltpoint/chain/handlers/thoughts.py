@@ -144,11 +144,8 @@ def begin_open(work: Work, reading: Bounds | None) -> None:
 def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     """Take a checked plan for the chain's own. The steps that wait for no other are ready."""
     work.plan = plan
-    work.steps = plan.steps
     work.origin = origin
     work.graph = Graph.of(plan)
-    work.is_literal = origin is PlanOrigin.LITERAL
-    work.is_open = origin is PlanOrigin.REACT
     work.status = ChainStatus.EXECUTING
     work.thought = None
     work.run = [StepRun() for _ in plan.steps]
@@ -191,13 +188,12 @@ def _plan_again(work: Work, corrections: Corrections) -> Next:
     """Another plan; at the limit of strikes a person decides, or where nobody is held to anything
     the chain fails.
     """
-    attempts = work.planning.attempts
-    words = f"no valid plan after {count(attempts, 'attempt')}"
+    words = f"no valid plan after {count(work.attempts, 'attempt')}"
     if strikes_exhausted(work, None):
         work.thought = None
         return escalate(work, None, words)
     is_strict = work.mode(None) is Mode.STRICT
-    if is_strict or attempts < work.world.policy.strikes:
+    if is_strict or work.attempts < work.world.policy.strikes:
         return think_ahead(work, ThoughtKind.PLAN, corrections)
     told = "; ".join(correction.message for correction in corrections)
     return failed(Code.PLAN_NOT_FOUND, f"{words}: {told}")
@@ -241,7 +237,7 @@ def _read_goal(work: Work, reading: Bounds | None) -> Next | None:
     """A reading that cannot be used is asked for once more; then the task continues without one
     (C12).
     """
-    if reading is None and work.planning.attempts == 1:
+    if reading is None and work.attempts == 1:
         return think_ahead(work, ThoughtKind.BOUNDS, (_NOT_READ,))
     begin_open(work, reading)
     return None

@@ -17,7 +17,7 @@ from haltpoint.contracts.policy import Messages, Pattern, Treatment, Treatments
 from haltpoint.contracts.results import Spent
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agents
-from haltpoint.contracts.work.plans import Step, StepType
+from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode, Task
 
 Tools = Mapping[str, ToolSpec]
@@ -92,28 +92,6 @@ def mode(task: Task, step: Step | None) -> Mode:
     if own is None or task.mode is Mode.STRICT:
         return task.mode
     return Mode(own.value)
-
-
-def validation(step: Step, mode: Mode, *, unkept: bool) -> str:
-    """Whether a completed step of a model's kept its promise; `skipped`: it promised no tool, or
-    nobody checks (s0).
-    """
-    if mode is Mode.OFF:
-        return "skipped"
-    if unkept:
-        return "failed"
-    return "skipped" if step.step_type is StepType.REASONING else "passed"
-
-
-def max_turns(task: Task, step: Step, policy: Policy) -> int:
-    """How many proposals a step may ask for."""
-    most = task.max_turns or policy.max_turns
-    return min(step.max_turns or most, most)
-
-
-def actions_per_turn(step: Step, policy: Policy) -> int:
-    """How many calls of one proposal may run (C7)."""
-    return min(step.actions_per_turn or policy.actions_per_turn, policy.actions_per_turn)
 
 
 def added(one: Spent, other: Spent) -> Spent:

@@ -13,7 +13,6 @@ from haltpoint.chain.model.references import Indexes
 from haltpoint.chain.model.state import Action, Chain, StepRun, is_submitters
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.base import Strings, action_id, thought_id
-from haltpoint.contracts.work.plans import Step
 
 BOUNDS = "bounds"
 """The place of thoughts about the goal, in their ids."""
@@ -25,19 +24,13 @@ def needed_actions(chain: Chain) -> Strings:
     It follows from head, plan and steps alone.
     """
     needed: list[str] = []
+    steps = () if chain.status.final else chain.steps
     needs_all = not is_submitters(chain)
-    for index, step in enumerate(_steps(chain)):
+    for index, step in enumerate(steps):
         numbers = range(1, chain.runs[index].actions + 1)
         own = [number for number in numbers if needs_all or _is_needed(chain, index, number)]
         needed += [action_id(chain.id, step.id, number) for number in own]
     return tuple(needed)
-
-
-def _steps(chain: Chain) -> tuple[Step, ...]:
-    """Those of a chain that is not over."""
-    if chain.plan is None or chain.status.final:
-        return ()
-    return chain.plan.steps
 
 
 def kept_actions(chain: Chain) -> dict[str, Action]:
@@ -78,7 +71,7 @@ def needed_thoughts(chain: Chain) -> dict[int, str]:
     step.
     """
     thoughts: dict[int, str] = {}
-    for index, step in enumerate(_steps(chain)):
+    for index, step in enumerate(chain.steps):
         run = chain.runs[index]
         has_begun = run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING)
         if has_begun and (run.here or not run.thinking):

@@ -22,7 +22,7 @@ from haltpoint.contracts.results import ErrorInfo, Metadata, Outcome, Spent
 from haltpoint.contracts.work.bounds import ChainBounds, LeftOut
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
-from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike
 
@@ -229,13 +229,6 @@ class StrikeRow(Strict):
     """The last of their violations, which a person gets to see."""
 
 
-class Planning(Strict):
-    """How far a model has come that draws up the plan, or reads the goal."""
-
-    attempts: int = 0
-    """How often it was asked."""
-
-
 class People(Strict):
     """What persons have said in the chain."""
 
@@ -276,7 +269,6 @@ class OpenProposal:
 
 
 NO_STRIKES: Final = StrikeRow()
-NOT_PLANNED: Final = Planning()
 NOT_HEARD: Final = People()
 NOTHING_BELOW: Final = FromBelow()
 """What is stored leaves these very values out."""
@@ -335,8 +327,8 @@ class Chain(Struct, gc=False):
     """What it has handed to agents, and what they have handed back."""
     row: StrikeRow = NO_STRIKES
     """The violations that are being counted."""
-    planning: Planning = NOT_PLANNED
-    """How far its plan has come, while it has none."""
+    attempts: int = 0
+    """How often a model was asked for the plan, or to read the goal."""
     people: People = NOT_HEARD
     """What persons have said."""
     bounds: ChainBounds | None = None
@@ -351,6 +343,11 @@ class Chain(Struct, gc=False):
     """The chain fails with it when what is under way has ended."""
     end: End = End()
     """How it ended."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Those of the plan."""
+        return () if self.plan is None else self.plan.steps
 
 
 def is_submitters(chain: Chain) -> bool:

@@ -13,7 +13,7 @@ from haltpoint.chain.model.state import WAITING, Action
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.gate import drop_held
-from haltpoint.contracts.base import JsonObject, request_id
+from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.answerers import OnTimeout
 from haltpoint.contracts.people.humans import Question, RequestKind
@@ -53,8 +53,18 @@ def ask_about_call(
 ) -> Question:
     """The question of a call to a person: their answer will be its receipt, or has it run."""
     work.keep(structs.replace(action, status=ActionStatus.ASKING))
-    about: JsonObject = {"action_id": action.id, "tool": action.tool, "arguments": action.arguments}
-    return question(work, kind, action.step, text, **{**about, **shown})
+    shown.setdefault("arguments", action.ran)
+    sources = action.told.sources
+    return question(
+        work,
+        kind,
+        action.step,
+        text,
+        action_id=action.id,
+        tool=action.tool,
+        sources=sources,
+        **shown,
+    )
 
 
 def ask_in_place(

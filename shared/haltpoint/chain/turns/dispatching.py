@@ -1,46 +1,68 @@
 """Calls on their way out: put together, held against budget and deadline (R7). `scheduling` sends
 them.
 
-A plain tool gets an order in its queue, a skill with steps and an agent a chain of their own
-(`children`), askHuman a question. A skill with hooks goes to a worker first, which gives the
+A plain tool gets an order in its queue, askHuman a question, a skill with steps and an agent a
+chain of their own (CONTRACT A, I1). A skill with hooks goes to a worker first, which gives the
 arguments back as they leave them: then its chain begins.
+
+Such a chain has its own log, deadline, questions and one final state (R1). Its id says whose action
+it carries out (`base.child_id`), so parent and child keep nothing that could disagree. Both live in
+one partition, and what one says to the other is part of its own commit: the parent's dispatch
+begins the child, the child's end is the receipt of the parent's action, the parent's end cancels
+the child. The chain of a skill has the skill's steps. That of an agent has a goal in its caller's
+words, and the user's own goes beside it: only that counts for what may be done (C12) and for where
+values come from (C13). Its budget is what its caller has left, or less if its own says so. What was
+done and what is known goes down with the task, and comes back with the end (C14).
 """
 
 from itertools import chain
 from math import inf
-from typing import Any
+from typing import Any, Final
 
 from msgspec import structs
 
+from haltpoint.chain.checks import knowledge
+from haltpoint.chain.checks.agents import LONGEST_TASK, assigned_to, hand_on_fault
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.judges import judge
-from haltpoint.chain.checks.knowledge import origin_tools
+from haltpoint.chain.checks.knowledge import origin_tools, users_goal
+from haltpoint.chain.checks.promises import missing
+from haltpoint.chain.checks.templates import fill
 from haltpoint.chain.checks.values import rewritten, sources
-from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, step_failed
+from haltpoint.chain.model.limits import deadline_of
+from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import (
     Reference,
     UnresolvedError,
     read_json,
+    references,
     walk,
 )
 from haltpoint.chain.model.references import (
     resolve as resolve_references,
 )
 from haltpoint.chain.model.schemas import text_of
-from haltpoint.chain.model.state import Action
+from haltpoint.chain.model.state import Action, Failure
 from haltpoint.chain.model.statuses import ActionStatus, Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_human
-from haltpoint.chain.turns.children import child_for, hand_on
 from haltpoint.chain.turns.gate import is_held, over_budget
 from haltpoint.chain.turns.receipts import record, resolve
-from haltpoint.contracts.base import MAX_DEPTH
+from haltpoint.contracts.base import MAX_DEPTH, child_id
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN, ToolKind, ToolSpec
-from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.bounds import ChainBounds
+from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.tasks import Assignment, Budget, Handed, Mode, Task
 from haltpoint.contracts.work.thoughts import Violation
+
+MAX_GOAL: Final = 1000
+"""Characters of what a skill's task says of itself: the skill and its description."""
+
+_SKILLS: Final = ("conversation_id", "context", "private", "mode", "tenant", "user")
+_LIMITS: Final = ("turns", "actions", "tokens", "cost")
 
 # ---- calls of a literal plan
 # -----------------------------------------------------------------------------------------
@@ -170,3 +192,112 @@ def _order(work: Work, action: Action, spec: ToolSpec, **about: Any) -> Dispatch
             [action.id for action in receipts if action.by_a_person or action.tool in tools]
         )
     return Dispatch(action, spec, work.deadline, work.spent.actions, origins=origins, **about)
+
+
+# ---- chains that carry a call out
+# --------------------------------------------------------------------------------------------------
+
+
+def child_for(
+    work: Work,
+    action: Action,
+    spec: ToolSpec,
+    plan: Plan,
+    arguments: dict[str, Any],
+    *,
+    again: bool = False,
+) -> StartChild:
+    """The chain of a skill, for the same tenant, user and contexts. `chain_faults` says before
+    whether there can be one.
+    """
+    task = Task(
+        goal=f"{spec.name}: {spec.description}"[:MAX_GOAL],
+        plan=fill(plan, arguments),
+        handed=Handed(
+            above=work.task.path,
+            ledger=work.ledger,
+            submitted_by=work.task.handed.submitted_by,
+        ),
+        **{name: getattr(work.task, name) for name in _SKILLS},
+    )
+    started = structs.replace(action, child=child_id(action.id))
+    return StartChild(started, task, work.deadline, again=again)
+
+
+def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild | Failure:
+    """The chain of an agent; or why there can be none. The call is one of the chain's actions
+    already.
+    """
+    fault = hand_on_fault(work, action.tool)
+    if fault is not None:
+        return failed(Code.OVER_BUDGET, fault)
+    step_id = work.steps[action.step].id
+    spent = over_budget(work, "turns", "tokens", "cost", step_id=step_id)
+    if spent is not None:  # without actions an agent may still answer
+        return spent
+    task = structs.replace(
+        work.task,
+        goal=str(arguments.get("task", "")).strip() or users_goal(work)[:LONGEST_TASK],
+        agent=arguments.get("target_agent", action.tool),
+        handed=_handed(work, action),
+        budget=_left(work),
+        mode=work.mode(action.step),
+        plan=None,
+        bounds=None,
+        deadline=None,
+    )
+    task = assigned_to(task, work.world.agents)
+    deadline = deadline_of(task, work.world.policy, work.now)
+    started = structs.replace(action, child=child_id(action.id))
+    return StartChild(started, task, min(work.deadline, deadline))
+
+
+def _handed(work: Work, action: Action) -> Handed:
+    own = work.task.handed.assigned or Assignment()
+    assigned = Assignment(
+        chains=own.chains - work.below.spent.chains - 1,
+        goal=_users_own(work, action),
+        bounds=_bounds(work),
+        heard=work.people.heard,
+        corrected=work.people.corrected,
+        granted=work.people.granted,
+    )
+    return Handed(
+        earlier=work.task.handed.earlier,
+        assigned=assigned,
+        above=work.task.path,
+        ledger=work.ledger,
+        known=knowledge.for_below(work),
+        submitted_by=work.task.handed.submitted_by,
+    )
+
+
+def _left(work: Work) -> Budget:
+    """What is left of the budget, as far as it is limited."""
+    spent = work.spent_in_all()
+    left = dict[str, Any]()
+    for name in _LIMITS:
+        limit = getattr(work.task.budget, name)
+        if limit is not None:
+            left[name] = limit - getattr(spent, name)
+    return Budget(**left)
+
+
+def _bounds(work: Work) -> ChainBounds | None:
+    """The bounds of the user's goal, with the promises that are still due."""
+    if work.bounds is None:
+        return None
+    due = {tools for index in range(len(work.run)) for tools in missing(work, index)}
+    required = [bound for bound in work.bounds.required_tools if bound.tools in due]
+    return structs.replace(work.bounds, required_tools=tuple(required))
+
+
+def _users_own(work: Work, action: Action) -> str | None:
+    """The user's own goal; None where the call itself is in the user's words: those of a
+    submitter's literal plan.
+    """
+    if work.is_literal:
+        call = work.steps[action.step].actions[action.number - 1]
+        if not any(references(call.arguments)):
+            return None
+    return users_goal(work)

@@ -1,21 +1,152 @@
-"""How a chain ends, and what it tells its caller then (CONTRACT C11, C14; R1)."""
+"""How a step ends, and how a chain does: with what is due, without it, or by a failure (CONTRACT
+C3, C11, C14; R1).
+"""
 
-from msgspec import structs
+from itertools import chain
 
-from haltpoint.chain.checks import knowledge, ledger
+from msgspec.structs import asdict, replace
+
+from haltpoint.chain.checks import built_in, knowledge, ledger
 from haltpoint.chain.checks.answer import answer, lines_for_above
-from haltpoint.chain.checks.promises import not_done
-from haltpoint.chain.model.outputs import WHY, CancelChild, Completed, Report, failed
-from haltpoint.chain.model.references import write_json
+from haltpoint.chain.checks.knowledge import origin_tools
+from haltpoint.chain.checks.promises import (
+    Exit,
+    exit_of,
+    in_words,
+    last_error,
+    leave_out,
+    missing,
+    not_done,
+)
+from haltpoint.chain.model.outputs import (
+    WHY,
+    CancelChild,
+    Completed,
+    Next,
+    Report,
+    StepEnd,
+    failed,
+)
+from haltpoint.chain.model.references import write_json, write_text
 from haltpoint.chain.model.state import Action, End, Failure, is_submitters
-from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code, StepStatus
+from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import resume, withdraw
+from haltpoint.chain.turns.asking import ask_in_place, resume, withdraw
 from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.receipts import outcome_of
+from haltpoint.chain.turns.receipts import failed_by_tool, given, outcome_of, write_down
+from haltpoint.chain.turns.strikes import insisted_on, refuse
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata
+from haltpoint.contracts.tools import END_STEP
+from haltpoint.contracts.work.plans import StepType
+from haltpoint.contracts.work.tasks import Mode
+
+# ---- a step ends
+# --------------------------------------------------------------------------------------------------
+
+
+def end_step(work: Work, end: StepEnd) -> None:
+    """End a step: completed, with its promise kept (C3), not needed (C11), or failed; its plan says
+    what that does to the chain. Calls that are still held are dropped.
+    """
+    index = end.index
+    failure = end.failure
+    name = work.steps[index].id
+    drop_held(work, index, "the step is over")
+    if failure is not None:
+        error = replace(failure.error, step_id=name)
+        failure = replace(failure, error=error)
+        work.tell(FactType.STEP_FAILED, index, code=error.code, reason=error.message)
+        work.leave(index, StepStatus.FAILED)
+    elif end.skipped is not None:
+        reason = end.skipped.strip()[:WHY]
+        work.tell(FactType.STEP_SKIPPED, index, reason=reason)
+        leave_out(work, index, reason)
+        work.leave(index, StepStatus.SKIPPED)
+    else:
+        work.tell(FactType.STEP_COMPLETED, index, validation_status=_validation(work, index))
+        work.leave(index, StepStatus.COMPLETED)
+    if work.requests:
+        withdraw(work, f"step {name!r} is over", name)
+        resume(work)
+    if failure is not None and _fails_chain(work, index):
+        fail(work, failure)
+    else:
+        _open_dependants(work, index)
+
+
+def _validation(work: Work, index: int) -> str:
+    """Whether a completed step kept its promise; `skipped`: a model's promised no tool, or nobody
+    checks (s0).
+    """
+    if work.is_literal:
+        return "passed"
+    if work.mode(index) is Mode.OFF:
+        return "skipped"
+    if missing(work, index):
+        return "failed"
+    return "skipped" if work.steps[index].step_type is StepType.REASONING else "passed"
+
+
+def _fails_chain(work: Work, index: int) -> bool:
+    """Whether a step that fails makes its chain fail. Of a drafted plan none does that promises
+    only what reads, unless a later step promises a tool that takes a value from it (C11).
+    """
+    step = work.steps[index]
+    spec_of = work.world.spec
+    tools = step.promised_tools
+    is_lookup = bool(tools) and all(spec_of(name).read_only for name in tools)
+    if not step.fatal or not is_lookup or work.origin is not PlanOrigin.DRAFTED:
+        return step.fatal
+    runs = zip(work.steps, work.run, strict=True)
+    promised = chain.from_iterable(step.promised_tools for step, run in runs if not run.status.done)
+    places = chain.from_iterable(spec_of(name).provenance.values() for name in promised)
+    return not set(tools).isdisjoint(origin_tools(chain.from_iterable(places)))
+
+
+def _open_dependants(work: Work, index: int) -> None:
+    """Make ready the steps that waited for this one, and for no other any more."""
+    graph = work.graph
+    for waiting in graph.dependants[index]:
+        is_pending = work.run[waiting].status is StepStatus.PENDING
+        if is_pending and all(
+            work.run[before].status.done for before in graph.dependencies[waiting]
+        ):
+            work.move(waiting, StepStatus.READY)
+
+
+# ---- a model ends its step
+# ------------------------------------------------------------------------------------------
+
+
+def end_by_model(
+    work: Work, index: int, reason: str, outcome: str = built_in.IMPOSSIBLE
+) -> Next | None:
+    """What a call of `end_step` does, or words that count as one: the step fails by the tool's
+    error before it, is skipped, complete where nothing is due, or a person is asked. None: it is
+    refused, since a person insists on the step.
+    """
+    wanted = exit_of(work, index)
+    due = missing(work, index)
+    if wanted is Exit.STRIKE:
+        refuse(work, index, insisted_on(work, index))
+        return None
+    action = work.next_action(index, END_STEP, write_text({"outcome": outcome, "reason": reason}))
+    if wanted is Exit.ASK:
+        step = work.steps[index].id
+        text = f"The model wants to end step {step!r} without {in_words(due)} ({outcome}): {reason}"
+        return ask_in_place(work, RequestKind.LEAVE_OUT, action, text)
+    last = last_error(work, index)
+    write_down(work, given(work, action, {"ended": True}))
+    if wanted is Exit.FAILED and last is not None and last.error is not None:
+        return failed_by_tool(Code.GIVEN_UP, last, last.error)
+    return StepEnd(index, skipped=reason if due else None)
+
+
+# ---- a chain ends
+# --------------------------------------------------------------------------------------------------
 
 
 def too_late() -> Failure:
@@ -94,7 +225,7 @@ def _end(work: Work, failure: Failure) -> None:
         work.finish(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
         return
     _say(work, End(answer=failure.answer, error=error, not_done=not_done(work)), fault)
-    work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, structs.asdict(error))
+    work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, asdict(error))
 
 
 def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:
@@ -103,7 +234,7 @@ def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:
     """
     actions = () if is_submitters(work) else tuple(work.actions.values())
     final = answer("", actions, work.dropped, end.not_done, work.world.spec, work.phrases)
-    work.end = structs.replace(end, deeds=final.deeds, not_done=final.not_done)
+    work.end = replace(end, deeds=final.deeds, not_done=final.not_done)
     action = action_of(work.id)
     if action is not None:
         _report(work, action, fault)
@@ -120,7 +251,7 @@ def _report(work: Work, action: str, fault: ErrorInfo | None) -> None:
     data = write_json({"agent": agent, "text": text}) if agent else text or "{}"
     if fault is not None:
         # that the last call did nothing does not say so of those before it
-        fault = structs.replace(_fault_of_agent(fault) if agent else fault, no_effect=None)
+        fault = replace(_fault_of_agent(fault) if agent else fault, no_effect=None)
         data = "{}"
     metadata = Metadata(
         action_id=action,

@@ -11,15 +11,14 @@ from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verd
 from haltpoint.chain.checks.judges import judge, proposed
 from haltpoint.chain.checks.ledger import answered
 from haltpoint.chain.checks.promises import last_error, missing
-from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Next, StepEnd
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import at_bound, decide, note_round
 from haltpoint.chain.turns.asking import is_question
 from haltpoint.chain.turns.dispatching import send
+from haltpoint.chain.turns.ending import end_by_model
 from haltpoint.chain.turns.gate import calls_of, drop_held, is_held
 from haltpoint.chain.turns.receipts import end_of_calls, give_back, succeed
-from haltpoint.chain.turns.steps import end_by_model
 from haltpoint.chain.turns.strikes import no_call, refuse, strike, unread
 from haltpoint.chain.turns.thinking import think_step
 from haltpoint.contracts.facts import FactType
@@ -120,7 +119,8 @@ def next_call(work: Work, index: int) -> ProposedCall | None:
     if run.taken >= (run.listed or len(calls)):
         return None
     wanted = calls[run.taken]
-    most = limits.actions_per_turn(work.steps[index], work.world.policy)
+    most = work.world.policy.actions_per_turn
+    most = min(work.steps[index].actions_per_turn or most, most)
     is_next = run.in_turn < most or work.continues(index, wanted.tool)
     is_beside_decision = run.taken > 0 and calls[0].tool == ROUTE
     return wanted if is_next and not is_beside_decision else None

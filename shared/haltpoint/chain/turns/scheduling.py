@@ -27,11 +27,10 @@ from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask
 from haltpoint.chain.turns.dispatching import send_again, send_literal
-from haltpoint.chain.turns.ending import complete, fail, has_to_wait, too_late
+from haltpoint.chain.turns.ending import complete, end_step, fail, has_to_wait, too_late
 from haltpoint.chain.turns.gate import drop_next, has_room
 from haltpoint.chain.turns.proposals import consider, next_call, next_turn, release
 from haltpoint.chain.turns.receipts import end_of_calls
-from haltpoint.chain.turns.steps import end_step
 from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.facts import FactType
@@ -77,7 +76,7 @@ def _think(work: Work, wanted: ThoughtRequest) -> None:
     if index is None:
         work.thought = wanted.thought_id
         if wanted.kind in (ThoughtKind.PLAN, ThoughtKind.BOUNDS):
-            work.planning = replace(work.planning, attempts=work.planning.attempts + 1)
+            work.attempts += 1
         return
     run = work.edit(index)
     run.turn = wanted.turn - 1

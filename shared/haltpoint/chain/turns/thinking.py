@@ -12,7 +12,6 @@ from msgspec import structs
 
 from haltpoint.chain.checks.agents import must_route
 from haltpoint.chain.checks.promises import missing, offers_end
-from haltpoint.chain.model import limits
 from haltpoint.chain.model.outputs import Completed, Next, StepEnd, failed
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action
@@ -41,7 +40,7 @@ Corrections = tuple[Correction, ...]
 
 def think_ahead(work: Work, kind: ThoughtKind, corrections: Corrections = ()) -> Next:
     """A plan, or what the goal asks of tools (C12): before the model sees data of any tool."""
-    attempts = work.planning.attempts
+    attempts = work.attempts
     if attempts >= work.world.policy.max_chain_turns:
         return failed(Code.OVER_BUDGET, f"no plan after {count(attempts, 'attempt')}")
     return over_budget(work, *_OF_WORDS) or thought(work, kind, attempts + 1, corrections)
@@ -61,7 +60,8 @@ def think_step(
     step = work.steps[index]
     run = work.run[index]
     due = missing(work, index)
-    left = turns_left(work, index)
+    most = work.task.max_turns or work.world.policy.max_turns
+    left = min(step.max_turns or most, most) - run.proposals
     is_strict = work.mode(index) is Mode.STRICT
     if is_strict and strikes_exhausted(work, index):
         return escalate(work, index, "too many violations in a row")
@@ -139,16 +139,6 @@ def _receipts(work: Work) -> tuple[str, ...]:
     return tuple(
         action.id for action in actions if action.number not in work.run[action.step].pending
     )
-
-
-# ---- what is left
-# --------------------------------------------------------------------------------------------------
-
-
-def turns_left(work: Work, index: int) -> int:
-    """How many proposals a step may still ask for."""
-    most = limits.max_turns(work.task, work.steps[index], work.world.policy)
-    return most - work.run[index].proposals
 
 
 # ---- without words

@@ -17,7 +17,6 @@ from msgspec.structs import astuple, replace
 from haltpoint.chain.model.state import (
     NO_STRIKES,
     NOT_HEARD,
-    NOT_PLANNED,
     NOTHING_BELOW,
     Chain,
     Dropped,
@@ -26,7 +25,6 @@ from haltpoint.chain.model.state import (
     FromBelow,
     OpenProposal,
     People,
-    Planning,
     Rest,
     StepRun,
     StrikeRow,
@@ -55,7 +53,7 @@ class StoredPlan(Strict):
     refused: dict[int, dict[int, Correction]] = field(default_factory=dict)
     """The calls of open proposals that are refused, by step and place."""
     row: StrikeRow = NO_STRIKES
-    planning: Planning = NOT_PLANNED
+    attempts: int = 0
     people: People = NOT_HEARD
     bounds: ChainBounds | None = None
     left_out: tuple[LeftOut, ...] = ()
