@@ -1,12 +1,15 @@
-"""Tenants apart: every route of the document, for every role, from both sides."""
+"""Tenants apart: every route of the API and every page, for every role, from both sides."""
 
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 import httpx
 import pytest
+from fastapi.openapi.utils import get_openapi
 
 from haltpoint.contracts.people.keys import NewKey, Scope
+from haltpoint_gateway.pages.door import COOKIE, cookie_of
+from haltpoint_gateway.pages.site import make_pages
 from tests.integration.gateway.conftest import BOSS, System, bearer, problem, task
 
 TENANTS: Final = ("acme", "umbrella")
@@ -44,6 +47,16 @@ class Ids(NamedTuple):
     name: str = "no_tool"
 
 
+FORM: Final = {"decision": "select", "option_id": "u1"}
+ACTS: Final = {"inbox": "claim", "queues": "resume", "dead-letters": "drop"}
+"""What a form does on these pages."""
+OWN: Final = {"Origin": "http://gateway", "Sec-Fetch-Site": "same-origin"}
+"""What a browser says of a form on our own page."""
+OF_NOBODY: Final = {"/login", "/logout", "/live"}
+"""Pages of no tenant; what is live of a chain is in OF_AN_ID."""
+OF_AN_ID: Final = (("GET", "/live?chain={chain_id}"), ("POST", "/inbox?q={request_id}"))
+"""Pages that are about what their query, or their form, names."""
+
 MISSING: Final = Ids("c-none", "c-none.r1", "c-none.find.1", "0123456789ab")
 
 
@@ -61,6 +74,18 @@ async def routes(system: System) -> list[Route]:
     return listed
 
 
+def pages(system: System) -> list[Route]:
+    """All pages, and the forms on them."""
+    document = get_openapi(title="", version="", routes=make_pages(system.gateway).routes)
+    listed = [
+        Route(method.upper(), path)
+        for path, item in document["paths"].items()
+        for method in item
+        if path not in OF_NOBODY
+    ]
+    return [*listed, *(Route(*route) for route in OF_AN_ID)]
+
+
 async def property_of(system: System, tenant: str) -> Ids:
     """A chain with an open question, and a key; all words name the tenant."""
     chain = await system.submit(
@@ -71,7 +96,13 @@ async def property_of(system: System, tenant: str) -> Ids:
 
 
 async def call(system: System, route: Route, ids: Ids, key: dict[str, str]) -> httpx.Response:
-    path = route.path.format(**ids._asdict())
+    path = route.path.format(**ids._asdict(), act=ACTS.get(route.path.split("/")[1], ""))
+    if not path.startswith("/v1/"):
+        cookie = cookie_of(system.gateway.keyring, key["Authorization"].removeprefix("Bearer "))
+        headers = {**OWN, "Cookie": f"{COOKIE}={cookie}", "Authorization": ""}
+        named = {"request": ids.request_id} if path != route.path else {}
+        form = {**FORM, **named} if route.method == "POST" else None
+        return await system.http.request(route.method, path, data=form, headers=headers)
     body = BODIES.get(route.path) if route.method == "POST" else None
     return await system.http.request(route.method, path, json=body, headers=key)
 
@@ -105,7 +136,7 @@ async def test_a_key_finds_nothing_of_another_tenant(
     things = {tenant: await property_of(system, tenant) for tenant in TENANTS}
     for ours, theirs in (TENANTS, TENANTS[::-1]):
         key = await system.key(ours, *scopes)
-        for route in await routes(system):
+        for route in (*await routes(system), *pages(system)):
             if route.path == ENDLESS and Scope.READ in scopes:
                 continue
             await check_apart(system, route, key, theirs, things[theirs])
@@ -114,7 +145,7 @@ async def test_a_key_finds_nothing_of_another_tenant(
 async def test_a_key_without_a_tenant_finds_nothing_of_one(system: System) -> None:
     theirs = await property_of(system, "acme")
     made = await system.gateway.keyring.make(NewKey(name="ann"), BOSS)
-    for route in await routes(system):
+    for route in (*await routes(system), *pages(system)):
         if route.path != ENDLESS:
             await check_apart(system, route, bearer(made.key), "acme", theirs)
 
@@ -128,6 +159,9 @@ async def test_a_key_that_has_ended_opens_no_route(system: System, end: str) -> 
         await system.http.delete(f"/v1/keys/{made.id}")
     for route in await routes(system):
         problem(await call(system, route, ours, bearer(made.key)), 401, "unknown_key")
+    for page in pages(system):
+        reply = await call(system, page, ours, bearer(made.key))
+        assert (reply.status_code, reply.headers["location"][:7]) == (303, "/login?"), page
 
 
 async def test_lists_have_what_is_the_tenants_own_and_an_admin_sees_all(system: System) -> None:
