@@ -40,7 +40,7 @@ from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.handlers import RequestsHandler
 from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.measuring import Measures
-from haltpoint_gateway.notices.channels import channels_of
+from haltpoint_gateway.notices.channels import channel_of
 from haltpoint_gateway.notices.notifier import GROUP as NOTICES
 from haltpoint_gateway.notices.notifier import Notifier
 from haltpoint_gateway.notices.outbox import Outbox
@@ -163,7 +163,8 @@ async def _announce(here: service.Service, gateway: Gateway, public_url: str) ->
         why = "they are made of public facts, and HALTPOINT_LIMITS__FACTS_AGE=0 writes none"
         fix = "Leave HALTPOINT_LIMITS__FACTS_AGE out, or remove [[notify]]"
         raise HaltpointError("HP-006", "no notice can be sent", why, fix)
-    notifier = Notifier(here.redis, gateway, rules, channels_of(rules), public_url)
+    channels = list(map(channel_of, rules))
+    notifier = Notifier(here.redis, gateway, rules, public_url)
     for partition in range(here.topology.partitions):
         stream = here.topology.key(partition, "facts")
         await notifier.make_group(stream)
@@ -174,8 +175,8 @@ async def _announce(here: service.Service, gateway: Gateway, public_url: str) ->
             max_records=_BATCH,
             on_exhausted=notifier.exhausted,
         )
-    for rule in rules:
-        here.spawn(notifier.run(rule.name), f"notices {rule.name}")
+    for rule, channel in zip(rules, channels, strict=True):
+        here.spawn(notifier.run(rule, channel), f"notices {rule.name}")
 
 
 async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> list[str]:

@@ -5,10 +5,9 @@ never.
 from typing import Any
 
 from haltpoint.contracts.base import JsonObject, value
-from haltpoint.contracts.people.notices import NotifyRule
+from haltpoint.contracts.people.notices import Notice, NotifyRule
 from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.views.chains import RequestView
-from haltpoint_gateway.notices.outbox import Notice
 
 
 @value
@@ -26,7 +25,7 @@ def letter_of(
     """The notice of a question as it is now; `link` is the address of its page."""
     shown: JsonObject = starred(request.model_dump(mode="json"), typed=typed)
     document: dict[str, Any] = {
-        "type": f"request.{'closed' if notice.closed else 'opened'}",
+        "type": f"request.{'closed' if notice.is_of_an_end else 'opened'}",
         "id": notice.id,
         "link": link,
         "deadline": shown["deadline"],
@@ -40,7 +39,7 @@ def letter_of(
     if rule.arguments:
         document["arguments"] = shown["arguments"]
         lines += [f"{name}: {given}" for name, given in shown["arguments"].items()]
-    if notice.closed:
+    if notice.is_of_an_end:
         lines.append(_end(shown))
         title = f"Closed: {shown['question']}"
     else:

@@ -35,7 +35,7 @@ def test(shell: Shell, name: Annotated[str, typer.Argument(help="The rule's name
     notice = f"test/{uuid.uuid4().hex}"
     letter = Letter(words, words, {"type": "test", "id": notice, "text": words})
     try:
-        asyncio.run(channel_of(rules[name]).send(notice, letter))
+        asyncio.run(channel_of(rules[name])(notice, letter))
     except UndeliveredError as error:
         fix = "Try the address by its service's own means"
         raise HaltpointError("HP-006", "the notice was not delivered", str(error), fix) from error

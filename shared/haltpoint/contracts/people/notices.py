@@ -9,7 +9,7 @@ after = "30s"
 url = "slack://TokenA/TokenB/TokenC/#approvals"
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Annotated, Final, Self
 
@@ -66,14 +66,28 @@ class NotifyRule(Form):
         return is_kind and is_tool and is_theirs
 
 
-class NoticeView(View):
-    """A notice that was not delivered yet, or was given up."""
+class Notice(View):
+    """That a question was opened, or closed, for one rule: on its way, or given up."""
 
     id: str
+    """The same for each delivery: `<rule>/<request>/opened`, or `closed`."""
     rule: str
     request_id: str
-    tries: int
-    fault: str
-    """Why the last try failed."""
     since: datetime
+    """When it was due first."""
+    tries: int = 0
+    fault: str = ""
+    """Why the last try failed."""
     given_up: bool = False
+
+    @classmethod
+    def begun(cls, notice_id: str, due: float) -> Self:
+        """A notice that no one has tried to deliver; `due` in seconds since the epoch."""
+        rule, request_id, _ = notice_id.split("/")
+        since = datetime.fromtimestamp(due, UTC)
+        return cls(id=notice_id, rule=rule, request_id=request_id, since=since)
+
+    @property
+    def is_of_an_end(self) -> bool:
+        """Whether the question was closed."""
+        return self.id.endswith("/closed")
