@@ -47,6 +47,7 @@ from haltpoint_gateway.notices.outbox import Outbox
 from haltpoint_gateway.people.admin_key import admin_key
 from haltpoint_gateway.people.audit import Audit, digest_of
 from haltpoint_gateway.people.keys import Keyring
+from haltpoint_gateway.people.keys import digest_of as digest_of_key
 from haltpoint_gateway.people.limits import Submissions
 from haltpoint_gateway.people.sign_on import behind_proxy
 from haltpoint_gateway.shared_logs import SharedLogs
@@ -120,7 +121,7 @@ def assemble(
             backlog_limit=policy.backlog_limit,
         ),
         inbox=Inbox(calls, topology),
-        outbox=Outbox(redis, topology),
+        outbox=Outbox(redis),
         audit=audit,
         catalogue=catalogue,
         pauses=pauses,
@@ -130,7 +131,7 @@ def assemble(
         logs=SharedLogs(views),
         history=History(redis, topology),
         measures=Measures(redis, topology, queues),
-        keyring=Keyring.of(redis, Functions(calls, topology), audit, key),
+        keyring=Keyring(redis, Functions(calls, topology), audit, digest_of_key(key)),
         submissions=Submissions(redis, policy.submissions),
         tracing=tracing,
         faults=lambda: _faults(redis, topology, Counter(beside)),

@@ -26,8 +26,9 @@ from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.measuring import Measures
 from haltpoint_gateway.notices.outbox import Outbox
 from haltpoint_gateway.people.audit import Audit
-from haltpoint_gateway.people.keys import Keyring, Principal
+from haltpoint_gateway.people.keys import Keyring
 from haltpoint_gateway.people.limits import Submissions
+from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.shared_logs import SharedLogs
 from haltpoint_gateway.watchers import Watchers

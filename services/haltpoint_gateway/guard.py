@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_ITEMS
 from haltpoint.contracts.people.humans import COMMAND_LINE, Way
 from haltpoint.runtime.streams.wire import too_deep
-from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 
 _JSON_TYPE: Final = re.compile(r"application/(json|[^;]+\+json)\s*(;.*)?", re.IGNORECASE)

@@ -23,7 +23,7 @@ from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_gateway.answering import faults_of
 from haltpoint_gateway.escalations import EscalationHandler
 from haltpoint_gateway.gateway import Gateway
-from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.people.principal import Principal
 
 _log = logs.get(__name__)
 

@@ -20,7 +20,7 @@ from haltpoint.runtime.views.log_view import place_of
 from haltpoint.runtime.views.queries import ChainQuery
 from haltpoint.runtime.views.views import ChainHeader
 from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
-from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.queries import EVENT_ID, Cancel, EventQuery, Feedback
 from haltpoint_gateway.shared_logs import as_stream

@@ -14,7 +14,7 @@ from haltpoint.runtime.views.reading import OtherReleaseError
 from haltpoint_gateway.api.chains import EVENT_STREAM, no_event
 from haltpoint_gateway.gateway import Gateway, Here, Reader
 from haltpoint_gateway.guard import Guarded
-from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.queries import StreamQuery
 from haltpoint_gateway.shared_logs import HEARTBEAT, as_sse, as_stream
 from haltpoint_gateway.watchers import EVERYTHING

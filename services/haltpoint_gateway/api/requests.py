@@ -27,7 +27,7 @@ from haltpoint.runtime.views.queries import RequestQuery
 from haltpoint_gateway.answering import allowed, approves, faults_of
 from haltpoint_gateway.gateway import Answerer, Gateway, Here, Reader
 from haltpoint_gateway.people.answerers import check_answerer, is_theirs
-from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.stars import Starred
 

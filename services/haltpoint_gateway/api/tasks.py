@@ -23,7 +23,7 @@ from haltpoint_gateway.answering import short_answer
 from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full, check_root, no_chain
 from haltpoint_gateway.api.requests import check_seen, seen, take_answer
 from haltpoint_gateway.gateway import Gateway, Here, Submitter
-from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem, other_release
 from haltpoint_gateway.queries import IdempotencyKey
 from haltpoint_gateway.stars import Starred

@@ -87,27 +87,28 @@ class Notifier:
         request = await self._request(request_id)
         if request is None:
             return
-        asked, to = request.asked_at.timestamp(), request.answerers.to
-        end = (request.closed_at or request.deadline).timestamp()
+        add = self.gateway.outbox.add
+        to = request.answerers.to
+        closed_at = request.closed_at or request.deadline
         for rule in self.rules:
-            due = asked + rule.after
-            name = f"{rule.name}/{request_id}"
+            due = request.asked_at.timestamp() + rule.after
+            end = closed_at.timestamp()
             if not rule.fits(request.kind, request.tool, to):
                 continue
             if not is_end:
-                await self.gateway.outbox.add(f"{name}/opened", due)
+                await add(f"{rule.name}/{request_id}/opened", due)
             elif rule.also_closed and end >= due:
-                await self.gateway.outbox.add(f"{name}/closed", end)
+                await add(f"{rule.name}/{request_id}/closed", end)
 
     async def _deliver(self, rule: NotifyRule, channel: Channel, notice: Notice) -> None:
-        request = await self._request(notice.request_id)
         outbox = self.gateway.outbox
+        request = await self._request(notice.request_id)
         if request is None or _is_late(notice, request):
             await outbox.done(notice)
             return
+        site = self.public_url.rstrip("/")
         typed = await self.gateway.catalogue.typed_secrets()
-        link = f"{self.public_url.rstrip('/')}/inbox/{request.id}"
-        letter = letter_of(notice, rule, request, link, typed)
+        letter = letter_of(notice, rule, request, f"{site}/inbox/{request.id}", typed)
         try:
             await channel(notice.id, letter)
         except UndeliveredError as error:

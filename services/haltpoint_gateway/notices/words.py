@@ -2,12 +2,13 @@
 never.
 """
 
-from typing import Any
-
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.people.notices import Notice, NotifyRule
 from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.views.chains import RequestView
+
+_SHOWN = ("kind", "tool", "question", "status", "chain_id", "deadline")
+"""Of the question, in the notice's document."""
 
 
 @value
@@ -24,33 +25,32 @@ def letter_of(
 ) -> Letter:
     """The notice of a question as it is now; `link` is the address of its page."""
     shown: JsonObject = starred(request.model_dump(mode="json"), typed=typed)
-    document: dict[str, Any] = {
-        "type": f"request.{'closed' if notice.is_of_an_end else 'opened'}",
-        "id": notice.id,
-        "link": link,
-        "deadline": shown["deadline"],
-        **{name: shown[name] for name in ("kind", "tool", "question", "status", "chain_id")},
-        "request_id": request.id,
-        "to": shown["answerers"]["to"],
-    }
-    lines = [shown["question"], ""]
-    if request.answerers.to:
-        lines.append(f"It is for {' or '.join(request.answerers.to)}.")
+    question, arguments = shown["question"], shown["arguments"]
+    to = shown["answerers"]["to"]
+    document = {name: shown[name] for name in _SHOWN}
+    document |= {"id": notice.id, "request_id": request.id, "to": to, "link": link}
+    lines = [question, ""]
+    if to:
+        whom = " or ".join(to)
+        lines.append(f"It is for {whom}.")
     if rule.arguments:
-        document["arguments"] = shown["arguments"]
-        lines += [f"{name}: {given}" for name, given in shown["arguments"].items()]
+        document["arguments"] = arguments
+        lines += [f"{name}: {given}" for name, given in arguments.items()]
     if notice.is_of_an_end:
+        document["type"] = "request.closed"
+        title = f"Closed: {question}"
         lines.append(_end(shown))
-        title = f"Closed: {shown['question']}"
     else:
+        document["type"] = "request.opened"
+        title = f"A person is asked: {question}"
         lines.append(f"Open until {request.deadline:%Y-%m-%d %H:%M} UTC.")
-        title = f"A person is asked: {shown['question']}"
-    lines.append(link)
-    return Letter(title[:200], "\n".join(lines), document)
+    text = "\n".join([*lines, link])
+    return Letter(title[:200], text, document)
 
 
 def _end(shown: JsonObject) -> str:
     answer = shown["answer"]
     if answer is None:
         return f"It is {shown['status']}."
-    return f"{answer['by']} has answered: {answer['answer']['decision']}."
+    decision = answer["answer"]["decision"]
+    return f"{answer['by']} has answered: {decision}."

@@ -19,7 +19,8 @@ from haltpoint.contracts.base import value
 from haltpoint.contracts.people.humans import Way
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.guard import bounded, calling, check_origin
-from haltpoint_gateway.people.keys import Keyring, Principal, digest_of
+from haltpoint_gateway.people.keys import Keyring, digest_of
+from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 
 COOKIE: Final = "haltpoint_session"

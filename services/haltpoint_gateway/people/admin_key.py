@@ -3,7 +3,9 @@
 import ipaddress
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Final
 
 from haltpoint.runtime.config.errors import HaltpointError
@@ -19,8 +21,12 @@ def ensure_admin_key(state_dir: Path) -> str:
     Two processes that start at once get the same key. Raises HaltpointError HP-001 when the
     directory cannot be used.
     """
+    path = state_dir / _FILE
     try:
-        return _kept_key(state_dir)
+        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            _make(path)
+        return path.read_text().strip()
     except OSError as error:
         raise HaltpointError(
             "HP-001",
@@ -30,22 +36,13 @@ def ensure_admin_key(state_dir: Path) -> str:
         ) from error
 
 
-def _kept_key(state_dir: Path) -> str:
-    path = state_dir / _FILE
-    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not path.exists():
-        # Written whole under a name of its own and then linked: no reader ever sees half a key.
-        draft = state_dir / f"{_FILE}.{secrets.token_hex(8)}"
-        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(file, "w") as writer:
-            writer.write(f"hp_{secrets.token_urlsafe(32)}\n")
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass  # the other process was first; its key counts
-        finally:
-            draft.unlink()
-    return path.read_text().strip()
+def _make(path: Path) -> None:
+    """Written whole under a name of its own and then linked: no reader ever sees half a key."""
+    with NamedTemporaryFile("w", dir=path.parent, prefix=f"{_FILE}.") as draft:
+        draft.write(f"hp_{secrets.token_urlsafe(32)}\n")
+        draft.flush()
+        with suppress(FileExistsError):  # the other process was first; its key counts
+            os.link(draft.name, path)
 
 
 def admin_key(settings: Settings) -> str:
@@ -55,22 +52,19 @@ def admin_key(settings: Settings) -> str:
     chose, or without a proxy before it: keys and answers would cross the network in the clear.
     """
     chosen, gateway = settings.gateway.admin_key, settings.gateway
-    if not _is_loopback(gateway.host):
-        if chosen is None:
-            raise HaltpointError(
-                "HP-001",
-                f"the gateway does not listen on {gateway.host} without a key",
-                "other machines could reach it",
-                "Set HALTPOINT_GATEWAY__ADMIN_KEY, or listen on 127.0.0.1",
-            )
-        if gateway.trusted_proxy is None:
-            raise HaltpointError(
-                "HP-001",
-                f"the gateway does not listen on {gateway.host} without TLS",
-                "it serves plain HTTP, so keys would cross the network unencrypted",
-                "Put a proxy that terminates TLS in front of it and name it in "
-                "HALTPOINT_GATEWAY__TRUSTED_PROXY",
-            )
+    is_open = not _is_loopback(gateway.host)
+    refused = f"the gateway does not listen on {gateway.host} without"
+    if is_open and chosen is None:
+        why = "other machines could reach it"
+        fix = "Set HALTPOINT_GATEWAY__ADMIN_KEY, or listen on 127.0.0.1"
+        raise HaltpointError("HP-001", f"{refused} a key", why, fix)
+    if is_open and gateway.trusted_proxy is None:
+        why = "it serves plain HTTP, so keys would cross the network unencrypted"
+        fix = (
+            "Put a proxy that terminates TLS in front of it and name it in "
+            "HALTPOINT_GATEWAY__TRUSTED_PROXY"
+        )
+        raise HaltpointError("HP-001", f"{refused} TLS", why, fix)
     return ensure_admin_key(settings.state_dir) if chosen is None else chosen.get_secret_value()
 
 

@@ -3,7 +3,7 @@
 from haltpoint.contracts.base import Strings
 from haltpoint.contracts.people.answerers import GROUP, folded
 from haltpoint.contracts.views.chains import RequestView
-from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,10 +11,8 @@ from haltpoint.runtime.streams.connection import AutoPipeline, Side
 from haltpoint.runtime.streams.timeline import read_timeline
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views.log_view import moment
+from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.queries import AuditQuery
-
-if TYPE_CHECKING:
-    from haltpoint_gateway.people.keys import Principal
 
 
 class Audit(Side):
@@ -25,7 +22,7 @@ class Audit(Side):
         super().__init__(calls, topology)
         self._age = round(retention * 1000)
 
-    def line(self, who: "Principal", deed: Deed, about: str) -> Line:
+    def line(self, who: Principal, deed: Deed, about: str) -> Line:
         """The line about a deed, to be written by the function that does it."""
         audited = Audited(deed, about, who.name, who.way, who.address, who.tenant)
         return Line(audited, self._age)

@@ -5,7 +5,7 @@ from typing import Final
 
 from redis.asyncio import Redis
 
-from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 
 _MINUTE: Final = 60

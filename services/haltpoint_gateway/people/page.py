@@ -4,6 +4,7 @@ from fastapi import APIRouter
 from pydantic import ValidationError
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.keys import EVERYDAY, NewKey, Scope
 from haltpoint.runtime.config.faults import in_words
 from haltpoint_gateway.pages.door import Form, Typed
@@ -24,15 +25,24 @@ async def keys(visit: Looks) -> HTMLResponse:
 async def make(visit: Looks, form: Form) -> HTMLResponse:
     """Make a key, and show its text this once."""
     visit.needs(Scope.ADMIN)
-    given = {name: form.text(name).strip() for name in ("name", "tenant", "expires")}
-    lists = {"scopes": form.fields.get("scopes", []), "groups": _names(form.text("groups"))}
     try:
-        asked = NewKey.model_validate({name: text for name, text in given.items() if text} | lists)
+        asked = NewKey.model_validate(_asked(form))
     except ValidationError as error:
-        faults = tuple((str(fault["loc"][0]), in_words(fault)) for fault in error.errors())
-        return await _page(visit, Typed(form.fields, 422, faults))
+        faults = [(str(fault["loc"][0]), in_words(fault)) for fault in error.errors()]
+        refused = Typed(form.fields, 422, tuple(faults))
+        return await _page(visit, refused)
     made = await api.make_key(visit.gateway, visit.who, asked)
     return await _page(visit, Typed(), made.key)
+
+
+def _asked(form: Typed) -> JsonObject:
+    """The fields that were filled in; groups are typed between commas."""
+    asked: JsonObject = {"scopes": form.fields.get("scopes", [])}
+    for name in ("name", "tenant", "expires"):
+        if text := form.text(name).strip():
+            asked[name] = text
+    groups = map(str.strip, form.text("groups").split(","))
+    return asked | {"groups": list(filter(None, groups))}
 
 
 @router.post("/{key_id}/revoke")
@@ -55,7 +65,3 @@ async def _page(visit: Visit, typed: Typed, made: str = "") -> HTMLResponse:
         scopes=[*Scope],
         ticked=typed.fields.get("scopes", [*EVERYDAY]),
     )
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

@@ -13,7 +13,7 @@ from haltpoint.contracts.people.answerers import person
 from haltpoint.contracts.people.keys import EVERYDAY
 from haltpoint.contracts.people.keys import Scope as Allowed
 from haltpoint.runtime.config.settings import GatewaySettings
-from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.people.principal import Principal
 
 ADMINS: Final = "haltpoint-admin"
 """The group whose people are admins."""
@@ -31,26 +31,29 @@ class _SignOn:
     A person whom it has signed in is `state.signed_on` of the request.
     """
 
-    def __init__(self, app: Any, settings: GatewaySettings, proxy: str) -> None:
+    def __init__(self, app: ASGIApp, settings: GatewaySettings, proxy: str) -> None:
+        self._app: Any = ProxyHeadersMiddleware(app, trusted_hosts=proxy)  # type: ignore[arg-type]
         self._proxies = ipaddress.ip_network(proxy, strict=False)
-        self._app: Any = ProxyHeadersMiddleware(app, trusted_hosts=proxy)
-        self._user, self._groups = settings.user_header, settings.groups_header
+        self._user = settings.user_header or ""
+        self._groups = settings.groups_header or ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] == "http" and self._trusts(scope):
-            scope.setdefault("state", {})["signed_on"] = self._principal(Headers(scope=scope))
+        if scope["type"] == "http" and self._trusts(scope.get("client")):
+            headers = Headers(scope=scope)
+            state = scope.setdefault("state", {})
+            state["signed_on"] = self._principal(headers)
         await self._app(scope, receive, send)
 
-    def _trusts(self, scope: Scope) -> bool:
-        client = scope.get("client")
+    def _trusts(self, client: tuple[str, int] | None) -> bool:
         return client is not None and ipaddress.ip_address(client[0]) in self._proxies
 
     def _principal(self, headers: Headers) -> Principal | None:
-        name = person(headers.get(self._user, "") if self._user else "")
+        said = headers.get(self._user, "")
+        name = person(said)
         if not name:
             return None
-        listed = headers.get(self._groups, "") if self._groups else ""
-        groups = frozenset(group.strip() for group in listed.split(",") if group.strip())
+        listed = headers.get(self._groups, "").split(",")
+        groups = frozenset(map(str.strip, listed)) - {""}
         scopes = {*EVERYDAY, Allowed.ADMIN} if ADMINS in groups else EVERYDAY
         return Principal(name, None, frozenset(scopes), groups)

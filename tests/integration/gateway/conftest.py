@@ -37,7 +37,7 @@ from haltpoint.runtime.streams.topology import Topology
 from haltpoint_gateway.app import assemble, run
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.http_api import make_api
-from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.people.principal import Principal
 from tests.support import wait_until
 
 ADMIN = "the-admin-key-of-the-tests"

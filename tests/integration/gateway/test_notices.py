@@ -171,9 +171,7 @@ async def test_a_question_that_is_answered_in_time_is_not_announced(
 
 
 async def _is_empty(system: System) -> bool:
-    keys = [system.topology.key(partition, "notices") for partition in range(2)]
-    kept = [await system.redis.hlen(key) for key in keys]
-    return not any(kept + [await system.redis.zcard(f"{key}:desk") for key in keys])
+    return not await system.redis.exists("hp:{0}:notices", "hp:{0}:notices:desk")
 
 
 async def test_a_service_that_fails_gets_the_notice_again_under_the_same_id(

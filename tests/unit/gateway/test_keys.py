@@ -9,7 +9,7 @@ from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import GatewaySettings, Settings
 from haltpoint_gateway.people.admin_key import admin_key, ensure_admin_key
-from haltpoint_gateway.people.keys import Principal
+from haltpoint_gateway.people.principal import Principal
 
 
 def test_the_admin_key_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
