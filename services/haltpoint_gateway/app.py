@@ -29,7 +29,7 @@ from haltpoint.runtime.streams.connection import AutoPipeline, Functions
 from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.streams.topology import Topology, make_group
 from haltpoint.runtime.views.feeds import Feeds
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.queues import read_queues
@@ -168,7 +168,7 @@ async def _announce(here: service.Service, gateway: Gateway, public_url: str) ->
     notifier = Notifier(here.redis, gateway, rules, public_url)
     for partition in range(here.topology.partitions):
         stream = here.topology.key(partition, "facts")
-        await notifier.make_group(stream)
+        await make_group(here.redis, stream, NOTICES)
         await here.subscribe(
             stream,
             NOTICES,

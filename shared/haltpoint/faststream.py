@@ -24,7 +24,6 @@ from faststream.message import StreamMessage
 from faststream.redis import RedisBroker, StreamSub
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
 from redis.asyncio import Redis, RedisCluster
-from redis.exceptions import ResponseError
 
 from haltpoint.chain.checks.plans import task_fault
 from haltpoint.contracts.base import Ingress, derived_chain_id
@@ -43,7 +42,7 @@ from haltpoint.contracts.public_facts import (
 )
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.streams.topology import Topology, make_group
 
 __all__ = [
     "ChainCancelled",
@@ -223,8 +222,4 @@ async def _make_groups(
             error.code, error.what, error.why, "Correct facts(..., partitions=...)"
         ) from None
     for stream in streams:
-        try:
-            await redis.xgroup_create(stream, group, id="0", mkstream=True)
-        except ResponseError as error:
-            if not str(error).startswith("BUSYGROUP"):
-                raise
+        await make_group(redis, stream, group)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import RedisError
 
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestStatus
@@ -47,14 +47,6 @@ class Notifier:
     gateway: Gateway
     rules: tuple[NotifyRule, ...]
     public_url: str
-
-    async def make_group(self, stream: str) -> None:
-        """Read a stream of facts from its beginning: also what was asked while no gateway ran."""
-        try:
-            await self.redis.xgroup_create(stream, GROUP, id="0", mkstream=True)
-        except ResponseError as error:
-            if not str(error).startswith("BUSYGROUP"):
-                raise
 
     async def handle(self, entries: list[Entry]) -> None:
         """Keep the notices of these facts, then acknowledge them."""
