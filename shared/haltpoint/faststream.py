@@ -222,4 +222,4 @@ async def _make_groups(
             error.code, error.what, error.why, "Correct facts(..., partitions=...)"
         ) from None
     for stream in streams:
-        await make_group(redis, stream, group)
+        await make_group(cast("Any", redis), stream, group)

@@ -9,7 +9,7 @@ import re
 from binascii import crc_hqx
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from msgspec import Struct
 from redis.asyncio import Redis
@@ -134,17 +134,6 @@ class Topology:
 
 async def make_group(redis: Redis, stream: str, group: str) -> None:
     """A consumer group that begins with the stream, unless it is there."""
-    try:
-        await redis.xgroup_create(stream, group, id="0", mkstream=True)
-    except ResponseError as error:
-        if not str(error).startswith("BUSYGROUP"):
-            raise
-
-
-async def make_group(redis: Any, stream: str, group: str) -> None:
-    """A group that reads a stream from its beginning: also what was written while none was there.
-    One that is there stays as it is.
-    """
     try:
         await redis.xgroup_create(stream, group, id="0", mkstream=True)
     except ResponseError as error:
