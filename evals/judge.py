@@ -38,8 +38,9 @@ def unfinished(history: History) -> bool:
 
 
 def empty(history: History) -> bool:
-    """It ended without words."""
-    return history.ended and not history.answer.text.strip()
+    """It ended without words, and without an error or a stop that says why."""
+    said = history.answer.text.strip() or history.view.error or history.view.stopped
+    return history.ended and not said
 
 
 def questions(history: History) -> int:

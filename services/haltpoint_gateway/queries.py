@@ -80,3 +80,10 @@ class Cancel(Form):
     """Why a chain is stopped."""
 
     reason: str = Field(default="", max_length=1024)
+
+
+class ViewQuery(Form):
+    """What is shown of a chain."""
+
+    story: bool = False
+    """With its story, in words."""

@@ -74,9 +74,9 @@ class Client(Operating):
         """Take up a chain that another program has started."""
         return Run(self, chain_id)
 
-    async def chain(self, chain_id: str) -> ChainView:
-        """One chain, whole."""
-        return await self._get(ChainView, path_of("chains", chain_id))
+    async def chain(self, chain_id: str, *, story: bool = False) -> ChainView:
+        """One chain, whole; with its `story` in words when that is asked for."""
+        return await self._get(ChainView, path_of("chains", chain_id), story=story or None)
 
     async def chains(self, /, status: str | None = None, **query: object) -> Page[ChainSummary]:
         """A page of chains, those that changed last first. `query`: tool, agent, tenant,

@@ -1,14 +1,15 @@
 """One chain as its submitter holds it: its events, its questions, its result."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
-from haltpoint.contracts.views.chains import ChainView, ChildView, EventView, RequestView
+from haltpoint.contracts.views.chains import ChainView, EventView, RequestView
 from haltpoint.contracts.views.steps import ActionView
+from haltpoint.runtime.views.question import asked_in
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
@@ -109,10 +110,3 @@ class Run:
     async def cancel(self, reason: str = "") -> None:
         """Stop the chain."""
         await self._client.cancel(self.id, reason)
-
-
-def asked_in(chain: ChainView | ChildView) -> Iterator[RequestView]:
-    """The questions of a chain and of all chains below it."""
-    yield from chain.requests
-    for child in chain.children:
-        yield from asked_in(child)

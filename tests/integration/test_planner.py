@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from haltpoint.cli.render.story import tell
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store.rows import Key
 from haltpoint.runtime.streams.wire import encode
+from haltpoint.runtime.views.story import tell
 from haltpoint.testing.script_model import ScriptedModel
 from haltpoint_planner.app import run
 from haltpoint_planner.chat_completions import ChatCompletions

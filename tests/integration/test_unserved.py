@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.cli.render.story import tell
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.views.queues import unserved
+from haltpoint.runtime.views.story import tell
 from haltpoint.runtime.views.views import Views
 from tests.integration.deciding import Bed, bed_at, executing
 from tests.support import wait_until

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from haltpoint.chain.checks.answer import answer, deed_of, deed_words
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
-from haltpoint.cli.render.story import Mark, answer_lines
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id, child_id
 from haltpoint.contracts.doors import door
@@ -29,6 +28,7 @@ from haltpoint.runtime.store.rows import StoredAction
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import actions_of, view_of
 from haltpoint.runtime.views.record import ChainRecord
+from haltpoint.runtime.views.story import tell
 from tests.support.builders import OK, asks, failed, spec, writing
 from tests.support.stored import chain_record, stored_action
 
@@ -149,11 +149,10 @@ def test_f1_every_effect_has_one_line_and_every_line_an_effect(drawn: Drawn) -> 
     for found in places(view).values():
         assert sorted(deed.action_id for deed in found.deeds) == sorted(drawn.effects)
         assert all(deed.says and "\n" not in deed.says for deed in found.deeds)
-    shown = [line for line in answer_lines(view) if line.mark is Mark.DEED]
+    shown = [line for line in tell(view) if line.tone == "deed"]
     assert len(shown) == len(drawn.effects)
     assert view.answer is not None
-    words = drawn.record.chain.end.answer
-    assert view.answer.text == words or not words
+    assert view.answer.text == (drawn.record.chain.end.answer or "")
 
 
 @settings(max_examples=300, deadline=None)

@@ -204,7 +204,7 @@ def test_a_page_sees_what_changed_before_its_stream_was_open(
     ann = person()
     ann.page.route("**/live?chain=*", late)
     ann.goes_to(f"/chains/{run.id}")
-    ann.sees("Why it failed")
+    ann.sees("How it ended")
 
 
 def test_without_scripts_all_six_kinds_of_answer_work_by_forms(

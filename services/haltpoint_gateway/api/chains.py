@@ -22,7 +22,7 @@ from haltpoint.runtime.views.views import ChainHeader
 from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
 from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
-from haltpoint_gateway.queries import EVENT_ID, Cancel, EventQuery, Feedback
+from haltpoint_gateway.queries import EVENT_ID, Cancel, EventQuery, Feedback, ViewQuery
 from haltpoint_gateway.shared_logs import as_stream
 from haltpoint_gateway.stars import Starred
 
@@ -91,9 +91,13 @@ async def list_chains(
 
 
 @router.get("/{chain_id}")
-async def get_chain(gateway: Here, chain_id: str, who: Reader) -> ChainView:
+async def get_chain(
+    gateway: Here, chain_id: str, who: Reader, query: Annotated[ViewQuery, Query()]
+) -> ChainView:
     """One chain, whole."""
-    chain = await gateway.views.chain(chain_id, who.can_see)
+    views = gateway.views
+    read = views.with_story if query.story else views.chain
+    chain = await read(chain_id, who.can_see)
     if chain is None:
         raise no_chain(chain_id)
     return chain

@@ -1,7 +1,6 @@
 """The chains: the list, one of them whole, and what may be done to it."""
 
 import secrets
-from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
@@ -15,7 +14,7 @@ from haltpoint_gateway.api import tasks
 from haltpoint_gateway.pages import pictures
 from haltpoint_gateway.pages.door import Form
 from haltpoint_gateway.pages.visit import Looks, Searched, to_chain
-from haltpoint_gateway.queries import Cancel
+from haltpoint_gateway.queries import Cancel, ViewQuery
 
 router = APIRouter(prefix="/chains")
 
@@ -37,14 +36,13 @@ async def chains(visit: Looks, query: Annotated[_Query, Query()]) -> HTMLRespons
 @router.get("/{chain_id}")
 async def chain(chain_id: str, visit: Looks) -> HTMLResponse:
     """One chain, whole."""
-    view = await api.get_chain(visit.gateway, chain_id, visit.who)
+    view = await api.get_chain(visit.gateway, chain_id, visit.who, ViewQuery(story=True))
     log = await visit.gateway.views.log(chain_id, 0, _LINES)
     tools = await visit.tools()
-    (shown,) = await visit.documents((view,))
     return visit.html(
         "chain",
-        chain=shown,
-        bars=pictures.timeline(view, log.events, datetime.now(UTC)),
+        chain=view.model_dump(mode="json"),
+        story=[*zip(view.story, pictures.bars(view.story), strict=True)],
         places=pictures.places(view.steps),
         log=log,
         key=secrets.token_urlsafe(16),

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from starlette.responses import HTMLResponse
 
 from haltpoint.chain.model.canonical import UNSEEN
+from haltpoint.contracts.views.story import SIGNS
 from haltpoint_gateway.pages.assets import address_of
 from haltpoint_gateway.pages.forms import as_typed
 from haltpoint_gateway.pages.words import WORDS
@@ -132,5 +133,6 @@ _PAGES: Final = Environment(
     lstrip_blocks=True,
 )
 _PAGES.filters.update(spelt=spelt, written=written, typed=as_typed, moment=moment, lasting=lasting)
+_PAGES.filters["sign"] = SIGNS.__getitem__
 _TESTS: Final[dict[str, Any]] = _PAGES.tests
 _TESTS["at"] = is_at

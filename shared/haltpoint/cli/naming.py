@@ -44,7 +44,7 @@ async def request_named(client: "Client", name: str) -> "RequestView":
     none.
     """
     from haltpoint.contracts.base import root_of
-    from haltpoint.runs import asked_in
+    from haltpoint.runtime.views.question import asked_in
 
     chain, dot, number = name.partition(".r")
     if dot and len(chain) >= WHOLE:

@@ -1,21 +1,10 @@
 """Words for terminals: nothing that a model or a tool wrote can do more there than be read."""
 
-import json
 from collections.abc import Iterator
 from textwrap import TextWrapper
 from typing import Any
 
 from haltpoint.chain.model.canonical import UNSEEN
-
-
-def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
-    """A call as one would write it; long values are cut, invisible characters made visible."""
-    written = []
-    for name, value in arguments.items():
-        text = value_text(value, width)
-        written.append(f"{name}={text}")
-    inside = ", ".join(written)
-    return f"{tool}({inside})"
 
 
 def visible(text: str) -> str:
@@ -37,16 +26,6 @@ def wrapped(text: str, width: int, indent: str) -> list[str]:
         width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     return whole.wrap(visible(text))
-
-
-def value_text(value: Any, width: int) -> str:
-    """A value as JSON, cut."""
-    return cut(json.dumps(value, ensure_ascii=False), width)
-
-
-def cut(text: str, width: int) -> str:
-    """At most so many characters of a text, with … where there were more."""
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def outline(value: Any, indent: str = "  ") -> Iterator[str]:

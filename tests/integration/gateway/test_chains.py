@@ -165,3 +165,11 @@ async def test_requests_are_listed_by_status_and_kind(system: System) -> None:
     assert await ids(kind="in_doubt") == {doubt}
     assert await ids(status="answered") == {answered}
     assert await ids(status="expired") == set()
+
+
+async def test_a_chain_has_its_story_when_it_is_asked_for(system: System) -> None:
+    chain_id = await system.submit()
+    await system.end(chain_id)
+    assert "story" not in await system.get(f"chains/{chain_id}")
+    *_, last = (await system.get(f"chains/{chain_id}?story=true"))["story"]
+    assert (last["about"], last["tone"], last["text"]) == ("chain", "done", "completed")

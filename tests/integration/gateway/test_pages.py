@@ -231,7 +231,7 @@ async def test_who_comes_from_a_chain_returns_to_it_with_the_answer(
     chain = f"/chains/{chain_of(request)}"
     here = f"/inbox/{request}?back=true"
     assert here in (await browser.http.get(chain)).text
-    assert "promised lookup_contacts : not yet" in await browser.see(chain)
+    assert "(needs lookup_contacts)" in await browser.see(chain)
     answered = await browser.send(here, decision="select", option_id="u2")
     assert answered.headers["location"] == chain
 
@@ -368,7 +368,7 @@ async def test_a_chain_is_stopped_from_its_page(system: System, browser: Browser
     assert reply.headers["location"] == f"/chains/{chain}"
     ended = await system.submit()
     await system.end(ended, ChainStatus.FAILED)
-    assert "Answer Done." not in await browser.see(f"/chains/{ended}")
+    assert "How it ended" in await browser.see(f"/chains/{ended}")
     reply = await browser.send(f"/chains/{ended}/cancel", reason="")
     assert reply.status_code == 409
     assert "has ended" in words(reply)

@@ -387,6 +387,11 @@ class Story:
         return self.chain.end.error
 
     @property
+    def reason(self) -> str:
+        """The words of a tool's error that made the chain fail."""
+        return self.error.message.split(": ", 2)[-1]
+
+    @property
     def final_answer(self) -> str | None:
         return self.chain.end.answer
 

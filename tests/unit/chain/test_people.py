@@ -154,7 +154,7 @@ def test_none_of_them_is_not_found_with_the_persons_words() -> None:
 
     told.answer(CLARIFICATION, Choice.NONE, text="I mean my brother")
 
-    assert told.final_answer == "A person was asked and said: I mean my brother"
+    assert told.reason == "A person was asked and said: I mean my brother"
     assert told.error.message == "find: NOT_FOUND: A person was asked and said: I mean my brother"
     assert told.resolved[0].action.data == '{"said":"I mean my brother"}'
 
@@ -199,7 +199,7 @@ def test_e4_a_rejection_is_denied_with_the_persons_words_and_the_model_reads_do_
     words = "A person was asked and did not allow it: too late at night"
     assert told.receipt.error == ErrorInfo(ErrorType.DENIED, words, recoverable=False)
     assert told.receipt.instruction_for_ai == "Do not retry this call."
-    assert told.final_answer == words
+    assert told.reason == words
 
 
 def test_e5_a_person_says_that_it_happened() -> None:
@@ -245,7 +245,7 @@ def test_f1_a_deployment_has_other_words_for_it() -> None:
     told = submitted(literal_task(), spec(), policy=Policy(phrases=phrases))
     told.result(SURE)
     told.reject()
-    assert told.final_answer == "Ein Mensch hat es nicht erlaubt: nein"
+    assert told.reason == "Ein Mensch hat es nicht erlaubt: nein"
 
 
 CAUSE = ErrorInfo(ErrorType.UNKNOWN, "KeyError: 'city'", recoverable=True)
@@ -272,7 +272,7 @@ def test_e5_it_failed_so_the_exception_is_the_error_and_nothing_runs_again(
         "ann",
     )
     assert len(told.dispatches) == 1
-    assert (told.status, told.final_answer) == ("failed", error.message)
+    assert (told.status, told.reason) == ("failed", error.message)
 
 
 def test_e5_a_failure_that_a_person_confirmed_goes_to_the_model() -> None:
@@ -489,7 +489,7 @@ def test_f1_a_pick_for_a_tool_that_no_worker_serves_any_more_is_no_deed() -> Non
     chosen.answer(CLARIFICATION, option="user_2")
 
     assert chosen.tools_called == ["find"]
-    assert "Nothing was done: that takes a new call with it." in str(chosen.chain.end.answer)
+    assert "Nothing was done: that takes a new call with it." in chosen.reason
     assert chosen.chain.end.deeds == ()
 
 

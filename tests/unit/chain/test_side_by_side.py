@@ -306,7 +306,7 @@ def test_c8_a_failure_waits_for_the_calls_beside_it() -> None:
     assert story.status_of("a") == "failed"
     story.asks("c.b.1")
     assert names(story) == ["c.a.1", "c.b.1"]
-    assert (story.status, story.final_answer) == ("failed", "no file")
+    assert (story.status, story.reason) == ("failed", "no file")
     assert (story.error.step_id, story.questions) == ("a", [])
 
 
@@ -325,7 +325,7 @@ def test_c3_a_step_whose_last_call_succeeds_while_the_chain_fails_is_complete() 
     story.result(of="c.b.1")
     assert story.status == "executing"
     story.result(of="c.c.1")
-    assert (story.status, story.final_answer) == ("failed", "no file")
+    assert (story.status, story.reason) == ("failed", "no file")
     assert story.statuses == {"a": "failed", "b": "completed", "c": "cancelled", "d": "ready"}
     assert names(story) == ["c.a.1", "c.b.1", "c.c.1"]
 
@@ -362,7 +362,7 @@ def test_c8_the_first_failure_is_told_and_a_cancelled_chain_has_none() -> None:
     story.fails(message="first", of="c.b.1")
     story.fails(message="second", of="c.a.1")
     story.result(of="c.c.1")
-    assert story.final_answer == "first"
+    assert story.reason == "first"
     other = literal(*steps)
     other.fails(message="first", of="c.b.1")
     other.cancel()
@@ -475,7 +475,7 @@ def test_c8_a_chain_that_fails_takes_its_questions_back_and_sends_nothing(
     story.fails(message="no file", of="c.b.1")
     assert (story.status, story.chain.requests) == ("executing", ())
     story.result(of="c.c.1")
-    assert (story.status, story.final_answer, names(story)[3:]) == (
+    assert (story.status, story.reason, names(story)[3:]) == (
         "failed",
         "no file",
         [],
@@ -507,7 +507,7 @@ def test_c8_a_deadline_or_a_lost_message_does_not_hide_the_first_failure() -> No
             story.due(at=story.chain.deadline + 1)
         else:
             story.lose("c.b.1/1")
-        assert (story.status, story.final_answer) == ("failed", "first")
+        assert (story.status, story.reason) == ("failed", "first")
 
 
 def test_c8_a_used_up_budget_waits_for_the_calls_beside() -> None:

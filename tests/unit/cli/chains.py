@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from haltpoint.contracts.views.chains import ChainView
+from haltpoint.runtime.views.story import tell
 
 BEGUN = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 JOHNS = [
@@ -49,6 +50,7 @@ def after(seconds: float) -> datetime:
 
 
 def chain(**changes: Any) -> ChainView:
+    """A view with its story."""
     view: dict[str, Any] = {
         "id": "c1",
         "status": "executing",
@@ -58,7 +60,8 @@ def chain(**changes: Any) -> ChainView:
         "deadline": BEGUN + timedelta(days=7),
         **changes,
     }
-    return ChainView.model_validate(view)
+    shown = ChainView.model_validate(view)
+    return shown.model_copy(update={"story": tell(shown)})
 
 
 def step(name: str, tool: str, status: str = "in_progress", **changes: Any) -> dict[str, Any]:

@@ -7,13 +7,13 @@ import pytest
 from rich.console import Console
 
 from haltpoint.cli.render.picture import Teller, heading, print_lines
-from haltpoint.cli.render.story import tell
+from haltpoint.contracts.views.chains import ChainView
 from tests.unit.cli.chains import chain, completed, failed, stopped
 
 VIEWS = [chain(), stopped(), completed(), failed()]
 
 
-def drawn(view: object, width: int) -> str:
+def drawn(view: ChainView, width: int) -> str:
     console = Console(
         file=io.StringIO(),
         width=width,
@@ -21,15 +21,15 @@ def drawn(view: object, width: int) -> str:
         color_system=None,
         legacy_windows=False,
     )
-    console.print(heading(view))  # type: ignore[arg-type]
-    print_lines(console, view, tell(view))  # type: ignore[arg-type]
+    console.print(heading(view))
+    print_lines(console, view, view.story)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
 @pytest.mark.parametrize("width", [40, 50, 80, 160])
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.status)
-def test_nothing_is_wider_than_the_terminal(view: object, width: int) -> None:
+def test_nothing_is_wider_than_the_terminal(view: ChainView, width: int) -> None:
     assert all(len(line) <= width for line in drawn(view, width).splitlines())
 
 

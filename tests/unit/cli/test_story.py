@@ -7,9 +7,11 @@ import pytest
 from rich.console import Console
 
 from haltpoint.cli.render.picture import heading, print_lines
-from haltpoint.cli.render.story import Mark, answer_lines, ending, tell
 from haltpoint.cli.render.tree import tree
 from haltpoint.cli.wording import visible
+from haltpoint.contracts.views.chains import ChainView
+from haltpoint.contracts.views.story import About, StoryLine, Tone
+from haltpoint.runtime.views.story import tell
 from tests.unit.cli.chains import (
     BEGUN,
     action,
@@ -22,24 +24,30 @@ from tests.unit.cli.chains import (
     stopped,
 )
 
-
-def told(view_marks: list[tuple[int, Mark, str]], mark: Mark) -> list[str]:
-    return [text for _, one, text in view_marks if one is mark]
+Told = tuple[About, Tone, str]
 
 
-def lines(view: object) -> list[tuple[int, Mark, str]]:
-    return [(line.depth, line.mark, f"{line.text} {line.struck}".rstrip()) for line in tell(view)]  # type: ignore[arg-type]
+def told(story: list[Told], tone: Tone) -> list[str]:
+    return [text for _, one, text in story if one == tone]
+
+
+def lines(view: ChainView) -> list[Told]:
+    return [(line.about, line.tone, f"{line.text} {line.struck}".rstrip()) for line in tell(view)]
+
+
+def answer_lines(view: ChainView) -> list[StoryLine]:
+    return [line for line in tell(view) if line.about == "answer"]
 
 
 def test_a_stop_shows_the_question_its_options_and_what_never_ran() -> None:
     assert lines(stopped()) == [
-        (0, Mark.RUNNING, "Find the contact"),
-        (1, Mark.RUNNING, 'lookup_contacts(query="John")'),
-        (1, Mark.STOP, "STOP  Which 'John' do you mean?"),
-        (1, Mark.NEVER, 'never executed: send_message(recipient_id="user_123")'),
-        (0, Mark.PENDING, "Send the message"),
+        ("step", "running", "Find the contact"),
+        ("call", "running", 'lookup_contacts(query="John")'),
+        ("question", "stop", "Which 'John' do you mean?"),
+        ("call", "never", 'never executed: send_message(recipient_id="user_123")'),
+        ("step", "pending", "Send the message"),
     ]
-    stop, never = (line for line in tell(stopped()) if line.mark in (Mark.STOP, Mark.NEVER))
+    stop, never = (line for line in tell(stopped()) if line.tone in ("stop", "never"))
     assert stop.more == (
         "1  John Doe       95%  john.doe@example.com",
         "2  John Smith     85%  jsmith@example.com",
@@ -50,15 +58,15 @@ def test_a_stop_shows_the_question_its_options_and_what_never_ran() -> None:
 
 def test_a_completed_chain_shows_the_choice_the_receipts_and_the_answer() -> None:
     story = lines(completed())
-    assert told(story, Mark.CHOICE) == ["John Doe  (user_abc123)"]
-    assert told(story, Mark.DONE) == [
+    assert told(story, "choice") == ["John Doe  (user_abc123)"]
+    assert told(story, "done") == [
         'lookup_contacts: contact_id="user_abc123"',
         "find completed",
         'send_message: message_id="m1"',
         "send completed",
         "completed",
     ]
-    assert told(story, Mark.WORDS) == ["I told John Doe."]
+    assert told(story, "words") == ["I told John Doe."]
     assert (
         tell(completed())[-1].note
         == "1.2 s · 2 actions · 2 turns · 1 question · 1 call never executed"
@@ -67,7 +75,7 @@ def test_a_completed_chain_shows_the_choice_the_receipts_and_the_answer() -> Non
 
 def test_a_failed_chain_says_why() -> None:
     story = lines(failed())
-    assert told(story, Mark.FAILED) == [
+    assert told(story, "failed") == [
         "lookup_contacts: NOT_FOUND: Nobody is called 'Zorgblort'.",
         "find failed",
         "failed: HP-205 Nobody is called 'Zorgblort'.",
@@ -79,16 +87,10 @@ def test_f1_the_words_of_the_model_are_told_to_the_byte_and_each_reason_beside_t
     left = {"tool": "lookup_contacts", "says": "Find", "why": "failed", "message": reason}
     text = f"{reason} Look again.\n\n  ...\n"
     view = chain(**failed().model_dump() | {"answer": {"text": text, "not_done": [left]}})
-    lines = [line for line in tell(view) if line.mark is Mark.WORDS]
+    lines = [line for line in tell(view) if line.tone == "words"]
     assert "\n".join(line.text for line in lines) == text
     assert next(line.note for line in answer_lines(view)) == f"failed: {reason}"
-    assert ending(view) == "failed: HP-205"
-
-
-def test_the_message_of_a_failed_chain_is_told_once_where_there_is_no_answer() -> None:
-    error = {"code": "HP-302", "message": "the model's server cannot be reached"}
-    view = chain(status="failed", error=error, answer={"text": error["message"]})
-    assert str(tell(view)).count(error["message"]) == 1
+    assert tell(view)[-1].text == "failed: HP-205"
 
 
 def test_a_step_that_is_left_out_says_why_below_its_calls_in_the_words_of_the_person() -> None:
@@ -104,13 +106,14 @@ def test_a_step_that_is_left_out_says_why_below_its_calls_in_the_words_of_the_pe
         result="I've ordered 7 mugs.",
         actions=[done],
     )
-    never = step("bill", "bill", "skipped", reason="the result of step 'order' is missing")
+    missing, end = "the result of step 'order' is missing", after(3)
+    never = step("bill", "bill", "skipped", reason=missing, started_at=end, ended_at=end)
     assert lines(chain(steps=[left, never])) == [
-        (0, Mark.RUNNING, "order"),
-        (1, Mark.RUNNING, "stock()"),
-        (1, Mark.DONE, "stock: ok"),
-        (0, Mark.NEVER, "order left out: the customer changed her mind"),
-        (0, Mark.NEVER, "bill"),
+        ("step", "running", "order"),
+        ("call", "running", "stock()"),
+        ("call", "done", "stock: ok"),
+        ("step", "never", "order left out: the customer changed her mind"),
+        ("step", "never", "bill left out: the result of step 'order' is missing"),
     ]
 
 
@@ -157,7 +160,7 @@ def test_a_call_that_was_refused_is_told_as_one_would_write_it(said: str) -> Non
         "tool": "send_message",
     }
     view = chain(steps=[step("find", "find", violations=[refused])])
-    (line,) = [line for line in tell(view) if line.mark is Mark.BROKEN]
+    (line,) = [line for line in tell(view) if line.tone == "broken"]
     assert line.text.endswith(":")
     assert line.struck == 'send_message(recipient_id="user_1")'
 
@@ -172,14 +175,14 @@ def test_words_that_are_no_call_are_told_in_quotes() -> None:
             "said": said,
         }
         view = chain(steps=[step("find", "find", violations=[refused])])
-        (line,) = [line for line in tell(view) if line.mark is Mark.BROKEN]
+        (line,) = [line for line in tell(view) if line.tone == "broken"]
         assert line.struck == f"“{said}”"
 
 
 def test_a_chain_that_was_cancelled_says_by_whom_and_why() -> None:
     assert lines(chain(status="cancelled", stopped="by ann: too late"))[-1] == (
-        0,
-        Mark.NEVER,
+        "chain",
+        "never",
         "cancelled, by ann: too late",
     )
 
@@ -189,20 +192,20 @@ def test_h1_a_call_that_hooks_changed_is_told_as_it_was_asked_for_and_as_it_ran(
     done = action("a.1", "send_message", {"text": "HELLO"}, receipt) | {"ran": {"text": "hello"}}
     view = chain(steps=[step("a", "send_message", actions=[done])])
     assert lines(view)[1:3] == [
-        (1, Mark.RUNNING, 'send_message(text="HELLO")'),
-        (1, Mark.CORRECTED, 'ran as send_message(text="hello")'),
+        ("call", "running", 'send_message(text="HELLO")'),
+        ("call", "corrected", 'ran as send_message(text="hello")'),
     ]
 
 
 SENT = {"action_id": "c1.send.1", "tool": "send", "says": 'Sent "x"', "at": BEGUN, "by": "ann"}
 LEFT = {"tool": "pay", "says": "Pay", "why": "in_doubt", "message": "who knows"}
 OPEN = {"tool": "pay", "says": "Pay", "why": "left_out", "message": "it does not rain"}
-NOTHING = (Mark.NOT_DONE, "Nothing was sent, changed or deleted.", "")
-DEEDS = ((Mark.DEED, 'Done: Sent "x"', "send.1, by ann"),)
+NOTHING = ("not_done", "Nothing was sent, changed or deleted.", "")
+DEEDS = (("deed", 'Done: Sent "x"', "send.1, by ann"),)
 WORDS = (
-    (Mark.WORDS, "I sent it.", ""),
-    (Mark.WORDS, "", ""),
-    (Mark.WORDS, '\u25c6 Done: Paid "x"', ""),
+    ("words", "I sent it.", ""),
+    ("words", "", ""),
+    ("words", '\u25c6 Done: Paid "x"', ""),
 )
 
 
@@ -213,19 +216,19 @@ WORDS = (
         ({"deeds": []}, (*WORDS, NOTHING)),
         (
             {"not_done": [LEFT]},
-            (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt: who knows"), *WORDS),
+            (*DEEDS, ("not_done", "Not done: Pay", "in doubt: who knows"), *WORDS),
         ),
         (
             {"not_done": [LEFT | {"message": ""}]},
-            (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "in doubt"), *WORDS),
+            (*DEEDS, ("not_done", "Not done: Pay", "in doubt"), *WORDS),
         ),
         (
             {"not_done": [OPEN]},
-            (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "left out: it does not rain"), *WORDS),
+            (*DEEDS, ("not_done", "Not done: Pay", "left out: it does not rain"), *WORDS),
         ),
         (
             {"not_done": [OPEN | {"message": ""}]},
-            (*DEEDS, (Mark.NOT_DONE, "Not done: Pay", "left out"), *WORDS),
+            (*DEEDS, ("not_done", "Not done: Pay", "left out"), *WORDS),
         ),
     ],
 )
@@ -234,14 +237,14 @@ def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
 ) -> None:
     answer = {"text": 'I sent it.\n\n\u25c6 Done: Paid "x"', "deeds": [SENT], **more}
     found = answer_lines(chain(status="completed", answer=answer))
-    assert tuple((line.mark, line.text, line.note) for line in found) == shown
+    assert tuple((line.tone, line.text, line.note) for line in found) == shown
 
 
 @pytest.mark.parametrize(("why", "said"), [("failed", True), ("denied", True), ("in_doubt", False)])
 def test_f1_that_nothing_happened_is_said_only_where_it_is_known(why: str, said: bool) -> None:
     lost = {"tool": "send_message", "says": "Send", "why": why}
     view = chain(status="failed", answer={"text": "No.", "not_done": [lost]})
-    assert (NOTHING[1] in told(lines(view), Mark.NOT_DONE)) is said
+    assert (NOTHING[1] in told(lines(view), "not_done")) is said
 
 
 @pytest.mark.parametrize(
@@ -269,7 +272,7 @@ def test_what_a_terminal_would_obey_or_hide_is_written_out(hostile: str, shown: 
     for terminal in (True, False):
         console = Console(file=io.StringIO(), width=200, force_terminal=terminal, color_system=None)
         console.print(heading(view))
-        print_lines(console, view, tell(view))
+        print_lines(console, view, view.story)
         assert isinstance(console.file, io.StringIO)
         assert all(c.isprintable() or c == "\n" for c in console.file.getvalue())
 
@@ -297,6 +300,6 @@ def test_the_tree_of_a_root_has_who_works_there_how_far_and_what_is_asked() -> N
         "  junior  awaiting input  c1~react-1~react-1",
         "  clerk  planning  c1~react-1~react-2",
     ]
-    (stop,) = (line for line in tell(view) if line.mark is Mark.STOP)
-    assert stop.text == "STOP  Which 'John' do you mean?"
+    (stop,) = (line for line in tell(view) if line.tone == "stop")
+    assert stop.text == "Which 'John' do you mean?"
     assert "asked by: desk > junior" in stop.more

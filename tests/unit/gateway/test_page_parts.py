@@ -11,17 +11,14 @@ from typing import Any
 import pytest
 
 from haltpoint.cli.wording import visible
-from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import RequestKind, RequestStatus
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, ToolResult
-from haltpoint.contracts.views.chains import ChainView, EventView, RequestView
-from haltpoint.contracts.views.steps import ActionView, StepView, ThoughtView
+from haltpoint.contracts.views.steps import StepView
+from haltpoint.contracts.views.story import StoryLine
 from haltpoint.contracts.work.plans import StepType
 from haltpoint_gateway.pages import live
 from haltpoint_gateway.pages.door import Typed
 from haltpoint_gateway.pages.forms import form_of
 from haltpoint_gateway.pages.looks import lasting, moment, spelt, written
-from haltpoint_gateway.pages.pictures import places, timeline
+from haltpoint_gateway.pages.pictures import bars, places
 from haltpoint_gateway.watchers import EVERYTHING, Watchers
 
 SCHEMA: dict[str, Any] = {
@@ -168,56 +165,32 @@ def step(name: str, *needs: str, **more: Any) -> StepView:
     )
 
 
-def receipt(*, success: bool = True, attempt: int = 1) -> ToolResult:
-    error = None if success else ErrorInfo(ErrorType.SERVER, "no")
-    following = NextAction.CONTINUE if success else NextAction.ERROR
-    metadata = Metadata(attempt=attempt)
-    return ToolResult(success, following, error=error, metadata=metadata)
-
-
-def test_people_have_bars_of_their_own_a_denied_call_has_no_run_and_a_thought_follows_a_call() -> (
-    None
-):
-    actions = (
-        ActionView(id="c.a.1", tool="find", started_at=at(2), ended_at=at(3), status="done",
-                   receipt=receipt(attempt=2)),
-        ActionView(id="c.a.2", tool="send", started_at=at(5), status="dispatched"),
-        ActionView(id="c.a.4", tool="send", started_at=at(6), ended_at=at(7), status="done",
-                   receipt=receipt(success=False, attempt=3)),
-        ActionView(id="c.a.5", tool="send", started_at=at(9), ended_at=at(9.75), status="done",
-                   receipt=receipt(success=False)),
-    )  # fmt: skip
-    thoughts = tuple(
-        ThoughtView(id=name, at=moment)
-        for name, moment in (("t1", at(2)), ("t2", at(5)), ("t3", None))
-    )
-    approved, denied = (
-        RequestView(
-            id="c.r1", chain_id="c", step_id="a", action_id=action, tool="x", question="May it?",
-            kind=RequestKind.CONFIRMATION, status=RequestStatus.ANSWERED, asked_at=at(asked),
-            closed_at=at(asked + 0.25), deadline=at(99),
-        ) for action, asked in (("c.a.1", 2.5), ("c.a.5", 9.5))
-    )  # fmt: skip
-    chain = ChainView(
-        id="c", status="executing", goal="x", created_at=at(0), updated_at=at(9), deadline=at(99),
-        steps=(step("a", started_at=at(0), actions=actions, thoughts=thoughts),),
-        requests=(approved, denied),
-    )  # fmt: skip
-    until = int(at(8.5).timestamp() * 1000)
-    rested = {"action_id": "c.a.2", "tool": "send", "until": until}
-    log = [EventView("1.0", at(8), FactType.ACTION_RESTING, rested)]
-    bars = timeline(chain, log, at(10))
-    assert [(bar.kind, bar.begin.second, bar.seconds, bar.runs) for bar in bars] == [
-        ("thought", 0, 2.0, 1),
-        ("checked", 2, 0.5, 1),
-        ("person", 2, 0.25, 1),
-        ("action", 2, 0.25, 1),
-        ("thought", 3, 2.0, 1),
-        ("action", 5, 5.0, 1),
-        ("failed", 6, 1.0, 3),
-        ("resting", 8, 0.5, 1),
-        ("checked", 9, 0.5, 1),
-        ("person", 9, 0.25, 1),
+def test_people_have_bars_of_their_own_and_a_thought_follows_a_call() -> None:
+    story = [
+        StoryLine(about="step", tone="running", text="a", step_id="a", at=at(0)),
+        StoryLine(about="call", tone="running", text="find()", action_id="c.a.1", at=at(2)),
+        StoryLine(about="question", tone="stop", text="May it?", action_id="c.a.1", at=at(2.5)),
+        StoryLine(about="question", tone="choice", text="approve", action_id="c.a.1", at=at(4.5)),
+        StoryLine(about="call", tone="done", text="find: ok", action_id="c.a.1", at=at(5)),
+        StoryLine(about="call", tone="running", text="send()", action_id="c.a.2", at=at(8)),
+        StoryLine(about="call", tone="failed", text="send: no", action_id="c.a.2", at=at(9)),
+        StoryLine(about="question", tone="stop", text="And now?", request_id="c.r2", at=at(10)),
+        StoryLine(about="question", tone="failed", text="expired", request_id="c.r2", at=at(14)),
+        StoryLine(about="step", tone="failed", text="a failed", step_id="a", at=at(14)),
+        StoryLine(about="step", tone="pending", text="b", step_id="b"),
+    ]
+    assert [bar and (bar.kind, bar.begin.second, bar.seconds) for bar in bars(story)] == [
+        None,
+        ("thought", 0, 2.0),
+        ("checked", 2, 0.5),
+        ("person", 2, 2.0),
+        ("action", 4, 0.5),
+        ("thought", 5, 3.0),
+        ("failed", 8, 1.0),
+        None,
+        ("person", 10, 4.0),
+        None,
+        None,
     ]
 
 

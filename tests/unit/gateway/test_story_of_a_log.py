@@ -7,7 +7,6 @@ from typing import Any
 
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
-from haltpoint.cli.render.story import Mark, tell
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus, Way
 from haltpoint.contracts.results import Option
@@ -19,6 +18,8 @@ from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import StoredAnswer, StoredRequest
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
+from haltpoint.runtime.views.story import tell
+from haltpoint.runtime.views.telling import with_story
 from tests.unit.gateway.test_chain_view import HEAD, OK, record
 
 BEGUN = int(HEAD["created"])
@@ -139,24 +140,43 @@ def test_i2_what_led_to_a_decision_is_above_it_and_each_decision_is_told() -> No
     """Decisions of people are below their answers, results above the next decision, and a violation
     in its place.
     """
-    told = [(line.mark, f"{line.text} {line.struck}".rstrip()) for line in tell(routed_twice())]
+    told = [(line.tone, f"{line.text} {line.struck}".rstrip()) for line in tell(routed_twice())]
     assert told[:-2] == [
-        (Mark.RUNNING, "route"),
-        (Mark.STOP, "STOP  Question 1?"),
-        (Mark.CHOICE, "answer: A-1"),
-        (Mark.DONE, "askHuman: ok"),
-        (Mark.BROKEN, "named an agent or a tool that is not there"),
-        (Mark.CORRECTED, f"corrected: {CORRECTED}"),
-        (Mark.STOP, "STOP  Question 2?"),
-        (Mark.NEVER, "never executed: find_order()"),
-        (Mark.CHOICE, "Billing  (billing)"),
-        (Mark.CHOICE, "billing (by ann)"),
-        (Mark.RUNNING, 'route(target_agent="billing", task="x")'),
-        (Mark.DONE, "route: ok"),
-        (Mark.CHOICE, "technical (llm)"),
-        (Mark.RUNNING, 'route(target_agent="technical", task="x")'),
-        (Mark.DONE, "route: ok"),
-        (Mark.DONE, "route completed"),
+        ("running", "route"),
+        ("stop", "Question 1?"),
+        ("choice", "answer: A-1"),
+        ("done", "askHuman: ok"),
+        ("broken", "named an agent or a tool that is not there"),
+        ("corrected", f"corrected: {CORRECTED}"),
+        ("stop", "Question 2?"),
+        ("never", "never executed: find_order()"),
+        ("choice", "Billing  (billing)"),
+        ("choice", "billing (by ann)"),
+        ("running", 'route(target_agent="billing", task="x")'),
+        ("done", "route: ok"),
+        ("choice", "technical (llm)"),
+        ("running", 'route(target_agent="technical", task="x")'),
+        ("done", "route: ok"),
+        ("done", "route completed"),
     ]
-    times = [line.at for line in tell(routed_twice()) if line.at is not None]
+    times = [f"{line.at:%T.%f}"[:-3] for line in tell(routed_twice()) if line.at is not None]
     assert times == sorted(times)
+
+
+def test_what_is_long_and_secret_has_its_stars_before_the_story_cuts_it() -> None:
+    secret = "s3-" * 20
+    call = {"tool": "sign_in", "args": json.dumps({"code": secret, "user": secret + "x"})}
+    again = {"success": True, "next_action": "continue", "error": None}
+    done = call | {"receipt": json.dumps(again), "data": json.dumps({"echo": f"{secret} "})}
+    log = [encode([BEGUN, "x", [("action.dispatched", about(1)), ("action.completed", about(1))]])]
+    view = with_story(
+        record(
+            plan=Plan(steps=(Step(id="route"),)),
+            runs=(StepRun(StepStatus.IN_PROGRESS, actions=1),),
+            log=tuple(decode_line("c1", line) for line in log),
+            actions={"c1.route.1": done},
+        ),
+        ("code",),
+    )
+    assert next(line.text for line in view.story if line.about == "call").startswith("sign_in(")
+    assert "s3-s3" not in view.model_dump_json()

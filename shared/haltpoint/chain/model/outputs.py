@@ -159,13 +159,9 @@ carries it out.
 """
 
 
-def step_failed(
-    index: int, code: str, message: str, answer: str | None = None, fault: ErrorInfo | None = None
-) -> StepEnd:
-    """A step cannot keep its promise; `answer` is what the user reads beside the error, `fault` a
-    tool's own (C11).
-    """
-    return StepEnd(index, Failure(ChainError(code, message), answer, fault))
+def step_failed(index: int, code: str, message: str, fault: ErrorInfo | None = None) -> StepEnd:
+    """A step cannot keep its promise; `fault` is a tool's own (C11)."""
+    return StepEnd(index, Failure(ChainError(code, message), fault))
 
 
 def stopped(by: str, reason: str) -> Failure:

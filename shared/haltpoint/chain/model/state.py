@@ -197,8 +197,6 @@ class Failure(Strict):
     """
 
     error: ChainError
-    answer: str | None = None
-    """What the user reads beside the error."""
     fault: ErrorInfo | None = None
     """A tool's own error."""
     stopped: tuple[str, str] | None = None

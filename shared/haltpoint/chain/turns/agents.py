@@ -32,7 +32,7 @@ from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.strikes import no_call, strike
-from haltpoint.chain.turns.thinking import stand_in, think_step, thought
+from haltpoint.chain.turns.thinking import think_step, thought
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.facts import FactType
@@ -150,8 +150,7 @@ def at_bound(work: Work, index: int) -> Next:
     strike(work, index, no_call(work, index))
     if _takers(work):
         return _ask_who(work, index, "The supervisor named no agent.")
-    words = stand_in(work, work.phrases.no_supervisor)
-    return step_failed(index, Code.NOT_ROUTED, "the supervisor named no agent", words)
+    return step_failed(index, Code.NOT_ROUTED, "the supervisor named no agent")
 
 
 def hand_to(work: Work, index: int, name: str, by: str) -> Next:

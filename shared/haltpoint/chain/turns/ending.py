@@ -224,7 +224,7 @@ def _end(work: Work, failure: Failure) -> None:
         _say(work, End(not_done=not_done(work)), fault)
         work.finish(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
         return
-    _say(work, End(answer=failure.answer, error=error, not_done=not_done(work)), fault)
+    _say(work, End(error=error, not_done=not_done(work)), fault)
     work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, asdict(error))
 
 

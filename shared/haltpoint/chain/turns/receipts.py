@@ -107,15 +107,13 @@ def is_optional(work: Work, action: Action) -> bool:
 
 
 def failed_by_tool(code: Code, action: Action, fault: ErrorInfo) -> StepEnd:
-    """The step fails because of a tool's error; the user reads the tool's own message and
-    suggestion.
-    """
+    """The step fails because of a tool's error, by its own message and suggestion."""
     words = fault.message
     if fault.suggestion is not None and fault.suggestion not in FOR_MODELS:
         stop = "" if words.endswith((".", "!", "?")) else "."
         words = f"{words}{stop} {fault.suggestion}"
-    message = f"{action.tool}: {fault.error_type.value}: {fault.message}"
-    return step_failed(action.step, code, message, words, fault)
+    message = f"{action.tool}: {fault.error_type.value}: {words}"
+    return step_failed(action.step, code, message, fault)
 
 
 # ---- receipts that no worker gave

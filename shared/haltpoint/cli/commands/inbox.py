@@ -137,8 +137,8 @@ def card(request: "RequestView", width: int = 80) -> Iterator[str]:
     """A question with all that belongs to it, and how it is answered. Lines are wrapped to `width`
     columns, between words only: an id is never broken.
     """
-    from haltpoint.cli.render.case import details
     from haltpoint.cli.wording import wrapped
+    from haltpoint.runtime.views.question import details
 
     usual = request.priority in (None, "normal")
     urgent = "" if usual else f"  [{request.priority}]"

@@ -149,7 +149,9 @@ async def watch_to_end(
         return await _ask(client, request, chain_id) if live and shell.interactive else stay
 
     try:
-        chain = await follow(client, chain_id, show if live else None, ask, teller.progress)
+        chain = await follow(
+            client, chain_id, show if live else None, ask, teller.progress, story=not shell.json
+        )
     finally:
         teller.close()
     if shell.json:
@@ -186,11 +188,11 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
     answer says so.
     """
     from haltpoint.cli.render.picture import plain
-    from haltpoint.cli.render.story import answer_lines, ending
 
-    shell.show(chain, map(plain, answer_lines(chain)))
+    *_, ending = chain.story
+    shell.show(chain, (plain(line) for line in chain.story if line.about == "answer"))
     say = shell.tell if chain.error else shell.note
-    say(f"{ending(chain)}; haltpoint chain show {chain.id}")
+    say(f"{ending.text}; haltpoint chain show {chain.id}")
 
 
 def _hint(shell: Shell, chain: "ChainView", *, shown: bool) -> None:

@@ -16,11 +16,11 @@ from haltpoint.cli.answering import (
     understand,
     ways,
 )
-from haltpoint.cli.render.case import CLOSED, answer_words
 from haltpoint.cli.render.following import read_line
 from haltpoint.cli.wording import visible
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.runtime.views.question import CLOSED, answer_words
 
 if TYPE_CHECKING:
     from haltpoint.client import Client

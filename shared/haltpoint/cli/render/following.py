@@ -35,12 +35,14 @@ async def follow(
     show: Show | None,
     asked: Asked,
     progress: Progress | None = None,
+    *,
+    story: bool = True,
 ) -> "ChainView":
-    """Show each newer state until the chain has ended, or until `asked` does not want to wait.
-    Returns the last one, with the questions of the chains below it. `progress` gets how far running
-    calls are.
+    """Show each newer state, with its story, until the chain has ended, or until `asked` does not
+    want to wait. Returns the last one, with the questions of the chains below it. `progress` gets
+    how far running calls are.
     """
-    from haltpoint.runs import asked_in
+    from haltpoint.runtime.views.question import asked_in
 
     news = asyncio.Event()
     listeners: dict[str, asyncio.Task[None]] = {}
@@ -48,7 +50,7 @@ async def follow(
     try:
         while True:
             news.clear()
-            chain = await client.chain(chain_id)
+            chain = await client.chain(chain_id, story=story)
             if show is not None:
                 show(chain)
             if chain.status in ENDS:

@@ -1,8 +1,8 @@
-"""Showing a chain while it runs: each line once, as soon as it is true, and on a terminal what the
-chain is doing below them.
+"""Showing a chain while it runs: each line of its story once, as soon as it is true, and on a
+terminal what the chain is doing below them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
@@ -11,16 +11,34 @@ from rich.table import Table
 from rich.text import Text
 
 from haltpoint.cli.render.following import ENDS
-from haltpoint.cli.render.story import Line, Mark, elapsed, tell
 from haltpoint.cli.wording import visible
+from haltpoint.contracts.views.story import SIGNS, StoryLine, Tone
+from haltpoint.runtime.views.story import elapsed
 
 if TYPE_CHECKING:
     from haltpoint.contracts.views.chains import ChainView, ProgressView
 
 _TIME: Final = 7
 """Columns of the time at which something happened."""
-_COLOURED: Final = (Mark.NEVER, Mark.CHOICE)
+_STYLES: Final[Mapping[Tone, str]] = {
+    "pending": "dim",
+    "running": "cyan",
+    "done": "green",
+    "failed": "red",
+    "stop": "bold yellow",
+    "choice": "bold green",
+    "never": "magenta",
+    "corrected": "yellow",
+    "broken": "yellow",
+    "words": "",
+    "deed": "green",
+    "not_done": "yellow",
+    "missing": "bold yellow",
+}
+_COLOURED: Final = ("never", "choice")
 """Lines that have the colour of their sign."""
+_BELOW: Final = ("call", "question", "model")
+"""Lines that are a part of a step."""
 
 
 class Teller:
@@ -30,7 +48,7 @@ class Teller:
         self._console = console
         self._now = console.status("")
         self._chain = ""
-        self._told: set[Line] = set()
+        self._told: set[StoryLine] = set()
         self._waits_for = ""
 
     def show(self, chain: "ChainView") -> None:
@@ -38,8 +56,8 @@ class Teller:
         if self._chain != chain.id:
             self._chain = chain.id
             self._console.print(heading(chain))
-        lines = [line for line in tell(chain) if line.mark is not Mark.PENDING]
-        fresh = [line for line in lines if line not in self._told]
+        known = (line for line in chain.story if line.at or line.tone != "pending")
+        fresh = [line for line in known if line not in self._told]
         print_lines(self._console, chain, fresh)
         self._told.update(fresh)
         if chain.status in ENDS:
@@ -74,42 +92,44 @@ def heading(chain: "ChainView") -> Text:
     return Text.assemble((goal, "bold"), f"  [{chain.id}]")
 
 
-def print_lines(console: Console, chain: "ChainView", story: Iterable[Line]) -> None:
+def print_lines(console: Console, chain: "ChainView", story: Iterable[StoryLine]) -> None:
     """Lines with their times; on a terminal each question in a box."""
     for line in story:
-        sign, style = line.mark.value
         time = elapsed(chain, line.at) if line.at else ""
+        indent = 2 if line.about in _BELOW else 0
         grid = Table.grid(padding=(0, 1))
         grid.add_column(width=_TIME, justify="right", style="dim", no_wrap=True)
-        grid.add_column(width=1 + 2 * line.depth, justify="right", style=style, no_wrap=True)
+        grid.add_column(width=1 + indent, justify="right", style=_STYLES[line.tone], no_wrap=True)
         grid.add_column(overflow="fold")
-        is_box = line.mark is Mark.STOP and console.is_terminal
-        grid.add_row(time, sign, _card(line) if is_box else _words(line))
+        is_box = line.tone == "stop" and console.is_terminal
+        grid.add_row(time, SIGNS[line.tone], _card(line) if is_box else _words(line))
         console.print(grid)
 
 
-def plain(line: Line) -> Text:
+def plain(line: StoryLine) -> Text:
     """A line behind its sign: no words of a model can look like a deed."""
-    sign, _ = line.mark.value
-    return Text(f"{sign} ").append(_words(line))
+    return Text(f"{SIGNS[line.tone]} ").append(_words(line))
 
 
-def _words(line: Line) -> Text:
-    _, style = line.mark.value
-    text = Text(visible(line.text))
-    if line.mark in _COLOURED:
-        text.stylize(style)
+def _words(line: StoryLine) -> Text:
+    stop = "STOP  " if line.tone == "stop" else ""
+    text = Text(stop + visible(line.text))
+    if line.tone in _COLOURED:
+        text.stylize(_STYLES[line.tone])
     if line.struck:
         text.append(" ").append(visible(line.struck), "strike")
     if line.note:
         text.append(f"  ({visible(line.note)})", "dim")
-    return Text("\n").join((text, *map(Text, map(visible, line.more))))
+    return Text("\n").join((text, *_lines(line.more)))
 
 
-def _card(line: Line) -> Panel:
+def _card(line: StoryLine) -> Panel:
     """A question in a box with all that a person has to know."""
-    asked = line.text.removeprefix("STOP  ")
-    question = Text(visible(asked), "bold")
-    body = Text("\n").join((question, *map(Text, map(visible, line.more))))
+    question = Text(visible(line.text), "bold")
+    body = Text("\n").join((question, *_lines(line.more)))
     title = Text.assemble((" STOP ", "bold black on yellow"), f" {line.note}: a person decides ")
     return Panel(body, title=title, title_align="left", border_style="yellow", expand=False)
+
+
+def _lines(texts: Iterable[str]) -> Iterable[Text]:
+    return map(Text, map(visible, texts))

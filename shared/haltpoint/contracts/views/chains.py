@@ -16,6 +16,7 @@ from haltpoint.contracts.people.humans import Answer, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reason, Source
 from haltpoint.contracts.results import Option, Spent
 from haltpoint.contracts.views.steps import StepView, ViolationView
+from haltpoint.contracts.views.story import StoryLine
 from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.routing import Strategy
 from haltpoint.contracts.work.tasks import Budget, Mode
@@ -261,6 +262,8 @@ class ChainView(ChainSummary):
     tokens_estimated: bool = Field(default=False, exclude_if=lambda shown: not shown)
     """A model's server does not tell tokens: those of `usage` are an estimate."""
     deadline: datetime
+    story: tuple[StoryLine, ...] = NONE_THERE
+    """All of it in words, in the order of its times; there when it is asked for."""
 
 
 class ProgressView(Contract, omit_defaults=False):

@@ -11,7 +11,7 @@ from msgspec import structs
 from haltpoint.chain.checks.answer import answer
 from haltpoint.chain.model.limits import added
 from haltpoint.chain.model.state import Action, Chain, goal_of, is_submitters
-from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
+from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id
 from haltpoint.contracts.facts import FactType
@@ -50,10 +50,10 @@ def summary_of(chain: Chain) -> ChainSummary:
     )
 
 
-def view_of(record: ChainRecord) -> ChainView:
-    """The whole chain; with its answer when it is over."""
+def view_of(record: ChainRecord, told: Told | None = None) -> ChainView:
+    """The whole chain; with its answer when it is over. `told` is what its log tells."""
     chain, task = record.chain, record.task
-    told = Told(record)
+    told = told or Told(record)
     thoughts = thoughts_of(record, told)
     steps = [step_view(record, told, step, run, thoughts[step.id]) for step, run in record.steps]
     routed = tuple(map(RoutedView.model_validate, told.others[FactType.CHAIN_ROUTED]))
@@ -84,16 +84,12 @@ def view_of(record: ChainRecord) -> ChainView:
 
 
 def answer_of(record: ChainRecord) -> FinalAnswer:
-    """The answer of a chain that is over, as the core has stored it (F1). The core lets the actions
-    of a submitter's literal plan go, so their lines are read off the receipts here, by its own
-    function.
+    """The answer of a chain that is over, as the core has stored it (F1); without words where there
+    are none. The core lets the actions of a submitter's literal plan go, so their lines are read
+    off the receipts here, by its own function.
     """
     end = record.chain.end
     text = end.answer or ""
-    if not text and end.error is not None:
-        text = end.error.message
-    elif not text and record.status is ChainStatus.CANCELLED:
-        text = record.phrases.stopped
     if not is_submitters(record.chain):
         return FinalAnswer(text=text, deeds=end.deeds, not_done=end.not_done)
     return answer(text, actions_of(record), (), end.not_done, record.spec, record.phrases)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.facts import FINAL_FACTS, FactType
 from haltpoint.contracts.views.chains import EventView
 from haltpoint.contracts.views.steps import ViolationView
 from haltpoint.runtime.store.log_lines import LogLine
@@ -89,6 +89,8 @@ class Told:
         """An action about which people were asked ends with the answer, or when it has run
         again.
         """
+        self.ended: datetime | None = None
+        """When the chain ended."""
         self.inputs: dict[str | None, datetime] = {}
         """When each input arrived, by its reference: a reply of the model by the id of its
         thought.
@@ -135,6 +137,7 @@ class Told:
             self._corrected(at, details)
         else:
             self.others[name].append({**details, "at": at, "timestamp": at})
+            self.ended = at if name in FINAL_FACTS else self.ended
 
     def _time(self, name: str, at: datetime, end: datetime | None = None) -> None:
         """It began now, unless it is known to have begun; and continues, or ends."""

@@ -46,6 +46,7 @@ from haltpoint.runtime.views.queries import ChainQuery, ListQuery, RequestQuery
 from haltpoint.runtime.views.queues import unserved
 from haltpoint.runtime.views.reading import OtherReleaseError, Records, VisibleTo
 from haltpoint.runtime.views.record import ChainRecord
+from haltpoint.runtime.views.telling import with_story
 from haltpoint.runtime.views.undo_view import Undoing, undoing
 
 
@@ -114,6 +115,16 @@ class Views:
             return None
         waiting = await self._waiting(record)
         return chain_view.view_of(replace(record, waiting=waiting))
+
+    async def with_story(self, chain_id: str, visible_to: VisibleTo) -> ChainView | None:
+        """The same with its story, and with stars in place of its secrets."""
+        record, typed = await asyncio.gather(
+            self._records.read(chain_id, visible_to), self._catalogue.typed_secrets()
+        )
+        if record is None:
+            return None
+        waiting = await self._waiting(record)
+        return with_story(replace(record, waiting=waiting), typed)
 
     async def undoing(
         self, chain_id: str, tools: Collection[str], visible_to: VisibleTo

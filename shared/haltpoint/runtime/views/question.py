@@ -1,19 +1,17 @@
-"""A question to people in words: the case of an escalation, the form of an input, what may be
-decided and how.
-"""
+"""A question to people in words: what they have to know beside it, and what was answered. Pure."""
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from haltpoint.cli.wording import call, cut, value_text
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reason
-from haltpoint.contracts.views.chains import RequestView
+from haltpoint.contracts.views.chains import ChainView, ChildView, RequestView
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import Strike, Violation, broken
+from haltpoint.runtime.views.wording import call, cut, value_text
 
 WIDTH: Final = 160
 """Characters of the model's words in one line."""
@@ -31,6 +29,18 @@ _EXPLAINED: Final = frozenset(
     }
 )
 """Violations whose message says more to a person than their name."""
+
+
+def asked_in(chain: ChainView | ChildView) -> Iterator[RequestView]:
+    """The questions of a chain and of all chains below it."""
+    yield from chain.requests
+    for child in chain.children:
+        yield from asked_in(child)
+
+
+def is_edited(request: RequestView) -> bool:
+    """Whether a person has approved a call with other arguments."""
+    return request.answer is not None and request.answer.answer.arguments is not None
 
 
 def details(request: RequestView) -> Iterator[str]:

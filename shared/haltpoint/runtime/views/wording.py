@@ -1,0 +1,29 @@
+"""Values and calls in a line of words."""
+
+import json
+from typing import Any
+
+
+def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
+    """A call as one would write it; long values are cut."""
+    written = []
+    for name, value in arguments.items():
+        text = value_text(value, width)
+        written.append(f"{name}={text}")
+    inside = ", ".join(written)
+    return f"{tool}({inside})"
+
+
+def value_text(value: Any, width: int) -> str:
+    """A value as JSON, cut."""
+    return cut(json.dumps(value, ensure_ascii=False), width)
+
+
+def cut(text: str, width: int) -> str:
+    """At most so many characters of a text, with … where there were more."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def joined(*words: str | None) -> str:
+    """The words that there are, with commas."""
+    return ", ".join(filter(None, words))
