@@ -38,9 +38,8 @@ def unfinished(history: History) -> bool:
 
 
 def empty(history: History) -> bool:
-    """It ended without words, and without an error or a stop that says why."""
-    said = history.answer.text.strip() or history.view.error or history.view.stopped
-    return history.ended and not said
+    """It completed without words; one that failed or was stopped has its reason."""
+    return history.view.status == "completed" and not history.answer.text.strip()
 
 
 def questions(history: History) -> int:

@@ -25,6 +25,7 @@ from haltpoint.runtime.config.errors import HaltpointError, in_words
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
+    from rich.table import Table
     from rich.text import Text
 
     from haltpoint.runtime.config.settings import GatewaySettings, Settings
@@ -139,15 +140,7 @@ class Shell:
             for row in cells:
                 print(*row, sep="\t")
             return
-        from rich.table import Table
-
-        table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-        for name in names:
-            justify: JustifyMethod = "right" if name in right else "left"
-            table.add_column(name, justify=justify, overflow="fold", no_wrap=name == names[0])
-        for row in cells:
-            table.add_row(*map(_cell, row))
-        self.out.print(table)
+        self.out.print(_painted(names, cells, right))
 
     def fail(self, error: HaltpointError) -> None:
         """Say what went wrong: for people on stderr, with --json as a document there too."""
@@ -161,6 +154,18 @@ class Shell:
         words = f" {error.what}: {error.why}{end}"
         self.err.print(Text.assemble((error.code, "bold red"), words))
         self.err.print(Text(error.fix, style="dim"))
+
+
+def _painted(names: Sequence[str], rows: Iterable[Sequence[str]], right: Container[str]) -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for name in names:
+        justify: JustifyMethod = "right" if name in right else "left"
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=name == names[0])
+    for row in rows:
+        table.add_row(*map(_cell, row))
+    return table
 
 
 def _cell(text: str) -> "Text":
