@@ -7,10 +7,8 @@ import os
 import subprocess
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from haltpoint.cli.local.system import free_port
 from haltpoint.runtime.service.embedded import EmbeddedServer
@@ -19,9 +17,9 @@ from haltpoint.runtime.streams.presence import alive
 from haltpoint.runtime.streams.topology import Topology
 from tests.e2e.running import CHECKOUT, HALTPOINT
 from tests.support import PATIENCE, wait_until
+from tests.support.compose import COMPOSE
 
 SERVICES = ("planner", "executor", "tool-worker", "gateway")
-COMPOSE: dict[str, Any] = yaml.safe_load((CHECKOUT / "docker-compose.yml").read_text())
 
 
 def environment(name: str, changed: dict[str, str]) -> dict[str, str]:

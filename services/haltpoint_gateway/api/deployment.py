@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.views.chains import Page
-from haltpoint.contracts.views.deployment import LetterView, QueueState, WorkerView
+from haltpoint.contracts.views.deployment import Backlog, LetterView, QueueState, WorkerView
 from haltpoint.runtime.store.dead_letters import RequeueStatus
 from haltpoint.runtime.streams.timeline import PLACE, Place
 from haltpoint.runtime.views.queues import without_tenants
@@ -40,6 +40,14 @@ async def list_queues(gateway: Here, who: Reader) -> Page[QueueState]:
     """
     queues = await gateway.queues()
     return Page(items=tuple(queues if who.admin else map(without_tenants, queues)))
+
+
+@router.get("/scaling/{queue}")
+async def scaling(gateway: Here, queue: str, _: Reader) -> Backlog:
+    """How much work a queue has, for an autoscaler of its workers."""
+    state = await _queue(gateway, queue)
+    waiting = 0 if state.paused else state.waiting
+    return Backlog(backlog=waiting + state.running)
 
 
 @router.post("/queues/{queue}/pause")

@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.store.dead_letters import DeadLetters, Orphan
 from haltpoint.runtime.streams.presence import Presence
@@ -35,6 +35,23 @@ async def test_workers_are_shown_with_what_they_hold_to_those_who_see_all(system
     reader = await system.key("acme", Scope.READ)
     (seen,) = (await system.get("workers", headers=reader))["items"]
     assert seen == {**worker, "holds": None}
+
+
+async def test_an_autoscaler_reads_what_a_queue_has_to_do(system: System) -> None:
+    async def backlog() -> int:
+        return int((await system.get("scaling/default", headers=reader))["backlog"])
+
+    reader = await system.key("acme", Scope.READ)
+    assert await backlog() == 0
+    key = system.topology.stream(1, Stream.TOOLS, "default")
+    await system.redis.xgroup_create(key, GROUP[Stream.TOOLS].value, id="0", mkstream=True)
+    for _ in range(3):
+        await system.redis.xadd(key, {"x": "y"})
+    await system.redis.xreadgroup(GROUP[Stream.TOOLS].value, "me", {key: ">"}, count=1)
+    assert await backlog() == 3
+    await system.http.post("/v1/queues/default/pause")
+    assert await backlog() == 1, "another worker would have nothing to do"
+    problem(await system.http.get("/v1/scaling/nothing"), 404, "no_such_queue")
 
 
 async def test_a_queue_is_paused_until_it_is_resumed(system: System) -> None:

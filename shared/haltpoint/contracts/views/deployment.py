@@ -132,6 +132,13 @@ class Resting:
     seconds: float
 
 
+class Backlog(View):
+    """The work of a queue, as an autoscaler reads it."""
+
+    backlog: int
+    """Calls that wait and calls that run; of a paused queue those that run."""
+
+
 @value
 class QueueState:
     """One queue: the calls that no worker has yet, those that workers have, and those that rest."""
