@@ -54,7 +54,11 @@ def test_i1_the_first_rule_that_fits_goal_and_context_decides(
     found = by_rule(
         Task(goal=goal, context=context), file(Strategy.RULE, INVOICE, BROKEN_VIP, VIP, DEEP), {}, 1
     )
-    assert (found.agent, found.rule, found.confidence) == (agent, rule, float(rule is not None))
+    assert (found.target_agent, found.rule, found.confidence) == (
+        agent,
+        rule,
+        float(rule is not None),
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,7 +75,7 @@ def test_i1_the_first_rule_that_fits_goal_and_context_decides(
 def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(
     goal: str, agent: str | None
 ) -> None:
-    assert by_skill(Task(goal=goal), file(Strategy.SKILL), {}, 1).agent == agent
+    assert by_skill(Task(goal=goal), file(Strategy.SKILL), {}, 1).target_agent == agent
 
 
 @pytest.mark.parametrize(
@@ -89,7 +93,7 @@ def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(
 def test_i1_a_skill_is_words_of_the_goal_in_both_numbers_and_with_their_signs(
     skill: str, goal: str, is_in: bool
 ) -> None:
-    assert (by_skill(Task(goal=goal), skilled(skill), {}, 1).agent == "one") is is_in
+    assert (by_skill(Task(goal=goal), skilled(skill), {}, 1).target_agent == "one") is is_in
 
 
 def skilled(skill: str) -> Agents:
@@ -107,10 +111,10 @@ def test_i1_a_skill_says_which_words_it_was_found_by_and_how_many_of_all() -> No
 
 def test_i1_what_nothing_decides_goes_to_the_fallback_else_to_the_agent_without_a_name() -> None:
     found = by_skill(Task(goal="Hello"), file(Strategy.SKILL, fallback="general"), {}, 1)
-    assert (found.agent, found.confidence) == ("general", 0.0)
+    assert (found.target_agent, found.confidence) == ("general", 0.0)
     assert found.reasoning == "the goal has no skill word of an agent: general takes it"
     found = by_rule(Task(goal="Hello"), file(Strategy.RULE, INVOICE), {}, 1)
-    assert (found.agent, found.reasoning) == (
+    assert (found.target_agent, found.reasoning) == (
         None,
         "no rule fits: the agent without a name takes it",
     )
@@ -119,15 +123,20 @@ def test_i1_what_nothing_decides_goes_to_the_fallback_else_to_the_agent_without_
 def test_i1_agents_take_turns_in_the_order_of_the_file() -> None:
     agents = file(Strategy.ROUND_ROBIN, agents=("general", "billing"))
     found = [in_turn(Task(goal="g"), agents, {}, n) for n in (1, 2, 3)]
-    assert [one.agent for one in found] == ["billing", "general", "billing"]
+    assert [one.target_agent for one in found] == ["billing", "general", "billing"]
     assert found[2].reasoning == "it is the turn of billing: task 3"
 
 
 def test_i3_the_agent_with_the_fewest_open_chains_gets_the_task_and_equal_ones_take_turns() -> None:
     agents = file(Strategy.LOAD)
     found = by_load(Task(goal="g"), agents, {"billing": 2, "technical": 1, "general": 3}, 3)
-    assert (found.agent, found.reasoning) == ("technical", "technical has the fewest: 1 open chain")
-    names = [by_load(Task(goal="g"), agents, {"technical": 1}, n).agent for n in (1, 2, 3, 4)]
+    assert (found.target_agent, found.reasoning) == (
+        "technical",
+        "technical has the fewest: 1 open chain",
+    )
+    names = [
+        by_load(Task(goal="g"), agents, {"technical": 1}, n).target_agent for n in (1, 2, 3, 4)
+    ]
     assert names == ["billing", "general", "general", "billing"]
 
 

@@ -7,12 +7,11 @@ from typing import Any
 
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
-from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus, Way
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.plans import Plan, Step
-from haltpoint.contracts.work.routing import SUPERVISOR, Routed, Strategy
+from haltpoint.contracts.work.routing import SUPERVISOR, Strategy
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import StoredAnswer, StoredRequest
@@ -29,8 +28,15 @@ CORRECTED = (
     "it: billing, technical."
 )
 WRONG = {**ROUTE, "violation": "unknown_tool", "tool": "returns", "message": CORRECTED}
-FIRST = in_full(Routed("billing", Strategy.LLM, BEGUN, "money", by="ann"))
-SECOND = in_full(Routed("technical", Strategy.LLM, BEGUN, "repair", 0.9))
+BY_MODEL = {"strategy": Strategy.LLM.value, "timestamp": BEGUN}
+FIRST = {
+    **BY_MODEL,
+    "target_agent": "billing",
+    "reasoning": "money",
+    "confidence": 0.0,
+    "by": "ann",
+}
+SECOND = {**BY_MODEL, "target_agent": "technical", "reasoning": "repair", "confidence": 0.9}
 
 Facts = list[tuple[str, dict[str, Any]]]
 

@@ -243,7 +243,7 @@ class Choice:
     1. `rule` is the id of the one that fits.
     """
 
-    agent: str | None
+    target_agent: str | None
     reasoning: str
     confidence: float = 1.0
     rule: str | None = None

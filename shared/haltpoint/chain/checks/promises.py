@@ -7,7 +7,6 @@ these in a step.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from enum import StrEnum
 from itertools import chain
 from typing import Any
 
@@ -21,11 +20,10 @@ from haltpoint.contracts.answers import OR, NotDone, WhyNot
 from haltpoint.contracts.base import Strings
 from haltpoint.contracts.reasons import Heard
 from haltpoint.contracts.results import ErrorType
-from haltpoint.contracts.tools import BUILT_IN, END_STEP
+from haltpoint.contracts.tools import BUILT_IN
 from haltpoint.contracts.work.bounds import Bound, ChainBounds, LeftOut
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.routing import ROUTE
-from haltpoint.contracts.work.tasks import Mode
 
 Promise = Strings
 Promises = tuple[Promise, ...]
@@ -144,30 +142,6 @@ def _line(tools: Promise, why: WhyNot, reason: str) -> NotDone:
 # ---- the end of a step without what is due
 
 
-class Exit(StrEnum):
-    """What becomes of a step that the model wants to end without what is due."""
-
-    STRIKE = "strike"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-    ASK = "ask"
-
-
-def exit_of(work: Work, index: int) -> Exit:
-    """Who decides, in the order of the contract. Why the model wants to end the step makes no
-    difference. A step that has an `end_step` and is not over is one that a person insists on.
-    """
-    if not missing(work, index):
-        return Exit.SKIPPED
-    if END_STEP in [action.tool for action in work.actions_of(index)]:
-        return Exit.STRIKE
-    if last_error(work, index) is not None:
-        return Exit.SKIPPED if work.is_open else Exit.FAILED
-    if _may_be_left(work, index) or work.mode(index) is not Mode.STRICT:
-        return Exit.SKIPPED
-    return Exit.ASK
-
-
 def offers_end(work: Work, index: int, *, corrected: bool) -> bool:
     """Whether a request for a step offers `end_step`: an effect is due, or a lookup after an error
     or a correction.
@@ -203,7 +177,7 @@ def _receipts(work: Work, steps: Collection[int]) -> list[Action]:
     return [action for action in own if action.outcome and action.tool not in BUILT_IN]
 
 
-def _may_be_left(work: Work, index: int) -> bool:
+def may_be_left(work: Work, index: int) -> bool:
     """Whether a step may be left without asking a person: it is optional, a person has answered the
     model, or there is a reading, which a step that was not struck may have found reason in, or
     which found nothing. What a plan calls optional may not be what goal, pattern or submitter

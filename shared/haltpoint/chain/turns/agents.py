@@ -6,7 +6,8 @@ rounds of tools before a decision are counted; when they are used up the model h
 it does not, a person does. A person also does where the model is not sure of its decision.
 """
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 from msgspec import structs
 
@@ -33,13 +34,12 @@ from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.dispatching import send
 from haltpoint.chain.turns.strikes import no_call, strike
 from haltpoint.chain.turns.thinking import think_step, thought
-from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import Option
 from haltpoint.contracts.work.plans import ProposedCall
-from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Routed, Strategy
+from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Strategy
 from haltpoint.contracts.work.thoughts import ThoughtKind
 
 # ---- before the task begins
@@ -74,8 +74,8 @@ def take_choice(work: Work, reply: ActionProposed | ThoughtFailed) -> None:
 def _route(work: Work, choice: Choice, strategy: Strategy) -> None:
     """The task becomes that of the agent that was chosen, as if it had named this one."""
     _note(work, choice, strategy)
-    if choice.agent is not None:
-        _give_to(work, choice.agent)
+    if choice.target_agent is not None:
+        _give_to(work, choice.target_agent)
 
 
 def _give_to(work: Work, name: str) -> None:
@@ -93,16 +93,8 @@ def _note(work: Work, choice: Choice, strategy: Strategy, by: str | None = None)
     """Write down who works on the task; the rounds of tools begin anew."""
     decisions = work.below.decisions + 1
     work.below = structs.replace(work.below, rounds=0, decisions=decisions)
-    routed = Routed(
-        target_agent=choice.agent,
-        strategy=strategy,
-        timestamp=work.now,
-        reasoning=choice.reasoning,
-        confidence=choice.confidence,
-        rule=choice.rule,
-        by=by,
-    )
-    work.tell(FactType.CHAIN_ROUTED, **in_full(routed))
+    about: dict[str, Any] = {**asdict(choice), "strategy": strategy.value, "by": by}
+    work.tell(FactType.CHAIN_ROUTED, timestamp=work.now, **about)
 
 
 # ---- a supervisor's model
@@ -133,7 +125,9 @@ def decide(work: Work, call: CheckedCall) -> Question | None:
         _decided(work, call.index, choice)
         return None
     work.edit(call.index).taken += 1  # the decision is the person's now
-    words = f"The supervisor would choose {choice.agent}, with a confidence of {confidence:g}"
+    words = (
+        f"The supervisor would choose {choice.target_agent}, with a confidence of {confidence:g}"
+    )
     return _ask_who(work, call.index, f"{words}: {choice.reasoning or 'it gives no reason'}")
 
 

@@ -10,11 +10,10 @@ from haltpoint.chain.checks import built_in, knowledge, ledger
 from haltpoint.chain.checks.answer import answer, lines_for_above
 from haltpoint.chain.checks.knowledge import origin_tools
 from haltpoint.chain.checks.promises import (
-    Exit,
-    exit_of,
     in_words,
     last_error,
     leave_out,
+    may_be_left,
     missing,
     not_done,
 )
@@ -124,23 +123,23 @@ def _open_dependants(work: Work, index: int) -> None:
 def end_by_model(
     work: Work, index: int, reason: str, outcome: str = built_in.IMPOSSIBLE
 ) -> Next | None:
-    """What a call of `end_step` does, or words that count as one: the step fails by the tool's
-    error before it, is skipped, complete where nothing is due, or a person is asked. None: it is
-    refused, since a person insists on the step.
+    """What a call of `end_step` does, or words that count as one, in the order of the contract: the
+    step is complete where nothing is due, fails by the tool's error before it, is skipped, or a
+    person is asked. None: it is refused, since the step has ended so before, and a person insists
+    on it. Why the model wants to end the step makes no difference.
     """
-    wanted = exit_of(work, index)
     due = missing(work, index)
-    if wanted is Exit.STRIKE:
+    last = last_error(work, index)
+    if due and END_STEP in [action.tool for action in work.actions_of(index)]:
         refuse(work, index, insisted_on(work, index))
         return None
     action = work.next_action(index, END_STEP, write_text({"outcome": outcome, "reason": reason}))
-    if wanted is Exit.ASK:
+    if due and last is None and work.mode(index) is Mode.STRICT and not may_be_left(work, index):
         step = work.steps[index].id
         text = f"The model wants to end step {step!r} without {in_words(due)} ({outcome}): {reason}"
         return ask_in_place(work, RequestKind.LEAVE_OUT, action, text)
-    last = last_error(work, index)
     write_down(work, given(work, action, {"ended": True}))
-    if wanted is Exit.FAILED and last is not None and last.error is not None:
+    if due and last is not None and last.error is not None and not work.is_open:
         return failed_by_tool(Code.GIVEN_UP, last, last.error)
     return StepEnd(index, skipped=reason if due else None)
 

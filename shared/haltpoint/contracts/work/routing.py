@@ -16,7 +16,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from haltpoint.contracts.base import Contract, JsonObject, Share, Strict, Strings
+from haltpoint.contracts.base import JsonObject, Share, Strict, Strings
 
 NAME: Final = r"^[A-Za-z0-9_-]{1,64}$"
 """What agents and models may be called: an agent's name is that of a tool."""
@@ -86,22 +86,3 @@ class Supervisor(Strict):
     """Of a model: decisions for one task."""
     verbose: bool = False
     """Prompts and replies of routing go into the planner's log."""
-
-
-class Routed(Contract):
-    """A decision: which agent works on the task, why, and how that was found."""
-
-    target_agent: str | None
-    """The agent; None: the one without a name."""
-    strategy: Strategy
-    """How it was decided."""
-    timestamp: int
-    """Milliseconds since the epoch."""
-    reasoning: str = ""
-    """Why, in words."""
-    confidence: float = 0.0
-    """How sure the model is, from 0 to 1."""
-    rule: str | None = None
-    """The id of the rule that fits."""
-    by: str | None = None
-    """The person who chose."""
