@@ -11,7 +11,7 @@ from fnmatch import filter as filter_names
 from itertools import chain
 from typing import Final
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse, treated
 from haltpoint.chain.checks.knowledge import users_goal
@@ -56,11 +56,6 @@ def nameable(tools: Tools, task: Task) -> list[str]:
     its agents.
     """
     return sorted(name for name in served(tools, task) if with_effects(tools[name]))
-
-
-def is_to_be_read(task: Task) -> bool:
-    """Whether a list of the bounds is left for a model to read."""
-    return None in asdict(task.bounds or Bounds()).values()
 
 
 def merged(work: Work, reading: Bounds | None) -> ChainBounds:

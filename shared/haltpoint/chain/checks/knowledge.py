@@ -74,15 +74,11 @@ class Document:
     def whole(self, text: str) -> Source | None:
         """The source of a value that is the whole of a text or number, by its form."""
         for place in _entries(self.data).get(text, ()):
-            is_own = self.kind is not SourceKind.TEXT and self._is_own(place)
-            if is_own and not self._repeats(text):
+            is_strangers = any(is_below(parse_path(path), place) for path in self.foreign)
+            is_part = self.kind is SourceKind.TEXT or KEYS in place
+            if not (is_part or is_strangers or self._repeats(text)):
                 return Source(source=self.kind, where=self._at(place))
         return None
-
-    def _is_own(self, place: Path) -> bool:
-        """Whether a place is no key, and none that strangers write."""
-        foreign = map(parse_path, self.foreign)
-        return KEYS not in place and not any(is_below(path, place) for path in foreign)
 
     def piece(self, value: Any) -> Source | None:
         """The place of the first text that holds a value; of an echo there is none."""

@@ -21,7 +21,7 @@ from haltpoint.contracts.base import Strings
 from haltpoint.contracts.reasons import Heard
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import BUILT_IN
-from haltpoint.contracts.work.bounds import Bound, ChainBounds, LeftOut
+from haltpoint.contracts.work.bounds import Bound, ChainBounds
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.routing import ROUTE
 
@@ -97,12 +97,6 @@ def _keeps(work: Work, promise: Promise, bound: Bound) -> bool:
 
 
 # ---- what was not done
-
-
-def leave_out(work: Work, index: int, reason: str) -> None:
-    """A step ends without what is due in it: keep why."""
-    due = missing(work, index)
-    work.left_out += tuple(LeftOut(tools=tools, reason=reason) for tools in due)
 
 
 def not_done(work: Work) -> Lines:

@@ -143,8 +143,12 @@ def target(call: CheckedCall) -> Verdict:
     run = call.work.run[call.index]
     if run.taken < run.listed:
         return GO
-    targets = _own_values(call.spec, call.arguments, *call.spec.targets)
-    unknown = [given for given in targets if _is_unknown(call, given)]
+    unknown = list[Marked]()
+    for given in _own_values(call.spec, call.arguments, *call.spec.targets):
+        grants = {Grant(tool=tool), *_grants(call.spec, given).values()}
+        is_granted = not grants.isdisjoint(call.work.people.granted)
+        if call.known.whole(given.value) is None and not is_granted:
+            unknown.append(given)
     if not unknown:
         return GO
     first = unknown[:MOST_SHOWN]
@@ -154,13 +158,6 @@ def target(call: CheckedCall) -> Verdict:
         words = f"{more} more values of {tool} are not known to be in your words, nor in a result."
         reasons.append(Reason(kind=ReasonKind.TARGET, words=words))
     return AskFirst(tuple(reasons))
-
-
-def _is_unknown(call: CheckedCall, given: Marked) -> bool:
-    if call.known.whole(given.value) is not None:
-        return False
-    grants = (Grant(tool=call.spec.name), *_grants(call.spec, given).values())
-    return set(grants).isdisjoint(call.work.people.granted)
 
 
 def about(tool: str, given: Marked, source: Source) -> Reason:

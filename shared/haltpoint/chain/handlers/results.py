@@ -61,10 +61,14 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     plan = work.world.spec(action.tool).plan
     if plan is not None and outcome.satisfies and not action.child and not is_over:
         return _begin_skill(work, action, plan)
-    error_type = outcome.error and outcome.error.error_type
-    if error_type is ErrorType.IN_DOUBT:
-        _use_up(work, action, outcome)
-    rest = None if is_over or outcome.error is None else _rest_for(work, action, outcome)
+    fault = outcome.error
+    error_type = fault and fault.error_type
+    approval = work.approvals.get(action.id)
+    if fault is not None and approval is not None and error_type is ErrorType.IN_DOUBT:
+        # it is used up: people are asked anew before the call runs again (G1)
+        used = replace(approval, doubt=fault.message)
+        work.approvals = {**work.approvals, action.id: used}
+    rest = None if is_over else _rest_for(work, action, outcome)
     if rest is not None:
         work.resting = {**work.resting, action.id: rest}
         work.tell_action(FactType.ACTION_RESTING, action, until=rest.until, error_type=error_type)
@@ -101,14 +105,6 @@ def _take_back(work: Work, data: ToolCompleted.Data) -> None:
 def report_id(action: Action) -> str:
     """The id of the message that brings its receipt."""
     return child_report_id(action.id) if action.child else f"{action.id}/{action.attempt}/done"
-
-
-def _use_up(work: Work, action: Action, outcome: Outcome) -> None:
-    """A call in doubt has used its approval up: people are asked anew before it runs again (G1)."""
-    approval = work.approvals.get(action.id)
-    if approval is not None and outcome.error is not None:
-        used = replace(approval, doubt=outcome.error.message)
-        work.approvals = {**work.approvals, action.id: used}
 
 
 def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:

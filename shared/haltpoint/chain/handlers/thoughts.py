@@ -8,7 +8,6 @@ import msgspec
 
 from haltpoint.chain.checks.bounds import (
     handed_down,
-    is_to_be_read,
     merged,
     nameable,
     tools_of,
@@ -19,7 +18,7 @@ from haltpoint.chain.checks.promises import dropped
 from haltpoint.chain.model.needs import reads_goal
 from haltpoint.chain.model.outputs import Completed, Next, failed, step_failed
 from haltpoint.chain.model.references import Graph
-from haltpoint.chain.model.state import Failure, OpenProposal, StepRun, goal_of
+from haltpoint.chain.model.state import OpenProposal, StepRun, goal_of
 from haltpoint.chain.model.statuses import ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import assign, take_choice
@@ -90,26 +89,22 @@ def begin_assigned(work: Work) -> Next | None:
         words = f"there is no agent {task.agent!r}; there are: {work.world.agents.names}"
         return failed(Code.AGENT_GONE, words)
     if task.plan is not None:
-        return _take_literal(work, task.plan)
+        faults = literal_faults(task.plan, tools)
+        if faults:
+            return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
+        adopt(work, task.plan, PlanOrigin.LITERAL)
+        return None
     above = task.handed.assigned
     if task.asked is not None and above is not None:
         work.hear(above.heard, above.granted, corrected=above.corrected)
         take_bounds(work, None)
     if not task.open_ended:
         return think_ahead(work, ThoughtKind.PLAN)
-    is_read = task.mode is Mode.OFF or task.asked is not None or not is_to_be_read(task)
+    is_given = None not in msgspec.structs.asdict(task.bounds or Bounds()).values()
+    is_read = task.mode is Mode.OFF or task.asked is not None or is_given
     if not is_read and nameable(tools, task):
         return think_ahead(work, ThoughtKind.BOUNDS)
     begin_open(work, None)
-    return None
-
-
-def _take_literal(work: Work, plan: Plan) -> Failure | None:
-    """Carry out a submitter's plan, unless it has problems."""
-    faults = literal_faults(plan, work.world.tools)
-    if faults:
-        return failed(Code.PLAN_REFUSED, "; ".join(map(str, faults)))
-    adopt(work, plan, PlanOrigin.LITERAL)
     return None
 
 

@@ -45,20 +45,15 @@ def kept_actions(chain: Chain) -> dict[str, Action]:
 
 
 def _is_needed(chain: Chain, index: int, number: int) -> bool:
-    """Whether an action of a submitter's plan is."""
-    run = chain.runs[index]
-    if number in run.pending:
-        return True
-    if number != run.last_ok or chain.failing is not None:
-        return False
-    return _is_read(chain, index)
-
-
-def _is_read(chain: Chain, index: int) -> bool:
-    """Whether the result of a literal plan's step may still be looked at: its own calls continue, a
-    step that refers to it is not done, or it may be the last: the step behind it has none.
+    """Whether an action of a submitter's plan is: it is under way, or its result may still be
+    looked at: the calls of its step continue, a step that refers to it is not done, or it may be
+    the last: the step behind it has none.
     """
     runs = chain.runs
+    if number in runs[index].pending:
+        return True
+    if number != runs[index].last_ok or chain.failing is not None:
+        return False
     readers = chain.graph.readers[index]
     behind = index + 1
     if behind == len(runs) or not runs[behind].last_ok:

@@ -193,9 +193,7 @@ class Work(Chain, kw_only=True, gc=False):
         before = self.actions.get(self.action_id(index, run.actions))
         if before is None or not run.in_turn:
             return False
-        if before.tool == tool:
-            return True
-        return reads(before.tool) and reads(tool)
+        return before.tool == tool or (reads(before.tool) and reads(tool))
 
     def begin(self, action: Action) -> None:
         """Begin the step's next action, in the order of the plan: one more of its calls is under

@@ -53,7 +53,6 @@ from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN, ToolKind, ToolSpec
-from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Assignment, Budget, Handed, Mode, Task
 from haltpoint.contracts.work.thoughts import Violation
@@ -253,11 +252,23 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
 
 
 def _handed(work: Work, action: Action) -> Handed:
+    """What goes down with the task of an agent: the user's own goal, unless the call itself is in
+    their words; the bounds, with the promises that are still due; what was done, said and is known.
+    """
     own = work.task.handed.assigned or Assignment()
+    goal: str | None = users_goal(work)
+    bounds = work.bounds
+    if work.is_literal:
+        call = work.steps[action.step].actions[action.number - 1]
+        goal = goal if references(call.arguments) else None
+    if bounds is not None:
+        due = {tools for index in range(len(work.run)) for tools in missing(work, index)}
+        required = [bound for bound in bounds.required_tools if bound.tools in due]
+        bounds = structs.replace(bounds, required_tools=tuple(required))
     assigned = Assignment(
         chains=own.chains - work.below.spent.chains - 1,
-        goal=_users_own(work, action),
-        bounds=_bounds(work),
+        goal=goal,
+        bounds=bounds,
         heard=work.people.heard,
         corrected=work.people.corrected,
         granted=work.people.granted,
@@ -281,23 +292,3 @@ def _left(work: Work) -> Budget:
         if limit is not None:
             left[name] = limit - getattr(spent, name)
     return Budget(**left)
-
-
-def _bounds(work: Work) -> ChainBounds | None:
-    """The bounds of the user's goal, with the promises that are still due."""
-    if work.bounds is None:
-        return None
-    due = {tools for index in range(len(work.run)) for tools in missing(work, index)}
-    required = [bound for bound in work.bounds.required_tools if bound.tools in due]
-    return structs.replace(work.bounds, required_tools=tuple(required))
-
-
-def _users_own(work: Work, action: Action) -> str | None:
-    """The user's own goal; None where the call itself is in the user's words: those of a
-    submitter's literal plan.
-    """
-    if work.is_literal:
-        call = work.steps[action.step].actions[action.number - 1]
-        if not any(references(call.arguments)):
-            return None
-    return users_goal(work)

@@ -12,7 +12,6 @@ from haltpoint.chain.checks.knowledge import origin_tools
 from haltpoint.chain.checks.promises import (
     in_words,
     last_error,
-    leave_out,
     may_be_left,
     missing,
     not_done,
@@ -39,6 +38,7 @@ from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata
 from haltpoint.contracts.tools import END_STEP
+from haltpoint.contracts.work.bounds import LeftOut
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
 
@@ -62,7 +62,8 @@ def end_step(work: Work, end: StepEnd) -> None:
     elif end.skipped is not None:
         reason = end.skipped.strip()[:WHY]
         work.tell(FactType.STEP_SKIPPED, index, reason=reason)
-        leave_out(work, index, reason)
+        due = missing(work, index)
+        work.left_out += tuple(LeftOut(tools=tools, reason=reason) for tools in due)
         work.leave(index, StepStatus.SKIPPED)
     else:
         work.tell(FactType.STEP_COMPLETED, index, validation_status=_validation(work, index))

@@ -14,7 +14,6 @@ from haltpoint.chain.checks.agents import must_route
 from haltpoint.chain.checks.promises import missing, offers_end
 from haltpoint.chain.model.outputs import Completed, Next, StepEnd, failed
 from haltpoint.chain.model.references import read_json
-from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.gate import over_budget
@@ -147,7 +146,7 @@ def _receipts(work: Work) -> tuple[str, ...]:
 
 def stand_in(work: Work, why: str) -> str:
     """What the user reads when the model gave no words: why, then each successful result in the
-    order of the plan, that of an agent in its words.
+    order of the plan: the words of an agent, or of a person, else its data.
     """
     lines = [f"{work.phrases.no_words}: {why}."]
     actions = work.actions.values()
@@ -155,13 +154,9 @@ def stand_in(work: Work, why: str) -> str:
     if done:
         lines.append(work.phrases.results)
     for action in done:
-        name = action.told.below.agent or action.tool
-        lines.append(f"{name}: {_words_of(action)[:RECEIPT_WIDTH]}")
+        agent = action.told.below.agent
+        key = {ASK_HUMAN: "answer"}.get(action.tool, "text" if agent else "")
+        words = read_json(action.data).get(key) if key else None
+        text = words if isinstance(words, str) else action.data
+        lines.append(f"{agent or action.tool}: {text[:RECEIPT_WIDTH]}")
     return "\n".join(lines)
-
-
-def _words_of(action: Action) -> str:
-    """A result as people read it: the words of an agent, or of a person; else its data."""
-    key = {ASK_HUMAN: "answer"}.get(action.tool, "text" if action.told.below.agent else "")
-    words = read_json(action.data).get(key) if key else None
-    return words if isinstance(words, str) else action.data
