@@ -22,6 +22,7 @@ from haltpoint.runtime.service.http import HttpServer
 from haltpoint.runtime.store import library
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.inbox import Inbox
+from haltpoint.runtime.store.recovery import Recovery
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE
@@ -126,6 +127,7 @@ def assemble(
         catalogue=catalogue,
         pauses=pauses,
         dead_letters=DeadLetters(calls, topology),
+        recovery=Recovery(calls, topology),
         views=views,
         feeds=Feeds(calls, topology),
         logs=SharedLogs(views),

@@ -17,6 +17,7 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.inbox import Inbox
+from haltpoint.runtime.store.recovery import Recovery
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
@@ -53,6 +54,7 @@ class Gateway:
     catalogue: ToolCatalogue
     pauses: Pauses
     dead_letters: DeadLetters
+    recovery: Recovery
     views: Views
     feeds: Feeds
     history: History

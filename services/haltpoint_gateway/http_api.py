@@ -14,6 +14,7 @@ from haltpoint_gateway.api import (
     deployment,
     events,
     health,
+    losses,
     requests,
     stats,
     tasks,
@@ -53,8 +54,8 @@ def make_api(gateway: Gateway) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we write our own spans
     )
     app.include_router(health.router)
-    resources = (tasks, chains, events, requests, tools, agents, stats, deployment, keys, notices)
-    for resource in resources:
+    resources = (tasks, chains, events, requests, tools, agents, stats, deployment, losses, keys)
+    for resource in (*resources, notices):
         app.include_router(resource.router, responses=documented(*_PROBLEMS))
     app.state.gateway = gateway
     install(app)

@@ -198,7 +198,7 @@ class Pipeline:
         return None
 
     def _known(self, job: Job) -> Finished:
-        """What had been recorded of it before the server lost that (R10)."""
+        """The receipt that it had before the server lost that (R10)."""
         receipt = Receipt.parse(job.recalled)
         outcome = json.decode(receipt.outcome, type=Outcome)
         action, attempt = job.request.action_id, job.request.attempt

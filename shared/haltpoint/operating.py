@@ -1,5 +1,5 @@
 """What people who operate a deployment ask of its gateway: keys, the audit, figures, workers,
-queues, dead letters.
+queues, dead letters, losses.
 """
 
 from urllib.parse import quote
@@ -8,7 +8,13 @@ from haltpoint.connection import Connection, path_of
 from haltpoint.contracts.people.audit import AuditView
 from haltpoint.contracts.people.keys import KeyView, MadeKey, NewKey
 from haltpoint.contracts.views.chains import Page
-from haltpoint.contracts.views.deployment import LetterView, QueueState, StatsView, WorkerView
+from haltpoint.contracts.views.deployment import (
+    LetterView,
+    LossView,
+    QueueState,
+    StatsView,
+    WorkerView,
+)
 
 
 class Operating(Connection):
@@ -55,6 +61,15 @@ class Operating(Connection):
     async def resume(self, queue: str) -> None:
         """Let the workers of a queue continue. Raises GatewayError `no_such_queue`."""
         await self._send("POST", path_of("queues", queue, "resume"))
+
+    async def losses(self) -> tuple[LossView, ...]:
+        """What the server has lost of each partition, until a person accepts it; for admins."""
+        page = await self._get(Page[LossView], "/v1/losses")
+        return page.items
+
+    async def accept_loss(self, partition: int) -> None:
+        """Say that a loss was seen. Raises GatewayError `no_loss`."""
+        await self._send("POST", path_of("losses", str(partition), "accept"))
 
     async def letters(self, **query: object) -> Page[LetterView]:
         """A page of dead letters, the oldest first. `query`: reason, cursor, limit."""

@@ -170,6 +170,25 @@ def test_dead_letters_are_listed_and_given_back(system: Running) -> None:
     assert (unknown.returncode, "--letter" in unknown.stderr) == (1, False)
 
 
+def test_what_the_server_has_lost_is_shown_and_accepted(system: Running) -> None:
+    from redis import Redis
+
+    from haltpoint.runtime.service.embedded import running
+
+    url = running(system.state_dir / "data")
+    assert url
+    key = "hp:{0}:lost"
+    with Redis.from_url(url) as redis:
+        redis.hset(key, mapping={"at": 1_700_000_000_000, "before": 90, "after": 80})
+        redis.hset("hp:{0}:recalled", "c.s.1", "1 0\n")
+    shown = system.command("recover", "show").stdout
+    assert "10, found 14 Nov 22:13:20 UTC" in shown
+    assert "c.s.1" in shown
+    assert "HP-023" in system.command("doctor").stdout
+    assert document(system.command("recover", "accept", "--json")) == {"partitions": [0]}
+    assert "nothing" in system.command("recover", "show").stdout
+
+
 def test_workers_are_listed_and_a_queue_is_paused_for_a_while(system: Running) -> None:
     (worker, *_) = document(system.command("worker", "list", "--json"))["items"]
     assert f"{worker['instance']}\t" in system.command("worker", "list").stdout

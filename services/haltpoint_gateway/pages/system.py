@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from haltpoint.contracts.people.keys import Scope
 from haltpoint_gateway.api import agents as agents_api
 from haltpoint_gateway.api import deployment as api
+from haltpoint_gateway.api import losses as losses_api
 from haltpoint_gateway.api import stats as stats_api
 from haltpoint_gateway.api import tools as tools_api
 from haltpoint_gateway.pages.door import Form
@@ -71,7 +72,14 @@ async def letters(visit: Looks, query: Annotated[LetterQuery, Query()]) -> HTMLR
     page = await api.list_letters(visit.gateway, visit.who, query)
     failing = await visit.gateway.outbox.failing()
     found, *notices = await visit.documents((page, *failing))
-    return visit.html("letters", letters=found, notices=notices)
+    losses = await visit.documents(await visit.gateway.recovery.losses())
+    return visit.html("letters", letters=found, notices=notices, losses=losses)
+
+
+@router.post("/losses/{partition}/accept")
+async def accept(partition: losses_api.Partition, visit: Looks, _: Form) -> RedirectResponse:
+    """Say that a loss was seen."""
+    return await visit.change(Scope.ADMIN, losses_api.accept, partition, "/dead-letters")
 
 
 @router.post("/dead-letters/{letter:path}/{act}")

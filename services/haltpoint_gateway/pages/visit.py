@@ -44,7 +44,7 @@ class Visit:
         with_scope(self.who, scope)
 
     async def change(
-        self, scope: Scope, act: Callable[..., Awaitable[object]], name: str, page: str
+        self, scope: Scope, act: Callable[..., Awaitable[object]], name: str | int, page: str
     ) -> RedirectResponse:
         """Let a function of the API act on the thing of this id, and show the page. Raises
         Problem.

@@ -24,6 +24,7 @@ from haltpoint.cli.commands import (
     notify,
     operating,
     policy,
+    recover,
     run,
     schema,
     stats,
@@ -120,6 +121,7 @@ app.add_typer(inbox.claims, name="request")
 app.add_typer(operating.worker, name="worker")
 app.add_typer(operating.queue, name="queue")
 app.add_typer(operating.dlq, name="dlq")
+app.add_typer(recover.app, name="recover")
 
 
 def app_entry() -> None:

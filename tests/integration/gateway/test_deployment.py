@@ -121,3 +121,14 @@ async def test_a_chain_is_submitted_again_as_a_new_one(system: System) -> None:
     assert tasks[0].private == {"b": 2}
     stranger = await system.key("umbrella", Scope.SUBMIT)
     problem(await system.http.post(again, headers=stranger), 404, "no_such_chain")
+
+
+async def test_r10_what_the_server_has_lost_is_shown_until_it_is_accepted(system: System) -> None:
+    assert await system.pages("/v1/losses") == []
+    await system.gateway.recovery.lose_group(0, "tools:default")
+    (loss,) = (await system.get("losses"))["items"]
+    assert (loss["partition"], loss["groups"]) == (0, "tools:default")
+    assert (await system.http.post("/v1/losses/0/accept")).status_code == 204
+    problem(await system.http.post("/v1/losses/0/accept"), 404, "no_loss")
+    problem(await system.http.post("/v1/losses/255/accept"), 404, "no_loss")
+    assert await system.pages("/v1/losses") == []

@@ -41,6 +41,8 @@ ROUTES = [
     ("GET", "/v1/dlq", Scope.ADMIN),
     ("POST", "/v1/dlq/0/1-1/requeue", Scope.ADMIN),
     ("POST", "/v1/dlq/0/1-1/drop", Scope.ADMIN),
+    ("GET", "/v1/losses", Scope.ADMIN),
+    ("POST", "/v1/losses/0/accept", Scope.ADMIN),
     ("GET", "/v1/keys", Scope.ADMIN),
     ("POST", "/v1/keys", Scope.ADMIN),
     ("DELETE", "/v1/keys/x", Scope.ADMIN),

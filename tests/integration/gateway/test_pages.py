@@ -444,6 +444,15 @@ async def test_dead_letters_are_put_back_and_dropped_on_their_page(
     assert "There are none" in await browser.see("/dead-letters")
 
 
+async def test_r10_a_loss_is_shown_above_the_dead_letters(browser: Browser, system: System) -> None:
+    await browser.sign_in()
+    await system.gateway.recovery.lose_group(0, "tools:default")
+    assert "The server has lost writes of partition 0" in await browser.see("/dead-letters")
+    reply = await browser.send("/losses/0/accept")
+    assert reply.headers["location"] == "/dead-letters"
+    assert "has lost" not in await browser.see("/dead-letters")
+
+
 async def test_a_worker_shows_what_it_has_in_hand(system: System, browser: Browser) -> None:
     about = {"queues": ["default"], "tools": ["send"], "slots": 4, "left_over": 1}
     present = Presence(system.topology, "tool-worker", "w1", 1_700_000_000_000)

@@ -26,6 +26,7 @@ class Deed(StrEnum):
     QUEUE_RESUMED = "queue_resumed"
     LETTER_REQUEUED = "letter_requeued"
     LETTER_DROPPED = "letter_dropped"
+    LOSS_ACCEPTED = "loss_accepted"
     POLICY_CHANGED = "policy_changed"
 
 
@@ -34,8 +35,8 @@ class Audited(Contract):
 
     deed: Deed
     about: str
-    """The id of the chain, question, key, queue or dead letter; the SHA-256 of a policy file, empty
-    when there is none any more.
+    """The id of the chain, question, key, queue or dead letter, the number of the partition; the
+    SHA-256 of a policy file, empty when there is none any more.
     """
     by: str
     """Who; of a task from a stream the `source` that it names, which Redis does not verify."""

@@ -123,6 +123,27 @@ class LetterView(View):
     """Its beginning, without what a task gives to its tools alone."""
 
 
+class LossView(View):
+    """What a server has lost of one partition. Docs: operations/recovery.md."""
+
+    partition: int
+    """From 0."""
+    at: datetime
+    """When it was found."""
+    before: int
+    """How many writes the partition had counted."""
+    after: int
+    """How many of them it still has."""
+    groups: str = ""
+    """A stream whose consumer group was gone."""
+    recalled: Strings = ()
+    """Actions that had been started, and that it did not know: they are not started again."""
+    twice: Strings = ()
+    """Actions that ran once more before that was known."""
+    gone: Strings = ()
+    """Chains that were accepted, and that it does not have."""
+
+
 @value
 class Resting:
     """So many calls wait for the same; the first comes back in so many seconds."""

@@ -5,15 +5,17 @@ people.
 import asyncio
 import hashlib
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.audit import Line
+from haltpoint.contracts.views.deployment import LossView
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.connection import Argument, Side
 
 _BATCH: Final = 200
-"""Actions that one call tells of."""
+"""Actions of one call."""
 
 
 @value
@@ -30,25 +32,6 @@ class Recalled:
     """Its receipt as it is stored (`rows.Receipt`), if it is known."""
 
 
-@value
-class Loss:
-    """What one partition has lost. `before` and `after` are what it had counted, `at` is when that
-    was found (ms).
-    """
-
-    partition: int
-    at: int
-    before: int
-    after: int
-    groups: str
-    recalled: tuple[str, ...]
-    """Actions that had been started, and that it did not know."""
-    twice: tuple[str, ...]
-    """Actions that were started once more before that was known."""
-    gone: tuple[str, ...]
-    """Chains that were accepted, and that it does not have."""
-
-
 def went_backwards(partition: int) -> HaltpointError:
     """HP-023."""
     return HaltpointError(
@@ -56,7 +39,7 @@ def went_backwards(partition: int) -> HaltpointError:
         f"the history of partition {partition} went backwards",
         "the server has lost writes that it had acknowledged: it was flushed, or came back with an "
         "older copy of its data",
-        "What was started is not started again; what was lost says: haltpoint recover show",
+        "Calls that were started are not started again; haltpoint recover show shows the loss",
     )
 
 
@@ -79,13 +62,13 @@ class Recovery(Side):
         return bool(lost)
 
     def told(self, partition: int) -> None:
-        """All that this process knows of a loss is told."""
+        """The server has heard all that this process knows of a loss."""
         mark = self._calls.continuity.mark(partition)
         if mark is not None:
             self._calls.continuity.confirm(partition, mark)
 
     async def recall(self, partition: int, actions: Sequence[Recalled]) -> int:
-        """Tell what was started; returns how much of that the partition did not know."""
+        """Say which actions were started; returns how many of them the partition did not know."""
         unknown = 0
         for first in range(0, len(actions), _BATCH):
             args: list[Argument] = []
@@ -107,7 +90,7 @@ class Recovery(Side):
         """Tell that a stream's consumer group is gone."""
         await self._functions.call("lose_group", partition, stream)
 
-    async def losses(self) -> list[Loss]:
+    async def losses(self) -> list[LossView]:
         """What no person has accepted yet, by partition."""
         found = await asyncio.gather(*map(self._loss, range(self._topology.partitions)))
         return [loss for loss in found if loss is not None]
@@ -117,7 +100,7 @@ class Recovery(Side):
         change = self._functions.call("accept_loss", partition, line=line)
         return bool(await change)
 
-    async def _loss(self, partition: int) -> Loss | None:
+    async def _loss(self, partition: int) -> LossView | None:
         key = self._topology.key
         fields, recalled, twice, gone = await asyncio.gather(
             self._calls.call("HGETALL", key(partition, "lost")),
@@ -127,15 +110,16 @@ class Recovery(Side):
         )
         if not fields:
             return None
-        return Loss(
-            partition,
-            int(fields[b"at"]),
-            int(fields[b"before"]),
-            int(fields[b"after"]),
-            fields.get(b"groups", b"").decode(),
-            _sorted(recalled),
-            _sorted(twice),
-            _sorted(gone),
+        at = int(fields[b"at"]) / 1000
+        return LossView(
+            partition=partition,
+            at=datetime.fromtimestamp(at, UTC),
+            before=int(fields[b"before"]),
+            after=int(fields[b"after"]),
+            groups=fields.get(b"groups", b"").decode(),
+            recalled=_sorted(recalled),
+            twice=_sorted(twice),
+            gone=_sorted(gone),
         )
 
 

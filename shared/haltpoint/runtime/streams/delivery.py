@@ -86,7 +86,7 @@ def group_lost(stream: str, group: str) -> HaltpointError:
         "HP-020",
         f"the consumer group {group} of {stream} is gone",
         "the server was flushed, or came back with an older copy of its data",
-        "It is made anew; what was lost says: haltpoint recover show",
+        "It is made anew; haltpoint recover show shows the loss",
     )
 
 
