@@ -46,7 +46,7 @@ class Scene:
 
 
 async def history(recovery: Recovery) -> list[Check]:
-    """Whether the server has lost what it acknowledged, and no person has accepted that yet (R10)."""
+    """Whether the server has lost writes, and no person has accepted that yet (R10)."""
     losses = await recovery.losses()
     if not losses:
         return [Check("history", "", ok=True, what="the server has lost nothing that we know of")]
