@@ -38,6 +38,7 @@ ROUTES = [
     ("GET", "/v1/queues", Scope.READ),
     ("POST", "/v1/queues/x/pause", Scope.ADMIN),
     ("POST", "/v1/queues/x/resume", Scope.ADMIN),
+    ("GET", "/v1/scaling/x", Scope.READ),
     ("GET", "/v1/dlq", Scope.ADMIN),
     ("POST", "/v1/dlq/0/1-1/requeue", Scope.ADMIN),
     ("POST", "/v1/dlq/0/1-1/drop", Scope.ADMIN),
@@ -96,6 +97,7 @@ async def test_every_route_under_v1_is_in_this_table(system: System) -> None:
 def _template(path: str) -> str:
     """The path of a route, as OpenAPI has it."""
     names = {"chains": "chain_id", "tools": "name", "queues": "queue", "keys": "key_id"}
+    names["scaling"] = "queue"
     path = path.replace("losses/0", "losses/{partition}")
     for example, name in (("x.r1", "request_id"), ("x.s.1", "action_id"), ("0/1-1", "letter")):
         path = path.replace(example, f"{{{name}}}")
