@@ -3,21 +3,24 @@ all streams together, each stream read one entry at a time.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.store.receipts import Lease, ReceiptStore
+from haltpoint.runtime.store.receipts import Lease, ReceiptStore, by_partition
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
-from haltpoint.runtime.streams.tasks import ended
+from haltpoint.runtime.streams.tasks import ended, side_by_side
 from haltpoint.runtime.streams.topology import EntryRef
 
 DRAIN: Final = 5.0
 """Seconds that thoughts under way have at the end; the others are handed back and paid for
 again.
 """
+
+_ROUND: Final = 3.0
+"""Seconds for which the leases of a partition whose server is away keep the others waiting."""
 
 _log = logs.get(__name__)
 
@@ -95,11 +98,14 @@ class Slots:
         """Keep the leases of all that is under way; what has lost its lease is broken off: another
         planner has it.
         """
-        refs = list(self._running)
-        kept = await self._receipt_store.heartbeat(list(map(Lease, refs)))
-        for ref, ours in zip(refs, kept, strict=True):
-            if not ours and self.cancel(ref):
-                _log.warning("lost the lease of a thought", entry=ref.entry)
+        leases = by_partition(map(Lease, self._running))
+        await side_by_side(_ROUND, map(self._renew, leases))
+
+    async def _renew(self, leases: Sequence[Lease]) -> None:
+        kept = await self._receipt_store.heartbeat(leases)
+        for lease, ours in zip(leases, kept, strict=True):
+            if not ours and self.cancel(lease.ref):
+                _log.warning("lost the lease of a thought", entry=lease.ref.entry)
 
     async def let_go(self) -> None:
         """Wait for the signal to stop, then let handlers return that wait for a free slot."""

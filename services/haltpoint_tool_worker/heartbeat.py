@@ -7,20 +7,21 @@ Whether the worker is there the event loop says itself: one that does not turn s
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress
-from typing import Final
+from typing import Any, Final
 
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.store.limits.reserving import LimitStore
-from haltpoint.runtime.store.receipts import ReceiptStore
+from haltpoint.runtime.store.receipts import Lease, ReceiptStore, by_partition
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.refused import RefusedForNow
+from haltpoint.runtime.streams.tasks import side_by_side
 from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.running.loop_watch import EVERY, LoopWatch
@@ -81,11 +82,16 @@ class Heartbeat:
                     await self._end_if_blocked(receipt_store, watch)
                     if time.monotonic() >= due:
                         due = time.monotonic() + here.settings.heartbeat
-                        await self._once(receipt_store, main)
-                        await limit_store.renew(self.limits.places())
+                        leases = by_partition(self.handlers.leases())
+                        await self._apart(self._keep(receipt_store, main, part) for part in leases)
+                        await self._apart([limit_store.renew(self.limits.places())])
                     if time.monotonic() >= look:
                         look = time.monotonic() + _LOOK
-                        await self._cancel(receipt_store, main)
+                        since = time.monotonic() - _LOOK
+                        running = by_partition(self.handlers.running_since(since))
+                        await self._apart(
+                            self._cancel(receipt_store, main, part) for part in running
+                        )
                 except UNREACHABLE as error:
                     refused = isinstance(error, RefusedForNow)
                     fault = "Redis refuses writes" if refused else "Redis is unreachable"
@@ -119,15 +125,25 @@ class Heartbeat:
             )
         )
 
-    async def _cancel(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
-        leases = self.handlers.running_since(time.monotonic() - _LOOK)
-        if leases:
-            flags = await receipt_store.cancelled(leases)
-            main.call_soon_threadsafe(self.handlers.cancel, list(compress(leases, flags)))
+    async def _apart(self, works: Iterable[Coroutine[Any, Any, None]]) -> None:
+        """On a cluster a partition whose server is away keeps the others waiting no longer."""
+        await side_by_side(self.here.settings.heartbeat, works)
 
-    async def _once(self, receipt_store: ReceiptStore, main: asyncio.AbstractEventLoop) -> None:
-        at, leases = time.monotonic(), self.handlers.leases()
-        if leases:
-            main.call_soon_threadsafe(
-                self.handlers.renewed, at, leases, await receipt_store.heartbeat(leases)
-            )
+    async def _cancel(
+        self,
+        receipt_store: ReceiptStore,
+        main: asyncio.AbstractEventLoop,
+        leases: Sequence[Lease],
+    ) -> None:
+        flags = await receipt_store.cancelled(leases)
+        main.call_soon_threadsafe(self.handlers.cancel, list(compress(leases, flags)))
+
+    async def _keep(
+        self,
+        receipt_store: ReceiptStore,
+        main: asyncio.AbstractEventLoop,
+        leases: Sequence[Lease],
+    ) -> None:
+        begun = time.monotonic()
+        kept = await receipt_store.heartbeat(leases)
+        main.call_soon_threadsafe(self.handlers.renewed, begun, leases, kept)

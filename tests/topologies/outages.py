@@ -17,7 +17,7 @@ from tests.chaos.system import System, task
 from tests.proofs.records import Answered, Effect, of, read
 from tests.support import PATIENCE, wait_until
 from tests.support.stored import Stored
-from tests.topologies.servers import Sentinels, Servers
+from tests.topologies.servers import Cluster, Servers
 
 KINDS: Final = (("look", "send", "save"), ("drop",), ("ask", "send"), ("send", "look"))
 ROLES: Final = (Party.EXECUTOR, Party.WORKER, Party.WORKER, Party.GATEWAY)
@@ -72,13 +72,26 @@ def go_on(servers: Servers) -> None:
 
 def fail_over(servers: Servers) -> None:
     """As an operator does before he takes a machine away."""
-    assert isinstance(servers, Sentinels)
     servers.fail_over()
+
+
+def move(servers: Servers) -> None:
+    """The slot of partition 0 moves to another primary, key by key."""
+    assert isinstance(servers, Cluster)
+    servers.move_slot()
+
+
+def join(servers: Servers) -> None:
+    """A new node joins, which has no functions, and the slot of partition 0 moves to it."""
+    assert isinstance(servers, Cluster)
+    servers.move_slot(to=servers.join())
 
 
 KILLED: Final = Outage("killed", kill, lambda servers: servers.start())
 STOPPED: Final = Outage("stopped", stop, go_on)
 PLANNED: Final = Outage("planned", fail_over)
+MOVED: Final = Outage("slot moved", move)
+JOINED: Final = Outage("slot moved to a new node", join)
 
 
 async def survive(servers: Servers, outage: Outage, folder: Path, partitions: int = 1) -> Price:

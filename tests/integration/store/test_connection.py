@@ -211,4 +211,4 @@ async def test_calls_of_a_closed_connection_fail(redis: Redis) -> None:
 
 def test_other_addresses_are_refused() -> None:
     with pytest.raises(HaltpointError, match=r"HP-001 .*redis://"):
-        connect("redis+cluster://localhost")
+        connect("http://localhost")

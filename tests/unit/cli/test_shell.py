@@ -69,7 +69,7 @@ def test_the_doctor_looks_at_what_needs_no_server_before_it_says_that_there_is_n
             "HP-010 no server answers at redis://127.0.0.1:1",
         ),
         ("doctor --redis-url ftp://x", 2, "HP-001"),
-        ("init --redis-url redis+cluster://x", 2, "HP-001 redis+cluster:// is not supported"),
+        ("init --redis-url redis+sentinel://x", 2, "HP-001 the address cannot be used"),
         ("up", 2, "HP-030"),
         ("up planner tool-worker", 2, "HP-030"),
         ("up planner --queue q", 2, "HP-040"),

@@ -192,8 +192,8 @@ class Settings(BaseSettings):
     )
 
     redis_url: Annotated[str, AfterValidator(_redis_url)] | None = Field(default=None, repr=False)
-    """The server: `redis://`, `rediss://`, `unix://` or `redis+sentinel://HOSTS/MASTER`; default:
-    `haltpoint up` starts one.
+    """The server: `redis://`, `rediss://`, `unix://`, `redis+sentinel://HOSTS/MASTER` or
+    `redis+cluster://HOSTS`; default: `haltpoint up` starts one.
     """
     partitions: int = Field(default=4, ge=1, le=256)
     """Parts into which chains are spread; a deployment never changes it."""

@@ -20,6 +20,7 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.store import library
 from haltpoint.runtime.streams.connection import unusable
 from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
+from haltpoint.runtime.streams.servers.cluster import primaries
 from haltpoint.runtime.streams.topology import Topology
 
 _COMMANDS: Final = (
@@ -52,16 +53,24 @@ async def examine(redis: Redis, settings: Settings, topology: Topology, url: str
     """Look at everything, in this order. Raises redis-py's errors when the server goes away
     meanwhile.
     """
-    info = await redis.info("everything")
+    looks = [await _look_at(server, settings) for server in await primaries(redis)]
     return [
-        await _commands(redis),
-        _eviction(info),
-        await _durability(redis, settings.profile, info),
+        *(min(alike, key=lambda check: check.ok) for alike in zip(*looks, strict=True)),
         _encryption(settings.profile, url),
-        await _clock(redis),
         await _test_clock(redis, settings.profile, topology),
         await _vital("functions", "HP-014", library.check(redis)),
         await _vital("deployment", "HP-016", topology.fits(redis)),
+    ]
+
+
+async def _look_at(server: Redis, settings: Settings) -> list[Check]:
+    """The checks of one server; of the nodes of a cluster the first that fails one is told."""
+    info = await server.info("everything")
+    return [
+        await _commands(server),
+        _eviction(info),
+        await _durability(server, settings.profile, info),
+        await _clock(server),
     ]
 
 
@@ -149,7 +158,7 @@ def _encryption(profile: str, url: str) -> Check:
     return Check(
         "encryption",
         "HP-018",
-        profile == "dev" or scheme in ("unix", "rediss"),
+        profile == "dev" or scheme.startswith(("unix", "rediss")),
         f"the connection is {scheme}://, profile {profile}",
         "tasks, results and the password would travel in the clear",
         "Use a rediss:// address",

@@ -25,7 +25,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, Final, TypeVar
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import NoPermissionError, RedisError, ResponseError
 
 from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime.config.errors import HaltpointError, unforeseen
@@ -34,6 +34,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service import preflight
 from haltpoint.runtime.service.address import redis_url
 from haltpoint.runtime.service.http import HttpServer, health_app
+from haltpoint.runtime.store import library
 from haltpoint.runtime.store.recovery import Recovery, went_backwards
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE, reach
@@ -46,7 +47,7 @@ from haltpoint.runtime.streams.delivery import (
     at_once,
     group_lost,
 )
-from haltpoint.runtime.streams.refused import RefusedForNow
+from haltpoint.runtime.streams.refused import MISSING, RefusedForNow
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.topology import Topology, make_group
 
@@ -79,7 +80,9 @@ class Service:
         self.name = name
         self.settings = settings
         self.redis = redis
-        self.calls = AutoPipeline(redis, waits=lambda: not self.stopping.is_set())
+        self.calls = AutoPipeline(
+            redis, waits=lambda: not self.stopping.is_set(), on_refused=self._hear_refusal
+        )
         self.topology = topology
         self.recovery = Recovery(self.calls, topology)
         self.tell: Callable[[int], Awaitable[None]] = _know_nothing
@@ -96,6 +99,7 @@ class Service:
         self._ready = False
         self._last_heartbeat = 0.0
         self._refused: str | None = None
+        self._loading = False
 
     @property
     def ready(self) -> bool:
@@ -250,6 +254,27 @@ class Service:
             await make_group(self.redis, stream, group)
         except HaltpointError as error:
             self.fail(error)
+
+    def _hear_refusal(self, error: RefusedForNow) -> None:
+        """Load the function library where it is missing."""
+        if error.code == MISSING and not self._loading:
+            self._loading = True
+            self.spawn(self._load_library(), "load the function library")
+
+    async def _load_library(self) -> None:
+        try:
+            await library.load_where_missing(self.redis)
+        except NoPermissionError as error:
+            _log.warning("this service may not load the function library", reason=str(error))
+        except (
+            *UNREACHABLE,
+            ResponseError,
+        ) as error:  # another one was quicker, or it is tried again
+            _log.info("the function library was not loaded", reason=str(error))
+        else:
+            _log.warning("the function library was missing, and is loaded again")
+        await asyncio.sleep(HEARTBEAT)
+        self._loading = False
 
     def _say_refused(self, error: RefusedForNow) -> None:
         """Once for each reason, until a heartbeat is written: it comes each second and is refused

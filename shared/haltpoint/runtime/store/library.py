@@ -1,8 +1,8 @@
 """The function library: every change of state that must be whole is one function of it.
 
 The library's name carries its version, and so do the names of its functions, so that N and N+1 live
-side by side while the services are replaced. Loaded by `haltpoint init`; a normal service only
-checks.
+side by side while the services are replaced. Loaded by `haltpoint init`; a service loads it again
+where it has gone, if it may: on a node that has joined a cluster, or after FUNCTION FLUSH.
 """
 
 from functools import cache
@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.rows import ActionState, Data, Head, Key, Kind, Part
+from haltpoint.runtime.streams.servers.cluster import place_of, primaries
 from haltpoint.runtime.streams.topology import FORM, PREFIX
 
 NAME: Final = f"haltpoint_{FORM}"
@@ -56,34 +57,46 @@ def source() -> str:
 
 
 async def load(redis: Redis) -> None:
-    """Load the library, over an older text of the same version if there is one. Safe to repeat: the
-    same text is left alone, since a new one begins a term (lua/base.lua).
+    """Load the library on each server, over an older text of the same version if there is one. Safe
+    to repeat: the same text is left alone, since a new one begins a term (lua/base.lua).
     """
-    if await _loaded(redis) != source().encode():
-        await redis.function_load(source(), replace=True)
+    for server in await primaries(redis):
+        if await _loaded(server) != source().encode():
+            await server.function_load(source(), replace=True)
+
+
+async def load_where_missing(redis: Redis) -> None:
+    """Load the library on each server that has none of this version. Raises redis-py's
+    NoPermissionError, and ResponseError when another service was quicker.
+    """
+    for server in await primaries(redis):
+        if await _loaded(server) is None:
+            await server.function_load(source())
 
 
 async def check(redis: Redis) -> str:
-    """What was seen: exactly this library is loaded. Raises HaltpointError HP-014."""
-    loaded = await _loaded(redis)
-    if loaded is None:
-        raise _unfit("is not loaded")
-    if loaded != source().encode():
-        raise _unfit("is of another build")
+    """What was seen: exactly this library is loaded, on each server. Raises HaltpointError
+    HP-014.
+    """
+    for server in await primaries(redis):
+        loaded = await _loaded(server)
+        if loaded is None:
+            raise _unfit("is not loaded", server)
+        if loaded != source().encode():
+            raise _unfit("is of another build", server)
     return f"the function library {NAME} is loaded"
 
 
-async def _loaded(redis: Redis) -> bytes | None:
-    """The text of the library on the server, if there is one."""
-    reply = await redis.function_list(NAME, withcode=True)
+async def _loaded(server: Redis) -> bytes | None:
+    """The text of the library on a server, if there is one."""
+    reply = await server.function_list(NAME, withcode=True)
     return reply[0][b"library_code"] if reply else None
 
 
-def _unfit(problem: str) -> HaltpointError:
+def _unfit(problem: str, server: Redis) -> HaltpointError:
+    what = f"the function library {NAME} {problem} on {place_of(server)}"
     why = "it was never loaded, or another version of Haltpoint loaded it"
-    return HaltpointError(
-        "HP-014", f"the function library {NAME} {problem}", why, "Run: haltpoint init"
-    )
+    return HaltpointError("HP-014", what, why, "Run: haltpoint init")
 
 
 def _names() -> str:

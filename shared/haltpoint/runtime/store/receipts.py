@@ -8,7 +8,8 @@ function call.
 import asyncio
 import secrets
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import field
 from enum import StrEnum
@@ -159,6 +160,14 @@ class Lease:
     ref: EntryRef
     action_id: str = ""
     epoch: int = 0
+
+
+def by_partition(leases: Iterable[Lease]) -> list[list[Lease]]:
+    """The leases of each partition: on a cluster the server of one may be away."""
+    parts: defaultdict[int, list[Lease]] = defaultdict(list)
+    for lease in leases:
+        parts[lease.ref.partition].append(lease)
+    return list(parts.values())
 
 
 class ReceiptStore(Side):

@@ -10,7 +10,8 @@ from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.streams.connection import refusal, unusable
+from haltpoint.runtime.streams.connection import unusable
+from haltpoint.runtime.streams.servers.lane import refusal
 
 UNREACHABLE: Final = (RedisConnectionError, RedisTimeoutError, OSError)
 """What redis-py raises when Redis is unreachable, and RefusedForNow; all else is our mistake, or we

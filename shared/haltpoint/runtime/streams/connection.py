@@ -6,20 +6,12 @@ recognises a repeat by the ids in its arguments (see the contract at the top of 
 """
 
 import asyncio
-import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from redis.asyncio import Redis
-from redis.exceptions import (
-    AuthenticationError,
-    AuthorizationError,
-    NoPermissionError,
-    RedisError,
-)
-from redis.exceptions import ConnectionError as RedisConnectionError
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.people.audit import AUDIT, Line
@@ -27,23 +19,12 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.continuity import Continuity
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.servers.clients import SCHEMES, client
-from haltpoint.runtime.streams.servers.link import Call, Link, fail, open_link, pack
-from haltpoint.runtime.streams.tasks import end
+from haltpoint.runtime.streams.servers.cluster import ClusterRedis, tag_of
+from haltpoint.runtime.streams.servers.lane import Lane, Manner, refusal
+from haltpoint.runtime.streams.servers.link import pack
 from haltpoint.runtime.streams.topology import PREFIX, Topology
 
 Argument = str | bytes | int | float
-
-_REFUSED: Final = (AuthenticationError, AuthorizationError, NoPermissionError)
-"""Causes of a failed handshake that no patience helps against."""
-
-
-def refusal(error: BaseException) -> BaseException | None:
-    """The server's own words when it is there and does not let us in; None: the trouble is
-    another.
-    """
-    if isinstance(error, _REFUSED):
-        return error
-    return error.__cause__ if isinstance(error.__cause__, _REFUSED) else None
 
 
 def unusable(error: Exception, url: str = "") -> HaltpointError:
@@ -86,14 +67,15 @@ def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
 
 
 class AutoPipeline:
-    """One connection for many callers: the calls of one turn of the loop go out together.
+    """One connection for many callers: the calls of one turn of the loop go out together. On a
+    cluster each partition has one.
 
-    When the connection breaks, the unanswered calls are sent again after a pause of `pause` seconds
+    When a connection breaks, the unanswered calls are sent again after a pause of `pause` seconds
     that doubles up to 1 s, for `patience` seconds each; then their callers get the error. So is a
     call that the server refuses for now, while the others pass it by; it waits for longer than
-    `patience` while `waits` says so. Only give it commands that may run twice. A reply may take
-    `timeout` seconds. `continuity` is the process's own, where it has several. Use as `async with`,
-    or `aclose` it.
+    `patience` while `waits` says so, and `on_refused` hears of it each time. Only give it commands
+    that may run twice. A reply may take `timeout` seconds. `continuity` is the process's own, where
+    it has several. Use as `async with`, or `aclose` it.
     """
 
     def __init__(
@@ -104,18 +86,14 @@ class AutoPipeline:
         pause: float = 0.02,
         timeout: float = 5.0,
         waits: Callable[[], bool] = lambda: False,
+        on_refused: Callable[[RefusedForNow], None] = lambda _: None,
         continuity: Continuity | None = None,
     ) -> None:
         self.continuity = continuity or Continuity()
-        self._pool: Any = redis.connection_pool
-        self._patience = patience
-        self._pause = pause
-        self._timeout = timeout
-        self._waits = waits
-        self._waiting: list[Call] = []
-        self._refused: set[Call] = set()
-        self._link: Link | None = None
-        self._opening: asyncio.Task[None] | None = None
+        self._manner = Manner(patience, pause, timeout, waits, on_refused)
+        self._redis = redis
+        self._lanes: dict[str, Lane] = {}
+        self._only = None if isinstance(redis, ClusterRedis) else self._open("")
 
     def call(
         self, *args: Argument, read: Callable[[Any], Any] | None = None
@@ -125,26 +103,14 @@ class AutoPipeline:
         Raises ResponseError (the server refused), or the connection's error when it stays away for
         longer than `patience`.
         """
-        loop = asyncio.get_running_loop()
-        if not self._waiting:
-            loop.call_soon(self._send)
-        call = Call(pack(args), loop.create_future(), loop.time(), read)
-        self._waiting.append(call)
-        return call.future
+        if self._only is not None:
+            return self._only.call(pack(args), read)
+        tag = tag_of(args)
+        return (self._lanes.get(tag) or self._open(tag)).call(pack(args), read)
 
     async def aclose(self) -> None:
-        """End the connection. Calls without a reply get a ConnectionError."""
-        await end(self._opening)
-        closed = RedisConnectionError("the connection was closed")
-        calls = [*self._waiting, *self._refused]
-        link, self._link = self._link, None
-        if link is not None:
-            link.close(closed)
-            calls += link.unanswered
-        for call in calls:
-            fail(call, closed)
-        self._waiting.clear()
-        self._refused.clear()
+        """End the connections. Calls without a reply get a ConnectionError."""
+        await asyncio.gather(*(lane.aclose() for lane in self._lanes.values()))
 
     async def __aenter__(self) -> "AutoPipeline":
         return self
@@ -152,82 +118,10 @@ class AutoPipeline:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _send(self, broken: Exception | None = None) -> None:
-        """Write what waits, or open a connection for it; `broken` is why the last one is over."""
-        if self._link is None:
-            if self._opening is None and self._waiting:
-                self._opening = asyncio.create_task(self._open(broken), name="open connection")
-        elif not self._link.leaving:
-            calls = [call for call in self._waiting if not call.future.done()]
-            self._waiting.clear()
-            if calls:
-                self._link.send(calls)
-
-    async def _open(self, broken: Exception | None) -> None:
-        """Connect, while something waits for it."""
-        pause = self._pause
-        try:
-            while self._link is None:
-                if broken is not None:
-                    self._give_up(broken)
-                    if not self._waiting:
-                        return
-                    await asyncio.sleep(pause)
-                    pause = min(2 * pause, 1.0)
-                try:
-                    link = await open_link(self._pool, self._timeout)
-                except RedisError as error:
-                    broken = error
-                except OSError as error:
-                    words = str(error) or type(error).__name__
-                    broken = RedisConnectionError(words)
-                else:
-                    link.on_end = self._ended
-                    link.on_refused = self._again_later
-                    self._link = link
-        finally:
-            self._opening = None
-        self._send()
-
-    def _give_up(self, broken: Exception) -> None:
-        """Fail the calls that have waited for long enough; all, when the server does not let us
-        in.
-        """
-        waiting, self._waiting = self._waiting, []
-        latest = asyncio.get_running_loop().time() - self._patience
-        if refusal(broken):
-            latest = math.inf
-        for call in waiting:
-            if call.since <= latest:
-                fail(call, broken)
-            else:
-                self._waiting.append(call)
-
-    def _ended(self, why: Exception) -> None:
-        """The connection is over; its unanswered calls go first over the next connection."""
-        link, self._link = self._link, None
-        if link is not None:
-            unanswered = [call for call in link.unanswered if not call.future.done()]
-            self._waiting = unanswered + self._waiting
-            self._send(None if link.leaving else why)
-
-    def _again_later(self, call: Call, error: RefusedForNow) -> None:
-        """Put a refused call back after a pause: as long again as it has waited, at most 1 s."""
-        loop = asyncio.get_running_loop()
-        waited = loop.time() - call.since
-        if waited >= self._patience and not self._waits():
-            fail(call, error)
-            return
-        self._refused.add(call)
-
-        def put_back() -> None:
-            if call in self._refused:  # and not closed
-                self._refused.discard(call)
-                self._waiting.append(call)
-                self._send()
-
-        pause = min(max(waited, self._pause), 1.0)
-        loop.call_later(pause, put_back)
+    def _open(self, tag: str) -> Lane:
+        redis = self._redis.at(tag) if isinstance(self._redis, ClusterRedis) else self._redis
+        lane = self._lanes[tag] = Lane(redis.connection_pool, self._manner)
+        return lane
 
 
 class Functions:

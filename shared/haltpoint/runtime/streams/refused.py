@@ -1,6 +1,7 @@
 """Which replies of the server mean "not now": one table, and one exception for everything above it.
 
     OOM  NOREPLICAS  READONLY  UNBLOCKED  MISCONF  LOADING  BUSY  CLUSTERDOWN  MASTERDOWN  TRYAGAIN
+    MOVED  ASK  Function not found
 
 The server has done nothing then, and does it later under the same words. So such a reply ends no
 process: each connection (`connection.py`) raises RefusedForNow for it, and what can wait for a
@@ -13,9 +14,11 @@ from typing import Final
 
 from redis.asyncio import Redis
 from redis.exceptions import (
+    AskError,
     BusyLoadingError,
     ClusterDownError,
     MasterDownError,
+    MovedError,
     OutOfMemoryError,
     ReadOnlyError,
     TryAgainError,
@@ -24,6 +27,9 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from haltpoint.runtime.observability import metrics
 from haltpoint.runtime.streams.topology import Topology
+
+MISSING: Final = "NOFUNCTION"
+"""Our own code: the server has no word for it."""
 
 _REPLIES: Final = {
     "OOM": (
@@ -57,6 +63,15 @@ _REPLIES: Final = {
         "Wait for the failover to end; or start the primary again",
     ),
     "TRYAGAIN": ("its cluster moves keys", "Wait until they are moved"),
+    "ASK": ("its cluster moves keys", "Wait until they are moved"),
+    "MOVED": (
+        "another node of its cluster has the keys",
+        "Wait for a moment; or give the address as redis+cluster://HOST,HOST",
+    ),
+    MISSING: (
+        "the function library is not loaded",
+        "Wait until a service has loaded it; or run: haltpoint init",
+    ),
 }
 """Why a server refuses, in words, and what to do."""
 
@@ -67,6 +82,8 @@ _CODES: Final[dict[type[Exception], str]] = {
     ClusterDownError: "CLUSTERDOWN",
     MasterDownError: "MASTERDOWN",
     TryAgainError: "TRYAGAIN",
+    AskError: "ASK",
+    MovedError: "MOVED",
 }
 """redis-py takes the code out of the words of these."""
 
@@ -83,10 +100,18 @@ class RefusedForNow(RedisConnectionError):  # noqa: N818 - it is no error but an
 
 def refused_for_now(error: Exception) -> RefusedForNow | None:
     """The reply as RefusedForNow, when it is one of the table."""
-    code = _CODES.get(type(error)) or str(error).partition(" ")[0]
+    words = str(error)
+    code = _CODES.get(type(error)) or words.partition(" ")[0]
+    if words.endswith("Function not found"):
+        code = MISSING
     return RefusedForNow(code) if code in _REPLIES else None
 
 
 async def try_to_write(redis: Redis, topology: Topology) -> None:
-    """A write that changes nothing. Raises RefusedForNow, and redis-py's errors."""
-    await redis.setrange(topology.key(0, "nothing"), 0, "")
+    """A write that changes nothing, in each partition. Raises RefusedForNow, and redis-py's
+    errors.
+    """
+    pipeline = redis.pipeline(transaction=False)
+    for partition in range(topology.partitions):
+        pipeline.setrange(topology.key(partition, "nothing"), 0, "")
+    await pipeline.execute()

@@ -1,7 +1,7 @@
 """Ending: tasks for certain, and in good time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from typing import Any, Final
 
 AT_THE_END: Final = 2.0
@@ -24,6 +24,25 @@ async def ended(
         if still_wanted is not None and not await still_wanted():
             return False
     return True
+
+
+async def side_by_side(seconds: float, works: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do these works; one that takes longer keeps the others waiting no more, and goes on by
+    itself. Raises the first error.
+    """
+    tasks = [asyncio.ensure_future(work) for work in works]
+    if not tasks:
+        return
+    done, later = await asyncio.wait(tasks, timeout=seconds)
+    for task in later:
+        task.add_done_callback(_heard)
+    await asyncio.gather(*done)
+
+
+def _heard(task: "asyncio.Future[Any]") -> None:
+    """What becomes of it interests no other."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def end(*tasks: "asyncio.Task[Any] | None", pause: float = 0.5) -> None:

@@ -111,6 +111,18 @@ local function count_up(prefix, step)
   end
 end
 
+-- While a slot of a cluster moves, keys that are not here may be at the other node: the server refuses them, as this one
+-- that is at neither. A function that has begun would end in the middle of its writes, so none begins.
+local function while_whole(callback)
+  return function(keys, args)
+    local probe = redis.pcall('GET', prefix_of(keys) .. 'nothing')
+    if probe and probe.err and string.find(probe.err, 'non local key', 1, true) then
+      return redis.error_reply('TRYAGAIN ' .. probe.err)
+    end
+    return callback(keys, args)
+  end
+end
+
 -- Each function answers {reply, seq, when the term began}.
 local function register(name, callback)
   local step, body = name == 'look' and 0 or 1, with_audit(callback)
@@ -124,7 +136,7 @@ local function register(name, callback)
     end
     return { reply, terms[prefix].seq, terms[prefix].began }
   end
-  redis.register_function{ function_name = PREFIX .. name, callback = counted, flags = flags }
+  redis.register_function{ function_name = PREFIX .. name, callback = while_whole(counted), flags = flags }
 end
 
 -- One command that answers 1 when it changed a key of this partition: for what needs no more than a line in the audit.

@@ -9,7 +9,7 @@ that may move.
 it too.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode
 
@@ -23,8 +23,10 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from haltpoint.contracts.base import value
 from haltpoint.runtime.streams.refused import refused_for_now
-from haltpoint.runtime.streams.servers.locating import Guide, Guides, Place
+from haltpoint.runtime.streams.servers.cluster import ClusterRedis
+from haltpoint.runtime.streams.servers.locating import Guide, Guides, Place, Whereabouts
 
+_PORT: Final = 6379
 _SENTINEL_PORT: Final = 26379
 
 
@@ -52,18 +54,6 @@ class _TlsConnection(_Telling, SSLConnection): ...
 
 
 class _UnixConnection(_Telling, UnixDomainSocketConnection): ...
-
-
-class Whereabouts:
-    """Where a server that moves is now: `locate` asks, and raises redis-py's ConnectionError.
-
-    `breaks` is how often a connection to it broke: a server that has hung up on one, or hangs, does
-    so with all.
-    """
-
-    def __init__(self, locate: Callable[[], Awaitable[Place]]) -> None:
-        self.locate = locate
-        self.breaks = 0
 
 
 class _Moving(Connection):
@@ -108,7 +98,11 @@ class _MovingTlsConnection(_Moving, _TlsConnection): ...
 
 _FIXED: Final = {"redis": _TcpConnection, "rediss": _TlsConnection, "unix": _UnixConnection}
 _MOVING: Final = {"redis": _MovingTcpConnection, "rediss": _MovingTlsConnection}
-SCHEMES: Final = (*_FIXED, *(f"{scheme}+sentinel" for scheme in _MOVING))
+SCHEMES: Final = (
+    *_FIXED,
+    *(f"{scheme}+sentinel" for scheme in _MOVING),
+    *(f"{scheme}+cluster" for scheme in _MOVING),
+)
 
 
 @value
@@ -143,7 +137,23 @@ def client(url: str, socket_timeout: float) -> Redis:
     scheme, _, kind = url.partition("://")[0].partition("+")
     if not kind:
         return Redis.from_pool(_pool(url, _FIXED[scheme], socket_timeout))
-    return Redis.from_pool(_pool_of_master(_Parts.of(url), socket_timeout))
+    parts = _Parts.of(url)
+    if kind == "cluster":
+        return _cluster(parts, socket_timeout)
+    return Redis.from_pool(_pool_of_master(parts, socket_timeout))
+
+
+def _cluster(parts: _Parts, socket_timeout: float) -> Redis:
+    url = parts.address(parts.hosts[0], login=parts.login)
+
+    def moving(whereabouts: Whereabouts) -> ConnectionPool:
+        return _pool(url, _MOVING[parts.scheme], socket_timeout, whereabouts=whereabouts)
+
+    def fixed(place: Place) -> ConnectionPool:
+        there = parts.address(str(place), login=parts.login)
+        return _pool(there, _FIXED[parts.scheme], socket_timeout)
+
+    return ClusterRedis(_guides("node of the cluster", parts, _PORT), moving, fixed)
 
 
 def _pool_of_master(parts: _Parts, socket_timeout: float) -> ConnectionPool:

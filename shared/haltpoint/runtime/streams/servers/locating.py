@@ -8,7 +8,7 @@ server that it knew.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from redis.asyncio.connection import ConnectionPool
@@ -32,6 +32,18 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
+
+
+class Whereabouts:
+    """Where a server that moves is now: `locate` asks, and raises redis-py's ConnectionError.
+
+    `breaks` is how often a connection to it broke: a server that has hung up on one, or hangs, does
+    so with all.
+    """
+
+    def __init__(self, locate: Callable[[], Awaitable[Place]]) -> None:
+        self.locate = locate
+        self.breaks = 0
 
 
 class Guide(NamedTuple):
