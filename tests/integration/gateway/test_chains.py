@@ -1,3 +1,5 @@
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -71,6 +73,18 @@ async def test_chains_are_found_by_all_that_is_known_of_them(system: System) -> 
     assert [await asked(tenant=name) for name in ("acme", "umbrella")] == [1, 0]
     assert [await asked(q=words) for words in ("WRITE TO", "Find John")] == [1, 0]
     assert [await asked(**{name: "x"}) for name in ("tool", "agent")] == [0, 0]
+
+
+async def test_a_plan_without_a_goal_is_called_by_its_steps(system: System) -> None:
+    task = {"goal": "", "plan": {"steps": [step("a", "Find John"), step("tell", "")]}}
+    chain_id = await system.submit(**task)
+    (chain,) = await system.pages("/v1/chains", q="find john")
+    assert (chain["id"], chain["goal"]) == (chain_id, "Find John, tell")
+
+
+def step(name: str, label: str) -> dict[str, Any]:
+    call = {"tool": "lookup_contacts", "arguments": {"query": "John"}}
+    return {"id": name, "label": label, "required_tools": [call["tool"]], "actions": [call]}
 
 
 async def test_urgent_questions_come_first_and_then_those_closest_to_their_deadline(

@@ -172,7 +172,9 @@ async def test_a_question_is_answered_and_the_next_one_follows(
 ) -> None:
     first = await system.asked()
     second = await system.ask(await system.submit(goal="Find the other John"))
-    assert "Which John?" in await browser.see("/inbox")
+    listed = await browser.see("/inbox")
+    assert "Which John?" in listed
+    assert "Lookup contacts · Find the other John" in listed
     seen = await browser.see(f"/inbox/{first}")
     assert "Which John?" in seen
     assert "John Smith" in seen

@@ -24,7 +24,9 @@ class Asked:
 
     def __init__(self, *priorities: str) -> None:
         self._items = [
-            RequestView.model_validate({**request(), "id": f"c{number}.r1", "priority": priority})
+            RequestView.model_validate(
+                {**request(), "id": f"c{number}.r1", "priority": priority, "goal": "Tell John"}
+            )
             for number, priority in enumerate(priorities, 1)
         ]
 
@@ -40,6 +42,7 @@ def test_urgent_questions_are_at_the_top_of_the_inbox(monkeypatch: pytest.Monkey
     shown = CliRunner().invoke(app, ["inbox"]).stdout
     places = [shown.index(word) for word in ("[high]", "[low]")]
     assert places == sorted(places)
+    assert shown.count("goal: Tell John") == 3
 
 
 def test_a_long_inbox_shows_some_and_says_how_many_are_open(

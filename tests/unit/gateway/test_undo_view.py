@@ -52,6 +52,7 @@ def test_e7_the_last_deed_is_undone_first_and_one_that_fails_stops_no_other() ->
     assert ids(found.view) == (["c.s.3", "c.s.1", "c.s.2"], [], [])
     assert found.task is not None
     assert (found.task.tenant, found.task.user) == ("acme", "ann")
+    assert found.task.goal == "Undo: Did 7; Did 7; Did 3"
     assert found.task.plan is not None
     calls = [call for step in found.task.plan.steps for call in step.actions]
     assert [(call.tool, call.arguments["action_id"]) for call in calls] == [

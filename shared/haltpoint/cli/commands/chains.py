@@ -37,7 +37,9 @@ def list_(
     """List chains, the most recently changed first."""
     page = talk(shell, lambda client: client.chains(status, limit=limit))
     rows = [_summary(chain, short=shell.out.is_terminal) for chain in page.items]
-    shell.table(page, ("chain", "state", "begun (UTC)", "goal"), rows, empty="No chains yet.")
+    shell.table(
+        page, ("chain", "state", "begun (UTC)", "goal", "agent"), rows, empty="No chains yet."
+    )
 
 
 @verb(app, "show", gateway=True)
@@ -134,10 +136,10 @@ def wrong(
     shell.show({"chain_id": chain, "recorded": True}, note="recorded, thank you")
 
 
-def _summary(chain: "ChainSummary", *, short: bool) -> tuple[str, ...]:
+def _summary(chain: "ChainSummary", *, short: bool) -> tuple[object, ...]:
     name = chain.id[:_SHORT] if short else chain.id
     begun = f"{chain.created_at:%d %b %H:%M}"
-    return name, chain.status, begun, chain.goal or "a literal plan"
+    return name, chain.status, begun, chain.goal, chain.agent
 
 
 def _record(one: "ActionRecord") -> tuple[object, ...]:

@@ -143,7 +143,7 @@ def card(request: "RequestView", width: int = 80) -> Iterator[str]:
     usual = request.priority in (None, "normal")
     urgent = "" if usual else f"  [{request.priority}]"
     yield from wrapped(f"■ {request.question}{urgent}", width, "  ")
-    for text in details(request):
+    for text in (f"goal: {request.goal}", *details(request)):
         yield from wrapped(f"    {text}", width, "      ")
     yield from how_to_answer(request, width)
 

@@ -88,8 +88,7 @@ class Teller:
 
 def heading(chain: "ChainView") -> Text:
     """What the chain is for, and its id."""
-    goal = visible(chain.goal) or "a literal plan"
-    return Text.assemble((goal, "bold"), f"  [{chain.id}]")
+    return Text.assemble((visible(chain.goal), "bold"), f"  [{chain.id}]")
 
 
 def print_lines(console: Console, chain: "ChainView", story: Iterable[StoryLine]) -> None:

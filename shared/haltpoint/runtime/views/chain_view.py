@@ -10,7 +10,7 @@ from msgspec import structs
 
 from haltpoint.chain.checks.answer import answer
 from haltpoint.chain.model.limits import added
-from haltpoint.chain.model.state import Action, Chain, goal_of, is_submitters
+from haltpoint.chain.model.state import Action, Chain, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id
@@ -30,7 +30,7 @@ from haltpoint.contracts.views.chains import (
 from haltpoint.runtime.store.loading import decode_action
 from haltpoint.runtime.store.rows import local
 from haltpoint.runtime.views.log_view import Details, Told, moment
-from haltpoint.runtime.views.record import ChainRecord
+from haltpoint.runtime.views.record import ChainRecord, title_of
 from haltpoint.runtime.views.request_view import request_of
 from haltpoint.runtime.views.step_view import resting, step_view, thoughts_of
 
@@ -41,7 +41,7 @@ def summary_of(chain: Chain) -> ChainSummary:
     return ChainSummary(
         id=chain.id,
         status=chain.status,
-        goal=goal_of(chain),
+        goal=title_of(chain),
         agent=chain.task.agent,
         error=None if error is None else ErrorView(**structs.asdict(error)),
         unfinished=chain.end.unfinished,
@@ -129,7 +129,7 @@ def _child(record: ChainRecord) -> ChildView:
     return ChildView(
         id=record.id,
         status=record.status.value,
-        goal=goal_of(record.chain),
+        goal=title_of(record.chain),
         agent=record.task.agent,
         requests=requests_of(record),
         children=tuple(map(_child, record.children.values())),

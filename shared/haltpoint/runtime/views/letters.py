@@ -6,13 +6,9 @@ from contextlib import suppress
 from typing import Final
 
 from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.views.chains import Page
 from haltpoint.contracts.views.deployment import LetterView
-from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.foreign_formats import body_of
-from haltpoint.runtime.streams.timeline import read_timeline
-from haltpoint.runtime.streams.topology import Topology
-from haltpoint.runtime.streams.wire import DATA, DeadLetterReason
+from haltpoint.runtime.streams.wire import DATA
 from haltpoint.runtime.views.log_view import moment
 
 _DATA: Final = DATA.encode()
@@ -22,21 +18,7 @@ _SHOWN: Final = 1024
 """Characters of a message."""
 
 
-async def read_letters(
-    calls: AutoPipeline,
-    topology: Topology,
-    reason: DeadLetterReason | None,
-    cursor: str | None,
-    limit: int,
-) -> Page[LetterView]:
-    """A page of letters, the oldest first: of `limit` letters those with this reason."""
-    entries, more = await read_timeline(calls, topology, "dead", cursor, limit)
-    letters = [_letter(str(place), values) for place, values in entries]
-    fitting = [letter for letter in letters if reason in (None, letter.reason)]
-    return Page(items=tuple(fitting), next_cursor=more)
-
-
-def _letter(name: str, values: Sequence[bytes]) -> LetterView:
+def letter_of(name: str, values: Sequence[bytes]) -> LetterView:
     """A letter from its entry: our fields come first, then those of the message."""
     pairs = list(zip(values[::2], values[1::2], strict=True))
     fields = dict(reversed(pairs))  # so that no field of the message takes the place of ours

@@ -85,7 +85,8 @@ async def page(
             if len(items) >= limit:
                 return Page(items=tuple(items), next_cursor=visible)
         if len(places) < step:
-            return Page(items=tuple(items))
+            visible = None
+            break
     return Page(items=tuple(items), next_cursor=visible)
 
 

@@ -5,13 +5,14 @@ from typing import Annotated, Final
 
 from pydantic import AwareDatetime, BeforeValidator, Field
 
-from haltpoint.chain.model.state import Chain, goal_of
+from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import Fields, Part
+from haltpoint.runtime.views.record import title_of
 
 Cursor = Annotated[
     str,
@@ -75,7 +76,7 @@ class ChainQuery(ListQuery):
             tenant=task.tenant,
             conversation=task.conversation_id,
         )
-        return is_here and self.has_words(chain.id, goal_of(chain))
+        return is_here and self.has_words(chain.id, title_of(chain))
 
 
 class RequestQuery(ListQuery):

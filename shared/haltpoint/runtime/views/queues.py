@@ -13,7 +13,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from haltpoint.contracts.base import JsonObject, value
-from haltpoint.contracts.catalogue import GROUP, Party, Stream
+from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.deployment import QueueState, Resting
@@ -118,11 +118,15 @@ async def _read(
         pipe.hgetall(why_key)
         pipe.sismember(pauses.key_of(topology), name)
         (seconds, us), resting, why, paused = await pipe.execute()
-    workers = [service for service in services if name in service.get("queues", ())]
-    left_over = sum(worker.get("left_over", 0) for worker in workers)
+    left_over = sum(worker.get("left_over", 0) for worker in _workers(services, name))
     rests = _resting(resting, why, seconds * 1000 + us / 1000)
     counts = stream.waiting, stream.running
     return QueueState(name, *counts, rests, left_over, stream.waited, bool(paused))
+
+
+def _workers(services: Sequence[JsonObject], queue: str) -> list[JsonObject]:
+    """Those that read a queue."""
+    return [service for service in services if queue in service.get("queues", ())]
 
 
 def _resting(calls: list[Any], why: dict[bytes, bytes], now: float) -> tuple[Resting, ...]:
@@ -143,17 +147,13 @@ async def unserved(redis: Redis, topology: Topology, specs: Iterable[ToolSpec]) 
         tools[spec.queue].append(spec.name)
     if not tools:
         return []
-    served = set[str]()
-    for service in await presence.alive(redis, topology):
-        if service["name"] == Party.WORKER.value:
-            served.update(service["queues"])
-    names: Any = await redis.smembers(pauses.key_of(topology))
-    paused = {name.decode() for name in names}
+    services = await presence.alive(redis, topology)
     queues: list[Unserved] = []
-    for queue in sorted(tools.keys() - (served - paused)):
-        state = await _read(redis, topology, queue, ())
-        if state.paused or state.waited > GRACE:
-            called = tuple(sorted(tools[queue]))
+    for queue, names in sorted(tools.items()):
+        state = await _read(redis, topology, queue, services)
+        is_late = state.waited > GRACE and not _workers(services, queue)
+        if state.paused or is_late:
+            called = tuple(sorted(names))
             steps = state.waiting + (0 if state.paused else state.running)
             queues.append(Unserved(queue, called, steps, state.waited, state.paused))
     return queues

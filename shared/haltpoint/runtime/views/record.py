@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import field
+from textwrap import shorten
+from typing import Final
 
-from haltpoint.chain.model.state import Chain, StepRun
+from haltpoint.chain.model.state import Chain, StepRun, goal_of
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.phrases import Phrases
@@ -13,6 +15,19 @@ from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.log_lines import LogLine
 from haltpoint.runtime.store.rows import StoredAction, StoredRequest, StoredThought
+
+_LONGEST: Final = 120
+"""Characters of the names of steps in a title."""
+
+
+def title_of(chain: Chain) -> str:
+    """What people call a chain: its goal, or the steps of a plan that has none."""
+    plan = chain.task.plan
+    goal = goal_of(chain)
+    if goal or plan is None:
+        return goal
+    names = ", ".join(step.label or step.id for step in plan.steps)
+    return shorten(names, _LONGEST, placeholder=" …")
 
 
 @value

@@ -3,13 +3,12 @@
 import msgspec
 from msgspec import structs
 
-from haltpoint.chain.model.state import goal_of
 from haltpoint.contracts.people.humans import Answer, ListedCall, Question, RequestKind
 from haltpoint.contracts.views.chains import AnswerView, ClaimView, ListedCallView, RequestView
 from haltpoint.contracts.work.thoughts import Strike
 from haltpoint.runtime.store.rows import StoredAnswer, StoredRequest
 from haltpoint.runtime.views.log_view import MOST_SAID, Times, moment
-from haltpoint.runtime.views.record import ChainRecord
+from haltpoint.runtime.views.record import ChainRecord, title_of
 
 
 def question_of(stored: StoredRequest) -> Question:
@@ -26,7 +25,7 @@ def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> Requ
         "id": question.request_id,
         "chain_id": stored.chain_id,
         "status": stored.status,
-        "goal": goal_of(record.chain),
+        "goal": title_of(record.chain),
         "arguments": msgspec.json.decode(question.arguments or "{}"),
         "others": tuple(map(_listed, question.others)),
         "asked_at": asked_at,
@@ -40,8 +39,8 @@ def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> Requ
     if stored.claim is not None:
         view["claim"] = ClaimView(by=stored.claim.by, until=moment(stored.claim.until))
     if question.kind is RequestKind.ESCALATION:
-        spec = record.specs.get(question.tool)
-        view["form"] = spec.result_schema if spec is not None else None
+        spec = record.spec(question.tool)
+        view["form"] = spec.result_schema
         steps = {step.id: step.description or step.label for step, _ in record.steps}
         view["step"] = steps.get(question.step_id, "")
         view["strikes"] = [_in_own_words(strike, record) for strike in question.strikes]

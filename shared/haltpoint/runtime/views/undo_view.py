@@ -4,6 +4,7 @@ Pure.
 
 from collections.abc import Collection, Sequence
 from operator import attrgetter
+from textwrap import shorten
 from typing import Final
 
 from msgspec import json
@@ -18,6 +19,8 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.views.chain_view import answer_of
 from haltpoint.runtime.views.record import ChainRecord
 
+_LONGEST: Final = 200
+"""Characters of its goal."""
 _PASSED_ON: Final = ("context", "private", "tenant", "user")
 
 
@@ -96,7 +99,9 @@ def _task(record: ChainRecord, deeds: Sequence[Deed]) -> Task:
     """The literal task that undoes these deeds in their order, for the same tenant and user."""
     steps = [_step(number, deed) for number, deed in enumerate(deeds, start=1)]
     passed_on = {name: getattr(record.task, name) for name in _PASSED_ON}
-    return Task(goal=f"Undo {record.id}", plan=Plan(steps=tuple(steps)), **passed_on)
+    words = "; ".join(deed.says for deed in deeds)
+    goal = shorten(f"Undo: {words}", _LONGEST, placeholder=" …")
+    return Task(goal=goal, plan=Plan(steps=tuple(steps)), **passed_on)
 
 
 def _step(number: int, deed: Deed) -> Step:

@@ -35,11 +35,12 @@ from haltpoint.runtime.store.chain_codec import decode_chain
 from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import Data, Fields, Head, Key
 from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint.runtime.streams.timeline import read_timeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views import action_log, chain_view
-from haltpoint.runtime.views.letters import read_letters
+from haltpoint.runtime.views.letters import letter_of
 from haltpoint.runtime.views.log_view import Place, events_of, place_of
 from haltpoint.runtime.views.pages import Indexes, Shown, T, page
 from haltpoint.runtime.views.queries import ChainQuery, ListQuery, RequestQuery
@@ -233,7 +234,10 @@ class Views:
         self, reason: DeadLetterReason | None, cursor: str | None, limit: int
     ) -> Page[LetterView]:
         """Dead letters, the oldest first: of `limit` letters those with this reason."""
-        return await read_letters(self._calls, self._topology, reason, cursor, limit)
+        entries, more = await read_timeline(self._calls, self._topology, "dead", cursor, limit)
+        letters = [letter_of(str(place), values) for place, values in entries]
+        fitting = [letter for letter in letters if reason in (None, letter.reason)]
+        return Page(items=tuple(fitting), next_cursor=more)
 
     async def open_requests(
         self, chain_ids: Sequence[str], visible_to: VisibleTo
@@ -242,8 +246,9 @@ class Views:
         heads = await self._chains.heads(chain_ids, Head.STATUS)
         views: list[RequestView] = []
         for chain_id, head in zip(chain_ids, heads, strict=True):
-            lives = bool(head) and not _is_over(head)
-            record = await self._records.read(chain_id, visible_to) if lives else None
+            if _is_over(head):
+                continue
+            record = await self._records.read(chain_id, visible_to)
             if record is not None:
                 views += chain_view.asked_in(record)
         return [view for view in views if view.status is RequestStatus.OPEN]
