@@ -14,11 +14,11 @@ from tests.bench.walked import PATHS, Steps, Walked, is_ours, measure, walked
 from tests.bench.walked_decisions import decisions
 
 BARS = {
-    "plan.drafted": (70, 17),
+    "plan.drafted": (68, 17),
     "a proposal, read-only": (76, 23),
-    "a proposal, effect, one FromResult": (136, 28),
+    "a proposal, effect, one FromResult": (134, 28),
     "answer.drafted": (28, 13),
-    "tool.completed that asks": (29, 10),
+    "tool.completed that asks": (28, 10),
     "human.answered, a choice": (81, 25),
     "literal tool.completed": (64, 20),
 }

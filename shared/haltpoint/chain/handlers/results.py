@@ -68,14 +68,13 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         # it is used up: people are asked anew before the call runs again (G1)
         used = replace(approval, doubt=fault.message)
         work.approvals = {**work.approvals, action.id: used}
-    rest = None if is_over else _rest_for(work, action, outcome)
+    rest = None if is_over or fault is None else _rest_for(work, action, outcome, fault)
     if rest is not None:
         work.resting = {**work.resting, action.id: rest}
         work.tell_action(FactType.ACTION_RESTING, action, until=rest.until, error_type=error_type)
         return None
-    next_action = outcome.next_action
-    about = {"next_action": next_action, "error_type": error_type}
-    work.tell_action(FactType.ACTION_COMPLETED, action, **about)
+    told = {"next_action": outcome.next_action, "error_type": error_type}
+    work.tell_action(FactType.ACTION_COMPLETED, action, **told)
     receipt = action.done(outcome, work.body)
     if not is_over:
         return _obey(work, receipt, outcome)
@@ -197,14 +196,13 @@ def _listed(work: Work, receipt: Action, asked: Confirmation) -> Iterator[Listed
 # --------------------------------------------------------------------------------------------------
 
 
-def _rest_for(work: Work, action: Action, outcome: Outcome) -> Rest | None:
+def _rest_for(work: Work, action: Action, outcome: Outcome, fault: ErrorInfo) -> Rest | None:
     """The rest of an action until it runs again; None: its receipt counts, or a person is asked
     about the doubt.
     """
-    fault = outcome.error
     spec = work.world.tools.get(action.tool)
     told = outcome.metadata
-    if fault is None or spec is None:
+    if spec is None:
         return None
     before = work.resting.get(action.id) or Rest(0, outcome, attempts=0)
     rest = replace(before, outcome=outcome, data=work.body, reconcile=False)

@@ -139,7 +139,10 @@ def begin_open(work: Work, reading: Bounds | None) -> None:
 def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
     """Take a checked plan for the chain's own. The steps that wait for no other are ready."""
     work.plan = plan
+    work.steps = plan.steps
     work.origin = origin
+    work.is_literal = origin is PlanOrigin.LITERAL
+    work.is_open = origin is PlanOrigin.REACT
     work.graph = Graph.of(plan)
     work.status = ChainStatus.EXECUTING
     work.thought = None

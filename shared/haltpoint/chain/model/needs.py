@@ -24,7 +24,7 @@ def needed_actions(chain: Chain) -> Strings:
     It follows from head, plan and steps alone.
     """
     needed: list[str] = []
-    steps = () if chain.status.final else chain.steps
+    steps = () if chain.plan is None or chain.status.final else chain.plan.steps
     needs_all = not is_submitters(chain)
     for index, step in enumerate(steps):
         numbers = range(1, chain.runs[index].actions + 1)
@@ -66,7 +66,7 @@ def needed_thoughts(chain: Chain) -> dict[int, str]:
     step.
     """
     thoughts: dict[int, str] = {}
-    for index, step in enumerate(chain.steps):
+    for index, step in enumerate(() if chain.plan is None else chain.plan.steps):
         run = chain.runs[index]
         has_begun = run.status in (StepStatus.IN_PROGRESS, StepStatus.WAITING)
         if has_begun and (run.here or not run.thinking):

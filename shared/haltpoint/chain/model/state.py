@@ -22,7 +22,7 @@ from haltpoint.contracts.results import ErrorInfo, Metadata, Outcome, Spent
 from haltpoint.contracts.work.bounds import ChainBounds, LeftOut
 from haltpoint.contracts.work.known import KnownReceipt
 from haltpoint.contracts.work.ledger import Ledger
-from haltpoint.contracts.work.plans import Plan, Step
+from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Strike
 
@@ -339,11 +339,6 @@ class Chain(Struct, gc=False):
     """The chain fails with it when what is under way has ended."""
     end: End = End()
     """How it ended."""
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """Those of the plan."""
-        return () if self.plan is None else self.plan.steps
 
 
 def is_submitters(chain: Chain) -> bool:

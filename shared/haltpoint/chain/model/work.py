@@ -19,6 +19,7 @@ from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.reasons import Grant, Heard
 from haltpoint.contracts.results import Metadata, NextAction, Outcome, Spent
 from haltpoint.contracts.work.known import KnownReceipt
+from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Correction, Proposal, Usage
 
@@ -41,6 +42,8 @@ class Work(Chain, kw_only=True, gc=False):
     world: World
     now: int
     """The time of the decision in ms."""
+    steps: tuple[Step, ...]
+    """Those of the plan."""
     run: list[StepRun]
     """How far each step has come by now."""
     changed: set[int] = field(default_factory=set)
@@ -49,24 +52,29 @@ class Work(Chain, kw_only=True, gc=False):
     facts: list[Fact] = field(default_factory=list)
     words: str | None = None
     """The text with which a reasoning step ended."""
+    is_literal: bool
+    """Whether it carries out a plan that brings all its calls."""
+    is_open: bool
+    """Whether it has one open-ended step."""
 
     @classmethod
     def on(cls, chain: Chain, body: str, world: World, now: int) -> Self:
         """The work on one event."""
+        steps = () if chain.plan is None else chain.plan.steps
         run = list(chain.runs)
-        return cls(*_values(chain), chain=chain, body=body, world=world, now=now, run=run)
+        return cls(
+            *_values(chain),
+            chain=chain,
+            body=body,
+            world=world,
+            now=now,
+            steps=steps,
+            run=run,
+            is_literal=chain.origin is PlanOrigin.LITERAL,
+            is_open=chain.origin is PlanOrigin.REACT,
+        )
 
     # ---- reading
-
-    @property
-    def is_literal(self) -> bool:
-        """Whether it carries out a plan that brings all its calls."""
-        return self.origin is PlanOrigin.LITERAL
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it has one open-ended step."""
-        return self.origin is PlanOrigin.REACT
 
     def mode(self, index: int | None) -> Mode:
         """How far the model is held to its word in a step; None: before and after all steps."""

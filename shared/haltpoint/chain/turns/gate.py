@@ -92,7 +92,10 @@ def calls_of(work: Work, index: int) -> Sequence[ProposedCall]:
     """
     if work.is_literal:
         return work.steps[index].actions
-    return sorted(work.proposal(index).calls, key=lambda call: call.tool != ROUTE)
+    calls = work.proposal(index).calls
+    if len(calls) < 2:
+        return calls
+    return sorted(calls, key=lambda call: call.tool != ROUTE)
 
 
 def drop_held(work: Work, index: int, reason: str, *, before: int | None = None) -> None:
