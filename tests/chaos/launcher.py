@@ -14,7 +14,8 @@ SERVICES: dict[Party, str] = {
 }
 
 
-def main(party: Party) -> int:
+def main(name: str) -> int:
     """Be the service."""
+    party = Party(name)
     fail_points.install(party.value)
     return process.main(party, import_module(SERVICES[party]).run, settings_sources.load())

@@ -2,15 +2,19 @@
 it.
 """
 
+import asyncio
+import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from haltpoint.cli.local.keeper import Child, Keeper
+from haltpoint.cli.local.keeper import Child, Keeper, born
+from haltpoint.runtime.config.settings import Settings
 from tests.support import wait_until
 from tests.support.processes import gone
 
@@ -101,3 +105,31 @@ async def test_children_die_with_a_keeper_that_is_killed(log: Log) -> None:
         owner.kill()
         children = [int(pid) for _, _, pid, _ in log.lines("began")]
         await wait_until(lambda: all(map(gone, children)))
+
+
+def settled(settings: dict[str, Any], log: str) -> None:
+    """Writes down the settings that it got."""
+    read = Settings.model_validate(settings)
+    key = read.model.api_key
+    said = [read.model.name, key and key.get_secret_value(), str(read.state_dir), read.tools]
+    Path(log).write_text(json.dumps(said))
+
+
+def command_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
+
+
+async def test_a_child_has_the_settings_of_its_keeper_with_their_secrets_and_no_command_line_has_any(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "log"
+    model = {"name": "m", "api_key": "sk-hidden", "base_url": "http://127.0.0.1:1/v1"}
+    given = Settings.model_validate({"state_dir": tmp_path, "tools": ("a", "b"), "model": model})
+    child = Child("gateway", settled, (given.model_dump(), str(log)))
+    process = await born(child, ENVIRONMENT, None)
+    command = command_of(process.pid)
+    assert await process.wait() == 0
+    written = await asyncio.to_thread(log.read_text)
+    assert json.loads(written) == ["m", "sk-hidden", str(tmp_path), ["a", "b"]]
+    assert "settled" in command
+    assert "hidden" not in command

@@ -42,14 +42,14 @@ def bars(story: Sequence[StoryLine]) -> Iterator[Bar | None]:
         owner = line.action_id or line.request_id
         _, _, step = line.action_id.rpartition(".")[0].rpartition(".")
         step = line.step_id or step
-        begin = latest.get(owner) or latest.get(step)
+        begin = latest.get(owner or step) or latest.get(step or owner)
         kind = _KINDS.get((line.about, line.tone))
         if kind and begin and line.at:
             yield Bar(kind, begin, (line.at - begin).total_seconds())
         else:
             yield None
         if line.at is not None:
-            latest |= {owner or step: line.at, step: line.at}
+            latest |= {owner or step: line.at, step or owner: line.at}
 
 
 def places(steps: Sequence[StepView]) -> dict[str, tuple[int, int]]:

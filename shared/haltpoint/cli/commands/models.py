@@ -25,12 +25,12 @@ def script_model(
     """Serve a model that follows a script (OpenAI-compatible), for the demo and for your
     tests.
     """
-    play_script(file, port, host)
+    play_script(str(file), port, host)
 
 
-def play_script(file: Path, port: int, host: str = "127.0.0.1") -> None:
+def play_script(file: str, port: int, host: str = "127.0.0.1") -> None:
     """Let this process be a model that follows a script, until it is told to stop."""
     from haltpoint.testing.script import Script
     from haltpoint.testing.script_model import run
 
-    run(Script.read(file), host, port)
+    run(Script.read(Path(file)), host, port)

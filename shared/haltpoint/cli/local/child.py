@@ -1,13 +1,14 @@
-"""The program of a child of the keeper: it reads what it is to do from its stdin, and does it until
-that ends or its keeper does.
+"""The program of a child of the keeper: it calls the function that its command line names, with the
+arguments that come as JSON on its stdin, until that ends or its keeper does.
 """
 
 import gc
+import json
 import os
-import pickle
 import signal
 import sys
 import threading
+from pkgutil import resolve_name
 from typing import BinaryIO, Final
 
 from haltpoint.runtime.config.errors import HaltpointError
@@ -24,7 +25,8 @@ def main() -> int | str | None:
         50_000
     )  # imports leave no garbage, and a tenth of their time is the search for it
     try:
-        body, arguments = pickle.load(keeper)  # noqa: S301 - written by the keeper
+        body = resolve_name(sys.argv[1])
+        arguments = json.loads(keeper.readline())
         threading.Thread(target=_die_with, args=(keeper,), daemon=True).start()
         code: int | None = body(*arguments)
     except HaltpointError as error:

@@ -1,13 +1,13 @@
 """Keeping services alive: each a process of its own, started again whenever and however it ends.
 
-A child reads what it is to do from its stdin, and ends when that is closed: so it never outlives
+A child reads its arguments from its stdin, and ends when that is closed: so it never outlives
 its keeper, however that one ends. Children are in sessions of their own, so that Ctrl-C reaches the
 keeper alone, which then stops them one kind after the other: no new work first, the one who decides
 last.
 """
 
 import asyncio
-import pickle
+import json
 import signal
 import subprocess
 import sys
@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+
+from pydantic import SecretStr
 
 from haltpoint.runtime.config.errors import HOPELESS
 
@@ -33,9 +35,9 @@ Body = Callable[..., int | None]
 
 @dataclass(eq=False)
 class Child:
-    """One process of ours, which calls `body`, a function that can be imported, with `arguments`;
-    what it returns is the exit code. `number` tells several of the same service apart. `code` is
-    how it ended last.
+    """One process of ours, which calls `body`, a function that can be imported, with `arguments`,
+    JSON values, paths and secrets; what it returns is the exit code. `number` tells several of the
+    same service apart. `code` is how it ended last.
     """
 
     service: str
@@ -144,6 +146,7 @@ async def born(child: Child, environment: Mapping[str, str], output: Path | None
     with output.open("ab") if output else nullcontext() as log:
         process = await asyncio.create_subprocess_exec(
             *_PROGRAM,
+            f"{child.body.__module__}:{child.body.__name__}",
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -151,8 +154,13 @@ async def born(child: Child, environment: Mapping[str, str], output: Path | None
             start_new_session=True,
         )
     if process.stdin:
-        process.stdin.write(pickle.dumps((child.body, child.arguments)))
+        line = json.dumps(child.arguments, default=_plain)
+        process.stdin.write(f"{line}\n".encode())
     return process
+
+
+def _plain(value: object) -> str:
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
 
 
 def how(code: int) -> str:

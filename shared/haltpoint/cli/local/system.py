@@ -19,6 +19,7 @@ from redis.asyncio import Redis
 from haltpoint.cli.gateway import ADDRESS_FILE, url_of
 from haltpoint.cli.local.keeper import Child, Keeper, Say
 from haltpoint.cli.local.kept_server import kept
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime.config import agents_file
 from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
@@ -102,7 +103,8 @@ def _children(
         most = workers if service == "tool-worker" else 1
         for number in range(1, most + 1):
             own = settings if service == "gateway" else _with_port(settings, next(ports))
-            yield Child(service, serve, (service, own, queues, tuple(beside)), number)
+            arguments = (service, own.model_dump(), queues, beside)
+            yield Child(service, serve_as_child, arguments, number)
 
 
 def _with_port(settings: Settings, number: int) -> Settings:
@@ -155,6 +157,12 @@ async def initialise(settings: Settings) -> None:
     async with connect(redis_url(settings)) as redis:
         await library.load(redis)
         await Topology(settings.partitions).ensure(redis)
+
+
+def serve_as_child(service: str, settings: JsonObject, *names: list[str]) -> int:
+    """The same of a process that the keeper has started: its arguments are JSON values."""
+    queues, beside = map(tuple, names)
+    return serve(service, Settings.model_validate(settings), queues, beside)
 
 
 def serve(

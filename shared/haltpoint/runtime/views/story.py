@@ -148,9 +148,8 @@ def _result(action: ActionView, late: datetime | None) -> Lines:
     if receipt is None or at is None or action.status != "done":
         return
     facts = receipt.metadata
-    tries = f"{facts.attempt} runs" if facts.attempt > 1 else ""
     took = f"{facts.duration_ms} ms" if facts.duration_ms else ""
-    note = f"by {facts.by}" if facts.by else joined(took, tries)
+    note = f"by {facts.by}" if facts.by else took
     for record in facts.hooks:
         if record.verdict in TRIED:
             tried = f"{record.name} {record.verdict.replace('_', ' ')}"

@@ -130,7 +130,7 @@ class Show:
 
     def _system(self) -> AbstractAsyncContextManager[System]:
         port = free_port()
-        scripted = Child("script-model", play_script, (Path("contacts_careless"), port))
+        scripted = Child("script-model", play_script, ("contacts_careless", port))
         model = {"base_url": f"http://127.0.0.1:{port}/v1", "name": "script"}
         settings = load(
             state_dir=str(self.folder),
