@@ -119,7 +119,7 @@ def command_of(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_text()
 
 
-async def test_a_child_has_the_settings_of_its_keeper_with_their_secrets_and_no_command_line_has_any(
+async def test_a_child_has_the_settings_with_their_secrets_and_no_command_line_has_any(
     tmp_path: Path,
 ) -> None:
     log = tmp_path / "log"
