@@ -39,17 +39,23 @@ def bars(story: Sequence[StoryLine]) -> Iterator[Bar | None]:
     """
     latest: dict[str, datetime] = {}
     for line in story:
-        owner = line.action_id or line.request_id
-        _, _, step = line.action_id.rpartition(".")[0].rpartition(".")
-        step = line.step_id or step
-        begin = latest.get(owner or step) or latest.get(step or owner)
         kind = _KINDS.get((line.about, line.tone))
+        names = _subjects(line)
+        begin = next(filter(None, map(latest.get, names)), None)
         if kind and begin and line.at:
-            yield Bar(kind, begin, (line.at - begin).total_seconds())
+            seconds = (line.at - begin).total_seconds()
+            yield Bar(kind, begin, seconds)
         else:
             yield None
-        if line.at is not None:
-            latest |= {owner or step: line.at, step or owner: line.at}
+        if line.at:
+            latest |= dict.fromkeys(names, line.at)
+
+
+def _subjects(line: StoryLine) -> list[str]:
+    """What a line is about: a call, a question, a step."""
+    place, _, _ = line.action_id.rpartition(".")
+    _, _, step = place.rpartition(".")
+    return [*filter(None, (line.action_id, line.request_id, line.step_id, step))]
 
 
 def places(steps: Sequence[StepView]) -> dict[str, tuple[int, int]]:
