@@ -1,100 +1,271 @@
-"""docker-compose.yml names commands and settings that work: its services run here as processes, as
-it says.
+"""docker-compose.yml names commands, settings and checks that work: its services run here as
+processes on this machine, as it says, and the demo's story passes.
 """
 
 import asyncio
+import json
 import os
+import re
 import subprocess
-from contextlib import ExitStack
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
+from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from haltpoint.cli.local.system import free_port
-from haltpoint.runtime.service.embedded import EmbeddedServer
-from haltpoint.runtime.streams.connection import connect
-from haltpoint.runtime.streams.presence import alive
-from haltpoint.runtime.streams.topology import Topology
-from tests.e2e.running import CHECKOUT, HALTPOINT
+from haltpoint.client import Client
+from haltpoint.examples.contacts.outbox import Outbox
+from haltpoint.runtime.service.embedded import find_binary
+from tests.e2e.otlp import Receiver
+from tests.e2e.running import CHECKOUT, HALTPOINT, answers, script_for
 from tests.support import PATIENCE, wait_until
-from tests.support.compose import COMPOSE
+from tests.support.compose import COMPOSE, SERVICES, environment, interpolated
 
-SERVICES = ("planner", "executor", "tool-worker", "gateway")
-
-
-def environment(name: str, changed: dict[str, str]) -> dict[str, str]:
-    """The service's own settings, with what cannot be the same outside a container changed."""
-    named = {
-        key: value
-        for key, value in COMPOSE["services"][name].get("environment", {}).items()
-        if key not in changed
-    }
-    plain = {key: str(value) for key, value in named.items() if "${" not in str(value)}
-    clean = {
-        key: value
-        for key, value in os.environ.items()
-        if not key.startswith(("HALTPOINT_", "OTEL_", "COV_"))
-    }
-    return {**clean, **plain, **{key: value for key, value in changed.items() if value}}
+OURS: Final = ("planner", "executor", "tool-worker", "gateway")
+OBSERVERS: Final = {"jaeger", "prometheus"}
+KEY: Final = "a-key-chosen-by-the-operator"
+CHOSEN: Final = {"HALTPOINT_GATEWAY__ADMIN_KEY": KEY, "COMPOSE_PROFILES": "obs"}
 
 
-def test_all_four_services_and_the_job_come_from_one_image() -> None:
-    images = {COMPOSE["services"][name]["image"] for name in (*SERVICES, "init")}
-    assert len(images) == 1
-    assert all("container_name" not in service for service in COMPOSE["services"].values())
-    assert {
-        name
-        for name, service in COMPOSE["services"].items()
-        if "obs" in service.get("profiles", [])
-    } == {
-        "collector",
-        "jaeger",
-    }
+@dataclass
+class Machine:
+    """The containers as processes: an address inside of the container network is one of this
+    machine.
+    """
 
+    folder: Path
+    variables: dict[str, str]
+    addresses: dict[str, str]
+    """By `host:port` of the network."""
+    ports: dict[str, int] = field(default_factory=dict)
+    """Of the checks, by service: in containers each may have the same."""
 
-async def test_the_commands_of_the_services_run_and_all_get_ready(tmp_path: Path) -> None:
-    with EmbeddedServer(tmp_path / "data") as server, ExitStack() as stack:
-        changed = {
-            "HALTPOINT_REDIS_URL": server.url,
-            "HALTPOINT_STATE_DIR": str(tmp_path / "state"),
-            "HALTPOINT_GATEWAY__PORT": str(free_port()),
-            "HALTPOINT_GATEWAY__ADMIN_KEY": "a-key-chosen-by-the-operator",
-            "HALTPOINT_MODEL__BASE_URL": "http://127.0.0.1:9/v1",
-            "HALTPOINT_MODEL__NAME": "none",
-            "OTEL_EXPORTER_OTLP_ENDPOINT": "",
+    def environment(self, service: str) -> dict[str, str]:
+        """What Compose gives to the container, on this machine."""
+        clean = {
+            name: text
+            for name, text in os.environ.items()
+            if not name.startswith(("HALTPOINT_", "OTEL_", "COV_"))
         }
-        # The test's machine is no container network: the gateway listens on this machine only.
-        changed["HALTPOINT_GATEWAY__HOST"] = "127.0.0.1"
-        log = stack.enter_context((tmp_path / "log").open("wb"))
+        given = {
+            name: self.here(text) for name, text in environment(service, self.variables).items()
+        }
+        gateway = service == "gateway"
+        port = "HALTPOINT_GATEWAY__PORT" if gateway else "HALTPOINT_HEALTH_PORT"
+        own = {port: str(self.ports[service])} if service in self.ports else {}
+        state = {
+            "HALTPOINT_STATE_DIR": str(self.folder / "state"),
+            "OTEL_BSP_SCHEDULE_DELAY": "200",
+        }
+        return {**clean, **given, **own, **state}
 
-        def start(name: str) -> subprocess.Popen[bytes]:
-            command = [*HALTPOINT, *COMPOSE["services"][name]["command"]]
+    def here(self, text: str) -> str:
+        """A text with the addresses of this machine."""
+        for there, address in self.addresses.items():
+            text = text.replace(there, address)
+        return "127.0.0.1" if text == "0.0.0.0" else text
+
+    def start(self, service: str) -> "subprocess.Popen[bytes]":
+        """The command of a service."""
+        with (self.folder / f"{service}.log").open("wb") as log:
             return subprocess.Popen(
-                command, env=environment(name, changed), cwd=CHECKOUT, stdout=log, stderr=log
+                [*HALTPOINT, *SERVICES[service]["command"]],
+                env=self.environment(service),
+                cwd=self.folder,
+                stdout=log,
+                stderr=log,
             )
 
-        assert await asyncio.to_thread(start("init").wait, PATIENCE) == 0, (
-            tmp_path / "log"
-        ).read_text()
-        started = [start(name) for name in SERVICES]
-        for process in started:
-            stack.callback(process.wait, PATIENCE)
-            stack.callback(process.terminate)
-        async with connect(server.url) as redis:
-
-            async def are_ready() -> bool:
-                assert not any(process.poll() for process in started), (
-                    tmp_path / "log"
-                ).read_text()[-3000:]
-                return sorted(one["name"] for one in await alive(redis, Topology(4))) == sorted(
-                    SERVICES
-                )
-
-            await wait_until(are_ready)
+    async def is_healthy(self, service: str) -> bool:
+        """What the health check of a service says."""
+        kind, program, *words = SERVICES[service]["healthcheck"]["test"]
+        assert (kind, program) == ("CMD", "python")
+        port = "8700" if service == "gateway" else "8701"
+        words = [word.replace(f":{port}/", f":{self.ports[service]}/") for word in words]
+        check = await asyncio.create_subprocess_exec(
+            sys.executable, *words, stderr=asyncio.subprocess.DEVNULL
+        )
+        return await check.wait() == 0
 
 
-@pytest.mark.parametrize("name", ["collector", "valkey"])
-def test_the_files_that_the_compose_file_mounts_are_there(name: str) -> None:
-    for volume in COMPOSE["services"][name]["volumes"]:
-        if volume.startswith("./"):
-            assert (CHECKOUT / volume.split(":")[0]).is_file()
+@contextmanager
+def server(folder: Path) -> Iterator[int]:
+    """The command of the service `valkey`, on a free port."""
+    program, config = SERVICES["valkey"]["command"]
+    mounts = dict(reversed(volume.split(":")[:2]) for volume in SERVICES["valkey"]["volumes"])
+    port = free_port()
+    assert program == "valkey-server"
+    process = subprocess.Popen(
+        [find_binary(), CHECKOUT / mounts[config], "--port", str(port), "--dir", str(folder)],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        yield port
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+def play(script: Path, port: int) -> "subprocess.Popen[bytes]":
+    """The model that the compose file expects on the host."""
+    words = ["script-model", str(script), "--port", str(port)]
+    return subprocess.Popen([*HALTPOINT, *words], stdout=subprocess.DEVNULL)
+
+
+@asynccontextmanager
+async def running(folder: Path, receiver: Receiver) -> AsyncIterator[Machine]:
+    """All of the compose file that is ours, started in its order; stopped as `docker stop` does."""
+    script = folder / "script.json"
+    script.write_text(json.dumps({"model": "local", "rules": script_for("Tell", "contacts_good")}))
+    model = free_port()
+    with ExitStack() as stack:
+        addresses = {
+            "valkey:6379": f"127.0.0.1:{stack.enter_context(server(folder))}",
+            "host.docker.internal:18080": f"127.0.0.1:{model}",
+            "jaeger:4318": f"127.0.0.1:{receiver.port}",
+        }
+        ports = {service: free_port() for service in OURS}
+        machine = Machine(folder, CHOSEN, addresses, ports)
+
+        def stop(process: "subprocess.Popen[bytes]") -> None:
+            process.terminate()
+            assert process.wait(PATIENCE) == 0
+
+        async def reached() -> bool:
+            async with Redis.from_url(f"redis://{addresses['valkey:6379']}") as redis:
+                try:
+                    return bool(await redis.ping())
+                except RedisConnectionError:
+                    return False
+
+        stack.callback(stop, play(script, model))
+        await wait_until(reached)
+        assert await asyncio.to_thread(machine.start("init").wait, PATIENCE) == 0
+        for service in OURS:
+            stack.callback(stop, machine.start(service))
+        await wait_until(lambda: answers(f"http://127.0.0.1:{model}/v1/models"))
+        yield machine
+
+
+async def test_what_the_compose_file_starts_gets_healthy_and_tells_the_right_john(
+    tmp_path: Path,
+) -> None:
+    receiver = Receiver()
+    traces = receiver.start()
+    try:
+        async with running(tmp_path, receiver) as machine:
+            for service in OURS:
+                await wait_until(partial(machine.is_healthy, service))
+            url = f"http://127.0.0.1:{machine.ports['gateway']}"
+            async with Client(url, KEY) as client:
+                run = await client.run("Tell John I'm running late")
+                request = await run.expects_request("clarification")
+                await client.answer(request.id, option_id="user_abc123")
+                assert (await run.result()).status == "completed"
+            (sent,) = Outbox(tmp_path / "outbox/outbox.jsonl").read()
+            assert (sent.to, sent.content) == ("user_abc123", "I'm running late")
+            await wait_until(lambda: bool(receiver.of_chain(run.id)))
+    finally:
+        traces.shutdown()
+        traces.server_close()
+
+
+def test_all_services_and_the_job_come_from_one_image_and_none_is_root_or_writes_to_it() -> None:
+    for name in (*OURS, "init"):
+        service = SERVICES[name]
+        assert service["image"] == SERVICES["init"]["image"]
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+    assert all("container_name" not in service for service in SERVICES.values())
+    last = (CHECKOUT / "deploy/Dockerfile").read_text().rpartition("FROM ")[2]
+    assert int(re.findall(r"^USER (\d+)$", last, re.MULTILINE)[-1]) > 0
+
+
+def test_each_service_has_a_health_check_and_waits_for_what_it_needs() -> None:
+    for name, service in SERVICES.items():
+        check = service["healthcheck"]
+        assert check == {"disable": True} if name == "init" else "test" in check, name
+    for name in OURS:
+        assert SERVICES[name]["depends_on"] == {
+            "init": {"condition": "service_completed_successfully"}
+        }
+    assert SERVICES["init"]["depends_on"] == {"valkey": {"condition": "service_healthy"}}
+
+
+def test_only_the_profile_brings_observers_and_sends_traces_to_one_of_them() -> None:
+    assert {name for name, each in SERVICES.items() if each.get("profiles") == ["obs"]} == OBSERVERS
+    quiet = environment("executor", {})
+    assert quiet["OTEL_EXPORTER_OTLP_ENDPOINT"] == ""
+    assert environment("executor", CHOSEN)["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://jaeger:4318"
+    assert interpolated(SERVICES["jaeger"]["image"], {}).startswith("jaegertracing/jaeger:2.")
+
+
+def test_the_operator_chooses_the_admin_key_which_only_the_gateway_gets() -> None:
+    with pytest.raises(LookupError, match="openssl rand"):
+        environment("gateway", {})
+    seen = [name for name in OURS if KEY in environment(name, CHOSEN).values()]
+    assert seen == ["gateway"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "service"),
+    [
+        ("HALTPOINT_REDIS_URL", "executor"),
+        ("HALTPOINT_TOOLS", "tool-worker"),
+        ("HALTPOINT_MODEL__BASE_URL", "planner"),
+        ("HALTPOINT_MODEL__NAME", "planner"),
+        ("HALTPOINT_MODEL__API_KEY", "planner"),
+        ("HALTPOINT_GATEWAY__TRUSTED_PROXY", "gateway"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "gateway"),
+    ],
+)
+def test_what_an_operator_exports_counts(variable: str, service: str) -> None:
+    assert environment(service, {**CHOSEN, variable: "mine"})[variable] == "mine"
+
+
+def test_ports_are_open_to_this_machine_alone() -> None:
+    ports = [port for each in SERVICES.values() for port in each.get("ports", ())]
+    assert len(ports) == 3
+    assert all(interpolated(port, {}).startswith("127.0.0.1:") for port in ports)
+
+
+def test_the_files_that_the_compose_file_mounts_are_there() -> None:
+    mounts = [volume for each in SERVICES.values() for volume in each.get("volumes", ())]
+    files = [volume.split(":")[0] for volume in mounts if volume.startswith("./")]
+    assert len(files) == 3
+    assert all((CHECKOUT / file).is_file() for file in files)
+    named = {volume.split(":")[0] for volume in mounts if not volume.startswith("./")}
+    assert named == set(COMPOSE["volumes"])
+
+
+def test_the_image_installs_dependencies_before_it_sees_the_code() -> None:
+    text = (CHECKOUT / "deploy/Dockerfile").read_text()
+    installed = text.index("--requirement wanted.txt")
+    sources = re.findall(r"^COPY (?!--)(.+) \S+$", text, re.MULTILINE)
+    before = re.findall(r"^COPY (?!--)(.+) \S+$", text[:installed], re.MULTILINE)
+    assert before == ["requirements.lock pyproject.toml deploy/dependencies.py"]
+    ignored = (CHECKOUT / ".dockerignore").read_text().splitlines()
+    for source in " ".join(sources).split():
+        assert f"!{source}" in ignored
+        assert (CHECKOUT / source).exists()
+
+
+def test_the_dependencies_of_the_image_are_those_of_the_project() -> None:
+    printed = subprocess.run(
+        [sys.executable, "deploy/dependencies.py", "notices"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = printed.stdout.splitlines()
+    wanted: dict[str, Any] = {line.split(">=")[0]: line for line in lines}
+    assert {"redis[hiredis]", "apprise", "standardwebhooks"} <= set(wanted)
+    assert "pydantic-ai-slim" not in printed.stdout
