@@ -19,7 +19,7 @@ from haltpoint.chain.checks.plans import inside, open_to_models, with_effects
 from haltpoint.chain.model.limits import Tools
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import Strings
-from haltpoint.contracts.policy import Does, Pattern
+from haltpoint.contracts.policy import Does
 from haltpoint.contracts.reasons import Grant, Heard, ReasonKind
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.bounds import EVERY, Bound, Bounds, ChainBounds, SaidBy
@@ -113,30 +113,21 @@ def _read(work: Work, reading: Bounds, given: Bounds) -> Entries:
 
 
 def _found(work: Work) -> Entries:
-    """What the patterns that are on find in the goal. One whose tools no worker serves says
-    nothing.
+    """What the patterns that are on find in the goal, quoted, with their reason; one that looks at
+    the session, too, is found in both. An empty expression finds no words, and fits. One whose
+    tools no worker serves says nothing.
     """
     task = work.task
     world = work.world
     for pattern in world.policy.patterns:
         tools = fitting(pattern.tools, served(world.tools, task)) if pattern.tools else (EVERY,)
-        session = str(task.context.get("active_session") or "")
-        words = _words(pattern, users_goal(work), session)
         is_on = pattern.on and {EVERY, pattern.id}.isdisjoint(task.patterns_off)
-        if is_on and words and tools:
+        in_goal = found_in(users_goal(work), pattern.pattern)
+        in_session = found_in(str(task.context.get("active_session") or ""), pattern.session)
+        if is_on and tools and in_goal is not None and in_session is not None:
+            words = f'"{in_goal or in_session}": {pattern.reason}'.removesuffix(": ")
             bound = Bound(by=SaidBy.PATTERN, tools=tools, words=words, pattern=pattern.id)
             yield _LIST_OF[pattern.does], bound
-
-
-def _words(pattern: Pattern, goal: str, session: str) -> str:
-    """What a pattern finds, quoted, with its reason; where it looks at the session, too, both are
-    found. An empty expression finds no words, and fits.
-    """
-    in_goal = found_in(goal, pattern.pattern)
-    in_session = found_in(session, pattern.session)
-    if in_goal is None or in_session is None:
-        return ""
-    return f'"{in_goal or in_session}": {pattern.reason}'.removesuffix(": ")
 
 
 def found_in(text: str, expression: str) -> str | None:

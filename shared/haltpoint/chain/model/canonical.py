@@ -90,21 +90,21 @@ def holds(words: str, text: str) -> bool:
         return False
     number = _number(text)
     spellings = _spelled(number).findall(words) if number else ()
-    return number in map(_number, spellings) or _holds_phrase(_folded(words), _folded(text))
+    if number in map(_number, spellings):
+        return True
+    line = _folded(words)
+    phrase = _folded(text)
+    start = line.find(phrase)
+    while start >= 0:
+        if _BEFORE.match(line, start) and not _BEHIND.match(line, start + len(phrase)):
+            return True
+        start = line.find(phrase, start + 1)
+    return False
 
 
 @lru_cache(maxsize=64)
 def _folded(text: str) -> str:
     return " ".join(text.lower().split())
-
-
-def _holds_phrase(words: str, phrase: str) -> bool:
-    start = words.find(phrase)
-    while start >= 0:
-        if _BEFORE.match(words, start) and not _BEHIND.match(words, start + len(phrase)):
-            return True
-        start = words.find(phrase, start + 1)
-    return False
 
 
 @lru_cache(maxsize=512)

@@ -48,7 +48,8 @@ from haltpoint.contracts.work.tasks import Mode
 
 def end_step(work: Work, end: StepEnd) -> None:
     """End a step: completed, with its promise kept (C3), not needed (C11), or failed; its plan says
-    what that does to the chain. Calls that are still held are dropped.
+    what that does to the chain. Calls that are still held are dropped. The steps that waited for
+    this one, and for no other any more, are ready.
     """
     index = end.index
     failure = end.failure
@@ -73,8 +74,11 @@ def end_step(work: Work, end: StepEnd) -> None:
         resume(work)
     if failure is not None and _fails_chain(work, index):
         fail(work, failure)
-    else:
-        _open_dependants(work, index)
+        return
+    for waiting in work.graph.dependants[index]:
+        waits_for = [work.run[before].status.done for before in work.graph.dependencies[waiting]]
+        if work.run[waiting].status is StepStatus.PENDING and all(waits_for):
+            work.move(waiting, StepStatus.READY)
 
 
 def _validation(work: Work, index: int) -> str:
@@ -104,17 +108,6 @@ def _fails_chain(work: Work, index: int) -> bool:
     promised = chain.from_iterable(step.promised_tools for step, run in runs if not run.status.done)
     places = chain.from_iterable(spec_of(name).provenance.values() for name in promised)
     return not set(tools).isdisjoint(origin_tools(chain.from_iterable(places)))
-
-
-def _open_dependants(work: Work, index: int) -> None:
-    """Make ready the steps that waited for this one, and for no other any more."""
-    graph = work.graph
-    for waiting in graph.dependants[index]:
-        is_pending = work.run[waiting].status is StepStatus.PENDING
-        if is_pending and all(
-            work.run[before].status.done for before in graph.dependencies[waiting]
-        ):
-            work.move(waiting, StepStatus.READY)
 
 
 # ---- a model ends its step

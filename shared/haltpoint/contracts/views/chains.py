@@ -110,8 +110,11 @@ class ListedCallView(View):
     """A call of the same tool that a card lists behind the first; the answer holds for it, too."""
 
     arguments: JsonObject
+    """Its arguments."""
     reasons: tuple[Reason, ...]
+    """The targets that are asked about."""
     sources: dict[str, Source]
+    """Where its values come from."""
 
 
 class RequestView(View):
