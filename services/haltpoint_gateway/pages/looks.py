@@ -15,7 +15,7 @@ from markupsafe import Markup
 from pydantic import TypeAdapter
 from starlette.responses import HTMLResponse
 
-from haltpoint.chain.model.canonical import UNSEEN
+from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.contracts.views.story import SIGNS
 from haltpoint_gateway.pages.assets import address_of
 from haltpoint_gateway.pages.forms import as_typed
@@ -105,7 +105,7 @@ def _named(sign: str) -> Markup:
 def _is_hidden(sign: str) -> bool:
     if sign in "\n\t":
         return False
-    return sign in _SEPARATORS or not sign.isprintable() or UNSEEN.match(sign) is not None
+    return sign in _SEPARATORS or spelt_out(sign) != sign
 
 
 def _look_alikes(text: str) -> Iterator[int]:

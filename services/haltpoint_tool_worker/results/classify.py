@@ -17,7 +17,7 @@ from typing import Any, Final
 from msgspec import structs
 from pydantic import ValidationError
 
-from haltpoint.chain.checks.answer import spelt_out
+from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.runtime.config.faults import in_words_of_json

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
+from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.cli.errors import CliError, Exit, exit_of
-from haltpoint.cli.wording import visible
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Shell:
 
     def tell(self, text: str, style: str = "") -> None:
         """Say something beside the result that has to be read."""
-        self.err.print(visible(text), markup=False, style=style, soft_wrap=True)
+        self.err.print(spelt_out(text), markup=False, style=style, soft_wrap=True)
 
     def emit(self, document: Any) -> None:
         """One JSON document, or one line of a JSON lines output."""
@@ -115,7 +115,10 @@ class Shell:
             self.emit(document)
             return
         for line in lines:
-            print(visible(line)) if isinstance(line, str) else self.out.print(line, soft_wrap=True)
+            if isinstance(line, str):
+                print(spelt_out(line))
+            else:
+                self.out.print(line, soft_wrap=True)
         if note:
             self.note(note)
 
@@ -132,7 +135,7 @@ class Shell:
         the columns of numbers; the first one has ids, which are never broken. `empty` is said where
         there are no rows.
         """
-        cells = [["" if cell is None else visible(str(cell)) for cell in row] for row in rows]
+        cells = [["" if cell is None else spelt_out(str(cell)) for cell in row] for row in rows]
         if self.json or not cells:
             self.show(document, note=empty)
             return

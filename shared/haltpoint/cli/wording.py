@@ -4,18 +4,7 @@ from collections.abc import Iterator
 from textwrap import TextWrapper
 from typing import Any
 
-from haltpoint.chain.model.canonical import UNSEEN
-
-
-def visible(text: str) -> str:
-    """The same text with everything written out that a terminal would obey or hide, and every blank
-    but those of the keyboard.
-    """
-    return "".join(c if _is_plain(c) else f"\\u{{{ord(c):x}}}" for c in text)
-
-
-def _is_plain(sign: str) -> bool:
-    return sign.isprintable() and not UNSEEN.match(sign)
+from haltpoint.chain.model.canonical import spelt_out
 
 
 def wrapped(text: str, width: int, indent: str) -> list[str]:
@@ -25,7 +14,7 @@ def wrapped(text: str, width: int, indent: str) -> list[str]:
     whole = TextWrapper(
         width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
-    return whole.wrap(visible(text))
+    return whole.wrap(spelt_out(text))
 
 
 def outline(value: Any, indent: str = "  ") -> Iterator[str]:

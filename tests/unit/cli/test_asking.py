@@ -190,7 +190,7 @@ def test_c13_the_card_shows_each_target_with_its_source_and_nothing_hidden() -> 
         "reasons": [reason, made_up, {"kind": "hook", "words": "!"}]
     }
     text = "\n".join(card(RequestView.model_validate(view), 120))
-    hidden = "e\\u{200b}ve@x.org"
+    hidden = "e\\u200bve@x.org"
     assert f'to = "{hidden}"  from c1.read.1 data.body (text): “to {hidden}”' in text
     assert 'cc = "x"  from no result, and not in your words (model)' in text
     assert "approve for parameter" in text

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.cli.render.picture import heading, print_lines
 from haltpoint.cli.render.tree import tree
-from haltpoint.cli.wording import visible
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.views.story import About, StoryLine, Tone
 from haltpoint.runtime.views.story import tell
@@ -250,20 +250,20 @@ def test_f1_that_nothing_happened_is_said_only_where_it_is_known(why: str, said:
 @pytest.mark.parametrize(
     ("hostile", "shown"),
     [
-        ("\x1b[2Jgone", "\\u{1b}[2Jgone"),
-        ("line\nbreak", "line\\u{a}break"),
-        ("\u202eetirw", "\\u{202e}etirw"),
-        ("zero\u200bwidth", "zero\\u{200b}width"),
-        ("\ud800", "\\u{d800}"),
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("line\nbreak", "line\\nbreak"),
+        ("\u202eetirw", "\\u202eetirw"),
+        ("zero\u200bwidth", "zero\\u200bwidth"),
+        ("\ud800", "\\ud800"),
         (
             "four\u3164\u034f\u00a0\U000e0100\u2800blanks",
-            "four\\u{3164}\\u{34f}\\u{a0}\\u{e0100}\\u{2800}blanks",
+            "four\\u3164\\u034f\\xa0\\U000e0100\\u2800blanks",
         ),
         ("Zoë ✓", "Zoë ✓"),
     ],
 )
 def test_what_a_terminal_would_obey_or_hide_is_written_out(hostile: str, shown: str) -> None:
-    assert visible(hostile) == shown
+    assert spelt_out(hostile) == shown
     asked = request() | {"question": hostile, "options": [{"id": "1", "title": hostile}]}
     dropped = [{"tool": hostile, "reason": hostile, "arguments": {hostile: hostile}}]
     view = chain(

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from haltpoint.chain.checks.ledger import MAY_HAVE_ACTED
 from haltpoint.chain.checks.plans import with_effects
-from haltpoint.chain.model.canonical import UNSEEN
+from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.chain.model.references import KEYS, path_of, read_json, scalars_at, write_json
 from haltpoint.chain.model.schemas import defaults
 from haltpoint.chain.model.state import Action, Dropped, Lines
@@ -292,14 +292,3 @@ def _cut(line: str, most: int) -> str:
     if len(line) <= most:
         return line
     return f"{line[: most - 1]}…"
-
-
-def spelt_out(line: str) -> str:
-    """The same line with what is invisible in it spelt out."""
-    return "".join(map(_spelt, line))
-
-
-def _spelt(sign: str) -> str:
-    if sign.isprintable() and not UNSEEN.match(sign):
-        return sign
-    return sign.encode("unicode_escape").decode()

@@ -50,6 +50,19 @@ _BEHIND: Final = re.compile(r"[@\-+/%#=&~\\.:?]*\w")
 """What continues a word: `.example` of a host does."""
 
 
+def spelt_out(text: str) -> str:
+    """The same text with everything spelt out that does not show, or is an order to what shows
+    it.
+    """
+    return "".join(map(_spelt, text))
+
+
+def _spelt(sign: str) -> str:
+    if sign.isprintable() and not UNSEEN.match(sign):
+        return sign
+    return sign.encode("unicode_escape").decode()
+
+
 def bare(text: str) -> str:
     """The text without spaces, in one Unicode form, and with one kind of quotes and dashes."""
     whole = unicodedata.normalize("NFKC", text)

@@ -165,12 +165,12 @@ async def watch_to_end(
 
 async def _ask(client: "Client", request: "RequestView", chain_id: str) -> bool:
     """Ask the person at the terminal; false where it is left for later."""
+    from haltpoint.chain.model.canonical import spelt_out
     from haltpoint.cli.render.asking import ask
-    from haltpoint.cli.wording import visible
     from haltpoint.client import GatewayError
 
     if request.chain_id != chain_id:  # of several chains below, each with its question
-        print(f"    {visible(request.question)}")
+        print(f"    {spelt_out(request.question)}")
     try:
         await ask(client, request)
     except EOFError:  # Ctrl-D: not now

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.cli.answering import (
     LEAVE,
     NotUnderstoodError,
@@ -17,7 +18,6 @@ from haltpoint.cli.answering import (
     ways,
 )
 from haltpoint.cli.render.following import read_line
-from haltpoint.cli.wording import visible
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.runtime.views.question import CLOSED, answer_words
@@ -71,7 +71,7 @@ async def ask(client: "Client", request: "RequestView", read: ReadLine = read_li
         await _converse(client, request, typed)
     except _ClosedElsewhereError:
         words = _withdrawn(await client.request(request.id))
-        print(f"\n    {visible(words)}")
+        print(f"\n    {spelt_out(words)}")
     finally:
         closed.cancel()
         await asyncio.gather(closed, return_exceptions=True)
@@ -108,11 +108,11 @@ async def _converse(client: "Client", request: "RequestView", read: ReadLine) ->
             said = _read(request, typed)
             await client.answer(request.id, **said)
         except NotUnderstoodError as error:
-            print(f"    {visible(str(error))}")
+            print(f"    {spelt_out(str(error))}")
         except GatewayError as error:
             if error.code != "invalid_answer":
                 raise
-            print(f"    {visible(error.detail)}")
+            print(f"    {spelt_out(error.detail)}")
         else:
             return
 

@@ -10,8 +10,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.cli.render.following import ENDS
-from haltpoint.cli.wording import visible
 from haltpoint.contracts.views.story import SIGNS, StoryLine, Tone
 from haltpoint.runtime.views.story import elapsed
 
@@ -68,7 +68,7 @@ class Teller:
 
     def progress(self, report: "ProgressView") -> None:
         """How far a call is, or what a thought waits for; in a pipe words alone, and once."""
-        words = visible(report.text)
+        words = spelt_out(report.text)
         done = f"{report.fraction:.0%} " if report.fraction else ""
         self._say(f"{done}{words}")
         is_news = words not in ("", self._waits_for) and not done
@@ -88,7 +88,7 @@ class Teller:
 
 def heading(chain: "ChainView") -> Text:
     """What the chain is for, and its id."""
-    return Text.assemble((visible(chain.goal), "bold"), f"  [{chain.id}]")
+    return Text.assemble((spelt_out(chain.goal), "bold"), f"  [{chain.id}]")
 
 
 def print_lines(console: Console, chain: "ChainView", story: Iterable[StoryLine]) -> None:
@@ -112,23 +112,23 @@ def plain(line: StoryLine) -> Text:
 
 def _words(line: StoryLine) -> Text:
     stop = "STOP  " if line.tone == "stop" else ""
-    text = Text(stop + visible(line.text))
+    text = Text(stop + spelt_out(line.text))
     if line.tone in _COLOURED:
         text.stylize(_STYLES[line.tone])
     if line.struck:
-        text.append(" ").append(visible(line.struck), "strike")
+        text.append(" ").append(spelt_out(line.struck), "strike")
     if line.note:
-        text.append(f"  ({visible(line.note)})", "dim")
+        text.append(f"  ({spelt_out(line.note)})", "dim")
     return Text("\n").join((text, *_lines(line.more)))
 
 
 def _card(line: StoryLine) -> Panel:
     """A question in a box with all that a person has to know."""
-    question = Text(visible(line.text), "bold")
+    question = Text(spelt_out(line.text), "bold")
     body = Text("\n").join((question, *_lines(line.more)))
     title = Text.assemble((" STOP ", "bold black on yellow"), f" {line.note}: a person decides ")
     return Panel(body, title=title, title_align="left", border_style="yellow", expand=False)
 
 
 def _lines(texts: Iterable[str]) -> Iterable[Text]:
-    return map(Text, map(visible, texts))
+    return map(Text, map(spelt_out, texts))

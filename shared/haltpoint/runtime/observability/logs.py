@@ -16,7 +16,7 @@ from typing import Final, TextIO, cast
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
-from haltpoint.chain.checks.answer import spelt_out
+from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.contracts.secrets import starred
 from haltpoint.runtime.config.settings import LogSettings
 

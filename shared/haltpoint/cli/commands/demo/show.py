@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.cli.commands.models import play_script
 from haltpoint.cli.commands.run import watch_to_end
 from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.local.keeper import Child
 from haltpoint.cli.local.system import System, free_port, local_system
 from haltpoint.cli.shell import Shell
-from haltpoint.cli.wording import visible
 from haltpoint.client import Client
 from haltpoint.contracts.people.phrases import count
 from haltpoint.runtime.config.errors import HaltpointError
@@ -151,7 +151,7 @@ class Show:
         async def answer(request: "RequestView") -> bool:
             await asyncio.sleep(_MOMENT)
             choice = request.options[case.option - 1]
-            self.say(f"    {self.alone}, so the demo chooses: {visible(choice.title)}.")
+            self.say(f"    {self.alone}, so the demo chooses: {spelt_out(choice.title)}.")
             await client.answer(request.id, option_id=choice.id)
             return True
 
