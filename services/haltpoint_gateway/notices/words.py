@@ -34,8 +34,10 @@ def letter_of(
         whom = " or ".join(to)
         lines.append(f"It is for {whom}.")
     if rule.arguments:
-        document["arguments"] = arguments
-        lines += [f"{name}: {given}" for name, given in arguments.items()]
+        others = [other["arguments"] for other in shown.get("others", ())]
+        document |= {"arguments": arguments, "others": others}
+        for called in (arguments, *others):
+            lines += [f"{name}: {given}" for name, given in called.items()]
     if notice.is_of_an_end:
         document["type"] = "request.closed"
         title = f"Closed: {question}"

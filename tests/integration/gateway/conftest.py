@@ -20,7 +20,7 @@ from haltpoint.contracts.base import action_id, request_id
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.answerers import ANYONE, Answerers
-from haltpoint.contracts.people.humans import Question, RequestKind
+from haltpoint.contracts.people.humans import ListedCall, Question, RequestKind
 from haltpoint.contracts.people.keys import NewKey, Scope
 from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.results import Option
@@ -98,6 +98,7 @@ class System:
         reasons: tuple[Reason, ...] = (),
         arguments: str = '{"query":"John"}',
         answerers: Answerers = ANYONE,
+        others: tuple[ListedCall, ...] = (),
     ) -> str:
         """Let the chain ask a person; the id of the request. `within`: ms from now to its
         deadline.
@@ -114,6 +115,7 @@ class System:
             path=chain.task.path,
             arguments=arguments,
             answerers=answerers,
+            others=others,
             priority=priority,
             strikes=strikes,
             reasons=reasons,

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from haltpoint.cli.main import app
 from haltpoint.contracts.people.answerers import Answerers
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.humans import ListedCall, RequestKind
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings
@@ -115,9 +115,12 @@ async def test_arguments_are_shown_where_a_rule_says_so_and_secrets_never(
         listening(receiver) as where,
         gateway(system, server, tmp_path, rule(where, "arguments = true")),
     ):
-        await system.ask(await system.submit(), arguments='{"query":"John","password":"s3cret"}')
+        secret = '{"query":"John","password":"s3cret"}'
+        listed = ListedCall(place=1, arguments=secret, reasons=())
+        await system.ask(await system.submit(), arguments=secret, others=(listed,))
         await wait_until(lambda: bool(receiver.taken))
-    assert receiver.taken[0]["arguments"] == {"query": "John", "password": "***"}
+    shown = {"query": "John", "password": "***"}
+    assert (receiver.taken[0]["arguments"], receiver.taken[0]["others"]) == (shown, [shown])
 
 
 async def test_a_rule_announces_its_kinds_and_tools_alone(

@@ -117,7 +117,7 @@ def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:
     if fault is not None and fault.error_type is ErrorType.IN_DOUBT:
         return ask_about_call(work, RequestKind.IN_DOUBT, receipt, fault.message, answerers=whom)
     if fault is not None:
-        return fail_action(work, receipt, fault)
+        return fail_action(work, receipt)
     if which is not None:
         return ask_about_call(
             work,

@@ -133,8 +133,8 @@ def end_by_model(
         text = f"The model wants to end step {step!r} without {in_words(due)} ({outcome}): {reason}"
         return ask_in_place(work, RequestKind.LEAVE_OUT, action, text)
     write_down(work, given(work, action, {"ended": True}))
-    if due and last is not None and last.error is not None and not work.is_open:
-        return failed_by_tool(Code.GIVEN_UP, last, last.error)
+    if due and last is not None and not work.is_open:
+        return failed_by_tool(Code.GIVEN_UP, last)
     return StepEnd(index, skipped=reason if due else None)
 
 

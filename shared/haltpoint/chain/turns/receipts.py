@@ -77,7 +77,7 @@ def end_of_calls(work: Work, index: int) -> StepEnd | None:
     return None if is_open else StepEnd(index)
 
 
-def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
+def fail_action(work: Work, action: Action) -> StepEnd | None:
     """A receipt with an error ends the turn (C7). A literal step fails with it; elsewhere the model
     reads it (C11).
     """
@@ -87,7 +87,7 @@ def fail_action(work: Work, action: Action, fault: ErrorInfo) -> StepEnd | None:
         return end_of_calls(work, index)
     drop_held(work, index, "the call before it failed")
     if work.is_literal:
-        return failed_by_tool(Code.TOOL_FAILED, action, fault)
+        return failed_by_tool(Code.TOOL_FAILED, action)
     return None
 
 
@@ -98,7 +98,7 @@ def fail_with(
     may name a value (C6).
     """
     data = {SAID: said.strip()} if said.strip() else {}
-    return fail_action(work, resolve(work, action, data, by, fault), fault)
+    return fail_action(work, resolve(work, action, data, by, fault))
 
 
 def is_optional(work: Work, action: Action) -> bool:
@@ -106,8 +106,10 @@ def is_optional(work: Work, action: Action) -> bool:
     return work.is_literal and work.steps[action.step].actions[action.number - 1].optional
 
 
-def failed_by_tool(code: Code, action: Action, fault: ErrorInfo) -> StepEnd:
+def failed_by_tool(code: Code, action: Action) -> StepEnd:
     """The step fails because of a tool's error, by its own message and suggestion."""
+    fault = action.error
+    assert fault is not None  # noqa: S101 - it is why
     words = fault.message
     if fault.suggestion is not None and fault.suggestion not in FOR_MODELS:
         stop = "" if words.endswith((".", "!", "?")) else "."
