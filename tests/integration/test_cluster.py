@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from redis.exceptions import ResponseError
 
+from haltpoint.cli.local.topology import servers as look_at
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store import library
 from haltpoint.runtime.store.store import Store, SubmitStatus, new_chain_id
@@ -19,6 +20,7 @@ from haltpoint.runtime.streams.servers.cluster import primaries
 from haltpoint.runtime.streams.topology import Topology
 from tests.chaos.system import task
 from tests.support import wait_until
+from tests.support.processes import until
 from tests.topologies.outages import JOINED, KILLED, survive
 from tests.topologies.servers import ENGINES, Cluster, slot_of
 
@@ -111,6 +113,13 @@ async def test_a_node_without_the_library_is_named(redis: Any, servers: Cluster)
             await Store(calls, TOPOLOGY).lease(3, "a", 1.0)
         await library.load_where_missing(redis)
         assert (await Store(calls, TOPOLOGY).lease(3, "a", 0.01)).holder == "a"
+
+
+async def test_the_doctor_names_the_nodes_with_slots(redis: Any, servers: Cluster) -> None:
+    await asyncio.to_thread(until, servers.is_whole)
+    owners = {str(servers.primary_of(slot_of(partition))) for partition in range(4)}
+    seen = await look_at(redis)
+    assert all(f"{owner} (1 replica)" in seen for owner in owners), seen
 
 
 @pytest.mark.timeout(300)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from haltpoint.cli.local.topology import servers as look_at
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from tests.support.processes import until
@@ -81,3 +82,17 @@ async def test_what_is_wrong_with_an_address_is_said(servers: Sentinels) -> None
             await redis.ping()
     with pytest.raises(HaltpointError, match=r"HP-001 .*end the hosts with /NAME"):
         connect("redis+sentinel://localhost")
+
+
+async def test_the_doctor_names_the_master_and_a_sentinel_that_is_away(servers: Sentinels) -> None:
+    await asyncio.to_thread(until, servers.is_whole)
+    async with connect(servers.url) as redis:
+        seen = f"the master is {servers.master()}, with 2 replicas; 3 Sentinels in the address"
+        assert await look_at(redis) == seen
+        away = servers.sentinels[1]
+        away.kill()
+        try:
+            with pytest.raises(HaltpointError, match=f"HP-024 {seen}: {away} .* does not answer"):
+                await look_at(redis)
+        finally:
+            away.start()

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import httpx
 
+from haltpoint.cli.local.topology import servers
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.people.phrases import count
@@ -151,6 +152,10 @@ async def _services(scene: Scene) -> str:
     return what or "none runs: haltpoint up starts them"
 
 
+async def _servers(scene: Scene) -> str:
+    return await servers(scene.redis)
+
+
 async def _questions(scene: Scene) -> str:
     topology = scene.topology
     keys = [topology.key(number, "index:requests") for number in range(topology.partitions)]
@@ -199,9 +204,10 @@ _LOOKS: Final[dict[str, Callable[[Scene], Awaitable[str]]]] = {
     "tools": _tools,
     "policy": _policy,
     "port": _port,
+    "servers": _servers,
     "services": _services,
     "questions": _questions,
     "disk": _disk,
     "consumers": _consumers,
 }
-_OF_SERVER: Final = ("policy", "questions", "consumers")
+_OF_SERVER: Final = ("policy", "servers", "questions", "consumers")

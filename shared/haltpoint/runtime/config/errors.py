@@ -29,6 +29,7 @@ CATALOGUE: Final[dict[str, str]] = {
         "Chains of another release are under way, and this release stores chains in another form."
     ),
     "HP-023": "The server's history went backwards: it has lost writes that it had acknowledged.",
+    "HP-024": "A Sentinel, a node of the cluster or a replica is missing.",
     "HP-030": "The tools of a worker cannot be used.",
     "HP-031": "Two tools have the same name.",
     "HP-032": "A hook cannot be loaded.",

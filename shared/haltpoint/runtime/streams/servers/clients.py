@@ -163,7 +163,7 @@ def _pool_of_master(parts: _Parts, socket_timeout: float) -> ConnectionPool:
     url = parts.address(parts.hosts[0], login=parts.login, db=parts.query.get("db", "0"))
     question = "SENTINEL", "GET-MASTER-ADDR-BY-NAME", parts.path
 
-    whereabouts = Whereabouts(lambda: sentinels.ask(question, _place))
+    whereabouts = Whereabouts(sentinels, question, _place)
     return _pool(url, _MOVING[parts.scheme], socket_timeout, whereabouts=whereabouts)
 
 

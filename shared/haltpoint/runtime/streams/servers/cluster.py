@@ -50,8 +50,7 @@ class ClusterRedis(Redis):
         client = self._by_tag.get(tag)
         if client is None:
             slot = crc_hqx(tag.encode(), 0) % _SLOTS
-            read = partial(_primary_of, slot)
-            whereabouts = Whereabouts(lambda: self.nodes.ask(_QUESTION, read))
+            whereabouts = Whereabouts(self.nodes, _QUESTION, partial(_primary_of, slot))
             client = self._by_tag[tag] = Redis.from_pool(self._moving(whereabouts))
         return client
 

@@ -8,7 +8,8 @@ server that it knew.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
 from redis.asyncio.connection import ConnectionPool
@@ -32,18 +33,6 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
-
-
-class Whereabouts:
-    """Where a server that moves is now: `locate` asks, and raises redis-py's ConnectionError.
-
-    `breaks` is how often a connection to it broke: a server that has hung up on one, or hangs, does
-    so with all.
-    """
-
-    def __init__(self, locate: Callable[[], Awaitable[Place]]) -> None:
-        self.locate = locate
-        self.breaks = 0
 
 
 class Guide(NamedTuple):
@@ -93,6 +82,24 @@ class Guides(NamedTuple):
             for guide, outcome in zip(self.all, outcomes, strict=True)
             if isinstance(outcome, Exception)
         ]
+
+
+@dataclass
+class Whereabouts:
+    """Where a server that moves is now.
+
+    `breaks` is how often a connection to it broke: a server that has hung up on one, or hangs, does
+    so with all.
+    """
+
+    guides: Guides
+    question: Sequence[str]
+    read: Callable[[Any, Guide], Place]
+    breaks: int = 0
+
+    async def locate(self) -> Place:
+        """Ask. Raises redis-py's ConnectionError."""
+        return await self.guides.ask(self.question, self.read)
 
 
 async def _answer(
