@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test smoke check lint type cov bench eval api chaos chaos-long wheel docs docs-serve reference ui lock schemas budget environment clean
+.PHONY: help demo test smoke check lint type cov bench eval api chaos chaos-long topologies wheel docs docs-serve reference ui lock schemas budget environment clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,15 @@ chaos: $(SYNCED) ## kill processes and servers, break connections, judge the his
 
 chaos-long: $(SYNCED) ## 500 chains, whose model is away for up to five minutes: an hour
 	@MODEL_CHAINS=500 MODEL_AWAY=300 MODEL_SECONDS=3600 $(BIN)/pytest tests/chaos/test_model.py
+
+# The tests of the whole system that use one server, on two kinds of several.
+ON_TOPOLOGIES := $(addprefix tests/e2e/test_,$(addsuffix .py,five_cases agents approvals approval_rules ask_human bounds \
+    control escalation hooks routing secrets skills sources undo))
+
+topologies: $(SYNCED) ## real Sentinels and clusters: outages under load, the crash matrix and the system's tests on each; half an hour
+	@failed=0; $(BIN)/pytest -n 0 tests/topologies || failed=$$?; \
+	    for kind in sentinel cluster; do TOPOLOGY=$$kind $(BIN)/pytest -n 2 --quiet $(ON_TOPOLOGIES) || failed=$$?; done; \
+	    cat build/topologies.md; exit $$failed
 
 ui: $(SYNCED) ## the pages in a real browser: needs Debian's chromium, or one that CHROMIUM names
 	@$(BIN)/pytest -n 0 tests/ui

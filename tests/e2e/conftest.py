@@ -11,9 +11,10 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -25,9 +26,10 @@ from tests.e2e.agents import AGENTS, AGENTS_FILE
 from tests.e2e.obedient import OBEDIENT
 from tests.e2e.otlp import Receiver
 from tests.e2e.routers import ROUTERS
-from tests.e2e.running import CHECKOUT, HALTPOINT, Running, answers, script_for
+from tests.e2e.running import CHECKOUT, HALTPOINT, Running, answers, finished, script_for
 from tests.e2e.stubborn import STUBBORN
 from tests.support import PATIENCE
+from tests.topologies.servers import ENGINES, TOPOLOGIES
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,13 +56,26 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
     """Server, model and four services; stopped as Ctrl-C does. HALTPOINT_PARTITIONS is honoured."""
     folder = tmp_path_factory.mktemp("system")
     (folder / "agents.toml").write_text(AGENTS_FILE)
-    with run_system(folder, receiver) as running:
+    with topology(folder) as variables, run_system(folder, receiver, variables) as running:
         yield running
 
 
 @contextmanager
-def run_system(folder: Path, receiver: Receiver) -> Iterator[Running]:
-    """A system with the `agents.toml` of this folder."""
+def topology(folder: Path) -> Iterator[dict[str, str]]:
+    """The environment of the servers that TOPOLOGY names; without it `up` starts its own."""
+    kind = os.environ.get("TOPOLOGY")
+    if not kind:
+        yield {}
+        return
+    with TOPOLOGIES[kind](folder / "servers", ENGINES["valkey"]) as servers:
+        yield {"HALTPOINT_REDIS_URL": servers.url}
+
+
+@contextmanager
+def run_system(
+    folder: Path, receiver: Receiver, variables: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Running]:
+    """A system with the `agents.toml` of this folder, and these variables."""
     script = folder / "script.json"
     rules = (
         script_for("Tell", "contacts_good")
@@ -99,7 +114,11 @@ def run_system(folder: Path, receiver: Receiver) -> Iterator[Running]:
         # package is missing.
         "HTTP_PROXY": "http://127.0.0.1:9",
         "ALL_PROXY": "socks5://127.0.0.1:9",
+        **variables,
     }
+    if "HALTPOINT_REDIS_URL" in environment:
+        done = finished([*HALTPOINT, "init"], environment)
+        assert done.returncode == 0, done.stderr
     log = (folder / "log").open("wb")
     started = [
         subprocess.Popen(

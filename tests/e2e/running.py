@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from redis.asyncio import Redis
 from typer.testing import CliRunner
 
 from haltpoint.cli.main import app
@@ -22,6 +21,7 @@ from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Party
 from haltpoint.examples.contacts.outbox import Message, Outbox
 from haltpoint.runtime.service.embedded import running
+from haltpoint.runtime.streams.connection import connect
 from haltpoint.runtime.streams.presence import alive
 from haltpoint.runtime.streams.topology import Topology
 from tests.e2e.tools import diary
@@ -67,6 +67,13 @@ class Running:
     outbox: Outbox
     environment: dict[str, str]
 
+    @property
+    def redis_url(self) -> str:
+        """Where its server is: that of a topology, or the embedded one."""
+        url = self.environment.get("HALTPOINT_REDIS_URL") or running(self.state_dir / "data")
+        assert url is not None
+        return url
+
     def sent(self, chain_id: str) -> list[Message]:
         """What this chain has sent."""
         return [message for message in self.outbox.read() if message.key.startswith(f"{chain_id}.")]
@@ -105,10 +112,8 @@ class Running:
 
 async def services(system: Running) -> list[JsonObject]:
     """What the services that are ready say of themselves."""
-    url = running(system.state_dir / "data")
-    assert url is not None
     topology = Topology(int(system.environment.get("HALTPOINT_PARTITIONS", "4")))
-    async with Redis.from_url(url) as redis:
+    async with connect(system.redis_url) as redis:
         return await alive(redis, topology)
 
 
@@ -117,9 +122,7 @@ async def executors_killed(system: Running, party: Party = Party.EXECUTOR) -> As
     """Kill the executors, or the processes of another service, at once; at the end wait until one
     is back.
     """
-    url = running(system.state_dir / "data")
-    assert url is not None
-    redis = Redis.from_url(url)
+    redis = connect(system.redis_url)
     topology = Topology(int(system.environment.get("HALTPOINT_PARTITIONS", "4")))
 
     async def living() -> set[str]:

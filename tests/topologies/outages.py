@@ -81,6 +81,12 @@ def move(servers: Servers) -> None:
     servers.move_slot()
 
 
+def move_whole(servers: Servers) -> None:
+    """The same in one step, as Valkey 9 can."""
+    assert isinstance(servers, Cluster)
+    servers.move_slot_whole()
+
+
 def join(servers: Servers) -> None:
     """A new node joins, which has no functions, and the slot of partition 0 moves to it."""
     assert isinstance(servers, Cluster)
@@ -91,6 +97,7 @@ KILLED: Final = Outage("killed", kill, lambda servers: servers.start())
 STOPPED: Final = Outage("stopped", stop, go_on)
 PLANNED: Final = Outage("planned", fail_over)
 MOVED: Final = Outage("slot moved", move)
+MOVED_WHOLE: Final = Outage("slot moved whole", move_whole)
 JOINED: Final = Outage("slot moved to a new node", join)
 
 

@@ -323,6 +323,14 @@ class Cluster(Servers):
             while keys := source.ask("CLUSTER", "GETKEYSINSLOT", slot_of(partition), 10):
                 self.migrate(source, target, *keys)
 
+    def move_slot_whole(self, partition: int = 0) -> None:
+        """Valkey 9: the slot moves in one step."""
+        slot, source = slot_of(partition), self.primary_of(slot_of(partition))
+        target = self._next_primary(source)
+        name = target.ask("CLUSTER", "MYID")
+        source.ask("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", name)
+        until(lambda: self.primary_of(slot) is target)
+
     def migrate(self, source: Node, target: Node, *keys: bytes) -> None:
         """Move some keys."""
         where = ("127.0.0.1", target.port, "", 0, 10_000, "AUTH", PASSWORD, "KEYS")
@@ -334,17 +342,23 @@ class Cluster(Servers):
     ) -> Iterator[tuple[Node, Node]]:
         """While a slot moves, as `redis-cli --cluster reshard` does it; at the end it has moved."""
         slot, source = slot_of(partition), self.primary_of(slot_of(partition))
-        primaries = [node for node in self.nodes if node.lives and _replicates(node) is None]
-        target = to or primaries[(primaries.index(source) + 1) % len(primaries)]
+        target = to or self._next_primary(source)
         name = target.ask("CLUSTER", "MYID")
         target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.ask("CLUSTER", "MYID"))
         source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", name)
         yield source, target
         target.ask("CLUSTER", "SETSLOT", slot, "NODE", name)
         source.ask("CLUSTER", "SETSLOT", slot, "NODE", name)
-        for node in primaries:  # they would hear of it in time
+        for node in self._primaries():  # they would hear of it in time
             with suppress(RedisError):
                 node.ask("CLUSTER", "SETSLOT", slot, "NODE", name)
+
+    def _primaries(self) -> list[Node]:
+        return [node for node in self.nodes if node.lives and _replicates(node) is None]
+
+    def _next_primary(self, source: Node) -> Node:
+        primaries = self._primaries()
+        return primaries[(primaries.index(source) + 1) % len(primaries)]
 
     def _primaries_of(self, slot: int) -> Iterator[int]:
         for node in self.nodes:
@@ -352,6 +366,9 @@ class Cluster(Servers):
                 for first, last, primary, *_ in node.ask("CLUSTER", "SLOTS"):
                     if first <= slot <= last:
                         yield int(primary[1])
+
+
+TOPOLOGIES: Final = {"sentinel": Sentinels, "cluster": Cluster}
 
 
 def slot_of(partition: int) -> int:

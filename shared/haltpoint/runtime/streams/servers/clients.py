@@ -10,6 +10,7 @@ it too.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode
 
@@ -28,6 +29,7 @@ from haltpoint.runtime.streams.servers.locating import Guide, Guides, Place, Whe
 
 _PORT: Final = 6379
 _SENTINEL_PORT: Final = 26379
+_LOGIN: Final = ("username", "password")
 
 
 class _Telling(AbstractConnection):
@@ -126,10 +128,15 @@ class _Parts:
             scheme.partition("+")[0], login + at, tuple(hosts.split(",")), unquote(path), parsed
         )
 
-    def address(self, host: str, *, login: str, db: str = "0") -> str:
+    def address(self, host: str, db: str = "0") -> str:
         """That of one of the hosts."""
         query = urlencode({**self.query, "db": db})
-        return f"{self.scheme}://{login}{host}?{query}"
+        return f"{self.scheme}://{self.login}{host}?{query}"
+
+    def without_login(self) -> "_Parts":
+        """The same for a stranger."""
+        query = {name: text for name, text in self.query.items() if name not in _LOGIN}
+        return replace(self, login="", query=query)
 
 
 def client(url: str, socket_timeout: float) -> Redis:
@@ -144,14 +151,13 @@ def client(url: str, socket_timeout: float) -> Redis:
 
 
 def _cluster(parts: _Parts, socket_timeout: float) -> Redis:
-    url = parts.address(parts.hosts[0], login=parts.login)
+    url = parts.address(parts.hosts[0])
 
     def moving(whereabouts: Whereabouts) -> ConnectionPool:
         return _pool(url, _MOVING[parts.scheme], socket_timeout, whereabouts=whereabouts)
 
     def fixed(place: Place) -> ConnectionPool:
-        there = parts.address(str(place), login=parts.login)
-        return _pool(there, _FIXED[parts.scheme], socket_timeout)
+        return _pool(parts.address(str(place)), _FIXED[parts.scheme], socket_timeout)
 
     return ClusterRedis(_guides("node of the cluster", parts, _PORT), moving, fixed)
 
@@ -160,7 +166,7 @@ def _pool_of_master(parts: _Parts, socket_timeout: float) -> ConnectionPool:
     if not parts.path:
         raise ValueError("a Sentinel has to be asked for a master: end the hosts with /NAME")
     sentinels = _guides("Sentinel", parts, _SENTINEL_PORT)
-    url = parts.address(parts.hosts[0], login=parts.login, db=parts.query.get("db", "0"))
+    url = parts.address(parts.hosts[0], parts.query.get("db", "0"))
     question = "SENTINEL", "GET-MASTER-ADDR-BY-NAME", parts.path
 
     whereabouts = Whereabouts(sentinels, question, _place)
@@ -180,9 +186,9 @@ def _guides(kind: str, parts: _Parts, port: int) -> Guides:
 
 def _guide(host: str, parts: _Parts, port: int) -> Guide:
     named = host if ":" in host.rpartition("]")[2] else f"{host}:{port}"
-    logins = ("", parts.login)
     anonymous, known = (
-        _pool(parts.address(named, login=login), _FIXED[parts.scheme], 5.0) for login in logins
+        _pool(each.address(named), _FIXED[parts.scheme], 5.0)
+        for each in (parts.without_login(), parts)
     )
     place = anonymous.connection_kwargs
     return Guide(Place(place["host"], place["port"]), anonymous, known)
