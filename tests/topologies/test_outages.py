@@ -22,7 +22,7 @@ CASES = (
     *((Cluster, outage) for outage in (PLANNED, KILLED, STOPPED, MOVED, MOVED_WHOLE, JOINED)),
 )
 COLUMNS = (
-    *("topology", "server", "fsync", "what happens", "s until work goes on", "chains", "lost"),
+    *("topology", "server", "fsync", "what happens", "s until work continues", "chains", "lost"),
     *("doubled", "answers", "answers lost", "doubts"),
 )
 ROWS: list[tuple[object, ...]] = []

@@ -27,7 +27,7 @@ async def ended(
 
 
 async def side_by_side(seconds: float, works: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Do these works; one that takes longer keeps the others waiting no more, and goes on by
+    """Do these works; one that takes longer keeps the others waiting no more, and continues by
     itself. Raises the first error.
     """
     tasks = [asyncio.ensure_future(work) for work in works]
