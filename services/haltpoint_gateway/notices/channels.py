@@ -17,7 +17,7 @@ from haltpoint_gateway.notices.words import Letter
 
 _PATIENCE: Final = 15.0
 """Seconds that a service has to take a notice."""
-_THREADS: Final = 4
+_THREADS: Final = 2
 """Of each service of Apprise: one that hangs holds up no other, and nothing else of the gateway."""
 
 Channel = Callable[[str, Letter], Coroutine[Any, Any, None]]

@@ -24,8 +24,8 @@ from haltpoint_gateway.notices.channels import Channel, UndeliveredError
 from haltpoint_gateway.notices.words import letter_of
 
 GROUP: Final = "notices"
-_PAUSE: Final = 0.5
-"""Seconds between two looks at what is due."""
+_PAUSE: Final = 0.1
+"""Seconds between two looks at what is due by a rule: others of the gateway have turns between."""
 _KINDS: Final = (
     FactType.REQUEST_OPENED,
     FactType.REQUEST_ANSWERED,
