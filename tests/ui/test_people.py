@@ -69,7 +69,7 @@ def test_two_people_see_each_others_votes_and_claims_at_once_and_both_have_to_sa
     ann.page.keyboard.press("y")
     ann.sends_now()
     ann.page.wait_for_url("**answered=**")
-    bob.sees("So far: 1. ann")
+    bob.sees("So far 1: ann")
     bob.page.keyboard.press("y")
     bob.sends_now()
     assert run.result().status == "completed"

@@ -39,7 +39,8 @@ class Outbox:
     async def due(self, rule: str) -> list[Notice]:
         """Those of a rule that are to be sent now, each by one gateway alone."""
         taken: list[Notice] = []
-        queue, now = _queue(rule), time.time()
+        queue = _queue(rule)
+        now = time.time()
         waiting = await self._redis.zrangebyscore(queue, 0, now, 0, _BATCH, withscores=True)
         for name, since in waiting:
             leases = 2 + (now - since) // _LEASE
@@ -53,7 +54,8 @@ class Outbox:
 
     async def done(self, notice: Notice) -> None:
         """A notice was delivered, or is needed no more."""
-        await self._redis.zrem(_queue(notice.rule), notice.id)
+        queue = _queue(notice.rule)
+        await self._redis.zrem(queue, notice.id)
         await self._redis.hdel(_FAILED, notice.id)
 
     async def again(self, notice: Notice, fault: str) -> Notice:

@@ -25,7 +25,8 @@ def letter_of(
 ) -> Letter:
     """The notice of a question as it is now; `link` is the address of its page."""
     shown: JsonObject = starred(request.model_dump(mode="json"), typed=typed)
-    question, arguments = shown["question"], shown["arguments"]
+    question = shown["question"]
+    arguments = shown["arguments"]
     to = shown["answerers"]["to"]
     document = {name: shown[name] for name in _SHOWN}
     document |= {"id": notice.id, "request_id": request.id, "to": to, "link": link}

@@ -51,7 +51,8 @@ def admin_key(settings: Settings) -> str:
     Raises HaltpointError HP-001 when it would listen to the network with a key that no operator
     chose, or without a proxy before it: keys and answers would cross the network in the clear.
     """
-    chosen, gateway = settings.gateway.admin_key, settings.gateway
+    gateway = settings.gateway
+    chosen = gateway.admin_key
     is_open = not _is_loopback(gateway.host)
     refused = f"the gateway does not listen on {gateway.host} without"
     if is_open and chosen is None:

@@ -9,8 +9,9 @@ from haltpoint_gateway.problems import Problem
 
 def is_theirs(who: Principal, request: RequestView) -> bool:
     """Whether a rule addresses this person, or they have taken the question."""
-    is_claimed = request.claim is not None and request.claim.by == who.name
-    return is_claimed or _is_named(who, request.answerers.to)
+    claim = request.claim
+    has_it = claim is not None and claim.by == who.name
+    return has_it or _is_named(who, request.answerers.to)
 
 
 def may_answer(who: Principal, request: RequestView) -> bool:

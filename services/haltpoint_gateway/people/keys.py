@@ -97,7 +97,8 @@ class Keyring:
         for digest, row in rows.items():
             used = int(uses.get(digest, 0))
             used_at = datetime.fromtimestamp(used, UTC) if used else None
-            keys.append(_read(row).model_copy(update={"used_at": used_at}))
+            key = _read(row)
+            keys.append(key.model_copy(update={"used_at": used_at}))
         return sorted(keys, key=lambda key: key.made_at, reverse=True)
 
     async def revoke(self, key_id: str, who: Principal) -> bool:
@@ -135,10 +136,12 @@ class Keyring:
         if row is None:
             return None
         key = _read(row)
-        if key.expires_at is not None and key.expires_at <= datetime.now(UTC):
+        end = key.expires_at
+        if end is not None and end <= datetime.now(UTC):
             return None
         await self._note_use(digest)
-        scopes, groups = frozenset(key.scopes), frozenset(key.groups)
+        scopes = frozenset(key.scopes)
+        groups = frozenset(key.groups)
         return Principal(person(key.name), key.tenant, scopes, groups, digest)
 
     async def _note_use(self, digest: bytes) -> None:

@@ -22,8 +22,10 @@ class Submissions:
         """Count one more. Raises Problem 429 when it is too much; an admin is not counted."""
         if who.admin:
             return
-        minute, seconds = divmod(int(time.time()), _MINUTE)
-        key = f"hp:{{0}}:submitted:{minute}:{who.tenant or ''}:{who.name}"
+        now = int(time.time())
+        minute, seconds = divmod(now, _MINUTE)
+        tenant = who.tenant or ""
+        key = f"hp:{{0}}:submitted:{minute}:{tenant}:{who.name}"
         pipeline = self._redis.pipeline(transaction=True)
         pipeline.incr(key)
         pipeline.expire(key, _MINUTE)

@@ -30,6 +30,8 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.service.http import HttpServer
+from haltpoint.runtime.streams.topology import make_group
+from haltpoint_gateway.notices.notifier import GROUP
 from tests.integration.gateway.conftest import ADMIN, System, problem, running
 from tests.support import wait_until
 
@@ -218,6 +220,24 @@ async def test_a_notice_that_no_service_takes_is_seen_and_given_up_after_a_day(
                 return [n["request_id"] for n in await listed() if n["given_up"]] == [again]
 
             await wait_until(is_given_up)
+
+
+async def test_a_fact_that_a_gateway_took_before_it_died_is_announced_by_the_next(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    receiver, keys = Receiver(), [system.topology.key(part, "facts") for part in range(2)]
+    for key in keys:
+        await make_group(system.redis, key, GROUP)
+    request = await system.asked()
+    taken = await system.redis.xreadgroup(GROUP, "dead", dict.fromkeys(keys, ">"))
+    assert taken
+    short = {"lease": 0.4, "heartbeat": 0.1}
+    async with (
+        listening(receiver) as where,
+        gateway(system, server, tmp_path, rule(where), **short),
+    ):
+        await wait_until(lambda: bool(receiver.taken))
+    assert receiver.ids() == {f"desk/{request}/opened"}
 
 
 async def test_every_notice_arrives_though_gateways_die(

@@ -11,6 +11,7 @@ from haltpoint.contracts.base import chain_of, request_id
 from haltpoint.contracts.people.answerers import Answerers, OnTimeout
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.runtime.store.inbox import Approves, Expired, Taken
+from tests.integration.store.test_public_facts import told
 from tests.support.builders import confirms, literal_task
 from tests.support.desk import Desk, Order, desk_at
 
@@ -45,6 +46,14 @@ class Case:
         end = "answered" if self.outcome in ("approved", "rejected") else "expired"
         before = ["request.opened", "request.expired"] * (self.level - 1)
         return [*before, "request.opened", f"request.{end}"]
+
+    @property
+    def notices(self) -> list[tuple[str, str]]:
+        """What programs outside hear, of which notices are made: each level begins and ends."""
+        levels = [number // 2 + 1 for number in range(len(self.facts))]
+        chain = chain_of(self.action)
+        named = zip(self.facts, levels, strict=True)
+        return [(f"{fact}.v1", request_id(chain, level)) for fact, level in named]
 
     async def is_answered(self, desk: Desk, by: str, choice: Choice) -> None:
         """A person answers in time."""
@@ -122,6 +131,9 @@ async def test_each_level_and_each_outcome_comes_once(redis: Redis) -> None:
             case.action: ", ".join(case.yes) for case in cases if case.outcome == "approved"
         }
         assert sorted(orders) == sorted(approved)
+        public = [fact for fact in await told(desk) if fact["type"].startswith("request.")]
+        notices = [(fact["type"], fact["data"]["request_id"]) for fact in public]
+        assert sorted(notices) == sorted(notice for case in cases for notice in case.notices)
         for case in cases:
             facts = [
                 fact
