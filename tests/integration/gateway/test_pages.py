@@ -541,7 +541,7 @@ async def test_a_person_sees_for_whom_a_question_is_who_has_taken_it_and_who_sai
     card = await stranger.see(f"/inbox/{others}")
     assert "You cannot answer this question: it is for group:board." in card
     assert "Cancel the whole chain" not in card
-    assert "2 people have to say yes. So far: 0." in await stranger.see(f"/inbox/{theirs}")
+    assert "2 people have to say yes. So far 0" in await stranger.see(f"/inbox/{theirs}")
     await system.http.post(f"/v1/requests/{theirs}/claim", headers=finance)
     card = await stranger.see(f"/inbox/{theirs}")
     assert "bob has taken this question until" in card
@@ -549,7 +549,7 @@ async def test_a_person_sees_for_whom_a_question_is_who_has_taken_it_and_who_sai
     assert (await stranger.send(f"/inbox/{theirs}/release")).status_code == 409
     yes = {"kind": "confirmation", "decision": "approve"}
     await system.http.post(f"/v1/requests/{theirs}/answer", headers=finance, json=yes)
-    assert "So far: 1. bob" in await stranger.see(f"/inbox/{theirs}")
+    assert "So far 1: bob" in await stranger.see(f"/inbox/{theirs}")
     taken = await stranger.send(f"/inbox/{theirs}/claim")
     assert taken.headers["location"] == f"/inbox/{theirs}"
     assert "Give it back" in await stranger.see(f"/inbox/{theirs}")
