@@ -13,22 +13,19 @@ from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.integration.deciding import bed_at, executing
 from tests.support import wait_until
 
-PAGE = (Path(__file__).parents[2] / "docs/guides/faststream.md").read_text()
+GUIDES = Path(__file__).parents[2] / "docs/guides"
+PAGE = (GUIDES / "faststream.md").read_text()
 GOALS = {"order-17": "Tell John", "order-18": "Tell Jane"}
 ALONE = 1
 """A body without a key."""
 
 
 async def test_each_way_to_publish_starts_a_chain(
-    server: EmbeddedServer, redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: EmbeddedServer, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, code in re.findall(
-        r"^```python\n# (\w+)\.py\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL
-    ):
-        (tmp_path / f"{name}.py").write_text(code)
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.syspath_prepend(str(GUIDES / "examples"))
     monkeypatch.setenv("REDIS_URL", server.url)
-    shop, orders = import_module("shop"), import_module("two_orders")
+    shop, orders = import_module("orders"), import_module("two_orders")
     ids = [
         TaskSubmitted.model_validate(
             {"source": "shop", "id": name, "data": {"goal": goal}}

@@ -30,9 +30,8 @@ def faults(tmp_path: Path, said: str | bytes) -> list[str]:
 
 
 def test_the_example_of_the_page_loads(tmp_path: Path) -> None:
-    said, *others = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    (provider,) = (one for one in others if "provider" in one)
-    file = agents_file.read(written(tmp_path, f"{said}\n{provider}"))
+    said, *_ = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    file = agents_file.read(written(tmp_path, said))
     claude = file.models["claude"]
     assert (claude.provider, claude.name, claude.base_url) == (
         "anthropic",
@@ -54,7 +53,7 @@ def test_the_example_of_the_page_loads(tmp_path: Path) -> None:
     )
     large = file.models["large"]
     assert (large.api_key_env, large.timeout, large.max_tokens) == ("LARGE_KEY", 90.0, 4096)
-    assert file.models["small"].timeout == 600.0
+    assert file.models["claude"].timeout == 600.0
     assert b"KEY" in encode(file)
     assert file.named("billing") is billing
     assert file.named("nobody") is None

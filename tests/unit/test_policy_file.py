@@ -1,7 +1,7 @@
 """The policy file: the page's example loads, and each fault is told with its name."""
 
-import re
 from pathlib import Path
+from shutil import copy
 
 import pytest
 
@@ -13,15 +13,13 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import LimitSettings, SettingsError
 from haltpoint_executor.world import policy_of
 
-PAGE = Path(__file__).parents[2] / "docs/guides/policy.md"
+EXAMPLE = Path(__file__).parents[2] / "docs/guides/examples/policy.toml"
+"""What the page shows."""
 
 
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
-    (said,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    path = tmp_path / "policy.toml"
-    path.write_text(said)
-    return path
+    return Path(copy(EXAMPLE, tmp_path))
 
 
 def refused(tmp_path: Path, said: str | bytes) -> str:
