@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from tests.reference import api, cli, events, files, http, settings
+from tests.reference import api, cli, evals, events, files, http, settings
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference"
 PAGES: Final[dict[str, Callable[[], str]]] = {
@@ -15,4 +15,5 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "policy.md": files.policy,
     "agents.md": files.agents,
     "events.md": events.written,
+    "eval.md": evals.written,
 }

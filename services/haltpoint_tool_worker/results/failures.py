@@ -3,7 +3,7 @@ says it.
 
 The rows are what is known of the failure, the columns how far the call had come and what its tool
 declares. A call that had not started has no effect, a read-only tool never has one, and an
-idempotent one may run again: none of them is ever in doubt. docs/contract.md shows the same table
+idempotent one may run again: none of them is ever in doubt. docs/contract-2.md shows the same table
 to people.
 """
 

@@ -1,13 +1,11 @@
 """The suite itself: cases with a truth, kinds that are pure and that do misbehave."""
 
-import re
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from evals.case import Case, real_requests
-from evals.figures import FIGURES
 from evals.kinds import BENIGN, KINDS, Player, case_of, say
 from evals.world import WORLD, find
 from haltpoint.contracts.people.humans import Choice
@@ -87,13 +85,3 @@ def test_there_are_thirty_natural_requests_with_their_truth() -> None:
     for case in requests:
         if case.finder and case.target is not None:
             assert case.target in find(WORLD.things(case.finder), case.query).ids
-
-
-def test_the_page_explains_each_kind_and_each_figure_and_no_other() -> None:
-    explained = re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE, re.MULTILINE)
-    assert [pair for pair in explained if pair[0] in KINDS] == [
-        (name, kind.what) for name, kind in KINDS.items()
-    ]
-    assert [name for name, _ in explained if name not in KINDS] == [
-        figure.name for figure in FIGURES
-    ]
