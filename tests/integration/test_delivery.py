@@ -10,7 +10,7 @@ import pytest
 
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.delivery import Alone, Entry, Subscription, at_once, hand_back
-from haltpoint.runtime.streams.topology import make_group
+from haltpoint.runtime.streams.topology import PREFIX, make_group
 from tests.support import wait_until
 
 Redis = Any  # redis-py's hints say what any protocol version may answer
@@ -330,6 +330,59 @@ async def test_what_somebody_else_has_taken_is_not_handed_back(redis: Redis) -> 
         (b"slow", True),
     ]
     assert [row["times_delivered"] for row in rows] == [2, 1]
+
+
+async def consumers(redis: Redis) -> dict[str, int]:
+    """The readers that the group knows, with what each has pending."""
+    found = await redis.xinfo_consumers(STREAM, GROUP)
+    return {each["name"].decode(): each["pending"] for each in found}
+
+
+async def silent(redis: Redis, milliseconds: int) -> None:
+    """Wait until no reader has asked for so long."""
+
+    async def are_silent() -> bool:
+        found = await redis.xinfo_consumers(STREAM, GROUP)
+        return all(each["idle"] > milliseconds for each in found)
+
+    await wait_until(are_silent)
+
+
+async def test_a_reader_that_starts_removes_those_that_are_gone_and_hold_nothing(
+    redis: Redis,
+) -> None:
+    for name in ("gone", "holder"):
+        await redis.xgroup_createconsumer(STREAM, GROUP, name)
+    await add(redis, 1)
+    await redis.xreadgroup(GROUP, "holder", {STREAM: ">"}, count=1)
+    await silent(redis, 2 * LEASE_MS)
+    await redis.xgroup_createconsumer(STREAM, GROUP, "new")
+    key, name = STREAM.split("tools")[0] + "events", "tools:work"
+    reaped, *_ = await redis.fcall(PREFIX + "reap", 1, key, name, GROUP, str(2 * LEASE_MS))
+    assert reaped == 1
+    assert await consumers(redis) == {"holder": 1, "new": 0}
+
+    await silent(redis, 2 * LEASE_MS)
+    async with subscribed(reader := Reader(redis), "next"):
+        await wait_until(lambda: reader.numbers == [1])
+    assert set(await consumers(redis)) == {"holder", "next"}
+
+
+async def test_a_reader_that_is_removed_while_it_waits_reads_on(redis: Redis) -> None:
+    living = Reader(redis)
+    async with subscribed(living, "living"):
+        await wait_until(lambda: consumers_are(redis, {"living"}))
+        await silent(redis, 2 * LEASE_MS)
+        key, name = STREAM.split("tools")[0] + "events", "tools:work"
+        reaped, *_ = await redis.fcall(PREFIX + "reap", 1, key, name, GROUP, str(2 * LEASE_MS))
+        assert reaped == 1
+        await add(redis, 1, 2)
+        await wait_until(lambda: living.numbers == [1, 2])
+    assert await pending(redis) == 0
+
+
+async def consumers_are(redis: Redis, names: set[str]) -> bool:
+    return set(await consumers(redis)) == names
 
 
 async def test_a_server_restart_loses_nothing(server: EmbeddedServer, redis: Redis) -> None:

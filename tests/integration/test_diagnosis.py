@@ -103,6 +103,18 @@ async def test_a_reader_that_is_gone_and_holds_messages(
     assert gone.why == "worker-that-died does not run and holds 1 message"
 
 
+async def test_readers_that_are_gone_and_hold_nothing_are_counted(
+    redis: Redis, topology: Topology, tmp_path: Path
+) -> None:
+    for name in ("executor-1", "executor-2"):
+        stream = topology.stream(1, Stream.EVENTS)
+        await redis.xgroup_createconsumer(stream, GROUP[Stream.EVENTS].value, name)
+    await Presence(topology, "executor", "executor-2", 0).renew(redis, {})
+    consumers = (await looked(redis, topology, tmp_path))["consumers"]
+    what = "0 messages under way; 1 reader of services that are gone"
+    assert (consumers.ok, consumers.what) == (True, what)
+
+
 async def test_a_disk_that_is_nearly_full(
     redis: Redis, topology: Topology, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ _PARTS: Final = (
     "inbox",
     "timers",
     "dead_letters",
+    "consumers",
     "leases",
     "agents",
     "feedback",

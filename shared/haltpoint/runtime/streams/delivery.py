@@ -26,9 +26,9 @@ Two kinds of consumers use it:
 Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries
 pending: they come back after a lease.
 
-Consumers are never removed from a group: XGROUP DELCONSUMER destroys what they have pending, and
-whether that is nothing can only be known inside the server at that very moment. A dead consumer
-costs about 100 bytes.
+A reader that starts has those of its group forgotten that are gone, by a function: XGROUP
+DELCONSUMER destroys what a consumer has pending, and whether that is nothing can only be known
+inside the server at that very moment.
 """
 
 import asyncio
@@ -152,9 +152,23 @@ class Subscription:
             if "NOGROUP" in str(error):
                 raise group_lost(self.stream, self.group) from error
             raise
+        await self._reap()
         reader = asyncio.create_task(self._read_for_ever(), name=f"read {self.stream}")
         reclaimer = asyncio.create_task(self._reclaim_for_ever(), name=f"reclaim {self.stream}")
         self._tasks = [reader, reclaimer]
+
+    async def _reap(self) -> None:
+        """Have readers forgotten that are gone for two leases; they are no reason not to start."""
+        partition, _, name = self.stream.partition("}:")
+        events = f"{partition}}}:{Stream.EVENTS}"
+        args = (name, self.group, str(2 * self._lease_ms))
+        try:
+            reaped, *_ = await self._reading.call("FCALL", PREFIX + "reap", 1, events, *args)
+        except ResponseError as error:
+            _log.warning("old readers cannot be removed", stream=self.stream, reason=str(error))
+            return
+        if reaped:
+            _log.debug("readers that are gone are removed", stream=self.stream, count=reaped)
 
     async def stop(self) -> None:
         """Read no more, let the running handlers end (5 s), hand back the entries that they never
