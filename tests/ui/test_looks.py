@@ -60,6 +60,7 @@ PAGES = (
     *("/", "/new", "/inbox", "/chains", "/tools", "/tools/delete_page", "/agents"),
     *("/workers", "/queues", "/dead-letters", "/keys", "/stats"),
 )
+OPENED = "document.querySelectorAll('details').forEach((one) => one.open = true)"
 MADE = "img, iframe, object, embed, video, audio, math, marquee, base, main script, main style"
 """Elements that no page has, so that a text has made them."""
 
@@ -117,7 +118,8 @@ def test_signs_that_deceive_are_spelt_out_wherever_they_are(
     ann = person()
     for path in (f"/inbox/{run.expects_request().id}", f"/chains/{run.id}"):
         ann.goes_to(path)
-        for shown in (ann.page.locator("h1, .about"), ann.page.locator("td, summary")):
+        ann.page.evaluate(OPENED)
+        for shown in (ann.page.locator("h1, .about"), ann.page.locator("td, dd")):
             seen = " ".join(shown.all_inner_texts())
             assert [sign for sign in DECEPTIVE if f"U+{ord(sign):04X}" not in seen] == [], path
     ann.goes_to("/inbox")
@@ -139,7 +141,7 @@ def test_axe_finds_nothing_wrong_on_any_page(client: SyncClient, person: People)
     ann = person(reduced_motion="reduce")
     for path in (*PAGES, alike, *questions, f"/chains/{run.id}", f"/chains/{done.id}", "/no"):
         ann.goes_to(path)
-        ann.page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)")
+        ann.page.evaluate(OPENED)
         light = Axe().run(ann.page)
         ann.page.emulate_media(color_scheme="dark")
         dark = Axe().run(ann.page, options={"runOnly": ["color-contrast"]})

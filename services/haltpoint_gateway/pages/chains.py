@@ -39,10 +39,11 @@ async def chain(chain_id: str, visit: Looks) -> HTMLResponse:
     view = await api.get_chain(visit.gateway, chain_id, visit.who, ViewQuery(story=True))
     log = await visit.gateway.views.log(chain_id, 0, _LINES)
     tools = await visit.tools()
+    bars = pictures.bars(view.story)
     return visit.html(
         "chain",
         chain=view.model_dump(mode="json"),
-        story=[*zip(view.story, pictures.bars(view.story), strict=True)],
+        story=[*zip(view.story, bars, strict=True)],
         places=pictures.places(view.steps),
         log=log,
         key=secrets.token_urlsafe(16),

@@ -3,9 +3,9 @@
 import re
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from haltpoint.cli.errors import usage
@@ -15,6 +15,7 @@ from haltpoint.runtime.config.key_origin import recall
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
+    from haltpoint.contracts.views.chains import Page
 
 T = TypeVar("T")
 ADDRESS_FILE: Final = "gateway-address"
@@ -94,6 +95,18 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
         from haltpoint.cli.problems import told
 
         raise told(error, where) from error
+
+
+async def every(read: "Callable[..., Awaitable[Page[T]]]", **query: Any) -> AsyncIterator[T]:
+    """The items of a list, page by page; `read` gets one."""
+    cursor: str | None = None
+    while True:
+        page = await read(cursor=cursor, **query)
+        for item in page.items:
+            yield item
+        cursor = page.next_cursor
+        if cursor is None:
+            return
 
 
 def unreachable(where: str) -> str:

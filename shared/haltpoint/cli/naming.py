@@ -1,6 +1,6 @@
 """Ids that are typed in part: the beginning of an id is enough where it is the only one."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from haltpoint.cli.errors import usage
@@ -21,20 +21,6 @@ _LISTS: Final = {
     "worker": "haltpoint worker list",
     "dead letter": "haltpoint dlq list",
 }
-
-
-async def open_requests(client: "Client", *, mine: bool) -> AsyncIterator["RequestView"]:
-    """All open questions, or those that are for this key's person, urgent ones first, page by
-    page.
-    """
-    cursor: str | None = None
-    while True:
-        page = await client.requests(cursor=cursor, limit=_PAGE, mine=mine)
-        for request in page.items:
-            yield request
-        cursor = page.next_cursor
-        if cursor is None:
-            return
 
 
 async def request_named(client: "Client", name: str) -> "RequestView":

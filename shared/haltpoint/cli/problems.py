@@ -77,7 +77,8 @@ _FIXES: Final = {
 
 def _fault(fault: dict[str, Any]) -> str:
     """What is wrong and where: in which step, or in which option."""
-    message, field = str(fault.get("message")), str(fault.get("field") or "")
+    message = str(fault.get("message"))
+    field = str(fault.get("field") or "")
     option, _, inside = field.partition(".")
     if fault.get("step_id"):
         label = f" ({fault['label']})" if fault.get("label") else ""

@@ -145,6 +145,10 @@ class Shell:
             return
         self.out.print(_painted(names, cells, right))
 
+    def items(self, found: Sequence[Any], *table: Any, **looks: Any) -> None:
+        """The same of a whole list, whose document is a page of it."""
+        self.table({"items": found, "next_cursor": None}, *table, **looks)
+
     def fail(self, error: HaltpointError) -> None:
         """Say what went wrong: for people on stderr, with --json as a document there too."""
         if self.json:

@@ -35,7 +35,7 @@ def texts_of(pairs: Iterable[str], what: str, fix: str) -> dict[str, str]:
     texts: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
-        if not equals or not name:
+        if not (equals and name):
             raise usage(f"{pair!r} is not {what}", "it is written NAME=VALUE", fix)
         texts[name.strip()] = value
     return texts

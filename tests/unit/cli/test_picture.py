@@ -6,7 +6,7 @@ import re
 import pytest
 from rich.console import Console
 
-from haltpoint.cli.render.picture import Teller, heading, print_lines
+from haltpoint.cli.render.picture import Teller, print_story
 from haltpoint.contracts.views.chains import ChainView
 from tests.unit.cli.chains import chain, completed, failed, stopped
 
@@ -21,8 +21,7 @@ def drawn(view: ChainView, width: int) -> str:
         color_system=None,
         legacy_windows=False,
     )
-    console.print(heading(view))
-    print_lines(console, view, view.story)
+    print_story(console, view)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

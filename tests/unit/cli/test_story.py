@@ -7,10 +7,11 @@ import pytest
 from rich.console import Console
 
 from haltpoint.chain.model.canonical import spelt_out
-from haltpoint.cli.render.picture import heading, print_lines
+from haltpoint.cli.render.picture import print_story
 from haltpoint.cli.render.tree import tree
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.views.story import About, StoryLine, Tone
+from haltpoint.runtime.views.question import model_words
 from haltpoint.runtime.views.story import tell
 from tests.unit.cli.chains import (
     BEGUN,
@@ -165,6 +166,11 @@ def test_a_call_that_was_refused_is_told_as_one_would_write_it(said: str) -> Non
     assert line.struck == 'send_message(recipient_id="user_1")'
 
 
+def test_words_and_the_native_calls_behind_them_are_told_apart() -> None:
+    said = 'Here\nyou are.\n{"name": "a", "arguments": "{}"}\n{"name": "b", "arguments": {"x": 1}}'
+    assert model_words(said, "b") == "“Here you are.”, a(), b(x=1)"
+
+
 def test_words_that_are_no_call_are_told_in_quotes() -> None:
     for said in ('{"name": 1}', "I sent it.", '{"name": "x", "arguments": "y"}', '{"a": 1}'):
         refused = {
@@ -271,8 +277,7 @@ def test_what_a_terminal_would_obey_or_hide_is_written_out(hostile: str, shown: 
     )
     for terminal in (True, False):
         console = Console(file=io.StringIO(), width=200, force_terminal=terminal, color_system=None)
-        console.print(heading(view))
-        print_lines(console, view, view.story)
+        print_story(console, view)
         assert isinstance(console.file, io.StringIO)
         assert all(c.isprintable() or c == "\n" for c in console.file.getvalue())
 

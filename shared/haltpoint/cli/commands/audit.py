@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from haltpoint.cli.gateway import talk
+from haltpoint.cli.gateway import every, talk
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
@@ -32,14 +32,8 @@ def export(
     moments = {"since": _moment(since), "until": _moment(until)}
 
     async def whole(client: "Client") -> None:
-        cursor: str | None = None
-        while True:
-            page = await client.audit(cursor=cursor, limit=_MOST, **moments)
-            for line in page.items:
-                shell.emit(line)
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+        async for line in every(client.audit, limit=_MOST, **moments):
+            shell.emit(line)
 
     talk(shell, whole)
 

@@ -45,17 +45,17 @@ def list_(
 @verb(app, "show", gateway=True)
 def show(shell: Shell, chain: _ID) -> None:
     """Show one chain: its steps, actions and questions, and calls that never ran."""
-    view = _about(shell, chain, lambda client, name: client.chain(name, story=not shell.json))
+    story = not shell.json
+    view = _about(shell, chain, lambda client, name: client.chain(name, story=story))
     if shell.json:
         shell.emit(view)
         return
-    from haltpoint.cli.render.picture import heading, print_lines
+    from haltpoint.cli.render.picture import print_story
     from haltpoint.cli.render.tree import tree
     from haltpoint.cli.wording import outline
     from haltpoint.contracts.doors import in_full
 
-    shell.out.print(heading(view))
-    print_lines(shell.out, view, view.story)
+    print_story(shell.out, view)
     asked = list(outline(in_full(view.bounds) if view.bounds else {}, "    "))
     if asked:
         shell.show(view, ["  what the goal asks of tools:", *asked])

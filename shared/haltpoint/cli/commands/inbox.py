@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haltpoint.cli.errors import usage
-from haltpoint.cli.gateway import talk
-from haltpoint.cli.naming import open_requests, request_named
+from haltpoint.cli.gateway import every, talk
+from haltpoint.cli.naming import request_named
 from haltpoint.cli.shell import Shell
 from haltpoint.cli.shell import verb as command
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from haltpoint.contracts.views.chains import RequestView
 
 _EVERY = 1.0  # seconds between two looks at the inbox
+_PAGE = 200
 
 
 _Request = Annotated[
@@ -49,7 +50,7 @@ def inbox(
     seen: set[str] = set()
 
     async def look(client: "Client") -> None:
-        async for request in open_requests(client, mine=mine):
+        async for request in every(client.requests, limit=_PAGE, mine=mine):
             is_new = request.id not in seen
             seen.add(request.id)
             if is_new and (watch or shell.json or len(seen) <= limit):

@@ -49,8 +49,7 @@ def create(
 def list_(shell: Shell) -> None:
     """List the keys, the newest first."""
     keys = talk(shell, lambda client: client.keys())
-    document = {"items": keys, "next_cursor": None}
-    shell.table(document, _COLUMNS, map(_row, keys), empty="There is only the admin key.")
+    shell.items(keys, _COLUMNS, map(_row, keys), empty="There is only the admin key.")
 
 
 @verb(app, "revoke", gateway=True)
@@ -82,9 +81,13 @@ def _asked(fields: dict[str, Any]) -> "NewKey":
 
 def _row(key: "KeyView") -> tuple[object, ...]:
     scopes, groups = ", ".join(key.scopes), ", ".join(key.groups)
-    times = _day(key.used_at) or "never", _day(key.expires_at) or "never"
-    return key.id, key.name, scopes, key.tenant, groups, key.made_by, *times
+    used = _day(key.used_at)
+    end = _day(key.expires_at)
+    return key.id, key.name, scopes, key.tenant, groups, key.made_by, used, end
 
 
 def _day(moment: "datetime | None") -> str:
-    return "" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M")
+    if moment is None:
+        return "never"
+    local = moment.astimezone()
+    return f"{local:%Y-%m-%d %H:%M}"

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haltpoint.cli.errors import Exit, usage
-from haltpoint.cli.gateway import talk
+from haltpoint.cli.gateway import every, talk
 from haltpoint.cli.naming import only
 from haltpoint.cli.shell import Shell, verb
 
 if TYPE_CHECKING:
     from haltpoint.client import Client
-    from haltpoint.contracts.views.chains import Page
-    from haltpoint.contracts.views.deployment import LetterView, QueueState
+    from haltpoint.contracts.views.deployment import LetterView, QueueState, WorkerView
 
 _Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
 _Reason = Annotated[str | None, typer.Option(help="All dead letters with this reason.")]
@@ -34,16 +33,17 @@ worker = typer.Typer(help="The tool workers.", no_args_is_help=True)
 def workers(shell: Shell) -> None:
     """List the tool workers that are alive, with the calls that each has in hand."""
     alive = talk(shell, lambda client: client.workers())
-    rows = []
-    for each in alive:
-        since = f"{each.since:%d %b %H:%M}"
-        calls = len(each.holds or ())
-        queues = ", ".join(each.queues)
-        rows.append((each.instance, calls, each.slots, queues, len(each.tools), since))
     names = ("worker", "calls", "slots", "queues", "tools", "since (UTC)")
-    document = {"items": alive, "next_cursor": None}
     empty = "No worker is alive. Start one: haltpoint up tool-worker --tools MODULE"
-    shell.table(document, names, rows, empty=empty, right=("calls", "slots", "tools"))
+    shell.items(alive, names, map(_at_work, alive), empty=empty, right=("calls", "slots", "tools"))
+
+
+def _at_work(worker: "WorkerView") -> tuple[object, ...]:
+    since = f"{worker.since:%d %b %H:%M}"
+    calls = len(worker.holds or ())
+    tools = len(worker.tools)
+    queues = ", ".join(worker.queues)
+    return worker.instance, calls, worker.slots, queues, tools, since
 
 
 @verb(worker, "drain", gateway=True)
@@ -79,8 +79,7 @@ def queues(shell: Shell) -> None:
         rows.append((each.name, each.waiting, each.running, resting, held_up(each)))
     numbers = ("waiting", "running", "resting")
     empty = "No worker has offered a tool within a day, so there are no queues."
-    document = {"items": known, "next_cursor": None}
-    shell.table(document, ("queue", *numbers, "held up by"), rows, empty=empty, right=numbers)
+    shell.items(known, ("queue", *numbers, "held up by"), rows, empty=empty, right=numbers)
 
 
 @verb(queue, "pause", gateway=True)
@@ -117,8 +116,7 @@ def letters(shell: Shell, reason: _Reason = None) -> None:
     found = talk(shell, lambda client: _letters(client, reason))
     rows = [(each.id, each.stream, each.reason, each.chain_id, each.detail) for each in found]
     names = ("dead letter", "stream", "reason", "chain", "detail")
-    document = {"items": found, "next_cursor": None}
-    shell.table(document, names, rows, empty="No dead letters.")
+    shell.items(found, names, rows, empty="No dead letters.")
 
 
 @verb(dlq, "show", gateway=True)
@@ -187,9 +185,4 @@ async def _outcome(act: "Awaitable[None]", done: str) -> str:
 
 
 async def _letters(client: "Client", reason: str | None) -> "list[LetterView]":
-    page: Page[LetterView] = await client.letters(reason=reason, limit=_MOST)
-    found = [*page.items]
-    while page.next_cursor is not None:
-        page = await client.letters(reason=reason, cursor=page.next_cursor, limit=_MOST)
-        found += page.items
-    return found
+    return [letter async for letter in every(client.letters, limit=_MOST, reason=reason)]

@@ -190,7 +190,8 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
     from haltpoint.cli.render.picture import plain
 
     *_, ending = chain.story
-    shell.show(chain, (plain(line) for line in chain.story if line.about == "answer"))
+    answer = [line for line in chain.story if line.about == "answer"]
+    shell.show(chain, map(plain, answer))
     say = shell.tell if chain.error else shell.note
     say(f"{ending.text}; haltpoint chain show {chain.id}")
 

@@ -35,8 +35,7 @@ def list_(shell: Shell) -> None:
         about, _, _ = tool.description.strip().partition("\n")
         if not tool.undoes:
             rows.append((tool.name, tool.queue or "-", effects(tool), about))
-    document = {"items": found, "next_cursor": None}
-    shell.table(document, ("tool", "queue", "effects", "description"), rows)
+    shell.items(found, ("tool", "queue", "effects", "description"), rows)
     if not any(tool.queue for tool in found):
         shell.note(_NO_WORKER)
 

@@ -25,8 +25,10 @@ def main() -> int | str | None:
         50_000
     )  # imports leave no garbage, and a tenth of their time is the search for it
     try:
-        body = resolve_name(sys.argv[1])
-        arguments = json.loads(keeper.readline())
+        _, path = sys.argv
+        body = resolve_name(path)
+        line = keeper.readline()
+        arguments = json.loads(line)
         threading.Thread(target=_die_with, args=(keeper,), daemon=True).start()
         code: int | None = body(*arguments)
     except HaltpointError as error:

@@ -69,10 +69,9 @@ async def follow(
                 await listeners[chain_id]
             # A tool without a worker, and a model that is away, cause no event: look from time to
             # time.
+            patience = _LOOK_AGAIN if chain.status in _AT_WORK else None
             with suppress(TimeoutError):
-                await asyncio.wait_for(
-                    news.wait(), _LOOK_AGAIN if chain.status in _AT_WORK else None
-                )
+                await asyncio.wait_for(news.wait(), patience)
     finally:
         for listener in listeners.values():
             listener.cancel()

@@ -14,6 +14,7 @@ from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.cli.render.following import ENDS
 from haltpoint.contracts.views.story import SIGNS, StoryLine, Tone
 from haltpoint.runtime.views.story import elapsed
+from haltpoint.runtime.views.wording import spaced
 
 if TYPE_CHECKING:
     from haltpoint.contracts.views.chains import ChainView, ProgressView
@@ -55,16 +56,22 @@ class Teller:
         """Print the lines that are new."""
         if self._chain != chain.id:
             self._chain = chain.id
-            self._console.print(heading(chain))
-        known = (line for line in chain.story if line.at or line.tone != "pending")
-        fresh = [line for line in known if line not in self._told]
+            title = heading(chain)
+            self._console.print(title)
+        fresh = [line for line in chain.story if self._is_new(line)]
         print_lines(self._console, chain, fresh)
         self._told.update(fresh)
         if chain.status in ENDS:
             self.close()
         else:
-            tool = chain.current.tool if chain.current else None
-            self._say(f"{chain.status.replace('_', ' ')} {tool or ''}")
+            tool = chain.current and chain.current.tool
+            status = spaced(chain.status)
+            self._say(f"{status} {tool or ''}")
+
+    def _is_new(self, line: StoryLine) -> bool:
+        """Whether it has happened, or is so now, and is not on the screen."""
+        is_to_come = line.at is None and line.tone == "pending"
+        return not is_to_come and line not in self._told
 
     def progress(self, report: "ProgressView") -> None:
         """How far a call is, or what a thought waits for; in a pipe words alone, and once."""
@@ -74,14 +81,16 @@ class Teller:
         is_news = words not in ("", self._waits_for) and not done
         if is_news and not self._console.is_terminal:
             self._waits_for = words
-            self._console.print(Text(f"{'':>{_TIME}}  · {words}"))
+            indent = " " * _TIME
+            self._console.print(Text(f"{indent}  · {words}"))
 
     def close(self) -> None:
         """Leave the lines standing."""
         self._now.stop()
 
     def _say(self, words: str) -> None:
-        self._now.update(Text(words, "dim"))
+        text = Text(words, "dim")
+        self._now.update(text)
         if self._console.is_terminal:
             self._now.start()
 
@@ -91,17 +100,26 @@ def heading(chain: "ChainView") -> Text:
     return Text.assemble((spelt_out(chain.goal), "bold"), f"  [{chain.id}]")
 
 
+def print_story(console: Console, chain: "ChainView") -> None:
+    """All of it."""
+    title = heading(chain)
+    console.print(title)
+    print_lines(console, chain, chain.story)
+
+
 def print_lines(console: Console, chain: "ChainView", story: Iterable[StoryLine]) -> None:
     """Lines with their times; on a terminal each question in a box."""
     for line in story:
         time = elapsed(chain, line.at) if line.at else ""
-        indent = 2 if line.about in _BELOW else 0
+        width = 3 if line.about in _BELOW else 1
+        style = _STYLES[line.tone]
         grid = Table.grid(padding=(0, 1))
         grid.add_column(width=_TIME, justify="right", style="dim", no_wrap=True)
-        grid.add_column(width=1 + indent, justify="right", style=_STYLES[line.tone], no_wrap=True)
+        grid.add_column(width=width, justify="right", style=style, no_wrap=True)
         grid.add_column(overflow="fold")
         is_box = line.tone == "stop" and console.is_terminal
-        grid.add_row(time, SIGNS[line.tone], _card(line) if is_box else _words(line))
+        shown = _card(line) if is_box else _words(line)
+        grid.add_row(time, SIGNS[line.tone], shown)
         console.print(grid)
 
 

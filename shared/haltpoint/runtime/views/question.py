@@ -11,10 +11,12 @@ from haltpoint.contracts.reasons import Reason
 from haltpoint.contracts.views.chains import ChainView, ChildView, RequestView
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import Strike, Violation, broken
-from haltpoint.runtime.views.wording import call, cut, value_text
+from haltpoint.runtime.views.wording import about, call, cut, joined, spaced, value_text
 
 WIDTH: Final = 160
 """Characters of the model's words in one line."""
+_WHOLE: Final = 10_000
+"""Characters of a value of a call that is asked about."""
 
 CLOSED: Final = {RequestStatus.EXPIRED: "has expired", RequestStatus.WITHDRAWN: "was withdrawn"}
 """How a question is closed that gets no answer."""
@@ -47,28 +49,37 @@ def details(request: RequestView) -> Iterator[str]:
     """What a person has to know beside the question, a line each: the agents that led to it,
     whom it is for, options, the call, the form, or the whole case.
     """
-    if request.path:
-        yield f"asked by: {' > '.join(request.path)}"
-    if request.answerers.to:
-        yield f"for: {' or '.join(request.answerers.to)}"
-    if request.answerers.quorum > 1:
-        names = ", ".join(vote.by for vote in request.votes) or "no one"
-        yield f"{request.answerers.quorum} people have to say yes; so far: {names}"
+    yield from _people(request)
     yield from _options(request)
     if request.kind in (RequestKind.CONFIRMATION, RequestKind.IN_DOUBT):
-        yield call(request.tool, request.arguments, width=10_000)
+        yield call(request.tool, request.arguments, width=_WHOLE)
     yield from _sources(request.reasons)
     for other in request.others:
-        yield call(request.tool, other.arguments, width=10_000)
+        yield call(request.tool, other.arguments, width=_WHOLE)
         yield from _sources(other.reasons)
-    if request.approved_preview and request.approved_preview != request.preview:
-        before = request.approved_preview.splitlines()
-        yield from ("shown at the last yes:", *before, "as it would run now:")
-    yield from (request.preview or "").splitlines()
+    now = request.preview or ""
+    before = request.approved_preview or now
+    if before != now:
+        yield from ("shown at the last yes:", *before.splitlines(), "as it would run now:")
+    yield from now.splitlines()
     if request.kind is RequestKind.INPUT and request.form is not None:
         yield from fields(request.form)
     if request.kind is RequestKind.ESCALATION:
         yield from _case(request)
+
+
+def _people(request: RequestView) -> Iterator[str]:
+    """The agents that led to it, and the people whom it is for."""
+    asked = request.answerers
+    if request.path:
+        path = " > ".join(request.path)
+        yield f"asked by: {path}"
+    if asked.to:
+        whom = " or ".join(asked.to)
+        yield f"for: {whom}"
+    if asked.quorum > 1:
+        names = joined(*(vote.by for vote in request.votes))
+        yield f"{asked.quorum} people have to say yes; so far: {names or 'no one'}"
 
 
 def _options(request: RequestView) -> Iterator[str]:
@@ -77,7 +88,8 @@ def _options(request: RequestView) -> Iterator[str]:
     for number, option in enumerate(request.options, 1):
         sure = "" if option.confidence is None else f"{option.confidence:.0%}"
         title = f"{option.title:<{wide}}  {sure:>4}"
-        yield f"{number}  {title}  {option.subtitle}".rstrip()
+        line = f"{number}  {title}  {option.subtitle}"
+        yield line.rstrip()
 
 
 def _sources(reasons: Iterable[Reason]) -> Iterator[str]:
@@ -85,27 +97,26 @@ def _sources(reasons: Iterable[Reason]) -> Iterator[str]:
     for reason in reasons:
         source = reason.source
         if source is not None:
-            found = source.where or "no result, and not in your words"
-            around = f": “{source.excerpt}”" if source.excerpt else ""
             value = value_text(reason.value, WIDTH)
             name = reason.parameter or ""
+            found = source.where or "no result, and not in your words"
+            around = about(": “{}”", source.excerpt)
             yield f"{name} = {value}  from {found} ({source.source.value}){around}"
 
 
 def _case(request: RequestView) -> Iterator[str]:
     """What was asked, what was wrong, what the model said at last, and what is missing."""
-    if asked := request.step or request.goal:
-        yield f"asked:    {asked}"
     routing = request.path[-1:] == (SUPERVISOR,)
     faults = Counter(_fault(strike, routing=routing) for strike in request.strikes)
+    lines = [about("asked:    {}", request.step or request.goal)]
     for fault, times in faults.items():
         often = f" ({times} times)" if times > 1 else ""
-        yield f"wrong:    {fault}{often}"
+        lines.append(f"wrong:    {fault}{often}")
     for strike in request.strikes[-1:]:
-        if words := model_words(strike.said, strike.tool):
-            yield f"model:    {words}"
-    if request.tool:
-        yield f"missing:  a receipt of {request.tool}"
+        words = model_words(strike.said, strike.tool)
+        lines.append(about("model:    {}", words))
+    lines.append(about("missing:  a receipt of {}", request.tool))
+    yield from filter(None, lines)
 
 
 def _fault(strike: Strike, *, routing: bool) -> str:
@@ -113,31 +124,45 @@ def _fault(strike: Strike, *, routing: bool) -> str:
     words = broken(strike.violation, routing=routing)
     if strike.violation not in _EXPLAINED:
         return words
-    return f"{words}: {_cut(strike.message)}"
+    message = _cut(strike.message)
+    return f"{words}: {message}"
 
 
 def model_words(said: str, tool: str | None = None) -> str:
-    """What a model said, in a line: a call as one would write it, words in quotes. `tool`: it is
+    """What a model said, in a line: calls as one would write them, words in quotes. `tool`: it is
     about a call of this one, of which the arguments may be all that was said.
     """
+    whole = said.strip()
+    calls = _calls(whole, tool)
+    if calls or not whole:
+        return calls
+    words, _, last = whole.rpartition("\n")
+    calls = _calls(last, tool)  # native ones follow the words, a line each
+    if words and calls:
+        before = model_words(words, tool)
+        return f"{before}, {calls}"
+    return f"“{_cut(whole)}”"
+
+
+def _calls(text: str, tool: str | None) -> str:
+    """The calls that a text is; nothing where it is none."""
     try:
-        proposed = json.loads(said)
+        proposed = json.loads(text)
         calls = proposed if isinstance(proposed, list) else [proposed]
-        return ", ".join(_call(one, tool) for one in calls)
+        return joined(*(_call(one, tool) for one in calls))
     except (ValueError, TypeError, KeyError, AttributeError):
-        return f"“{_cut(said)}”" if said.strip() else ""
+        return ""
 
 
 def _call(proposed: Any, tool: str | None) -> str:
-    """A call of a model as one would write it. Raises the error of the reader where it
-    is no call.
-    """
+    """A call of a model. Raises the error of the reader where it is none."""
     if tool and "name" not in proposed:
         return call(tool, dict(proposed))
-    name, arguments = proposed["name"], proposed.get("arguments", {})
-    read = json.loads(arguments) if isinstance(arguments, str) else arguments
-    called = name.strip()
-    return call(called, dict(read))
+    arguments = proposed.get("arguments", {})
+    if isinstance(arguments, str):
+        arguments = json.loads(arguments)
+    name = proposed["name"].strip()
+    return call(name, dict(arguments))
 
 
 def _cut(words: str) -> str:
@@ -150,21 +175,23 @@ def answer_words(request: RequestView, answer: Answer) -> str:
     if answer.decision is Choice.SELECT:
         titles = {option.id: option.title for option in request.options}
         option = answer.option_id or "?"
-        return f"{titles.get(option, '?')}  ({option})"
+        title = titles.get(option, "?")
+        return f"{title}  ({option})"
     words = answer.text or answer.comment
     if not words and answer.value is not None:
         words = value_text(answer.value, 120)
-    decision = answer.decision.value.replace("_", " ")
-    return f"{decision}: {words}" if words else decision
+    decision = spaced(answer.decision)
+    return decision + about(": {}", words)
 
 
 def fields(form: JsonObject) -> Iterator[str]:
     """The fields of a form, each with what is wanted in words."""
     required = form.get("required", ())
-    for name, wanted in form.get("properties", {}).items():
-        schema = wanted if isinstance(wanted, dict) else {}  # `true` says nothing
-        choice = schema.get("enum") or [schema.get("type", "any")]
+    for name, given in form.get("properties", {}).items():
+        wanted = given if isinstance(given, dict) else {}  # `true` says nothing
+        choice = wanted.get("enum") or [wanted.get("type", "any")]
         kind = " | ".join(map(str, choice))
         optional = "" if name in required else ", optional"
-        about = schema.get("description") or schema.get("title") or ""
-        yield f"{name}: {kind}{optional}  {about}".rstrip()
+        words = wanted.get("description") or wanted.get("title") or ""
+        line = f"{name}: {kind}{optional}  {words}"
+        yield line.rstrip()

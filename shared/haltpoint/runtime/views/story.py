@@ -4,15 +4,16 @@ Pages, terminals and programs show it as it is. Pure.
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import chain as joint
-from typing import Any, Final
+from typing import Final
 
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.people.phrases import count, runs_again
 from haltpoint.contracts.results import TRIED, ToolResult
 from haltpoint.contracts.views.chains import ChainView, DroppedCall, RequestView, RoutedView
 from haltpoint.contracts.views.steps import ActionView, StepView, ViolationView
-from haltpoint.contracts.views.story import About, StoryLine, Tone
+from haltpoint.contracts.views.story import StoryLine, Tone
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import broken
@@ -24,7 +25,7 @@ from haltpoint.runtime.views.question import (
     is_edited,
     model_words,
 )
-from haltpoint.runtime.views.wording import call, joined, value_text
+from haltpoint.runtime.views.wording import about, call, joined, spaced, value_text
 
 NOTHING: Final = "Nothing was sent, changed or deleted."
 _ONE_DECISION: Final = timedelta(milliseconds=1)
@@ -48,26 +49,26 @@ def tell(chain: ChainView, ended: datetime | None = None) -> Story:
     """The whole story so far. What happened at one moment is told in the order of this list.
     `ended`: when the chain did, by its log.
     """
-    ended = ended or chain.updated_at
-    late = ended if chain.status in _ENDS else None
-    steps, requests = chain.steps, list(asked_in(chain))
-    actions = list(_each(step.actions for step in steps))
-    routed = filter(None, (*chain.routed_before, chain.routed))
-    violations = _each(step.violations for step in steps)
+    over = ended or chain.updated_at
+    late = over if chain.status in _ENDS else None
+    requests = list(asked_in(chain))
+    actions = list(_each(step.actions for step in chain.steps))
+    violations = _each(step.violations for step in chain.steps)
     told = (
-        map(_decision, routed),
-        map(_title, (step for step in steps if not _was_left_out(step))),
+        map(_decision, filter(None, (*chain.routed_before, chain.routed))),
+        _each(map(_title, chain.steps)),
         _each(_called(action, requests) for action in actions),
         map(_asked, requests),
         _each(map(_closed, requests)),
         _each(_result(action, late) for action in actions),
         _each(_violation(broke, chain) for broke in (*violations, *chain.violations)),
         map(_dropped, chain.never_executed),
-        _each(_closing(step, late) for step in steps),
+        _each(_closing(step, late) for step in chain.steps),
     )
     lines = sorted(_each(told), key=_place)
-    end = _end(chain, ended) if late else ()
-    return (*lines, *_now(chain), *end)
+    if late is None:
+        return (*lines, *_now(chain))
+    return (*lines, *_end(chain, late))
 
 
 def _place(line: StoryLine) -> datetime:
@@ -75,68 +76,74 @@ def _place(line: StoryLine) -> datetime:
     its step stopped.
     """
     at = line.at or _LAST
-    return at + _ONE_DECISION if line.struck and line.tone == "never" else at
+    is_never = line.struck and line.tone == "never"
+    return at + _ONE_DECISION if is_never else at
 
 
-def _line(
-    at: datetime | None, about: About, tone: Tone, text: str, note: str = "", **more: Any
-) -> StoryLine:
-    return StoryLine(at=at, about=about, tone=tone, text=text, note=note, **more)
+_chain: Final = partial(StoryLine, about="chain")
+_step: Final = partial(StoryLine, about="step")
+_call: Final = partial(StoryLine, about="call")
+_model: Final = partial(StoryLine, about="model")
+_answer: Final = partial(StoryLine, about="answer")
 
 
 def _decision(routed: RoutedView) -> StoryLine:
     """Who works on the task, and how that was decided."""
     name = routed.target_agent or "the agent without a name"
-    by = f"by {routed.by}" if routed.by else routed.strategy.value
-    return _line(routed.timestamp, "chain", "choice", f"{name} ({by})", routed.reasoning)
+    by = about("by {}", routed.by) or routed.strategy.value
+    text = f"{name} ({by})"
+    return _chain(at=routed.timestamp, tone="choice", text=text, note=routed.reasoning)
 
 
-def _title(step: StepView) -> StoryLine:
-    """What a step is for, and what it needs."""
+def _title(step: StepView) -> Lines:
+    """What a step is for, and what it needs. One that never began has its end alone."""
+    at = step.started_at
+    if at is not None and at == step.ended_at:
+        return
     text = step.label or step.description or step.id
-    names = joined(*step.required_tools, " or ".join(step.one_of))
-    mode = "" if step.tool_validation_mode is Mode.STRICT else step.tool_validation_mode.value
-    note = joined(names and f"needs {names}", mode)
-    tone: Tone = "running" if step.started_at else "pending"
-    return _line(step.started_at, "step", tone, text, note, step_id=step.id)
-
-
-def _was_left_out(step: StepView) -> bool:
-    """Whether it never began: both its times are those of its end."""
-    return step.started_at is not None and step.started_at == step.ended_at
+    tools = joined(*step.required_tools, " or ".join(step.one_of))
+    note = about("needs {}", tools)
+    if step.tool_validation_mode is not Mode.STRICT:
+        note = joined(note, step.tool_validation_mode.value)
+    tone: Tone = "running" if at else "pending"
+    yield _step(at=at, tone=tone, text=text, note=note, step_id=step.id)
 
 
 def _closing(step: StepView, late: datetime | None) -> Lines:
     """How a step ended, and whether its promise was kept."""
     at = step.ended_at or late
-    if step.status not in _ENDS or step.started_at is None or at is None:
+    if step.started_at is None or step.status not in _ENDS:
         return
     tone, words, note = _ENDS[step.status], step.status, ""
-    missing = joined(*(promise.tool for promise in step.promises if promise.kept_by is None))
+    unkept = [promise.tool for promise in step.promises if promise.kept_by is None]
     if step.status == "skipped":
-        words = f"left out: {step.reason or 'not needed'}"
-    elif step.status == "completed" and step.validation_status == "failed":
-        tone, words = "broken", "continued without its required tools"
-        note = f"no receipt of {missing}" if missing else "let pass"
+        reason = step.reason or "not needed"
+        words = f"left out: {reason}"
     elif step.validation_status == "passed":
         note = "its required tools succeeded"
-    yield _line(at, "step", tone, f"{step.id} {words}", note, step_id=step.id)
+    elif step.status == "completed" and step.validation_status == "failed":
+        tone, words = "broken", "continued without its required tools"
+        note = about("no receipt of {}", joined(*unkept)) or "let pass"
+    text = f"{step.id} {words}"
+    yield _step(at=at, tone=tone, text=text, note=note, step_id=step.id)
 
 
 def _called(action: ActionView, requests: Iterable[RequestView]) -> Lines:
     """A call as it was asked for, where it runs when that is no worker, and as what it ran."""
-    at, arguments = action.started_at, action.arguments
-    if action.receipt and action.receipt.metadata.by and not arguments:
+    line = partial(_call, at=action.started_at, action_id=action.id)
+    tool, arguments = action.tool, action.arguments
+    is_given = action.receipt is not None and action.receipt.metadata.by
+    if is_given and not arguments:
         return
     for request in requests:
         if request.action_id == action.id and is_edited(request):
             arguments = request.arguments
-    below = f"chain {action.child}" if action.child else ""
-    text = call(action.tool, arguments)
-    yield _line(at, "call", "running", text, below, action_id=action.id)
+    text = call(tool, arguments)
+    below = about("chain {}", action.child)
+    yield line(tone="running", text=text, note=below)
     if action.ran is not None:
-        ran = f"ran as {call(action.tool, action.ran)}"
-        yield _line(at, "call", "corrected", ran, action_id=action.id)
+        ran = call(tool, action.ran)
+        yield line(tone="corrected", text=f"ran as {ran}")
 
 
 def _result(action: ActionView, late: datetime | None) -> Lines:
@@ -147,99 +154,111 @@ def _result(action: ActionView, late: datetime | None) -> Lines:
     at = action.ended_at or late
     if receipt is None or at is None or action.status != "done":
         return
+    line = partial(_call, at=at, action_id=action.id)
     facts = receipt.metadata
-    took = f"{facts.duration_ms} ms" if facts.duration_ms else ""
-    note = f"by {facts.by}" if facts.by else took
     for record in facts.hooks:
         if record.verdict in TRIED:
-            tried = f"{record.name} {record.verdict.replace('_', ' ')}"
-            yield _line(at, "call", "pending", tried, "only tried", action_id=action.id)
-    text = f"{action.tool}: {_brief(receipt)}"
-    tone: Tone = "done" if receipt.success else "failed"
-    yield _line(at, "call", tone, text, note, action_id=action.id)
+            verdict = spaced(record.verdict)
+            yield line(tone="pending", text=f"{record.name} {verdict}", note="only tried")
+    note = about("by {}", facts.by) or about("{} ms", facts.duration_ms)
+    tone = "done" if receipt.success else "failed"
+    brief = _brief(receipt)
+    yield line(tone=tone, text=f"{action.tool}: {brief}", note=note)
 
 
 def _brief(receipt: ToolResult) -> str:
     """A receipt in a few words."""
-    if receipt.error:
-        return f"{receipt.error.error_type.value}: {receipt.error.message}"
+    error = receipt.error
+    if error is not None:
+        return f"{error.error_type.value}: {error.message}"
     shown = []
     for name, given in receipt.data.items():
         if name != "selected":
-            shown.append(f"{name}={value_text(given, 32)}")
+            text = value_text(given, 32)
+            shown.append(f"{name}={text}")
     return "  ".join(shown[:4]) or "ok"
 
 
-def _of(
-    request: RequestView, at: datetime, tone: Tone, text: str, note: str = "", **more: Any
-) -> StoryLine:
-    """A line about a question."""
-    about = {"request_id": request.id, "action_id": request.action_id}
-    return _line(at, "question", tone, text, note, **about, **more)
+def _of(request: RequestView, at: datetime) -> "partial[StoryLine]":
+    """Lines about a question."""
+    line = partial(StoryLine, about="question", at=at)
+    return partial(line, request_id=request.id, action_id=request.action_id)
 
 
 def _asked(request: RequestView) -> StoryLine:
     """A question with all that a person has to know beside it."""
-    kind = request.kind.value.replace("_", " ")
+    line = _of(request, request.asked_at)
+    kind = spaced(request.kind)
     more = tuple(details(request))
-    return _of(request, request.asked_at, "stop", request.question, kind, more=more)
+    return line(tone="stop", text=request.question, note=kind, more=more)
 
 
 def _closed(request: RequestView) -> Lines:
     """What became of a question: an answer, the call as it was edited, or none."""
-    given = request.answer
     at = request.closed_at or request.asked_at
+    line = _of(request, at)
+    given = request.answer
     if given is not None:
-        by = f"by {given.by}" if given.by else ""
+        by = about("by {}", given.by)
         words = answer_words(request, given.answer)
-        yield _of(request, at, "choice", words, by)
-        if given.answer.arguments is not None:
-            text = f"edited: {call(request.tool, given.answer.arguments)}"
-            yield _of(request, at, "corrected", text, by)
+        yield line(tone="choice", text=words, note=by)
+        arguments = given.answer.arguments
+        if arguments is not None:
+            edited = call(request.tool, arguments)
+            yield line(tone="corrected", text=f"edited: {edited}", note=by)
     elif request.status in CLOSED:
-        text = f"the question {CLOSED[request.status]}"
-        yield _of(request, at, "failed", text)
+        end = CLOSED[request.status]
+        yield line(tone="failed", text=f"the question {end}")
 
 
 def _violation(broke: ViolationView, chain: ChainView) -> Lines:
     """Where the model broke its word, and what it was told."""
+    line = partial(_model, at=broke.at)
     is_beside = broke.place in ("plan", "answer")
-    where = f"{broke.place}: " if is_beside else ""
     routing = chain.agent == SUPERVISOR and not is_beside
+    text = broken(broke.violation, routing=routing)
+    if is_beside:
+        text = f"{broke.place}: {text}"
     words = model_words(broke.said, broke.tool)
-    colon = ":" if words else ""
-    text = where + broken(broke.violation, routing=routing) + colon
-    note = f"strike {broke.strikes}" if broke.strikes else ""
-    yield _line(broke.at, "model", "broken", text, note, struck=words, step_id=broke.place)
+    note = about("strike {}", broke.strikes)
+    end = ":" if words else ""
+    yield line(tone="broken", text=text + end, struck=words, note=note, step_id=broke.place)
     if broke.correction:
-        yield _line(broke.at, "model", "corrected", f"corrected: {broke.correction}")
+        yield line(tone="corrected", text=f"corrected: {broke.correction}")
 
 
 def _dropped(item: DroppedCall) -> StoryLine:
     """A call that never ran, and why."""
-    arguments, tool = item.get("arguments"), item.get("tool", "?")
-    # Arguments of which the log keeps only the beginning are text.
-    written = call(tool, arguments) if isinstance(arguments, dict) else f"{tool}(…)"
-    why = item.get("reason", "")
-    return _line(item.get("at"), "call", "never", "never executed:", why, struck=written)
+    line = partial(_call, at=item.get("at"), tone="never")
+    arguments = item.get("arguments")
+    tool, why = item.get("tool", "?"), item.get("reason", "")
+    written = f"{tool}(…)"
+    if isinstance(arguments, dict):  # of long ones the log keeps the beginning, as text
+        written = call(tool, arguments)
+    return line(text="never executed:", struck=written, note=why)
 
 
 def _now(chain: ChainView) -> Lines:
     """What it waits for: this is only so now, and has no time."""
     current = chain.current
-    if current is not None and (missing := current.waiting_for):
-        yield _line(None, "call", "missing", f"{missing.code} {missing.message}", missing.hint)
-    if current is not None and (rest := current.resting):
-        yield _line(None, "call", "running", runs_again(rest.until), rest.why)
-    if away := chain.waits_for_model:
-        why = "the chain waits, and asks it again"
-        yield _line(None, "chain", "missing", f"{away.code} {away.message}", why)
+    missing = current and current.waiting_for
+    if missing:
+        text = f"{missing.code} {missing.message}"
+        yield _call(tone="missing", text=text, note=missing.hint)
+    rest = current and current.resting
+    if rest:
+        yield _call(tone="running", text=runs_again(rest.until), note=rest.why)
+    away = chain.waits_for_model
+    if away:
+        text, note = f"{away.code} {away.message}", "the chain waits, and asks it again"
+        yield _chain(tone="missing", text=text, note=note)
 
 
 def elapsed(chain: ChainView, at: datetime | None = None) -> str:
     """How long it took, or takes so far; up to `at`."""
     until = at or chain.updated_at
-    seconds = max(0.0, (until - chain.created_at).total_seconds())
+    length = until - chain.created_at
+    seconds = max(0.0, length.total_seconds())
     if seconds < _MINUTES:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -248,47 +267,57 @@ def elapsed(chain: ChainView, at: datetime | None = None) -> str:
 
 def _end(chain: ChainView, at: datetime) -> Lines:
     """The answer, and how the chain ended."""
-    yield from _answer(chain, chain.answer or FinalAnswer(), at)
-    counts = [elapsed(chain), count(chain.usage.actions, "action")]
-    counts.append(count(chain.usage.turns, "turn"))
-    counts.append(count(len(list(asked_in(chain))), "question"))
-    if chain.never_executed:
-        counts.append(f"{count(len(chain.never_executed), 'call')} never executed")
-    note = " · ".join(counts)
-    yield _line(at, "chain", _ENDS[chain.status], _ending(chain), note)
+    yield from _answered(chain, at)
+    usage = chain.usage
+    asked = list(asked_in(chain))
+    never = len(chain.never_executed)
+    counts = (
+        elapsed(chain),
+        count(usage.actions, "action"),
+        count(usage.turns, "turn"),
+        count(len(asked), "question"),
+        about("{} never executed", never and count(never, "call")),
+    )
+    said = filter(None, counts)
+    note = " · ".join(said)
+    text = _ending(chain)
+    yield _chain(at=at, tone=_ENDS[chain.status], text=text, note=note)
 
 
 def _ending(chain: ChainView) -> str:
     """How it ended, and why unless a line of what was not done says so."""
     if chain.stopped:
         return f"{chain.status}, {chain.stopped}"
-    if chain.error:
-        code, message = chain.error.code, chain.error.message
-        answer = chain.answer or FinalAnswer()
-        reasons = [missed.message for missed in answer.not_done if missed.message]
-        is_told = any(map(message.endswith, reasons))
-        return f"{chain.status}: {code}" if is_told else f"{chain.status}: {code} {message}"
-    return f"{chain.status}, unfinished" if chain.unfinished else chain.status
+    if chain.error is None:
+        return f"{chain.status}, unfinished" if chain.unfinished else chain.status
+    answer = chain.answer or FinalAnswer()
+    told = [missed.message for missed in answer.not_done if missed.message]
+    message = chain.error.message
+    why = "" if any(map(message.endswith, told)) else message
+    return f"{chain.status}: {chain.error.code} {why}".rstrip()
 
 
-def _answer(chain: ChainView, answer: FinalAnswer, at: datetime) -> Lines:
+def _answered(chain: ChainView, at: datetime) -> Lines:
     """What was done and not done, and all that the model says, apart (F1); the words first, unless
     the deeds do not say the same.
     """
+    answer = chain.answer or FinalAnswer()
+    line = partial(_answer, at=at)
     deeds = []
     for deed in answer.deeds:
         place = deed.action_id.removeprefix(f"{chain.id}.")
-        note = joined(place, deed.by and f"by {deed.by}", *deed.warnings)
+        note = joined(place, about("by {}", deed.by), *deed.warnings)
         says = f"Done: {deed.says}"
-        deeds.append(_line(at, "answer", "deed", says, note, action_id=deed.action_id))
+        deeds.append(line(tone="deed", text=says, note=note, action_id=deed.action_id))
     for missed in answer.not_done:
-        why = missed.why.value.replace("_", " ")
-        note = f"{why}: {missed.message}" if missed.message else why
-        deeds.append(_line(at, "answer", "not_done", f"Not done: {missed.says}", note))
+        why = spaced(missed.why)
+        note = why + about(": {}", missed.message)
+        deeds.append(line(tone="not_done", text=f"Not done: {missed.says}", note=note))
     texts = answer.text.split("\n") if answer.text else ()
-    words = [_line(at, "answer", "words", text) for text in texts]
-    in_doubt = any(missed.why is WhyNot.IN_DOUBT for missed in answer.not_done)
-    if not answer.deeds and not in_doubt:
-        words.append(_line(at, "answer", "not_done", NOTHING))
-    differ = answer.not_done or not answer.deeds
-    yield from (*deeds, *words) if differ else (*words, *deeds)
+    words = [line(tone="words", text=text) for text in texts]
+    reasons = {missed.why for missed in answer.not_done}
+    if not answer.deeds and WhyNot.IN_DOUBT not in reasons:
+        words.append(line(tone="not_done", text=NOTHING))
+    is_plain = answer.deeds and not answer.not_done
+    yield from words if is_plain else deeds
+    yield from deeds if is_plain else words

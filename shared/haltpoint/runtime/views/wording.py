@@ -27,3 +27,13 @@ def cut(text: str, width: int) -> str:
 def joined(*words: str | None) -> str:
     """The words that there are, with commas."""
     return ", ".join(filter(None, words))
+
+
+def about(form: str, value: object) -> str:
+    """A form filled in with a value, if there is one."""
+    return form.format(value) if value else ""
+
+
+def spaced(word: str) -> str:
+    """A word of ours as people write it."""
+    return word.replace("_", " ")
