@@ -64,7 +64,8 @@ async def undo(chain_id: str, visit: Looks, _: Form) -> RedirectResponse:
     """Undo what a chain did, in a chain of its own."""
     visit.needs(Scope.SUBMIT)
     undoing = await api.undo(visit.gateway, chain_id, visit.who)
-    return to_chain(undoing.chain_id or chain_id)
+    following = undoing.chain_id or chain_id
+    return to_chain(following)
 
 
 @router.post("/{chain_id}/again")
