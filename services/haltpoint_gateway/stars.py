@@ -4,10 +4,9 @@ them before: `Views` knows the secrets of its whole chain.
 Rows keep the values, since calls, undos and edits need them.
 """
 
-import msgspec
 from fastapi import Request, Response
 
-from haltpoint.contracts.secrets import opened, starred
+from haltpoint.contracts.secrets import without_secrets_in
 from haltpoint_gateway.guard import Guarded, Handler
 
 
@@ -27,11 +26,3 @@ class Starred(Guarded):
             return response
 
         return handle
-
-
-def without_secrets_in(text: bytes, typed: frozenset[str] = frozenset()) -> bytes:
-    """JSON text with stars; as it is when there is nothing to hide."""
-    value = opened(text, typed)
-    return (
-        text if isinstance(value, msgspec.Raw) else msgspec.json.encode(starred(value, typed=typed))
-    )

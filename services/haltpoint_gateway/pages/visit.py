@@ -10,13 +10,13 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.people.keys import Scope
+from haltpoint.contracts.secrets import without_secrets_in
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import Page
 from haltpoint_gateway.gateway import Gateway, Here, with_scope
 from haltpoint_gateway.pages.door import Person
 from haltpoint_gateway.pages.looks import html
 from haltpoint_gateway.people.principal import Principal
-from haltpoint_gateway.stars import without_secrets_in
 
 
 class Searched(BaseModel):

@@ -114,11 +114,6 @@ def typed_in(schema: Any, name: str = "") -> Iterator[str]:
             yield from typed_in(inner, name if key in ("anyOf", "items") else key)
 
 
-def may_have_secrets(text: str) -> bool:
-    """Whether it is worth looking for secrets in this text; fast, also in a long one."""
-    return bool(_form().search(text) or _like_pair().search(text))
-
-
 def without_secrets(text: str, values: Iterable[str] = ()) -> str:
     """The text with stars in place of secrets of known forms and names, and of these values."""
     for hidden in sorted(values, key=len, reverse=True):
@@ -129,23 +124,29 @@ def without_secrets(text: str, values: Iterable[str] = ()) -> str:
     return _PAIR.sub(_starred_pair, text) if _like_pair().search(readable) else text
 
 
-def opened(text: bytes, names: Names = ()) -> Any:
+def without_secrets_in(text: bytes, typed: Names = ()) -> bytes:
+    """JSON text with stars; as it is when there is nothing to hide."""
+    value = _opened(text, typed)
+    return json.encode(starred(value, typed=typed))
+
+
+def _opened(text: bytes, names: Names = ()) -> Any:
     """JSON text for `starred`: parts without secrets, also in fields of these names, stay text. A
     long view has few others.
     """
-    raw = Raw(text)
+    readable = text.decode()
     is_named = any(json.encode(name) in text for name in names)
-    if not is_named and not may_have_secrets(text.decode()):
-        return raw
-    level = _level(raw)
+    if not (is_named or _form().search(readable) or _like_pair().search(readable)):
+        return Raw(text)
+    level = _level(text)
     if isinstance(level, list):
-        return [opened(bytes(inner), names) for inner in level]
+        return [_opened(bytes(inner), names) for inner in level]
     if not isinstance(level, dict):
         return level
     return {
         name: json.decode(inner)
         if name == "properties" or name in names or names_secret(name)
-        else opened(bytes(inner), names)
+        else _opened(bytes(inner), names)
         for name, inner in level.items()
     }
 

@@ -68,7 +68,8 @@ def _in_thread(function: Callable[..., Any], *given: object) -> asyncio.Future[A
     process does not wait for it. No future takes a StopIteration: who waits for it would wait for
     ever.
     """
-    result, context = Future[Any](), copy_context()
+    result = Future[Any]()
+    context = copy_context()
     result.set_running_or_notify_cancel()
 
     def run() -> None:

@@ -89,7 +89,8 @@ def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin
     given: Mapping[str, Any] = ChainMap(*layers.values())
     try:
         _add_policy(layers)
-        settings, given = _build(layers), {}
+        settings = _build(layers)
+        given = {}
     except HaltpointError as error:
         faults.append(f"{error.what}: {error.why}")
     except SettingsError as error:

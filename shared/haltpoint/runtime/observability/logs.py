@@ -93,17 +93,20 @@ def ids(**named: str | None) -> dict[str, str]:
     """What `about` adds to a line."""
     given = {name: text for name, text in named.items() if text}
     if "trace" in given:
-        given["trace"] = given["trace"].split("-")[1]
+        _, trace, *_ = given["trace"].split("-")
+        given["trace"] = trace
     return given
 
 
 def _short(_: WrappedLogger, __: str, event: EventDict) -> str:
     """A line for people: when, which service, what happened, and what it is about."""
     left_out = {"timestamp", "service", "event", "level", "logger", "exception", "instance", "code"}
+    level = event["level"]
+    happened = event["event"]
     parts = [event["timestamp"][11:19], event["service"]]
-    if event["level"] not in ("info", "debug"):
-        parts.append(event["level"].upper())
-    parts.append(str(event["event"]))
+    if level not in ("info", "debug"):
+        parts.append(level.upper())
+    parts.append(str(happened))
     parts += [
         f"{name}={_plain_value(value)}"
         for name, value in event.items()

@@ -65,7 +65,8 @@ class HttpServer:
 
     async def stop(self) -> None:
         """Take no new connections, finish the open answers, end. May be repeated."""
-        task, self._task = self._task, None
+        task = self._task
+        self._task = None
         if task is not None:
             self._server.should_exit = True
             await task

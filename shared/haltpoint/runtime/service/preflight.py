@@ -204,5 +204,12 @@ async def _vital(check: str, code: str, look: Awaitable[str]) -> Check:
 
 def failed(check: str, error: HaltpointError, *, vital: bool = False) -> Check:
     """A check that fails with this error."""
-    what, why, fix = error.what, error.why, error.fix
-    return Check(check, error.code, ok=False, what=what, why=why, fix=fix, vital=vital)
+    return Check(
+        check,
+        error.code,
+        ok=False,
+        what=error.what,
+        why=error.why,
+        fix=error.fix,
+        vital=vital,
+    )

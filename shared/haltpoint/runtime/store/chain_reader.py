@@ -37,7 +37,8 @@ class ChainReader:
 
     async def action(self, action: str) -> StoredAction | None:
         """An action, if it is there."""
-        chain, name = chain_of(action), local(action)
+        chain = chain_of(action)
+        name = local(action)
         head, data = await asyncio.gather(
             self.head(chain, name), self.data(chain, *action_parts(name))
         )

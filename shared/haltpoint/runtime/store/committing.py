@@ -101,7 +101,8 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
     The new `version` equals the old one when nothing changed: a repeat or a late message is only
     acknowledged.
     """
-    old, new = commit.loaded.chain, commit.chain
+    old = commit.loaded.chain
+    new = commit.chain
     expected = commit.loaded.version
     operations: list[ops.Operation] = []
     counts: defaultdict[str, int] = defaultdict(int)
@@ -214,7 +215,8 @@ def _record(action: Action) -> ops.Operation:
 
 
 def _begin_child(output: StartChild, decided: Decided) -> ops.Operation:
-    action, task = output.action, output.task
+    action = output.action
+    task = output.task
     trace = decided.children.get(action.child)
     if trace is not None:
         own = OwnSpan(title=title_of(task, action.tool), parent=decided.trace or "")

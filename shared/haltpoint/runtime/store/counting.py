@@ -47,7 +47,8 @@ _REPLIES: Final = (ActionProposed, BoundsDrafted, PlanDrafted, AnswerDrafted)
 
 def count(counts: dict[str, int], before: Chain, message: Message, decision: Decision) -> None:
     """Add the facts of one decision of a chain, made on a message."""
-    chain, agent = decision.chain, decision.chain.task.agent
+    chain = decision.chain
+    agent = chain.task.agent
     model = _model_of(message)
     struck = before.row.case[-1].thought_id if before.row.case else None
     begins = before.status is not ChainStatus.ACCEPTED
@@ -83,7 +84,8 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                     counts[f"tool:escalations:{tool}"] += 1
             case FactType.CONTRACT_VIOLATED:
                 kinds = ["violations"]
-                thought, rule = details["thought_id"], details["violation"]
+                thought = details["thought_id"]
+                rule = details["violation"]
                 is_counted = details.get("counted", True)
                 mode = Mode.STRICT if is_counted else Mode.ADVISORY
                 counts[total(Total.VIOLATIONS, rule, mode)] += 1

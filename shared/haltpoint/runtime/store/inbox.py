@@ -93,7 +93,9 @@ class Inbox(Side):
         It is a vote until `quorum` different people have decided the same. `approves` is the call
         that the answer lets run: the record of it is written with the answer (G1).
         """
-        by, way = _name(line.audited.by), line.audited.way or Way.HTTP
+        said = line.audited
+        by = _name(said.by)
+        way = said.way or Way.HTTP
         args: list[Argument] = [encode(answer), way.value, by, _decision(answer)]
         args += (quorum, _head(request_id, way, answer, trace))
         if approves is not None:

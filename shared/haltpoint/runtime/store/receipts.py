@@ -304,8 +304,10 @@ class ReceiptStore(Side):
         batch = self._finished.pop(partition)
         args: list[Argument] = [self._consumer]
         for finished, _ in batch:
-            ref, action = finished.ref, finished.action_id
-            outcome, error = recorded_outcome(finished), finished.outcome.error
+            ref = finished.ref
+            action = finished.action_id
+            outcome = recorded_outcome(finished)
+            error = finished.outcome.error
             in_doubt = error is not None and error.error_type is ErrorType.IN_DOUBT
             head, tail = completed_parts(
                 action, finished.attempt, action.partition(".")[0], finished.trace

@@ -271,7 +271,8 @@ def action_of(name: str, head: Fields, data: Fields) -> StoredAction | None:
 def request_of(name: str, head: Fields, data: Fields) -> StoredRequest | None:
     """A question by its id, out of its chain's two hashes; None when it is not there."""
     place = local(name)
-    state, question = head.get(place), data.get(place)
+    state = head.get(place)
+    question = data.get(place)
     if state is None or question is None:
         return None
     word, _, _ = state.partition(" ")

@@ -45,7 +45,8 @@ def _is_earlier(thought: ThoughtView, action: ActionView) -> bool:
 
 def _tokens(record: ChainRecord, thought: ThoughtView) -> int:
     stored = record.thoughts[thought.id]
-    usage = json.decode(stored.data).get("usage", {})
+    data = json.decode(stored.data)
+    usage = data.get("usage", {})
     return int(usage.get("input_tokens", 0) + usage.get("output_tokens", 0))
 
 

@@ -52,7 +52,8 @@ def summary_of(chain: Chain) -> ChainSummary:
 
 def view_of(record: ChainRecord, told: Told | None = None) -> ChainView:
     """The whole chain; with its answer when it is over. `told` is what its log tells."""
-    chain, task = record.chain, record.task
+    chain = record.chain
+    task = record.task
     told = told or Told(record)
     thoughts = thoughts_of(record, told)
     steps = [step_view(record, told, step, run, thoughts[step.id]) for step, run in record.steps]
@@ -143,7 +144,9 @@ def _usage(record: ChainRecord) -> Spent:
     used = record.chain.spent
     for child in record.children.values():
         if child.task.agent is not None:
-            below = added(_usage(child), Spent(chains=1))
+            chain = Spent(chains=1)
+            below = _usage(child)
+            used = added(used, chain)
             used = added(used, below)
     return used
 

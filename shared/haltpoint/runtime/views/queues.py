@@ -99,7 +99,9 @@ async def read_stream(
         (seconds, us), *replies = await pipe.execute(
             raise_on_error=False  # a queue that no worker has read has no group
         )
-    lengths, pendings, oldest = replies[0::3], replies[1::3], replies[2::3]
+    lengths = replies[0::3]
+    pendings = replies[1::3]
+    oldest = replies[2::3]
     running = sum(pending["pending"] for pending in pendings if isinstance(pending, dict))
     waiting = max(0, sum(lengths) - running)
     now = seconds * 1000 + us / 1000

@@ -63,7 +63,9 @@ class Records:
             return None
         children: dict[str, ChainRecord] = {}
         for action in record.actions.values():
-            child = await self.read(action.child, visible_to) if action.child else None
+            if not action.child:
+                continue
+            child = await self.read(action.child, visible_to)
             if child is not None:
                 children[child.id] = child
         return replace(record, children=children)

@@ -2,9 +2,7 @@
 
 from collections.abc import Collection
 
-from msgspec import json
-
-from haltpoint.contracts.secrets import opened, starred
+from haltpoint.contracts.secrets import without_secrets_in
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.log_view import Told
@@ -19,7 +17,7 @@ def with_story(record: ChainRecord, typed: Collection[str]) -> ChainView:
     told = Told(record)
     view = view_of(record, told)
     text = view.model_dump_json().encode()
-    shown = json.encode(starred(opened(text, typed), typed=typed))
+    shown = without_secrets_in(text, typed)
     if shown != text:
         view = ChainView.model_validate_json(shown)
     return view.model_copy(update={"story": tell(view, told.ended)})

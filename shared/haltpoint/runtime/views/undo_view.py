@@ -87,7 +87,8 @@ def _tried(undo: ChainRecord) -> dict[str, ErrorType | None]:
         if call.counts is not None:
             fault = json.decode(call.counts.outcome, type=Outcome).error
             error = fault.error_type if fault else None
-        errors[json.decode(call.arguments)["action_id"]] = error
+        arguments = json.decode(call.arguments)
+        errors[arguments["action_id"]] = error
     return errors
 
 

@@ -158,7 +158,8 @@ class Views:
             return None
         head, _ = fields
         status = ChainStatus(head[Head.STATUS])
-        return ChainHeader(status, head.get(Head.TRACE) or None)
+        trace = head.get(Head.TRACE)
+        return ChainHeader(status, trace or None)
 
     async def task(self, chain_id: str, visible_to: VisibleTo) -> Task | None:
         """The task of a chain as it was submitted, or None when there is none that this reader
@@ -186,9 +187,14 @@ class Views:
 
     async def request(self, request: str, visible_to: VisibleTo) -> RequestView | None:
         """One question, or None when there is none that this reader sees."""
-        record = await self._records.alone(chain_of(request), visible_to)
-        views = () if record is None else chain_view.requests_of(record)
-        return next((view for view in views if view.id == request), None)
+        chain_id = chain_of(request)
+        record = await self._records.alone(chain_id, visible_to)
+        if record is None:
+            return None
+        for view in chain_view.requests_of(record):
+            if view.id == request:
+                return view
+        return None
 
     async def requests(
         self, query: RequestQuery, visible_to: VisibleTo, wanted: Callable[[RequestView], bool]
@@ -223,8 +229,12 @@ class Views:
         and this reader sees them.
         """
         chain_id = chain_of(member)
-        head = await self._chains.head(chain_id, Head.ASKED, Head.VERSION)
-        record = await self._records.alone(chain_id, visible_to) if len(head) == 2 else None
+        if member == chain_id and not await self._chains.head(chain_id, Head.ASKED):
+            return []
+        try:
+            record = await self._records.alone(chain_id, visible_to)
+        except OtherReleaseError:
+            return []
         if record is None:
             return []
         views = [view for view in chain_view.requests_of(record) if member in (view.id, chain_id)]
@@ -243,9 +253,9 @@ class Views:
         self, chain_ids: Sequence[str], visible_to: VisibleTo
     ) -> list[RequestView]:
         """The open questions of these chains and of the chains below them."""
-        heads = await self._chains.heads(chain_ids, Head.STATUS)
         views: list[RequestView] = []
-        for chain_id, head in zip(chain_ids, heads, strict=True):
+        for chain_id in chain_ids:
+            head = await self._chains.head(chain_id, Head.STATUS)
             if _is_over(head):
                 continue
             record = await self._records.read(chain_id, visible_to)
@@ -301,8 +311,12 @@ class Views:
         record, typed = await asyncio.gather(
             self._records.read(chain_id, lambda _: True), self._catalogue.typed_secrets()
         )
-        document = chain_view.view_of(record).model_dump(mode="json") if record else {}
-        return document, frozenset(secret_values(document, typed=typed))
+        if record is None:
+            return {}, frozenset()
+        view = chain_view.view_of(record)
+        document = view.model_dump(mode="json")
+        hidden = secret_values(document, typed=typed)
+        return document, frozenset(hidden)
 
     async def _waiting(self, record: ChainRecord) -> WaitingView | None:
         """Whether an action under way waits in a queue that is paused or has no worker."""
@@ -333,8 +347,11 @@ class Views:
             return []
         if fields is None:
             return []
-        chain = decode_chain(chain_id, *fields)
-        return [chain_view.summary_of(chain)] if query.fits(chain, fields[1]) else []
+        head, data = fields
+        chain = decode_chain(chain_id, head, data)
+        if not query.fits(chain, data):
+            return []
+        return [chain_view.summary_of(chain)]
 
 
 def _is_over(head: Fields) -> bool:
