@@ -20,6 +20,11 @@ _PATIENCE: Final = 15.0
 _THREADS: Final = 2
 """Of each service of Apprise: one that hangs holds up no other, and nothing else of the gateway."""
 
+_APART: Final = 1.2
+"""Seconds that Apprise waits at most from one notice to the next, as it does for Slack; for mail it
+would be 5.5.
+"""
+
 Channel = Callable[[str, Letter], Coroutine[Any, Any, None]]
 """Delivers a letter under the id of its notice. Raises UndeliveredError."""
 
@@ -44,6 +49,8 @@ def _service(rule: NotifyRule, url: str) -> Channel:
     if not service.add(url):
         fix = "See https://appriseit.com/services/ for the addresses of services"
         raise _unusable(rule, "its `url` is no address that Apprise knows", fix)
+    for server in service:
+        server.request_rate_per_sec = min(server.request_rate_per_sec, _APART)
     threads = ThreadPoolExecutor(_THREADS)
 
     async def send(_: str, letter: Letter) -> None:
