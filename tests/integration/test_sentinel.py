@@ -13,6 +13,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from haltpoint.cli.local.topology import servers as look_at
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
+from tests.support import wait_until
 from tests.support.processes import until
 from tests.topologies.outages import KILLED, survive
 from tests.topologies.servers import ENGINES, PASSWORD, Sentinels, stopped
@@ -50,6 +51,27 @@ async def test_each_connection_follows_the_master(servers: Sentinels) -> None:
         async with AutoPipeline(redis) as others:
             assert await others.call("SET", "seen", "after") == b"OK"
         assert servers.master().ask("GET", "seen") == b"after"
+
+
+@pytest.mark.timeout(90)
+async def test_a_master_that_hangs_keeps_nobody_for_longer_than_its_first_caller(
+    servers: Sentinels,
+) -> None:
+    await asyncio.to_thread(until, servers.is_whole)
+    hanging = servers.master()
+    async with (
+        connect(servers.url) as redis,
+        AutoPipeline(redis, timeout=600) as reading,
+        AutoPipeline(redis, timeout=1) as calls,
+    ):
+        await calls.call("SET", "seen", "before")
+        blocked = reading.call("BLPOP", "another-list", 0)
+        await wait_until(lambda: hanging.info("clients")["blocked_clients"] == 1)
+        with stopped(hanging):
+            assert await calls.call("SET", "seen", "after") == b"OK"
+            await asyncio.to_thread(until, lambda: servers.promoted(hanging))
+            await calls.call("RPUSH", "another-list", "x")
+            assert await blocked == [b"another-list", b"x"]
 
 
 async def test_most_sentinels_are_believed_and_one_that_hangs_keeps_no_connection_waiting(

@@ -25,6 +25,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from haltpoint.contracts.base import value
 from haltpoint.runtime.streams.refused import refused_for_now
 from haltpoint.runtime.streams.servers.cluster import ClusterRedis
+from haltpoint.runtime.streams.servers.link import Link
 from haltpoint.runtime.streams.servers.locating import Guide, Guides, Place, Whereabouts
 
 _PORT: Final = 6379
@@ -37,6 +38,9 @@ class _Telling(AbstractConnection):
 
     async def find(self) -> None:
         """Before it connects: the server is where the address says."""
+
+    def follow(self, link: Link) -> None:
+        """After a link was opened to its server: that stays where it is."""
 
     async def read_response(self, *args: Any, **options: Any) -> Any:
         """As redis-py does. Raises RefusedForNow too."""
@@ -73,6 +77,11 @@ class _Moving(Connection):
         self._breaks = self._whereabouts.breaks
         self.host, self.port = await self._whereabouts.locate()
 
+    def follow(self, link: Link) -> None:
+        """After a link was opened to its server: it ends when that hangs, and hears of others."""
+        self._whereabouts.links.add(link)
+        link.on_silence = self._whereabouts.hangs
+
     async def connect(self) -> None:
         """Connect, unless it is connected and none broke since then."""
         if self._breaks != self._whereabouts.breaks:
@@ -83,8 +92,11 @@ class _Moving(Connection):
         """As redis-py does."""
         try:
             return await super().read_response(*args, **options)
-        except (RedisConnectionError, RedisTimeoutError):
+        except RedisConnectionError:
             self._whereabouts.breaks += 1
+            raise
+        except RedisTimeoutError:
+            self._whereabouts.hangs()
             raise
 
     async def _connect(self) -> None:

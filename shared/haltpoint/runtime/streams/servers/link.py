@@ -22,6 +22,9 @@ from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
 # hiredis' own hints know commands of one argument only.
 pack: Final = cast("Callable[[tuple[str | bytes | int | float, ...]], bytes]", hiredis.pack_command)
 
+OPENING: Final = 3.0
+"""Seconds that opening a connection may take: a server that hangs may have a successor then."""
+
 _NOTHING: Final = object()
 _ERRORS: Final = {
     "WRONGPASS": AuthenticationError,
@@ -45,10 +48,10 @@ class Link(asyncio.Protocol):
     """One connection, as `open_link` gives it. It ends after `timeout` seconds without the reply
     that it waits for.
 
-    `on_end` hears why it is over; its `unanswered` calls have no reply then. `on_refused` gets a
-    call that the server refuses for now: such a server may have changed its part, and another
-    server may be at its address, so the link is `leaving`, and ends when it has the replies that
-    are under way.
+    `on_silence` hears that the server gave no reply for too long, `on_end` why it is over; its
+    `unanswered` calls have no reply then. `on_refused` gets a call that the server refuses for now:
+    such a server may have changed its part, and another server may be at its address, so the link
+    is `leaving`, and ends when it has the replies that are under way.
     """
 
     def __init__(self, timeout: float) -> None:
@@ -57,6 +60,7 @@ class Link(asyncio.Protocol):
         self.over: Exception | None = None
         self.on_end: Callable[[Exception], None] = self._fail_all
         self.on_refused: Callable[[Call, RefusedForNow], None] = fail
+        self.on_silence: Callable[[], None] = lambda: None
         self._loop = asyncio.get_running_loop()
         self._timeout = timeout
         self._replies = hiredis.Reader(replyError=_error, notEnoughData=_NOTHING)
@@ -131,17 +135,19 @@ class Link(asyncio.Protocol):
         if silent < self._timeout:
             self._watch = self._loop.call_later(self._timeout - silent, self._look)
         else:
+            self.on_silence()
             self.close(RedisTimeoutError(f"no reply within {self._timeout:g} s"))
 
 
 async def open_link(pool: Any, seconds: float) -> Link:
-    """Connect to the address of redis-py's `pool`, where that is now, and log in, within `seconds`.
+    """Connect to the address of redis-py's `pool`, where that is now, and log in; a reply may take
+    so many seconds, and all of this no more than `OPENING`.
 
     Raises redis-py's ConnectionError (AuthenticationError and RefusedForNow are such), TimeoutError
     or OSError.
     """
     address = pool.make_connection()
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout(min(seconds, OPENING)):
         await address.find()
         link = await _connected(address, seconds)
         try:
@@ -153,6 +159,7 @@ async def open_link(pool: Any, seconds: float) -> Link:
             raise
     if link.over is not None:
         raise link.over
+    address.follow(link)
     return link
 
 

@@ -9,14 +9,15 @@ server that it knew.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
+from weakref import WeakSet
 
 from redis.asyncio.connection import ConnectionPool
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from haltpoint.runtime.streams.servers.link import ask
+from haltpoint.runtime.streams.servers.link import Link, ask
 from haltpoint.runtime.streams.tasks import end
 
 _PATIENCE: Final = 1.0
@@ -88,18 +89,25 @@ class Guides(NamedTuple):
 class Whereabouts:
     """Where a server that moves is now.
 
-    `breaks` is how often a connection to it broke: a server that has hung up on one, or hangs, does
-    so with all.
+    A server that hangs up on one connection, or hangs, does so with all: `breaks` is how often that
+    was seen, and `links` are those that would wait for it.
     """
 
     guides: Guides
     question: Sequence[str]
     read: Callable[[Any, Guide], Place]
     breaks: int = 0
+    links: WeakSet[Link] = field(default_factory=WeakSet)
 
     async def locate(self) -> Place:
         """Ask. Raises redis-py's ConnectionError."""
         return await self.guides.ask(self.question, self.read)
+
+    def hangs(self) -> None:
+        """It gave no reply for too long."""
+        self.breaks += 1
+        for link in [*self.links]:
+            link.close(RedisConnectionError("the server hangs, as another connection has found"))
 
 
 async def _answer(
