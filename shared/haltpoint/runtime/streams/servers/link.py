@@ -141,13 +141,13 @@ class Link(asyncio.Protocol):
 
 async def open_link(pool: Any, seconds: float) -> Link:
     """Connect to the address of redis-py's `pool`, where that is now, and log in; a reply may take
-    so many seconds, and all of this no more than `OPENING`.
+    so many seconds, and opening it no more than `OPENING`.
 
     Raises redis-py's ConnectionError (AuthenticationError and RefusedForNow are such), TimeoutError
     or OSError.
     """
     address = pool.make_connection()
-    async with asyncio.timeout(min(seconds, OPENING)):
+    async with asyncio.timeout(OPENING):
         await address.find()
         link = await _connected(address, seconds)
         try:
@@ -175,14 +175,15 @@ async def _connected(address: Any, seconds: float) -> Link:
 
 
 async def ask(pool: Any, seconds: float, *question: str) -> Any:
-    """The reply of the server of this `pool` to one command. Raises as `open_link` does, and
-    redis-py's ResponseError.
+    """The reply of the server of this `pool` to one command, within so many seconds. Raises as
+    `open_link` does, and redis-py's ResponseError.
     """
-    link = await open_link(pool, seconds)
-    try:
-        (reply,) = await _replies(link, [question])
-    finally:
-        link.close(RedisConnectionError("it was asked"))
+    async with asyncio.timeout(seconds):
+        link = await open_link(pool, seconds)
+        try:
+            (reply,) = await _replies(link, [question])
+        finally:
+            link.close(RedisConnectionError("it was asked"))
     return reply
 
 
