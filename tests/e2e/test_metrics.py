@@ -108,7 +108,7 @@ async def test_all_that_dashboard_alerts_and_docs_name_is_shown_by_the_services(
     names = set(re.findall(r"haltpoint_\w+", "\n".join(queried)))
     assert names <= samples
     assert ours == {re.sub("_(bucket|count)$", "", name) for name in names}, "all are looked at"
-    page = (CHECKOUT / "docs/operations/watching.md").read_text()
+    page = (CHECKOUT / "docs/reference/metrics.md").read_text()
     assert ours == set(re.findall(r"^\| `(haltpoint_\w+)`", page, re.MULTILINE))
 
 
