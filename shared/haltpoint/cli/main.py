@@ -95,7 +95,7 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Tool calls of language-model agents as typed events that hold the model to its word."""
+    """Run agents' tool calls as typed events, and verify what the model claims."""
 
 
 for module, name in (

@@ -36,9 +36,7 @@ def list_(shell: Shell) -> None:
 
 @verb(app, "show", gateway=True)
 def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT", help=_AGENT)]) -> None:
-    """Show one agent: what it may do, its chains under way, and those that failed last. Or the
-    supervisor.
-    """
+    """Show an agent, or the supervisor: its limits, its open chains, and its latest failures."""
     from haltpoint.cli.wording import outline
     from haltpoint.contracts.doors import in_full
     from haltpoint.contracts.work.routing import SUPERVISOR

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MOST: Final = 1000
 """Lines of a page."""
 
-app = typer.Typer(help="Who did what. Needs a key with the scope admin.", no_args_is_help=True)
+app = typer.Typer(help="Show who did what. Needs a key with the scope admin.", no_args_is_help=True)
 
 
 @app.callback()

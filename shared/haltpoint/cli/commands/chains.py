@@ -90,8 +90,7 @@ def cancel(
 
 @verb(app, "undo", gateway=True)
 def undo(shell: Shell, chain: _ID) -> int:
-    """Undo what a chain that has ended did, the last deed first, and watch the chain that does
-    it.
+    """Undo the deeds of a chain that has ended, the last one first, and watch it.
 
     Exit codes: 0 all of it is undone, 1 something is left.
     """
@@ -112,8 +111,8 @@ def undo(shell: Shell, chain: _ID) -> int:
 
 @verb(app, "actions", gateway=True)
 def actions(shell: Shell, chain: _ID) -> None:
-    """Show the action log: one line for each action, with what it took; --json has input and
-    result too.
+    """Show the action log: each call with its status, time and tokens; --json adds input and
+    result.
     """
     found = _about(shell, chain, lambda client, name: client.actions(name))
     names = ("action", "tool", "status", "took", "runs", "tokens", "began (UTC)")
@@ -129,9 +128,7 @@ def wrong(
         str | None, typer.Option(help="The action that was wrong, by its id.")
     ] = None,
 ) -> None:
-    """Say that a chain, or one of its actions, was wrong. It is in the log, and `haltpoint
-    stats` counts it.
-    """
+    """Report a chain, or one of its actions, as wrong. `haltpoint stats` counts the reports."""
     _about(shell, chain, lambda client, name: client.feedback(name, words, action_id=action))
     shell.show({"chain_id": chain, "recorded": True}, note="recorded, thank you")
 

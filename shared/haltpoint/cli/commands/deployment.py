@@ -33,7 +33,7 @@ def init(shell: Shell) -> None:
 @verb(app, "doctor")
 def doctor(shell: Shell) -> int:
     """Check server, model, tools, services and disk, and say how to fix each problem. Exit code
-    1: it found one.
+    1: there is a problem.
     """
     from haltpoint.cli.local.diagnosis import Scene, look_around
     from haltpoint.runtime.streams.topology import Topology

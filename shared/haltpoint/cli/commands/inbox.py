@@ -27,7 +27,7 @@ _Request = Annotated[
 ]
 
 app = typer.Typer()
-claims = typer.Typer(help="Take a question, or give it back.", no_args_is_help=True)
+claims = typer.Typer(help="Claim and release questions.", no_args_is_help=True)
 
 
 @command(app, "inbox", gateway=True)
@@ -111,7 +111,7 @@ def answer(
 
 @command(claims, "claim", gateway=True)
 def claim(shell: Shell, request: _Request) -> None:
-    """Take a question for 15 minutes, in which others can neither take nor answer it."""
+    """Claim a question for 15 minutes: others can neither claim nor answer it."""
 
     async def take(client: "Client") -> "RequestView":
         asked = await request_named(client, request)
@@ -124,7 +124,7 @@ def claim(shell: Shell, request: _Request) -> None:
 
 @command(claims, "release", gateway=True)
 def release(shell: Shell, request: _Request) -> None:
-    """Give a question back that you have taken; an admin gives back any."""
+    """Release a question that you have claimed; an admin releases any."""
 
     async def give_back(client: "Client") -> "RequestView":
         asked = await request_named(client, request)

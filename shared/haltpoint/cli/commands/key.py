@@ -35,7 +35,7 @@ def create(
         str | None, typer.Option(metavar="90d", help="How long it opens the gateway.")
     ] = None,
 ) -> None:
-    """Make a key and print it, this once."""
+    """Create a key and print it, this once."""
     given = {"tenant": tenant, "groups": group, "expires": expires}
     asked: dict[str, Any] = {"name": name, **{key: what for key, what in given.items() if what}}
     if scope is not None:
@@ -57,7 +57,7 @@ def revoke(
     shell: Shell,
     name: Annotated[str, typer.Argument(metavar="KEY", help="Its id, or the beginning of it.")],
 ) -> None:
-    """End a key: within two seconds no gateway opens for it."""
+    """Revoke a key: within two seconds it opens no gateway."""
     known = talk(shell, lambda client: client.keys())
     key_id = only("key", name, [each.id for each in known])
     talk(shell, lambda client: client.revoke_key(key_id))

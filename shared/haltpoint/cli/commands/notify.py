@@ -8,7 +8,7 @@ from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell, verb
 from haltpoint.runtime.config.errors import HaltpointError
 
-app = typer.Typer(help="Notices of questions.", no_args_is_help=True)
+app = typer.Typer(help="Try the notices of questions.", no_args_is_help=True)
 
 
 @app.callback()
@@ -18,7 +18,7 @@ def _notify() -> None:
 
 @verb(app, "test")
 def test(shell: Shell, name: Annotated[str, typer.Argument(help="The rule's name.")]) -> None:
-    """Send a notice that says that it is a test, by one rule of the policy file."""
+    """Send a test notice by one rule of the policy file."""
     import asyncio
     import uuid
 

@@ -26,12 +26,12 @@ _MOST = 100  # dead letters of a page
 _NOT_DONE = ("no_such_letter", "not_needed")
 
 
-worker = typer.Typer(help="The tool workers.", no_args_is_help=True)
+worker = typer.Typer(help="List and drain tool workers.", no_args_is_help=True)
 
 
 @verb(worker, "list", gateway=True)
 def workers(shell: Shell) -> None:
-    """List the tool workers that are alive, with the calls that each has in hand."""
+    """List the live tool workers with the calls that each has in hand."""
     alive = talk(shell, lambda client: client.workers())
     names = ("worker", "calls", "slots", "queues", "tools", "since (UTC)")
     empty = "No worker is alive. Start one: haltpoint up tool-worker --tools MODULE"
@@ -64,12 +64,12 @@ def drain(
     shell.show({"worker": chosen.instance}, note=f"{chosen.instance} ends its calls and stops")
 
 
-queue = typer.Typer(help="The queues that tool workers read.", no_args_is_help=True)
+queue = typer.Typer(help="List, pause and resume queues.", no_args_is_help=True)
 
 
 @verb(queue, "list", gateway=True)
 def queues(shell: Shell) -> None:
-    """List the queues: calls that wait for a worker, that run, and that rest, with the limit they
+    """List the queues with their waiting, running and resting calls, and the limits that these
     wait for.
     """
     known = talk(shell, lambda client: client.queues())
@@ -84,14 +84,14 @@ def queues(shell: Shell) -> None:
 
 @verb(queue, "pause", gateway=True)
 def pause(shell: Shell, name: _Queue) -> None:
-    """Let the workers of a queue take nothing new; calls that run end."""
+    """Pause a queue: its workers take nothing new, and running calls end."""
     talk(shell, lambda client: client.pause(name))
     shell.show({"queue": name, "paused": True}, note=f"paused: haltpoint queue resume {name}")
 
 
 @verb(queue, "resume", gateway=True)
 def resume(shell: Shell, name: _Queue) -> None:
-    """Let the workers of a queue continue."""
+    """Resume a queue."""
     talk(shell, lambda client: client.resume(name))
     shell.show({"queue": name, "paused": False}, note=f"{name} continues")
 
@@ -107,7 +107,10 @@ def held_up(queue: "QueueState") -> str:
     return "; ".join(reasons)
 
 
-dlq = typer.Typer(help="Dead letters: messages that could not be processed.", no_args_is_help=True)
+dlq = typer.Typer(
+    help="List, requeue and drop dead letters: messages that could not be processed.",
+    no_args_is_help=True,
+)
 
 
 @verb(dlq, "list", gateway=True)
@@ -133,16 +136,14 @@ def show(shell: Shell, letter: _OneLetter) -> None:
 
 @verb(dlq, "requeue", gateway=True)
 def requeue(shell: Shell, letters: _Letters = None, reason: _Reason = None) -> int:
-    """Put dead letters back into their streams, each once. Exit code 1: for one this was not
-    possible.
-    """
+    """Put dead letters back into their streams, once each. Exit code 1: one was refused."""
     return _each(shell, letters, reason, "requeued", lambda client: client.requeue)
 
 
 @verb(dlq, "drop", gateway=True)
 def drop(shell: Shell, letters: _Letters = None, reason: _Reason = None) -> int:
-    """Forget dead letters: a chain that waits for one waits until its deadline. Exit code 1: one
-    was not there.
+    """Drop dead letters. A chain that waits for one waits until its deadline. Exit code 1: one was
+    missing.
     """
     return _each(shell, letters, reason, "dropped", lambda client: client.drop)
 

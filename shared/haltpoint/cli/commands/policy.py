@@ -15,7 +15,7 @@ app = typer.Typer(help="Show the shipped policy; check the policy file.", no_arg
 
 @verb(app, "show")
 def show(shell: Shell) -> None:
-    """Print what is shipped, as a policy file."""
+    """Print the shipped policy as a file."""
     from haltpoint.runtime.config.policy_file import SHIPPED
 
     text = SHIPPED.read_text(encoding="utf-8")

@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from haltpoint.client import Client
     from haltpoint.contracts.views.deployment import LossView
 
-app = typer.Typer(help="What the server has lost. Needs the scope admin.", no_args_is_help=True)
+app = typer.Typer(
+    help="Losses of the server. Needs a key with the scope admin.", no_args_is_help=True
+)
 
 
 @verb(app, "show", gateway=True)
 def show(shell: Shell) -> None:
-    """Show what the server has lost and no person has accepted yet."""
+    """Show losses of the server that are not accepted yet."""
     losses = talk(shell, lambda client: client.losses())
     rows = [row for loss in losses for row in _rows(loss)]
     names = ("partition", "what", "which")
@@ -27,7 +29,7 @@ def show(shell: Shell) -> None:
 
 @verb(app, "accept", gateway=True)
 def accept(shell: Shell) -> None:
-    """Say that all of it was seen. Calls that had been started are still not started again."""
+    """Accept the losses. Calls that had been started are still not started again."""
 
     async def whole(client: "Client") -> list[int]:
         partitions = [loss.partition for loss in await client.losses()]
