@@ -182,7 +182,8 @@ class Watcher:
                     text = await self._redis.lindex(
                         self._topology.key_of(Key.LOG, chain), int(number)
                     )
-                    self._tell(chain, decode_line(chain, text).facts)
+                    if text is not None:  # else the server has lost it
+                        self._tell(chain, decode_line(chain, text).facts)
                 self._last[partition] = f"({entry.decode()}"
 
     def _tell(self, chain: str, facts: list[tuple[str, dict[str, Any]]]) -> None:

@@ -263,6 +263,10 @@ class System:
         self._stack.push_async_callback(end, running, pause=10.0)
         return running
 
+    def keep(self, server: EmbeddedServer) -> None:
+        """End another server with the system."""
+        self._stack.callback(server.stop)
+
     # ---- tasks
 
     async def submit(self, task: Task, key: str = "", *, over_http: bool = False) -> str:

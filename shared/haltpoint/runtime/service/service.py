@@ -250,7 +250,7 @@ class Service:
         _, tag, name = stream.split(":", 2)
         await self.recovery.lose_group(int(tag[1:-1]), name)
         try:
-            await self.topology.ensure(self.redis)
+            await self.topology.restore(self.redis)
             await make_group(self.redis, stream, group)
         except HaltpointError as error:
             self.fail(error)

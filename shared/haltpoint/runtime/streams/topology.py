@@ -78,6 +78,11 @@ class Topology:
             if isinstance(reply, Exception) and not str(reply).startswith("BUSYGROUP"):
                 raise reply
 
+    async def restore(self, redis: Redis) -> None:
+        """Write down again that the deployment is ours, whose server has lost it while we ran."""
+        await redis.hsetnx(_DEPLOYMENT, "rows", FORM)
+        await self.ensure(redis)
+
     async def check(self, redis: Redis) -> None:
         """Compare P with that of the deployment.
 
