@@ -1,6 +1,7 @@
 """The executor as a process: the only place where its real parts are chosen."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
@@ -9,12 +10,13 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import metrics, telemetry
 from haltpoint.runtime.service import service
 from haltpoint.runtime.service.service import Service
+from haltpoint.runtime.store.committing import Loaded
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.delivery import Subscription
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint_executor import deadlines
+from haltpoint_executor import deadlines, recalling
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.executor import Executor, Parts
@@ -45,6 +47,9 @@ class Partitions:
         self._clocks: dict[int, ServerClock] = {}
         self._subscriptions: dict[int, Subscription] = {}
         self.world = _world(here)
+        self._kept: dict[int, list[Loaded]] = {}
+        here.calls.continuity.on_break = self._keep
+        here.tell = self._tell
         dead_letters = DeadLetters(here.calls, here.topology)
         self._parts = Parts(self._store, ChainCache(), self.world, dead_letters, self.tracing)
         self.leases = Leases(
@@ -59,6 +64,8 @@ class Partitions:
 
     async def fire_due(self) -> None:
         """Look at the timers of all partitions that are ours."""
+        for partition in [p for p in self._kept if not self._here.calls.continuity.is_broken(p)]:
+            del self._kept[partition]
         await deadlines.fire_due(self._store, self._clocks.items())
 
     async def _take(self, partition: int) -> bool:
@@ -73,6 +80,22 @@ class Partitions:
         found = await presence.alive(self._here.redis, self._here.topology)
         executors = {told["instance"] for told in found if told["name"] == Party.EXECUTOR.value}
         return len(executors | {self._here.instance})
+
+    def _keep(self, partition: int) -> None:
+        """Another term has begun: our commits may be refused from now on, and chains dropped."""
+        chains = self._parts.cache.of(self._is_in(partition))
+        self._kept.setdefault(partition, []).extend(chains)
+
+    async def _tell(self, partition: int) -> None:
+        kept = self._kept.get(partition, [])
+        here, tools = self._here, self.world.value.tools
+        await recalling.tell(partition, kept, tools, here.recovery, self._store)
+        await here.recovery.miss(partition, self._store.accepted_in(partition))
+        self._parts.cache.drop_where(self._is_in(partition))
+
+    def _is_in(self, partition: int) -> Callable[[str], bool]:
+        partition_of = self._here.topology.partition
+        return lambda chain_id: partition_of(chain_id) == partition
 
     async def _start(self, partition: int) -> None:
         clock = ServerClock()
@@ -93,8 +116,7 @@ class Partitions:
     async def _stop(self, partition: int) -> None:
         del self._clocks[partition]
         await self._here.unsubscribe(self._subscriptions.pop(partition))
-        partition_of = self._here.topology.partition
-        self._parts.cache.drop_where(lambda chain_id: partition_of(chain_id) == partition)
+        self._parts.cache.drop_where(self._is_in(partition))
 
 
 def _world(here: Service) -> CurrentWorld:

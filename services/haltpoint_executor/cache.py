@@ -94,6 +94,10 @@ class ChainCache:
             size = self._sizes.pop(chain_id)
             self.room += size.whole
 
+    def of(self, is_wanted: Callable[[str], bool]) -> list[Loaded]:
+        """The chains with such ids."""
+        return [loaded for name, loaded in self._chains.items() if is_wanted(name)]
+
     def drop_where(self, no_longer_ours: Callable[[str], bool]) -> None:
         """Forget the chains of a partition that another executor decides for now."""
         for chain_id in list(filter(no_longer_ours, self._chains)):

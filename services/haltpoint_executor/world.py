@@ -19,7 +19,7 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import PolicyFile
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import BUILT_IN, ToolSpec
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
@@ -68,6 +68,8 @@ class CurrentWorld:
     async def refresh(self) -> None:
         """Read the catalogue. Raises redis-py's errors."""
         tools = await self._catalogue.read()
+        if tools.keys() <= BUILT_IN < self.value.tools.keys():
+            return  # tools are listed for a day: a server has lost them, and workers list them soon
         if tools != self.value.tools:
             self.value = replace(self.value, tools=tools)
             self._seen.clear()

@@ -56,6 +56,9 @@ from haltpoint_gateway.shared_logs import SharedLogs
 _PATIENCE: Final = 3.0
 """Seconds for which a call waits for a server that is away, before the caller hears 503."""
 
+_HOLD: Final = 3.0
+"""Seconds in which executors begin chains again that a server has lost."""
+
 _BATCH: Final = 64
 _HOUR: Final = 3600.0
 
@@ -70,9 +73,10 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
     try:
         async with (
             service.running(Party.GATEWAY, settings) as here,
-            AutoPipeline(here.redis, patience=_PATIENCE) as calls,
+            AutoPipeline(here.redis, patience=_PATIENCE, continuity=here.calls.continuity) as calls,
         ):
             gateway = assemble(settings, here.redis, calls, here.topology, tracing, key, beside)
+            here.tell = partial(_miss, gateway)
             policy = digest_of(settings.policy_file)
             note_policy = partial(gateway.audit.note_policy, policy, here.instance)
             here.every(_HOUR, note_policy, "policy")
@@ -140,6 +144,14 @@ def assemble(
         queues=queues,
         services=lambda: presence.alive(redis, topology),
     )
+
+
+async def _miss(gateway: Gateway, partition: int) -> None:
+    """Tell a partition whose history went backwards which chains were accepted, once executors had
+    the time to begin theirs again (R10).
+    """
+    await asyncio.sleep(_HOLD)
+    await gateway.recovery.miss(partition, gateway.store.accepted_in(partition))
 
 
 async def _listen(here: service.Service, gateway: Gateway) -> None:

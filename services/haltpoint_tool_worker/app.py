@@ -62,7 +62,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     limits = Limits(limit_store, here.instance)
     effects = EffectKeys(EffectStore(calls, topology, settings.lease), limit_store)
     pipeline = Pipeline(registry, receipt_store, tracing, settings.lease, limits, effects)
-    here.tell = partial(_recall, here, pipeline.memory)
+    here.tell = partial(_recall, here, registry, pipeline.memory)
     handlers = Handlers(
         slots,
         pipeline,
@@ -88,9 +88,10 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
         tracing.close()
 
 
-async def _recall(here: Service, memory: Memory, partition: int) -> None:
-    """Tell a partition whose history went backwards what this worker has started."""
+async def _recall(here: Service, registry: Registry, memory: Memory, partition: int) -> None:
+    """Tell a partition whose history went backwards what this worker has started, and serves."""
     await here.recovery.recall(partition, memory.of(partition))
+    await ToolCatalogue(here.calls, here.topology).announce(registry.specs)
 
 
 async def _end_if_stuck(here: Service, slots: Slots, handlers: Handlers) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from haltpoint.cli.local.system import free_port
+from haltpoint.client import GatewayError
 from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store import library
@@ -37,9 +38,10 @@ class Losing:
         """Seconds from the server's return until a loss was on record."""
 
     async def run(self, lose: "Callable[[Losing], Awaitable[None]]") -> None:
-        """Two workers and an executor under load, the loss, and the load again until all is over."""
+        """An executor and two workers under load, the loss, and the load until all is over."""
         system = self.system
         await system.host(Party.EXECUTOR)
+        await system.host(Party.GATEWAY)
         await system.launch(Party.WORKER)
         await system.launch(Party.WORKER)
         load = asyncio.create_task(self._load(2 * CHAINS))
@@ -54,8 +56,8 @@ class Losing:
     async def _load(self, chains: int) -> None:
         """Chains of three effects each, some at once."""
         for _ in range(chains):
-            with suppress(*UNREACHABLE):
-                await self.system.submit(task("send", "send", "send"))
+            with suppress(GatewayError):
+                await self.system.submit(task("send", "send", "send"), over_http=True)
             await asyncio.sleep(0.02)
 
     async def _is_found(self) -> bool:
@@ -68,6 +70,16 @@ class Losing:
             return not await self._open()
         return False
 
+    async def untold(self) -> list[str]:
+        """The chains that were accepted, are not there, and of which nobody says that they are
+        gone.
+        """
+        key, redis = self.system.topology.key, self.system.redis
+        gone = {name.decode() for name in await redis.smembers(key(0, "gone"))}
+        chains = [chain for chain in self.system.accepted if chain not in gone]
+        there = [await redis.exists(key(0, "chain", chain)) for chain in chains]
+        return [chain for chain, is_there in zip(chains, there, strict=True) if not is_there]
+
     async def _open(self) -> list[str]:
         """The chains that are there and not over."""
         left = []
@@ -79,9 +91,18 @@ class Losing:
                 left.append(chain)
         return left
 
+    async def keeps_its_promise(self) -> None:
+        """The judgement."""
+        assert self.twice() == []
+        assert await self.untold() == []
+        assert self.found is not None
+        assert self.found < 2
+
     def twice(self) -> list[str]:
         """The actions whose effect happened more than once."""
-        effects = Counter(effect.key for effect in effects_in(self.system.history))
+        effects = Counter(
+            effect.key for effect in effects_in(self.system.history) if effect.effects == "other"
+        )
         return [key for key, times in effects.items() if times > 1]
 
     # ---- losses
@@ -141,12 +162,17 @@ class Losing:
             await asyncio.sleep(1)
         await asyncio.to_thread(self.system.server.kill)
         place = self.system.server.url.removeprefix("unix://")
-        os.rename(replica.url.removeprefix("unix://"), place)
+        os.rename(replica.url.removeprefix("unix://"), place)  # noqa: PTH104
 
     @property
     def _folder(self) -> Path:
-        return self.system.server.data_dir / "appendonlydir"
+        server = self.system.server
+        assert isinstance(server, EmbeddedServer)
+        return server.data_dir / "appendonlydir"
 
     async def _initialise(self, redis: Any) -> None:
         await library.load(redis)
         await self.system.topology.ensure(redis, ["chaos"])
+
+
+KINDS: Final = (Losing.tail, Losing.snapshot, Losing.laggard, Losing.empty, Losing.flush)

@@ -1,4 +1,6 @@
-"""One loss of each kind; many are in tests/chaos."""
+"""Servers that lose what they had acknowledged (R10): one loss of each kind under load, and chains
+that begin again. Many losses are in tests/chaos.
+"""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -6,20 +8,45 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.losses import Losing
-from tests.chaos.system import System
-
-KINDS = (Losing.tail, Losing.snapshot, Losing.laggard, Losing.empty, Losing.flush)
+from haltpoint.contracts.base import request_id
+from haltpoint.contracts.catalogue import Party
+from tests.chaos.losses import KINDS, Losing
+from tests.chaos.system import System, task
+from tests.support import wait_until
 
 
 @pytest.mark.parametrize("lose", KINDS, ids=lambda lose: str(lose.__name__))
-async def test_r10_what_was_started_before_a_loss_is_not_started_again(
+async def test_r10_under_load_a_loss_doubles_no_effect_and_each_chain_is_there_or_said_to_be_gone(
     lose: Callable[[Losing], Awaitable[None]], tmp_path: Path
 ) -> None:
     async with System(tmp_path) as system:
         losing = Losing(system, random.Random(0))
         await losing.run(lose)
-        print(losing.twice()[:3], len(losing.twice()), losing.found, system.person.yes)
-        assert losing.twice() == []
-        assert losing.found is not None
-        assert losing.found < 2
+        await losing.keeps_its_promise()
+
+
+@pytest.mark.parametrize("worker_lives", [True, False])
+async def test_r10_a_chain_that_waits_begins_again_after_a_flush_and_repeats_no_effect(
+    worker_lives: bool, tmp_path: Path
+) -> None:
+    """With its worker gone nobody has the result any more: whether it happened a person says."""
+    async with System(tmp_path) as system:
+        await system.host(Party.EXECUTOR)
+        worker = await system.launch(Party.WORKER)
+        system.person.away = True
+        chain = await system.submit(task("send", "ask"))
+        question = request_id(chain, 1)
+        await wait_until(lambda: system.person.sees(question))
+        if not worker_lives:
+            worker.signal(9)
+            await worker.dies()
+        await system.redis.flushall()
+        if not worker_lives:
+            await system.launch(Party.WORKER)
+        await wait_until(lambda: system.person.sees(question))
+        system.person.away = False
+        await wait_until(lambda: system.is_over(chain))
+        assert Losing(system, random.Random(0)).twice() == []
+        assert await system.redis.hget(system.topology.key_of("chain", chain), "status") == (
+            b"completed"
+        )

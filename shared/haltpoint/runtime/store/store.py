@@ -7,6 +7,7 @@ runtime/store/lua).
 import hashlib
 import secrets
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC
 from enum import StrEnum
@@ -19,14 +20,14 @@ from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.audit import Audited, Line
-from haltpoint.contracts.work.tasks import OwnSpan, Task
+from haltpoint.contracts.work.tasks import Handed, OwnSpan, Task
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
 from haltpoint.runtime.store.conversations import Conversations
 from haltpoint.runtime.store.counting import AgentCounts
 from haltpoint.runtime.store.loading import load
-from haltpoint.runtime.store.rows import FEED_AGE
+from haltpoint.runtime.store.rows import FEED_AGE, Head
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Side
 from haltpoint.runtime.streams.outgoing import rfc3339
 from haltpoint.runtime.streams.topology import Topology
@@ -34,6 +35,9 @@ from haltpoint.runtime.streams.wire import encode
 
 _log = logs.get(__name__)
 _REFIRE: Final = 30_000  # ms after which a timer goes off again when its message got lost
+
+_ACCEPTED: Final = 10_000
+"""Chains whose ids a process keeps, to say that they are gone when a server has lost them."""
 
 
 class SubmitStatus(StrEnum):
@@ -160,6 +164,7 @@ class Store(Side):
         self.agents = AgentCounts(calls, topology)
         self._nonce = secrets.token_hex(4)
         self._serial = count()
+        self._accepted: deque[tuple[float, str]] = deque(maxlen=_ACCEPTED)
 
     def line(self, audited: Audited) -> Line:
         """The line of the audit about a deed; it is kept as long as a chain that has ended."""
@@ -181,14 +186,49 @@ class Store(Side):
         task alone.
         """
         chain = chain_id or new_chain_id()
-        digest = hashlib.sha256(encode(task)).hexdigest()[:16]
+        digest = _digest(task)
         handed = msgspec.structs.replace(task.handed, span=span)
         if line is not None:
             handed = msgspec.structs.replace(handed, submitted_by=line.audited.by)
         if task.conversation_id is not None and task.plan is None:
             earlier = await self.conversations.before(task)
             handed = msgspec.structs.replace(handed, earlier=earlier)
-        text = encode(msgspec.structs.replace(task, handed=handed))
+        whole = msgspec.structs.replace(task, handed=handed)
+        submitted = await self._begin(chain, digest, whole, trace, _deadline(task), line)
+        if submitted.status is SubmitStatus.CREATED:
+            self._accepted.append((time.time(), chain))
+        if task.conversation_id is not None and submitted.status in _TAKEN:
+            await self.conversations.keep(task, chain, submitted.at)
+        return submitted
+
+    async def begin_again(self, loaded: Loaded) -> None:
+        """Start a chain that the server has lost, under its id and deadline, as it was accepted;
+        one that is there again is left alone (R10).
+        """
+        chain = loaded.chain
+        given = msgspec.structs.replace(chain.task, handed=Handed())
+        await self._begin(chain.id, _digest(given), chain.task, loaded.trace, chain.deadline, None)
+
+    async def missing(self, chains: Sequence[str]) -> set[str]:
+        """Those of these chains that the server does not have."""
+        heads = await self._reader.heads(chains, Head.STATUS)
+        return {chain for chain, head in zip(chains, heads, strict=True) if not head}
+
+    def accepted_in(self, partition: int) -> list[str]:
+        """The last chains of a partition that this process had accepted, and that are kept yet."""
+        oldest = time.time() - self._retention
+        recent = (chain for at, chain in self._accepted if at > oldest)
+        return [chain for chain in recent if self._topology.partition(chain) == partition]
+
+    async def _begin(
+        self,
+        chain: str,
+        digest: str,
+        task: Task,
+        trace: str | None,
+        deadline: int,
+        line: Line | None,
+    ) -> Submitted:
         message = TaskSubmitted(
             id=chain,
             source="haltpoint/client",
@@ -200,14 +240,11 @@ class Store(Side):
         timeout = self._chain_timeout
         if task.budget.seconds is not None:
             timeout = min(timeout, task.budget.seconds)
-        args: list[Argument] = [digest, self._version("0"), text, encode(message)]
-        args += (round(timeout * 1000), _deadline(task), trace or "", self._backlog_limit)
+        args: list[Argument] = [digest, self._version("0"), encode(task), encode(message)]
+        args += (round(timeout * 1000), deadline, trace or "", self._backlog_limit)
         function = "submit" if self._backlog_limit else "accept"
         reply, now = await self._functions.about(chain, function, *args, line=line)
-        status = SubmitStatus(reply.decode())
-        if task.conversation_id is not None and status in _TAKEN:
-            await self.conversations.keep(task, chain, now)
-        return Submitted(status, chain, now)
+        return Submitted(SubmitStatus(reply.decode()), chain, now)
 
     async def load(self, chain_ids: Sequence[str]) -> dict[str, Loaded]:
         """Read chains with the needs of a decision.
@@ -285,6 +322,11 @@ class Store(Side):
         applied.
         """
         return f"{number}-{self._nonce}{next(self._serial):x}"
+
+
+def _digest(task: Task) -> str:
+    """Tells a task from another under the same id."""
+    return hashlib.sha256(encode(task)).hexdigest()[:16]
 
 
 def new_chain_id() -> str:

@@ -45,6 +45,10 @@ class Continuity:
         """
         return self._before.get(partition) or self._marks.get(partition)
 
+    def is_broken(self, partition: int) -> bool:
+        """Whether another term has begun, and the server has not yet confirmed the last one."""
+        return partition in self._before
+
     def confirm(self, partition: int, mark: Mark) -> None:
         """The server knows all up to this mark, or has been told what we know."""
         if self._before.get(partition) == mark:

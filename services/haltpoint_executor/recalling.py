@@ -1,0 +1,112 @@
+"""What an executor knows of a partition whose history went backwards (R10): the chains that it had
+in its cache when the server came back.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from haltpoint.chain.model.state import Action, Chain
+from haltpoint.contracts.base import action_id, value
+from haltpoint.contracts.base import action_of as parent_of
+from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.plans import Step
+from haltpoint.runtime.store.committing import Loaded
+from haltpoint.runtime.store.recovery import Recalled, Recovery, call_digest
+from haltpoint.runtime.store.rows import Kind, Receipt
+from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams.wire import encode
+
+Tools = Mapping[str, ToolSpec]
+
+_ANNOUNCED: Final = 1.0
+"""Seconds in which workers announce their tools to a server that has lost them."""
+
+_ANY_CALL: Final = "0" * 40
+"""In place of the digest of a call that is not known any more."""
+
+
+@value
+class _Begun:
+    """An action that a chain has sent. `names`: the tools of which it calls one."""
+
+    id: str
+    action: Action | None
+    """As far as the chain still has it."""
+    names: Sequence[str]
+    is_over: bool
+
+    def is_plain(self, tools: Tools) -> bool:
+        """Whether a worker carries it out, and no other chain."""
+        specs = [tools.get(name) for name in self.names]
+        return bool(specs) and all(spec is not None and spec.plan is None for spec in specs)
+
+    def is_repeatable(self, tools: Tools) -> bool:
+        """Whether it may simply run again."""
+        return self.is_plain(tools) and all(tools[name].repeatable for name in self.names)
+
+    def recalled(self) -> Recalled:
+        """As it is told to the server."""
+        action = self.action
+        if action is None:
+            return Recalled(self.id, 1, _ANY_CALL)
+        digest = call_digest(action.tool, action.arguments)
+        return Recalled(self.id, action.attempt, digest, receipt=_receipt(action))
+
+
+async def tell(
+    partition: int, chains: Sequence[Loaded], tools: Tools, recovery: Recovery, store: Store
+) -> None:
+    """Tell what these chains have done. Those that the server has lost begin again, and what they
+    have sent before counts as started; where other chains worked for them they are gone, and people
+    read that.
+
+    Raises redis-py's errors; then it may be done again.
+    """
+    lost = await store.missing([loaded.chain.id for loaded in chains])
+    calls: list[Recalled] = []
+    begin_again: list[Loaded] = []
+    for loaded in chains:
+        chain = loaded.chain
+        begun = list(_begun(chain))
+        is_lost = chain.id in lost
+        calls += (
+            each.recalled()
+            for each in begun
+            if (each.is_over or is_lost) and not each.is_repeatable(tools)
+        )
+        is_root = parent_of(chain.id) is None
+        if is_lost and is_root and all(each.is_plain(tools) for each in begun):
+            begin_again.append(loaded)
+    await recovery.recall(partition, calls)
+    if begin_again:
+        await asyncio.sleep(_ANNOUNCED)
+    for loaded in begin_again:
+        await store.begin_again(loaded)
+    await recovery.miss(partition, sorted(lost))
+
+
+def _begun(chain: Chain) -> Iterator[_Begun]:
+    steps: Iterable[Step] = chain.plan.steps if chain.plan is not None else ()
+    for step, run in zip(steps, chain.runs, strict=False):  # before it begins it has no runs
+        for number in range(1, run.actions + 1):
+            name = action_id(chain.id, step.id, number)
+            action = chain.actions.get(name)
+            names = (action.tool,) if action is not None else _tools_of(step)
+            yield _Begun(name, action, names, number not in run.pending)
+
+
+def _tools_of(step: Step) -> Sequence[str]:
+    literal = (call.tool for call in step.actions)
+    return (*literal, *step.promised_tools, *(step.allowed_tools or ()))
+
+
+def _receipt(action: Action) -> str:
+    """As it is stored; empty: there is none, or it is in doubt."""
+    outcome = action.outcome
+    if outcome is None:
+        return ""
+    if outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT:
+        return ""
+    return Receipt(Kind.RECEIPT, encode(outcome).decode(), action.data).text
