@@ -53,6 +53,7 @@ chaos: $(SYNCED) ## kill processes and servers, break connections, judge the his
 
 chaos-long: $(SYNCED) ## 500 chains, whose model is away for up to five minutes: an hour
 	@MODEL_CHAINS=500 MODEL_AWAY=300 MODEL_SECONDS=3600 $(BIN)/pytest tests/chaos/test_model.py
+	@LOSSES=20 $(BIN)/pytest tests/chaos/test_losses.py
 
 # The tests of the whole system that use one server, on two kinds of several.
 ON_TOPOLOGIES := $(addprefix tests/e2e/test_,$(addsuffix .py,five_cases agents approvals approval_rules ask_human bounds \

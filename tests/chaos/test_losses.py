@@ -13,7 +13,7 @@ import pytest
 from tests.chaos.losses import KINDS, Losing
 from tests.chaos.system import System
 
-TIMES: Final = int(os.environ.get("LOSSES", "4"))
+TIMES: Final = int(os.environ.get("LOSSES", "2"))
 CASES: Final = [
     pytest.param(kind, seed, id=f"{kind.__name__}-{seed}")
     for kind in KINDS
