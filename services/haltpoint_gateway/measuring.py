@@ -9,7 +9,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +21,8 @@ from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.views.deployment import QueueState
+from haltpoint.contracts.work.tasks import Mode
+from haltpoint.contracts.work.thoughts import Violation
 from haltpoint.runtime.observability.metrics import Deployment
 from haltpoint.runtime.store.rows import Key, local
 from haltpoint.runtime.store.totals import Total, Totals, read_totals
@@ -37,6 +39,14 @@ _CHUNK: Final = 1000
 _PRIORITIES: Final = ("low", "high")
 _MOST: Final = 1 << 20
 """Seconds of the longest wait that has a bucket of its own: 12 days."""
+
+
+_NONE_YET: Final[Totals] = {
+    Total.VIOLATIONS: dict.fromkeys(product(Violation, (Mode.STRICT, Mode.ADVISORY)), 0),
+    Total.STRIKES: dict.fromkeys(product(Violation), 0),
+    Total.UNDECIDED: dict.fromkeys(product(RequestKind), 0),
+}
+"""Prometheus sees a counter grow only from a sample before: the first of its kind would be lost."""
 
 
 class _Asked(msgspec.Struct):
@@ -144,12 +154,12 @@ def _show_questions(found: Deployment, asked: Collection[_Asked], now: int) -> N
 
 
 def _show_totals(found: Deployment, totals: Totals) -> None:
-    for rows, family in (
-        (totals[Total.VIOLATIONS], found.violations),
-        (totals[Total.STRIKES], found.strikes),
-        (totals[Total.UNDECIDED], found.undecided),
+    for what, family in (
+        (Total.VIOLATIONS, found.violations),
+        (Total.STRIKES, found.strikes),
+        (Total.UNDECIDED, found.undecided),
     ):
-        for labels, number in rows.items():
+        for labels, number in {**_NONE_YET[what], **totals[what]}.items():
             family.add_metric(labels, number)
     for (error, tool), number in totals[Total.RETRIES].items():
         found.retries.add_metric([tool, error], number)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.delivery import Alone, Entry, Subscription, at_once, hand_back
@@ -103,6 +104,12 @@ async def read_and_die(redis: Redis, count: int) -> None:
     await redis.xreadgroup(GROUP, "dead", {STREAM: ">"}, count=count)
 
 
+def redelivered() -> float:
+    """What /metrics of this process says."""
+    labels = {"stream": "tools"}
+    return REGISTRY.get_sample_value("haltpoint_redeliveries_total", labels) or 0.0
+
+
 async def test_everything_arrives_once_and_in_order(server: EmbeddedServer, redis: Redis) -> None:
     reader = Reader(redis)
     await add(redis, *range(50))
@@ -138,10 +145,11 @@ async def test_what_a_dead_consumer_held_is_taken_over_after_its_lease(
 ) -> None:
     await add(redis, 1, 2, 3)
     await read_and_die(redis, 3)
-    reader = Reader(redis)
+    reader, before = Reader(redis), redelivered()
     async with subscribed(reader, "a"):
         await wait_until(lambda: len(reader.numbers) == 3)
     assert reader.numbers == [1, 2, 3]
+    assert redelivered() == before + 3
     assert {entry.deliveries for batch in reader.batches for entry in batch} == {2}
     assert await pending(redis) == 0
 

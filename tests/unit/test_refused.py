@@ -1,6 +1,7 @@
 """Which replies mean "not now": the real client's exceptions, and no others."""
 
 import pytest
+from prometheus_client import REGISTRY
 from redis.exceptions import (
     AuthenticationError,
     BusyLoadingError,
@@ -16,6 +17,13 @@ from redis.exceptions import (
 
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
+
+
+def counted(code: str) -> float:
+    """What /metrics says; 0 before the first, so that it can be seen."""
+    value = REGISTRY.get_sample_value("haltpoint_refusals_total", {"code": code})
+    assert value is not None
+    return value
 
 
 @pytest.mark.parametrize(
@@ -44,8 +52,10 @@ from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
     ],
 )
 def test_a_refusal_is_told_apart_and_says_why_and_what_to_do(error: RedisError, code: str) -> None:
+    before = counted(code)
     refused = refused_for_now(error)
     assert refused is not None
+    assert counted(code) == before + 1
     assert refused.code == code
     assert refused.why in str(refused)
     assert refused.fix

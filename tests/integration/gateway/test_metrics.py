@@ -123,6 +123,14 @@ async def test_totals_of_all_partitions_are_added_up(
     assert {name: samples[name] for name in seen} == seen
 
 
+async def test_what_has_not_happened_yet_is_counted_as_none(system: System) -> None:
+    """The first of its kind is an increase, too, so that its alert goes off."""
+    seen = await read(system)
+    assert seen["violations_total", "strict", "no_call"] == 0
+    assert seen["strikes_total", "stuck"] == 0
+    assert seen["requests_undecided_total", "confirmation"] == 0
+
+
 async def test_e6_calls_that_rest_are_told_by_their_limit_and_no_tenant(system: System) -> None:
     limits = LimitStore(system.gateway.store._calls, system.topology, 10.0)
     spec = ToolSpec(name="send", recovery=Recovery(limits=limits_of("1/m per tenant", ())))

@@ -50,6 +50,9 @@ from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tasks import AT_THE_END, end
 from haltpoint.runtime.streams.topology import PREFIX, EntryRef
 
+for _stream in Stream:  # 0 of each: Prometheus sees a counter grow only from a sample before
+    metrics.REDELIVERIES.labels(_stream)
+
 _log = logs.get(__name__)
 
 
