@@ -11,6 +11,6 @@ from haltpoint.runtime.config.settings import Settings
 )
 def test_each_takes_the_next_one(given: int | None, taken: list[int | None]) -> None:
     children = _children(Settings(health_port=given), SERVICES, 2, ())
-    ports = {child.name: child.arguments[1].health_port for child in children}
+    ports = {child.name: child.arguments[1]["health_port"] for child in children}
     del ports["gateway"]  # serves them at its own address
     assert sorted(ports.values(), key=str) == taken
