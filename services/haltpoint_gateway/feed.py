@@ -19,6 +19,7 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.streams.broker import POLL_MS
 from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint.runtime.views.feeds import newest_in
 from haltpoint_gateway.shared_logs import as_sse
 from haltpoint_gateway.watchers import Watchers
 
@@ -47,7 +48,7 @@ async def _read(here: Service, feed: str, watchers: Watchers) -> None:
                 last = b""
             try:
                 if not last:
-                    last = await _newest(reading, feed)
+                    last = await newest_in(reading, feed)
                     watchers.wake_all()  # to what came before
                 reply = await reading.call(
                     "XREAD", "COUNT", _BATCH, "BLOCK", POLL_MS, "STREAMS", feed, last
@@ -59,14 +60,6 @@ async def _read(here: Service, feed: str, watchers: Watchers) -> None:
             for last, fields in (reply or {}).get(feed.encode(), ()):  # noqa: B007 - the next read begins there
                 _pass_on(watchers, *fields[:2])
             await asyncio.sleep(_PAUSE)
-
-
-async def _newest(reading: AutoPipeline, feed: str) -> bytes:
-    """The newest entry. Not `$`: it means another moment at each read, and what comes between two
-    reads would be missed.
-    """
-    newest = await reading.call("XREVRANGE", feed, "+", "-", "COUNT", 1)
-    return bytes(newest[0][0]) if newest else b"0-0"
 
 
 def _pass_on(watchers: Watchers, kind: bytes, text: bytes) -> None:

@@ -144,7 +144,8 @@ def _field_of(field: structs.FieldInfo) -> Any:
 
 def _with_limits(hint: Any) -> Any:
     """The type with msgspec's limits as pydantic knows them."""
-    origin, inside = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    inside = get_args(hint)
     if origin is Annotated:
         marks = map(_limits, hint.__metadata__)
         return Annotated[(_with_limits(hint.__origin__), *marks)]

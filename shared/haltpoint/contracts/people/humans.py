@@ -209,9 +209,10 @@ def answer_fault(
     allowed = choices(kind, step=step)
     if answer.decision not in allowed:
         known = ", ".join(sorted(allowed))
-        is_missing = answer.decision is Choice.SELECT and answer.option_id is None
         wrong = f"{answer.decision.value!r} cannot be decided here"
-        return f"{'the decision is missing' if is_missing else wrong}; choose one of: {known}"
+        if answer.decision is Choice.SELECT and answer.option_id is None:
+            wrong = "the decision is missing"
+        return f"{wrong}; choose one of: {known}"
     if answer.decision is Choice.APPROVE:
         return None
     if answer.for_ is not None:

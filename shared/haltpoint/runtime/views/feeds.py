@@ -29,6 +29,14 @@ class FeedPart:
     places: Places
 
 
+async def newest_in(calls: AutoPipeline, feed: str) -> bytes:
+    """The newest entry of a feed. Not `$`: it means another moment at each read, and what comes
+    between two reads would be missed.
+    """
+    newest = await calls.call("XREVRANGE", feed, "+", "-", "COUNT", 1)
+    return bytes(newest[0][0]) if newest else b"0-0"
+
+
 class Feeds:
     """The feeds of a deployment."""
 
@@ -44,17 +52,14 @@ class Feeds:
 
     async def newest(self) -> Places:
         """The places up to which everything has happened."""
-        replies = await asyncio.gather(
-            *(self._calls.call("XREVRANGE", key, "+", "-", "COUNT", 1) for key in self._keys)
-        )
-        return [reply[0][0].decode() if reply else "0-0" for reply in replies]
+        places = await asyncio.gather(*(newest_in(self._calls, key) for key in self._keys))
+        return [place.decode() for place in places]
 
     async def behind(self, places: Places) -> FeedPart:
         """What was written behind these places."""
-        starts = [f"({place}" for place in places]
         calls = [
-            self._calls.call("XRANGE", key, start, "+", "COUNT", _MOST)
-            for key, start in zip(self._keys, starts, strict=True)
+            self._calls.call("XRANGE", key, f"({place}", "+", "COUNT", _MOST)
+            for key, place in zip(self._keys, places, strict=True)
         ]
         lines: defaultdict[str, list[int]] = defaultdict(list)
         read: list[str] = []
