@@ -26,7 +26,7 @@ BARS = {
 
 
 @pytest.mark.parametrize(
-    ("path", "functions", "files"), [("decide", 64, 20), ("executor", 119, 39), ("worker", 58, 20)]
+    ("path", "functions", "files"), [("decide", 64, 20), ("executor", 120, 41), ("worker", 64, 24)]
 )
 def test_one_plain_action_walks_few_functions(
     path: str, functions: int, files: int, tmp_path: Path

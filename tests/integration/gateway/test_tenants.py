@@ -45,6 +45,7 @@ class Ids(NamedTuple):
     queue: str = "nothing"
     letter: str = "0/1-1"
     name: str = "no_tool"
+    partition: str = "0"
 
 
 FORM: Final = {"decision": "select", "option_id": "u1"}

@@ -25,7 +25,6 @@ from redis.exceptions import (
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from haltpoint.runtime.observability import metrics
 from haltpoint.runtime.streams.topology import Topology
 
 MISSING: Final = "NOFUNCTION"
@@ -98,7 +97,6 @@ class RefusedForNow(RedisConnectionError):  # noqa: N818 - it is no error but an
         self.code = code
         self.why, self.fix = _REPLIES[code]
         super().__init__(f"the server refuses writes for now: {self.why} ({code})")
-        metrics.REFUSALS.labels(code).inc()
 
 
 def refused_for_now(error: Exception) -> RefusedForNow | None:
@@ -107,7 +105,12 @@ def refused_for_now(error: Exception) -> RefusedForNow | None:
     code = _CODES.get(type(error)) or words.partition(" ")[0]
     if words.endswith("Function not found"):
         code = MISSING
-    return RefusedForNow(code) if code in _REPLIES else None
+    if code not in _REPLIES:
+        return None
+    from haltpoint.runtime.observability import metrics  # it takes long, and no command counts
+
+    metrics.REFUSALS.labels(code).inc()
+    return RefusedForNow(code)
 
 
 async def try_to_write(redis: Redis, topology: Topology) -> None:
