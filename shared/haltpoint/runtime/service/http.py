@@ -11,7 +11,9 @@ import uvicorn
 from faststream.asgi import AsgiFastStream, AsgiResponse, get
 from prometheus_client import make_asgi_app
 
+from haltpoint.runtime.observability import metrics
 from haltpoint.runtime.service.address import PORT_SETTING, listen
+from haltpoint.runtime.streams import refused
 
 _OPEN_CONNECTIONS_MAY_TAKE: Final = 5
 """Seconds that answers under way have when the server stops."""
@@ -92,6 +94,8 @@ def health_app(is_ready: Callable[[], bool]) -> AsgiFastStream:
     async def readyz(_: Any) -> AsgiResponse:
         return AsgiResponse(b"ready\n", 200) if is_ready() else AsgiResponse(b"not ready\n", 503)
 
+    for code in refused.CODES:  # 0 of each: Prometheus sees a counter grow only from a sample before
+        metrics.REFUSALS.labels(code)
     return AsgiFastStream(
         asgi_routes=[("/livez", livez), ("/readyz", readyz), ("/metrics", make_asgi_app())],
         logger=None,

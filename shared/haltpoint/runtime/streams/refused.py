@@ -74,8 +74,8 @@ _REPLIES: Final = {
 }
 """Why a server refuses, in words, and what to do."""
 
-for _code in _REPLIES:  # 0 of each: Prometheus sees a counter grow only from a sample before
-    metrics.REFUSALS.labels(_code)
+CODES: Final = tuple(_REPLIES)
+"""The codes of all refusals."""
 
 _CODES: Final[dict[type[Exception], str]] = {
     OutOfMemoryError: "OOM",
