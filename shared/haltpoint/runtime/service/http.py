@@ -94,7 +94,8 @@ def health_app(is_ready: Callable[[], bool]) -> AsgiFastStream:
     async def readyz(_: Any) -> AsgiResponse:
         return AsgiResponse(b"ready\n", 200) if is_ready() else AsgiResponse(b"not ready\n", 503)
 
-    for code in refused.CODES:  # 0 of each: Prometheus sees a counter grow only from a sample before
+    # 0 of each: Prometheus sees a counter grow only from a sample before.
+    for code in refused.CODES:
         metrics.REFUSALS.labels(code)
     return AsgiFastStream(
         asgi_routes=[("/livez", livez), ("/readyz", readyz), ("/metrics", make_asgi_app())],
