@@ -29,7 +29,8 @@ class Audit(Side):
 
     async def note_policy(self, digest: str, by: str) -> None:
         """Write down that this policy file counts, when another did before."""
-        line = Line(Audited(Deed.POLICY_CHANGED, digest, by), self._age)
+        audited = Audited(Deed.POLICY_CHANGED, digest, by)
+        line = Line(audited, self._age)
         await self._functions.call("note_policy", 0, digest, line=line)
 
     async def page(self, query: AuditQuery) -> Page[AuditView]:

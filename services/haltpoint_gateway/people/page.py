@@ -41,7 +41,8 @@ def _asked(form: Typed) -> JsonObject:
     for name in ("name", "tenant", "expires"):
         if text := form.text(name).strip():
             asked[name] = text
-    groups = map(str.strip, form.text("groups").split(","))
+    typed = form.text("groups")
+    groups = map(str.strip, typed.split(","))
     return asked | {"groups": list(filter(None, groups))}
 
 
