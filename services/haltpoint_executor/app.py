@@ -15,6 +15,7 @@ from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.delivery import Subscription
+from haltpoint.runtime.streams.tasks import side_by_side
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint_executor import deadlines, recalling
 from haltpoint_executor.cache import ChainCache
@@ -63,10 +64,13 @@ class Partitions:
         )
 
     async def fire_due(self) -> None:
-        """Look at the timers of all partitions that are ours."""
+        """Look at the timers of all partitions that are ours. On a cluster the server of one may be
+        away.
+        """
         for partition in [p for p in self._kept if not self._here.calls.continuity.is_broken(p)]:
             del self._kept[partition]
-        await deadlines.fire_due(self._store, self._clocks.items())
+        looks = (deadlines.fire_due(self._store, [each]) for each in self._clocks.items())
+        await side_by_side(1.0, looks)
 
     async def _take(self, partition: int) -> bool:
         me = self._here.instance
