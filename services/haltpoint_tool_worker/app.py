@@ -56,7 +56,8 @@ def _slots(settings: Settings, registry: Registry) -> Slots:
 
 async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     settings, calls, topology = here.settings, here.calls, here.topology
-    receipt_store = ReceiptStore(calls, topology, here.instance)
+    replicas = settings.replicas
+    receipt_store = ReceiptStore(calls, topology, here.instance, replicas=replicas)
     tracing = telemetry.start_tracing(Party.WORKER.value)
     limit_store = LimitStore(calls, topology, settings.lease)
     limits = Limits(limit_store, here.instance)

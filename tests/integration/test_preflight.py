@@ -67,6 +67,22 @@ async def test_durability_is_that_of_the_profile(
 
 
 @pytest.mark.parametrize(
+    ("durability", "appendfsync", "fine"),
+    [
+        ("everysec", "everysec", True),
+        ("always", "everysec", False),
+        ("always", "always", True),
+        ("wait:1", "always", False),
+    ],
+)
+async def test_durability_is_what_started_calls_rest_on(
+    fit: Any, durability: str, appendfsync: str, fine: bool
+) -> None:
+    await fit.config_set("appendfsync", appendfsync)
+    assert ("durability" not in await failed(fit, durability=durability)) is fine
+
+
+@pytest.mark.parametrize(
     ("profile", "url", "fine"),
     [
         ("dev", "redis://db", True),

@@ -215,6 +215,10 @@ class Settings(BaseSettings):
     """What a service demands of its server: `standard` wants the append-only file and TLS, `strict`
     every write on disk or on a replica.
     """
+    durability: str = Field(default="everysec", pattern=r"^(everysec|always|wait:[1-9])$")
+    """What a started call rests on: `always` demands `appendfsync always`, `wait:N` waits until N
+    replicas have its mark, and its receipt.
+    """
     allow_unsafe: bool = False
     """Start although checks of the server fail, unless one is vital; they become warnings."""
     lease: Seconds = 10.0
@@ -251,6 +255,11 @@ class Settings(BaseSettings):
                 "one late heartbeat would lose the action"
             )
         return self
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas have to have what a worker writes."""
+        return int(self.durability.partition(":")[2] or 0)
 
     @classmethod
     def settings_customise_sources(

@@ -69,7 +69,7 @@ async def _look_at(server: Redis, settings: Settings) -> list[Check]:
     return [
         await _commands(server),
         _eviction(info),
-        await _durability(server, settings.profile, info),
+        await _durability(server, settings, info),
         await _clock(server),
     ]
 
@@ -129,11 +129,18 @@ def _eviction(info: dict[str, Any]) -> Check:
     )
 
 
-async def _durability(redis: Redis, profile: str, info: dict[str, Any]) -> Check:
+async def _durability(redis: Redis, settings: Settings, info: dict[str, Any]) -> Check:
+    profile, wanted = settings.profile, settings.durability
     aof = bool(int(info.get("aof_enabled", 0)))
     replicas = int(info.get("connected_slaves", 0))
-    if profile == "strict":
-        always = aof and await _config(redis, "appendfsync") == "always"
+    always = aof and await _config(redis, "appendfsync") == "always"
+    if wanted == "always":
+        ok = always
+        fix = "Set on the server: appendonly yes and appendfsync always"
+    elif settings.replicas:
+        ok = replicas >= settings.replicas
+        fix = f"Give it {settings.replicas} replicas, or set HALTPOINT_DURABILITY"
+    elif profile == "strict":
         confirmed = replicas > 0 and (await _config(redis, "min-replicas-to-write") or "0") != "0"
         ok = always or confirmed
         fix = (
@@ -147,7 +154,8 @@ async def _durability(redis: Redis, profile: str, info: dict[str, Any]) -> Check
         "durability",
         "HP-013",
         ok,
-        f"append-only file {'on' if aof else 'off'}, {replicas} replicas, profile {profile}",
+        f"append-only file {'on' if aof else 'off'}, {replicas} replicas, "
+        f"profile {profile}, durability {wanted}",
         "a crash of the server would lose acknowledged writes",
         fix,
     )

@@ -89,6 +89,8 @@ class Claimed:
 
 
 _RECOVERING: Final = b"recovering"
+_ON_REPLICAS: Final = 200
+"""Milliseconds that a call waits for replicas at a time; others of the connection wait with it."""
 _WAIT: Final = 0.1
 """Seconds between two claims while the server hears what processes know."""
 
@@ -171,10 +173,15 @@ def by_partition(leases: Iterable[Lease]) -> list[list[Lease]]:
 
 
 class ReceiptStore(Side):
-    """The worker's and the planner's side of the store. `consumer` is their name as readers."""
+    """The worker's and the planner's side of the store. `consumer` is their name as readers. A
+    started mark is believed, and a receipt is recorded, when so many `replicas` have it.
+    """
 
-    def __init__(self, calls: AutoPipeline, topology: Topology, consumer: str) -> None:
+    def __init__(
+        self, calls: AutoPipeline, topology: Topology, consumer: str, *, replicas: int = 0
+    ) -> None:
         super().__init__(calls, topology)
+        self._replicas = replicas
         self._reader = ChainReader(calls, topology)
         self._consumer = consumer
         self._nonce = secrets.token_hex(6)  # it is kept in a field of at most 64 bytes
@@ -193,13 +200,42 @@ class ReceiptStore(Side):
         token = f"{self._nonce}{next(self._serial):x}"
         mode = "start" if start else "look"
         args = (ref.stream, ref.entry, action_id, self._consumer, token, mode, approval)
-        reply = await self._functions.call("claim", ref.partition, *args)
-        while reply[0] == _RECOVERING:
+        reply = await self._claimed(ref.partition, args)
+        while reply is None:
             await asyncio.sleep(_WAIT)
-            reply = await self._functions.call("claim", ref.partition, *args)
+            reply = await self._claimed(ref.partition, args)
         status, epoch, *more = reply
         receipt = more[0].decode() if more else ""
         return Claimed(ClaimStatus(status.decode()), epoch, token, receipt)
+
+    async def _claimed(self, partition: int, args: Sequence[Argument]) -> list[Any] | None:
+        """The answer to a claim; None: there is none yet, or too few replicas have it: claim
+        again.
+        """
+        claim = self._functions.call("claim", partition, *args)
+        is_safe = self._is_on_replicas(partition)
+        reply: list[Any] = await claim
+        return reply if await is_safe and reply[0] != _RECOVERING else None
+
+    def _is_on_replicas(self, partition: int) -> "asyncio.Future[bool]":
+        """Ask now whether enough replicas have all that was called before; a connection that breaks
+        says no.
+        """
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[bool] = loop.create_future()
+        if not self._replicas:
+            answer.set_result(True)
+            return answer
+        key = self._topology.key(partition, "events")
+
+        def hear(count: "asyncio.Future[int]") -> None:
+            is_enough = count.exception() is None and count.result() >= self._replicas
+            if not answer.done():
+                answer.set_result(is_enough)
+
+        asked = self._calls.on_replicas(key, self._replicas, _ON_REPLICAS)
+        asked.add_done_callback(hear)
+        return answer
 
     def complete(self, finished: Finished) -> "asyncio.Future[Completion]":
         """Record a receipt and tell the executor (R3, R8); await the result.
@@ -317,7 +353,12 @@ class ReceiptStore(Side):
         reply = self._functions.call("complete", partition, *args)
         futures = [future for _, future in batch]
         recorded = partial(_recorded, futures)
-        reply.add_done_callback(recorded)
+        if not self._replicas:
+            reply.add_done_callback(recorded)
+            return
+        # Replies come in their order. Who wants it on replicas waits for their word, whichever.
+        said = self._is_on_replicas(partition)
+        said.add_done_callback(lambda _: reply.add_done_callback(recorded))
 
 
 def recorded_outcome(finished: Finished) -> Outcome:

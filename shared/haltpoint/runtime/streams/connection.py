@@ -6,7 +6,7 @@ recognises a repeat by the ids in its arguments (see the contract at the top of 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -103,10 +103,15 @@ class AutoPipeline:
         Raises ResponseError (the server refused), or the connection's error when it stays away for
         longer than `patience`.
         """
-        if self._only is not None:
-            return self._only.call(pack(args), read)
-        tag = tag_of(args)
-        return (self._lanes.get(tag) or self._open(tag)).call(pack(args), read)
+        return self._lane(args).call(pack(args), read)
+
+    def on_replicas(self, key: str, replicas: int, ms: int) -> "asyncio.Future[int]":
+        """Queue WAIT on this key's connection: how many replicas have all that it wrote, once
+        `replicas` have or `ms` are over. Never repeated: another connection has written nothing.
+
+        Raises ConnectionError when the connection ends before.
+        """
+        return self._lane((key,)).call(pack(("WAIT", replicas, ms)), once=True)
 
     async def aclose(self) -> None:
         """End the connections. Calls without a reply get a ConnectionError."""
@@ -117,6 +122,12 @@ class AutoPipeline:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+    def _lane(self, args: Sequence[Argument]) -> Lane:
+        if self._only is not None:
+            return self._only
+        tag = tag_of(args)
+        return self._lanes.get(tag) or self._open(tag)
 
     def _open(self, tag: str) -> Lane:
         redis = self._redis.at(tag) if isinstance(self._redis, ClusterRedis) else self._redis

@@ -55,12 +55,16 @@ class Lane:
         self._link: Link | None = None
         self._opening: asyncio.Task[None] | None = None
 
-    def call(self, packed: bytes, read: Callable[[Any], Any] | None) -> "asyncio.Future[Any]":
-        """Queue one packed command; the future brings its reply, or what `read` makes of it."""
+    def call(
+        self, packed: bytes, read: Callable[[Any], Any] | None = None, *, once: bool = False
+    ) -> "asyncio.Future[Any]":
+        """Queue one packed command; the future brings its reply, or what `read` makes of it. One
+        that is sent `once` is not repeated: it gets the connection's error.
+        """
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._send)
-        call = Call(packed, loop.create_future(), loop.time(), read)
+        call = Call(packed, loop.create_future(), loop.time(), read, once)
         self._waiting.append(call)
         return call.future
 
@@ -133,6 +137,9 @@ class Lane:
         """The connection is over; its unanswered calls go first over the next connection."""
         link, self._link = self._link, None
         if link is not None:
+            for call in link.unanswered:
+                if call.once:
+                    fail(call, RedisConnectionError(str(why)))
             unanswered = [call for call in link.unanswered if not call.future.done()]
             self._waiting = unanswered + self._waiting
             self._send(None if link.leaving else why)

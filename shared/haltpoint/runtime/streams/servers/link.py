@@ -35,13 +35,15 @@ _ERRORS: Final = {
 
 class Call(NamedTuple):
     """A packed command, where its reply goes, since when it waits (the loop's time), and what its
-    caller gets of the reply, if that is not all.
+    caller gets of the reply, if that is not all. `once`: it is about this connection, and is not
+    sent over another.
     """
 
     packed: bytes
     future: "asyncio.Future[Any]"
     since: float
     read: Callable[[Any], Any] | None = None
+    once: bool = False
 
 
 class Link(asyncio.Protocol):
