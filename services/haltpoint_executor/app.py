@@ -15,7 +15,6 @@ from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.delivery import Subscription
-from haltpoint.runtime.streams.tasks import side_by_side
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint_executor import deadlines, recalling
 from haltpoint_executor.cache import ChainCache
@@ -64,13 +63,10 @@ class Partitions:
         )
 
     async def fire_due(self) -> None:
-        """Look at the timers of all partitions that are ours. On a cluster the server of one may be
-        away.
-        """
+        """Look at the timers of all partitions that are ours."""
         for partition in [p for p in self._kept if not self._here.calls.continuity.is_broken(p)]:
             del self._kept[partition]
-        looks = (deadlines.fire_due(self._store, [each]) for each in self._clocks.items())
-        await side_by_side(1.0, looks)
+        await deadlines.fire_due(self._store, self._clocks.items())
 
     async def _take(self, partition: int) -> bool:
         me = self._here.instance

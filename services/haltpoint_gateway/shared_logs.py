@@ -20,8 +20,8 @@ from fastapi.sse import EventSourceResponse
 
 from haltpoint.contracts.secrets import without_secrets_in
 from haltpoint.contracts.views.chains import EventView
-from haltpoint.runtime.views.log_view import BEFORE_ALL, LogSlice, Place, place_of
-from haltpoint.runtime.views.views import Views
+from haltpoint.runtime.views.log_view import BEFORE_ALL, Place, place_of
+from haltpoint.runtime.views.views import LogSlice, Views
 from haltpoint_gateway.watchers import Watched, Watchers
 
 LINES: Final = 32

@@ -30,7 +30,10 @@ SERVES = re.compile(r"haltpoint up --tools")
 HAPPENS = {
     "1": ["list_products", "✓ call completed", "◇ Nothing was sent, changed or deleted."],
     "2": ["Which 'mug'?", "1  blue mug", "2  red mug", "Open: 1 question."],
-    "3": ["(strike 1)", '◆ Done: Ordered 2 of "red mug" as "o-1"  (order.1'],
+    "3": [
+        'no known source: order_product(product_id="mug-red"',
+        '◆ Done: Ordered 2 of "red mug" as "o-1"  (order.1',
+    ],
     "4": ["Cancels o-1: 2 of red mug, now open.", '"o-1", 2 of "red mug"'],
     "5": ["runs again at", '◆ Done: Shipped "o-1"  (call.1)'],
     "6": ["service", "sales", '1 of "teapot"', "Cancels o-2: 1 of teapot, now open."],

@@ -4,17 +4,13 @@ topologies` runs all of tests/topologies.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from redis.exceptions import ResponseError
 
 from haltpoint.cli.local.topology import servers as look_at
-from haltpoint.contracts.catalogue import Party
-from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store import library
 from haltpoint.runtime.store.store import Store, SubmitStatus, new_chain_id
@@ -22,10 +18,8 @@ from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.servers.cluster import primaries
 from haltpoint.runtime.streams.topology import Topology
-from tests.chaos.system import System, task
-from tests.proofs.records import Answered, of, read
+from tests.chaos.system import task
 from tests.support import wait_until
-from tests.support.builders import call, plan, tool_step
 from tests.support.processes import until
 from tests.topologies.outages import JOINED, KILLED, survive
 from tests.topologies.servers import ENGINES, Cluster, slot_of
@@ -106,40 +100,6 @@ async def test_r2_no_function_begins_while_its_slot_moves(redis: Any, servers: C
         assert (await submitted).status is SubmitStatus.CREATED
         assert (await again).status is SubmitStatus.AGAIN
         assert target.ask("XLEN", TOPOLOGY.key(0, "events")) == 2
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.usefixtures("redis")
-async def test_r11_other_partitions_continue_while_a_slot_moves(
-    servers: Cluster, tmp_path: Path
-) -> None:
-    """Their calls keep their leases, and their timers go off."""
-    async with System(tmp_path, server=servers, partitions=4) as system:
-        for party in (Party.EXECUTOR, Party.WORKER, Party.WORKER):
-            await system.launch(party)
-        held = await submitted(system, 0, task("look", seconds=1))
-        await wait_until(lambda: system.person.knows_of(f"{held}.s0.1"))
-        with servers.moving_slot() as (source, target):
-            long = await submitted(system, 3, task("send", seconds=3 * system.settings.lease))
-            steps = plan(tool_step("s", call("peek", text="it rests", how="busy")))
-            resting = await submitted(system, 3, Task(plan=steps))
-            for chain in (resting, long):
-                await wait_until(partial(system.is_over, chain))
-            for key in source.ask("CLUSTER", "GETKEYSINSLOT", slot_of(0), 1000):
-                servers.migrate(source, target, key)
-        await system.settle()
-        await system.all_succeeded()
-        answers = (record for _, record in of(read(system.history.glob("*")), Answered))
-        assert list(answers) == []
-
-
-async def submitted(system: System, partition: int, work: Task) -> str:
-    """The chain of this task, on this partition."""
-    context = {"history": str(system.history), **work.context}
-    chain = on_partition(partition)
-    await system.store.submit(msgspec.structs.replace(work, context=context), chain_id=chain)
-    system.accepted.append(chain)
-    return chain
 
 
 async def test_a_node_without_the_library_is_named(redis: Any, servers: Cluster) -> None:

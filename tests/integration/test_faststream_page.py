@@ -1,20 +1,17 @@
 """What docs/guides/faststream.md shows, against a real server; `test_pages_code` runs its test."""
 
-import re
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.contracts.public_facts import PUBLIC
 from haltpoint.faststream import TaskSubmitted
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.integration.deciding import bed_at, executing
 from tests.support import wait_until
 
 GUIDES = Path(__file__).parents[2] / "docs/guides"
-PAGE = (GUIDES / "faststream.md").read_text()
 GOALS = {"order-17": "Tell John", "order-18": "Tell Jane"}
 ALONE = 1
 """A body without a key."""
@@ -45,12 +42,3 @@ async def test_each_way_to_publish_starts_a_chain(
             await wait_until(submitted)
         finally:
             await shop.app.stop()
-
-
-def test_the_page_names_all_facts_with_all_that_they_say() -> None:
-    for name, kind in PUBLIC.items():
-        (row,) = re.findall(rf"^\| `{name}` \| `{kind.__name__}` \| (.*) \|$", PAGE, re.MULTILINE)
-        data = kind.model_fields["data"].annotation
-        assert data is not None
-        fields = set(data.model_fields) - {"chain_id", "tenant", "conversation_id"}
-        assert set(re.findall(r"`(\w+)`", row)) == fields

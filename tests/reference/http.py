@@ -101,8 +101,9 @@ def kind_of(schema: Schema) -> str:
 
 
 def short(name: str) -> str:
-    """The name of a body without the module that it comes from."""
-    return name.rpartition("__")[2] if name.startswith("haltpoint__") else name
+    """The name of a body; of two with one name with that of their module before it."""
+    *_, module, own = ("", *name.split("__"))
+    return f"{module.capitalize()}{own}" if name.startswith("haltpoint__") else name
 
 
 def bodies_of(document: Schema) -> Iterator[tuple[str, Schema]]:

@@ -11,8 +11,7 @@ from typing import cast
 import pytest
 
 from haltpoint.contracts.views.chains import EventView
-from haltpoint.runtime.views.log_view import LogSlice
-from haltpoint.runtime.views.views import Views
+from haltpoint.runtime.views.views import LogSlice, Views
 from haltpoint_gateway import shared_logs
 from haltpoint_gateway.shared_logs import LINES, Block, SharedLogs
 from haltpoint_gateway.watchers import Watched, Watchers

@@ -22,7 +22,6 @@ import socket
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import partial
 from typing import Any, Final, TypeVar
 
 from redis.asyncio import Redis
@@ -190,8 +189,7 @@ class Service:
         HaltpointError.
         """
         self.every(HEARTBEAT, self._heartbeat, "heartbeat")
-        for partition in range(self.topology.partitions):  # the server of one may be away
-            self.every(LOOK, partial(self._look, partition), f"history of {partition}")
+        self.every(LOOK, self._look, "history")
         task = asyncio.current_task()
         try:
             # A cancellation while we started may have got lost on the way (see `tasks.end`), but it
@@ -233,8 +231,11 @@ class Service:
             self._ready = True
             _log.info("started", instance=self.instance, **self.about)
 
-    async def _look(self, partition: int) -> None:
-        """Whether the server knows all of a partition that we have heard of (R10)."""
+    async def _look(self) -> None:
+        """Whether the server knows all of each partition that we have heard of (R10)."""
+        await asyncio.gather(*map(self._compare, range(self.topology.partitions)))
+
+    async def _compare(self, partition: int) -> None:
         if not await self.recovery.look(partition):
             return
         error = went_backwards(partition)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from haltpoint.contracts.base import JsonObject, value
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.facts import FINAL_FACTS, FactType
 from haltpoint.contracts.views.chains import EventView
 from haltpoint.contracts.views.steps import ViolationView
@@ -75,30 +75,6 @@ def place_of(event_id: str | None) -> Place:
 def subject_of(chain_id: str, thought: str) -> str:
     """What a thought is about: a step's id, `plan` or `answer`."""
     return thought.removeprefix(f"{chain_id}.").partition(".")[0]
-
-
-@value
-class LogSlice:
-    """Lines of a chain's log that follow each other."""
-
-    events: tuple[EventView, ...]
-    """Their facts; a line may have none."""
-
-    lines: int
-    """How many lines were read."""
-
-    place: str | None
-    """The place up to which was read; None when there was no line."""
-
-    more: bool
-    """Whether lines follow."""
-
-    over: bool
-    """The chain has ended, or is gone: its own lines are all written."""
-
-    def behind(self, place: Place) -> tuple[EventView, ...]:
-        """The events behind a place."""
-        return tuple(event for event in self.events if place_of(event.id) > place)
 
 
 class Told:

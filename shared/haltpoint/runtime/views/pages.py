@@ -34,9 +34,8 @@ class Indexes:
 
     async def behind(self, cursor: str | None, limit: int) -> list[_Place]:
         """The `limit` highest places behind a cursor."""
-        keys: list[str] = []
-        for partition in range(self.topology.partitions):
-            keys += [self.topology.key(partition, name) for name in self.names]
+        partitions = range(self.topology.partitions)
+        keys = [self.topology.key(place, name) for place in partitions for name in self.names]
         places: list[_Place] = []
         for behind in await asyncio.gather(*(self._behind(key, cursor, limit) for key in keys)):
             places += behind

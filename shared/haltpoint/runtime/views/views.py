@@ -41,7 +41,7 @@ from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views import action_log, chain_view
 from haltpoint.runtime.views.letters import letter_of
-from haltpoint.runtime.views.log_view import LogSlice, events_of
+from haltpoint.runtime.views.log_view import Place, events_of, place_of
 from haltpoint.runtime.views.pages import Indexes, Shown, T, page
 from haltpoint.runtime.views.queries import ChainQuery, ListQuery, RequestQuery
 from haltpoint.runtime.views.queues import unserved
@@ -57,6 +57,30 @@ class ChainHeader:
 
     status: ChainStatus
     trace: str | None
+
+
+@value
+class LogSlice:
+    """Lines of a chain's log that follow each other."""
+
+    events: tuple[EventView, ...]
+    """Their facts; a line may have none."""
+
+    lines: int
+    """How many lines were read."""
+
+    place: str | None
+    """The place up to which was read; None when there was no line."""
+
+    more: bool
+    """Whether lines follow."""
+
+    over: bool
+    """The chain has ended, or is gone: its own lines are all written."""
+
+    def behind(self, place: Place) -> tuple[EventView, ...]:
+        """The events behind a place."""
+        return tuple(event for event in self.events if place_of(event.id) > place)
 
 
 _WORDLESS: Final = frozenset(
@@ -260,7 +284,7 @@ class Views:
             events = await self._without_secrets(chain_id, events)
         return LogSlice(
             events=tuple(events),
-            lines=min(len(lines), count),
+            lines=len(lines[:count]),
             place=place,
             more=len(lines) > count,
             over=ends or _is_over(head),
