@@ -5,9 +5,9 @@ told again.
 import pytest
 
 from haltpoint.chain.checks import built_in
-from haltpoint.chain.checks.built_in import HUMAN_SPEC, call_faults, with_built_in
+from haltpoint.chain.checks.built_in import HUMAN_SPEC, with_built_in
 from haltpoint.chain.model.limits import without_blocked
-from haltpoint.chain.model.schemas import form_value_faults
+from haltpoint.chain.model.schemas import argument_faults, form_value_faults
 from haltpoint.chain.model.state import next_due
 from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
@@ -56,7 +56,7 @@ def test_r1_the_log_told_again_gives_the_same_chain() -> None:
 
 def test_i4_a_form_is_held_against_its_values() -> None:
     form = {"properties": {"size": {"type": "integer"}}, "required": ["size"]}
-    assert call_faults(HUMAN_SPEC, {"question": "?", "schema": form}) == ()
+    assert argument_faults(HUMAN_SPEC, {"question": "?", "schema": form}) == ()
     assert form_value_faults(form, {"size": 7}) == ()
     assert form_value_faults(form, {"size": "7"}) == ("value.size: '7' is not a whole number",)
 

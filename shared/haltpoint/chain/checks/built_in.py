@@ -6,12 +6,9 @@ of a value (C6), what a person typed is. It is not counted among the tools that 
 weak model does not ask instead of working.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from haltpoint.chain.model.references import Place, write_json
-from haltpoint.chain.model.schemas import argument_faults, form_faults
-from haltpoint.contracts.base import Strings
+from haltpoint.chain.model.references import write_json
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
 
 HUMAN_SPEC: Final = ToolSpec(
@@ -86,13 +83,3 @@ END_FORM: Final = write_json(
 def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
     """The tools that workers serve and the built-in ones, which no worker can replace."""
     return {**tools, ASK_HUMAN: HUMAN_SPEC, END_STEP: END_SPEC}
-
-
-def call_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> Strings:
-    """What is wrong with the arguments of a call of any tool; of a question also with the form that
-    it asks for.
-    """
-    faults = argument_faults(spec, arguments, unknown)
-    if faults or spec.name != ASK_HUMAN or "schema" not in arguments:
-        return faults
-    return form_faults(arguments["schema"])

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 
 from haltpoint.chain.checks import bounds, ledger, values
 from haltpoint.chain.checks.agents import hand_on_fault
-from haltpoint.chain.checks.built_in import call_faults
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict, refuse
 from haltpoint.chain.checks.plans import (
     call_form,
@@ -23,7 +22,7 @@ from haltpoint.chain.checks.plans import (
     without_confirmed,
 )
 from haltpoint.chain.checks.templates import chain_faults
-from haltpoint.chain.model.schemas import read_arguments, text_of
+from haltpoint.chain.model.schemas import argument_faults, read_arguments, text_of
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, Strings
 from haltpoint.contracts.reasons import Reason
@@ -98,7 +97,7 @@ def _form(call: CheckedCall) -> Verdict:
     if len(text_of(arguments).encode()) > MAX_ARGUMENTS:
         faults: Strings = (f"they have more than {MAX_ARGUMENTS} bytes",)
     else:
-        faults = call_faults(spec, arguments)
+        faults = argument_faults(spec, arguments)
     if spec.plan is not None:
         faults = faults or chain_faults(call.work, spec.plan, arguments)
     if not faults:

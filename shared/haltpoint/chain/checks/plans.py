@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.limits import Tools
 from haltpoint.chain.model.references import Reference, reached, references, values_at, write_json
 from haltpoint.chain.model.schemas import argument_faults, properties
@@ -251,7 +250,7 @@ def _call_faults(plan: Plan, step: Step, call: ProposedCall, tools: Tools) -> It
     if spec is None:
         return
     plain = without_confirmed(spec, call.arguments)
-    yield from built_in.call_faults(spec, plain, list(referred))
+    yield from argument_faults(spec, plain, list(referred))
     if len(plain) < len(call.arguments):
         yield f"leave out {CONFIRMED}: it is set only when a person has approved this call"
 

@@ -30,7 +30,7 @@ from haltpoint.chain.model.references import (
 )
 from haltpoint.contracts.base import JsonObject, Strings
 from haltpoint.contracts.secrets import secret_values, typed_in, without_secrets
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
 
 MOST: Final = 4096
 """Remembered schemas: more than any deployment has tools."""
@@ -153,13 +153,16 @@ def _bounded(draft: type[Validator]) -> type[Validator]:
 
 
 def argument_faults(spec: ToolSpec, arguments: Any, unknown: Sequence[Place] = ()) -> Strings:
-    """What is wrong with the arguments of a call; nothing is asked of the values at `unknown`
-    places.
+    """What is wrong with the arguments of a call, of a question also with the form that it asks
+    for; nothing is asked of the values at `unknown` places.
     """
     known = compiled(spec)
     if known.fits(arguments):
         return ()
-    return _faults(known.arguments, arguments, "arguments", unknown)
+    faults = _faults(known.arguments, arguments, "arguments", unknown)
+    if faults or spec.name != ASK_HUMAN or "schema" not in arguments:
+        return faults
+    return _faults(_FORMS, arguments["schema"], "schema")
 
 
 def result_faults(spec: ToolSpec, data: Any) -> Strings:
@@ -170,17 +173,10 @@ def result_faults(spec: ToolSpec, data: Any) -> Strings:
 
 def form_value_faults(form: JsonObject, value: Any) -> Strings:
     """What is wrong with the value that a person gave for a form, which is of today's draft as
-    `form_faults` has read it.
+    `argument_faults` has read it.
     """
     schema = form | {"$schema": Draft202012Validator.META_SCHEMA["$id"]}
     return _faults(_validator(write_json(schema)), value, "value")
-
-
-def form_faults(form: Any) -> Strings:
-    """What is wrong with the JSON Schema of a form that a model wrote: people fill in an object by
-    it.
-    """
-    return _faults(_FORMS, form, "schema")
 
 
 def _faults(
