@@ -234,7 +234,9 @@ class Settings(BaseSettings):
     health_host: str = "127.0.0.1"
     """The address of the health port."""
     health_port: int | None = Field(default=None, ge=0, le=65535)
-    """The port of /livez, /readyz and /metrics of a service; none: they are not served."""
+    """The port of /livez, /readyz and /metrics of a service; none: they are not served; 0: a free
+    one. Services that one `haltpoint up` starts take it and those behind it, in their order.
+    """
     model: ModelSettings = ModelSettings()
     gateway: GatewaySettings = GatewaySettings()
     log: LogSettings = LogSettings()
