@@ -5,7 +5,7 @@ Each change is made once under its key, so that a worker which dies repeats noth
 
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Final
@@ -89,13 +89,13 @@ class Shop:
         return self.order(order_id)
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
+    def _open(self) -> Generator[sqlite3.Connection]:
         with closing(sqlite3.connect(self._path, timeout=10)) as database, database:
             database.row_factory = sqlite3.Row
             yield database
 
 
 @asynccontextmanager
-async def lifespan() -> AsyncIterator[Shop]:
+async def lifespan() -> AsyncGenerator[Shop]:
     """Opened once by each worker. What it yields is `ctx.deps`."""
     yield Shop(Path(os.environ.get("SHOP_DATABASE", "shop.db")))

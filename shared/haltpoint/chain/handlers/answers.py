@@ -178,6 +178,8 @@ def _about_call(work: Work, action: Action, question: Question, data: Data) -> N
             value["answer"] = f"A person insists on it. {words}".strip()
         case _ if question.form is not None:
             value = {"answer": answer.value}
+        case _:
+            pass
     ended = succeed(work, resolve(work, action, value, by, None, warnings))
     if answer.decision is not Choice.ACCEPT:
         return ended
