@@ -40,8 +40,10 @@ def bars(story: Sequence[StoryLine]) -> Iterator[Bar | None]:
     latest: dict[str, datetime] = {}
     for line in story:
         kind = _KINDS.get((line.about, line.tone))
-        names = _subjects(line)
-        begin = next(filter(None, map(latest.get, names)), None)
+        own = [line.action_id, line.request_id]
+        names = [*filter(None, own), line.step_id]
+        known = own if line.about == "question" else names
+        begin = next(filter(None, map(latest.get, known)), None)
         if kind and begin and line.at:
             seconds = (line.at - begin).total_seconds()
             yield Bar(kind, begin, seconds)
@@ -49,13 +51,6 @@ def bars(story: Sequence[StoryLine]) -> Iterator[Bar | None]:
             yield None
         if line.at:
             latest |= dict.fromkeys(names, line.at)
-
-
-def _subjects(line: StoryLine) -> list[str]:
-    """What a line is about: a call, a question, a step."""
-    place, _, _ = line.action_id.rpartition(".")
-    _, _, step = place.rpartition(".")
-    return [*filter(None, (line.action_id, line.request_id, line.step_id, step))]
 
 
 def places(steps: Sequence[StepView]) -> dict[str, tuple[int, int]]:

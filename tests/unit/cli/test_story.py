@@ -308,3 +308,26 @@ def test_the_tree_of_a_root_has_who_works_there_how_far_and_what_is_asked() -> N
     (stop,) = (line for line in tell(view) if line.tone == "stop")
     assert stop.text == "Which 'John' do you mean?"
     assert "asked by: desk > junior" in stop.more
+
+
+def test_of_steps_side_by_side_each_is_told_as_a_whole() -> None:
+    receipt = {"success": True, "next_action": "continue"}
+    steps = [
+        step(
+            name,
+            name,
+            "completed",
+            started_at=after(begun),
+            ended_at=after(begun + 2),
+            actions=[action(f"{name}.1", "look", {}, receipt, at=begun + 1)],
+        )
+        for name, begun in (("a", 0), ("b", 0.2))
+    ]
+    asked = request({"decision": "none"}) | {"step_id": "a", "action_id": "c1.a.1"}
+    asked |= {"asked_at": after(1.3), "closed_at": after(1.4)}
+    view = chain(steps=steps, requests=[asked])
+    story = [(line.step_id, line.tone) for line in tell(view)]
+    ended = ["running", "running", "stop", "choice", "done", "done"]
+    assert story == [("a", tone) for tone in ended] + [
+        ("b", tone) for tone in ("running", "running", "done", "done")
+    ]

@@ -168,14 +168,50 @@ def step(name: str, *needs: str, **more: Any) -> StepView:
 def test_people_have_bars_of_their_own_and_a_thought_follows_a_call() -> None:
     story = [
         StoryLine(about="step", tone="running", text="a", step_id="a", at=at(0)),
-        StoryLine(about="call", tone="running", text="find()", action_id="c.a.1", at=at(2)),
-        StoryLine(about="question", tone="stop", text="May it?", action_id="c.a.1", at=at(2.5)),
-        StoryLine(about="question", tone="choice", text="approve", action_id="c.a.1", at=at(4.5)),
-        StoryLine(about="call", tone="done", text="find: ok", action_id="c.a.1", at=at(5)),
-        StoryLine(about="call", tone="running", text="send()", action_id="c.a.2", at=at(8)),
-        StoryLine(about="call", tone="failed", text="send: no", action_id="c.a.2", at=at(9)),
-        StoryLine(about="question", tone="stop", text="And now?", request_id="c.r2", at=at(10)),
-        StoryLine(about="question", tone="failed", text="expired", request_id="c.r2", at=at(14)),
+        StoryLine(
+            about="call", tone="running", text="find()", step_id="a", action_id="c.a.1", at=at(2)
+        ),
+        StoryLine(
+            about="question",
+            tone="stop",
+            text="May it?",
+            step_id="a",
+            action_id="c.a.1",
+            at=at(2.5),
+        ),
+        StoryLine(
+            about="question",
+            tone="choice",
+            text="approve",
+            step_id="a",
+            action_id="c.a.1",
+            at=at(4.5),
+        ),
+        StoryLine(
+            about="call", tone="done", text="find: ok", step_id="a", action_id="c.a.1", at=at(5)
+        ),
+        StoryLine(
+            about="call", tone="running", text="send()", step_id="a", action_id="c.a.2", at=at(8)
+        ),
+        StoryLine(
+            about="call", tone="failed", text="send: no", step_id="a", action_id="c.a.2", at=at(9)
+        ),
+        StoryLine(
+            about="question",
+            tone="stop",
+            text="And now?",
+            step_id="a",
+            request_id="c.r2",
+            at=at(10),
+        ),
+        StoryLine(
+            about="question",
+            tone="failed",
+            text="expired",
+            step_id="a",
+            request_id="c.r2",
+            at=at(14),
+        ),
         StoryLine(about="step", tone="failed", text="a failed", step_id="a", at=at(14)),
         StoryLine(about="step", tone="pending", text="b", step_id="b"),
     ]

@@ -1,8 +1,9 @@
-"""The story of a chain: what happened, in words and in the order of its times, and how it ended.
+"""The story of a chain: what happened, in words, and how it ended. Steps follow each other as they
+began, and so do the lines of each; what is about no step is told with the one that had begun last.
 Pages, terminals and programs show it as it is. Pure.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import chain as joint
@@ -31,7 +32,10 @@ NOTHING: Final = "Nothing was sent, changed or deleted."
 _ONE_DECISION: Final = timedelta(milliseconds=1)
 _MINUTES: Final = 120
 """Seconds from which on a length of time has minutes."""
+_FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _LAST: Final = datetime(9999, 1, 1, tzinfo=UTC)
+_NO_STEP: Final = {"step_id": ""}
+"""Of a question below a chain: its step is none of the chain's own."""
 _ENDS: Final[dict[str, Tone]] = {
     "completed": "done",
     "failed": "failed",
@@ -46,12 +50,13 @@ _each = joint.from_iterable
 
 
 def tell(chain: ChainView, ended: datetime | None = None) -> Story:
-    """The whole story so far. What happened at one moment is told in the order of this list.
+    """The whole story so far. What happened at one moment is told in the order of the list below.
     `ended`: when the chain did, by its log.
     """
     over = ended or chain.updated_at
     late = over if chain.status in _ENDS else None
-    requests = list(asked_in(chain))
+    below = _each(map(asked_in, chain.children))
+    requests = [*chain.requests, *(asked.model_copy(update=_NO_STEP) for asked in below)]
     actions = list(_each(step.actions for step in chain.steps))
     violations = _each(step.violations for step in chain.steps)
     told = (
@@ -65,19 +70,24 @@ def tell(chain: ChainView, ended: datetime | None = None) -> Story:
         map(_dropped, chain.never_executed),
         _each(_closing(step, late) for step in chain.steps),
     )
-    lines = sorted(_each(told), key=_place)
+    begun = {step.id: step.started_at for step in chain.steps if step.started_at}
+    lines = sorted(_each(told), key=partial(_place, begun))
     if late is None:
         return (*lines, *_now(chain))
     return (*lines, *_end(chain, late))
 
 
-def _place(line: StoryLine) -> datetime:
-    """When it is told. What never ran is below the question of the same decision, as the proof that
-    its step stopped.
+def _place(begun: Mapping[str, datetime], line: StoryLine) -> tuple[datetime, datetime]:
+    """When its step began, and when it is told. What never ran is below the question of the same
+    decision, as the proof that its step stopped.
     """
     at = line.at or _LAST
+    began = begun.get(line.step_id)
+    if began is None:
+        earlier = [moment for moment in begun.values() if moment <= at]
+        began = max(earlier, default=_FIRST)
     is_never = line.struck and line.tone == "never"
-    return at + _ONE_DECISION if is_never else at
+    return began, at + _ONE_DECISION if is_never else at
 
 
 _chain: Final = partial(StoryLine, about="chain")
@@ -128,9 +138,15 @@ def _closing(step: StepView, late: datetime | None) -> Lines:
     yield _step(at=at, tone=tone, text=text, note=note, step_id=step.id)
 
 
+def _of_call(action: ActionView, at: datetime | None) -> "partial[StoryLine]":
+    """Lines about a call."""
+    _, step, _ = action.id.rsplit(".", 2)
+    return partial(_call, at=at, action_id=action.id, step_id=step)
+
+
 def _called(action: ActionView, requests: Iterable[RequestView]) -> Lines:
     """A call as it was asked for, where it runs when that is no worker, and as what it ran."""
-    line = partial(_call, at=action.started_at, action_id=action.id)
+    line = _of_call(action, action.started_at)
     tool, arguments = action.tool, action.arguments
     is_given = action.receipt is not None and action.receipt.metadata.by
     if is_given and not arguments:
@@ -154,7 +170,7 @@ def _result(action: ActionView, late: datetime | None) -> Lines:
     at = action.ended_at or late
     if receipt is None or at is None or action.status != "done":
         return
-    line = partial(_call, at=at, action_id=action.id)
+    line = _of_call(action, at)
     facts = receipt.metadata
     for record in facts.hooks:
         if record.verdict in TRIED:
@@ -181,7 +197,7 @@ def _brief(receipt: ToolResult) -> str:
 
 def _of(request: RequestView, at: datetime) -> "partial[StoryLine]":
     """Lines about a question."""
-    line = partial(StoryLine, about="question", at=at)
+    line = partial(StoryLine, about="question", at=at, step_id=request.step_id)
     return partial(line, request_id=request.id, action_id=request.action_id)
 
 
@@ -213,7 +229,7 @@ def _closed(request: RequestView) -> Lines:
 
 def _violation(broke: ViolationView, chain: ChainView) -> Lines:
     """Where the model broke its word, and what it was told."""
-    line = partial(_model, at=broke.at)
+    line = partial(_model, at=broke.at, step_id=broke.place)
     is_beside = broke.place in ("plan", "answer")
     routing = chain.agent == SUPERVISOR and not is_beside
     text = broken(broke.violation, routing=routing)
@@ -222,14 +238,15 @@ def _violation(broke: ViolationView, chain: ChainView) -> Lines:
     words = model_words(broke.said, broke.tool)
     note = about("strike {}", broke.strikes)
     end = ":" if words else ""
-    yield line(tone="broken", text=text + end, struck=words, note=note, step_id=broke.place)
+    yield line(tone="broken", text=text + end, struck=words, note=note)
     if broke.correction:
         yield line(tone="corrected", text=f"corrected: {broke.correction}")
 
 
 def _dropped(item: DroppedCall) -> StoryLine:
     """A call that never ran, and why."""
-    line = partial(_call, at=item.get("at"), tone="never")
+    step = item.get("step_id", "")
+    line = partial(_call, at=item.get("at"), tone="never", step_id=step)
     arguments = item.get("arguments")
     tool, why = item.get("tool", "?"), item.get("reason", "")
     written = f"{tool}(…)"
