@@ -173,7 +173,7 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
             "rule 'a'.expires: 'soon' is no length of time; one is 30s, ",
         ),
         (
-            "[[approvals]]\nid='a'\ntools=['t']\ndoes='refuse'\nexpires='1h'",
+            "[[approvals]]\nid='a'\ntools=['t']\ndo='refuse'\nexpires='1h'",
             "only a rule that asks has expires",
         ),
         ("[[approvals]]\nid='a'\ntools=['t']\n" * 2, "two rules are called a"),

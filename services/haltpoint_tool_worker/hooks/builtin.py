@@ -73,9 +73,9 @@ def approvals(rules: Sequence[ApprovalRule]) -> list[Hook]:
 def _counting(rules: Sequence[ApprovalRule]) -> Hook:
     async def judge(call: hook.Call, ctx: Ctx[Any]) -> hook.Ask | hook.Block | None:
         rule = _first(rules, call, ctx)
-        if rule is None or rule.does is Verdict.PASS:
+        if rule is None or rule.do is Verdict.PASS:
             return None
-        if rule.does is Verdict.ASK:
+        if rule.do is Verdict.ASK:
             return RuleAsk(rule.words, expires=rule.expires, answerers=rule.answerers)
         return hook.Block(rule.words)
 
@@ -84,7 +84,7 @@ def _counting(rules: Sequence[ApprovalRule]) -> Hook:
 
 def _tried(rule: ApprovalRule, before: Sequence[ApprovalRule]) -> Hook:
     """Reports the rule where none that stands before it counts."""
-    is_asking = rule.does is Verdict.ASK
+    is_asking = rule.do is Verdict.ASK
     reported = Reported(HookVerdict.WOULD_ASK if is_asking else HookVerdict.WOULD_REFUSE)
 
     async def report(call: hook.Call, ctx: Ctx[Any]) -> Reported | None:
@@ -124,7 +124,7 @@ def _fits(rule: ApprovalRule, call: hook.Call, place: str) -> bool:
     """Whether a condition of the rule holds: of a rule that passes for every value, else for any;
     one that cannot be compared holds for a rule that asks or refuses, and not for one that passes.
     """
-    passes = rule.does is Verdict.PASS
+    passes = rule.do is Verdict.PASS
     condition = rule.when[place]
     path = path_of(place)
     filled = {**defaults(call.spec.parameters), **call.arguments}

@@ -26,20 +26,20 @@ DEFAULTS = {"days": {"type": "integer", "default": 30}, "full": {"default": None
 SPEC = ToolSpec(name="pay", parameters={"type": "object", "properties": DEFAULTS})
 
 
-def rule(does: str = "ask", **said: Any) -> ApprovalRule:
-    return ApprovalRule.model_validate({"id": "r", "tools": ["*"], "does": does, **said})
+def rule(do: str = "ask", **said: Any) -> ApprovalRule:
+    return ApprovalRule.model_validate({"id": "r", "tools": ["*"], "do": do, **said})
 
 
 def fits(
     condition: dict[str, Any],
     place: str,
     arguments: dict[str, Any],
-    does: str = "ask",
+    do: str = "ask",
     **sources: str,
 ) -> bool:
     known = {name: Source(source=SourceKind(kind)) for name, kind in sources.items()}
     call = hook.Call("pay", arguments, SPEC, known)
-    return applies(rule(does, when={place: condition}), call, None)
+    return applies(rule(do, when={place: condition}), call, None)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ async def test_a_yes_of_some_people_is_none_for_a_rule_that_names_others() -> No
 
 
 @pytest.mark.parametrize(
-    ("fault", "does", "said"),
+    ("fault", "do", "said"),
     [
         ("greater than or equal to 1", "ask", {"quorum": 0}),
         ("is not fail, deny or escalate:GROUP", "ask", {"on_timeout": "escalate:"}),
@@ -210,9 +210,9 @@ async def test_a_yes_of_some_people_is_none_for_a_rule_that_names_others() -> No
         ("only a rule that asks has quorum, to", "refuse", {"to": ["ann"], "quorum": 2}),
     ],
 )
-def test_what_a_rule_cannot_say_is_a_fault(fault: str, does: str, said: dict[str, Any]) -> None:
+def test_what_a_rule_cannot_say_is_a_fault(fault: str, do: str, said: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=fault):
-        rule(does, **said)
+        rule(do, **said)
 
 
 async def test_a_destructive_tool_asks_whatever_the_file_says() -> None:

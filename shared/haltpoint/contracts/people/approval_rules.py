@@ -104,7 +104,7 @@ class ApprovalRule(Form):
     """Calls of this tenant alone."""
     when: dict[Place, Condition] = {}
     """Places in the arguments."""
-    does: Verdict = Verdict.ASK
+    do: Verdict = Verdict.ASK
     """It has a person asked, refuses the call, or lets it pass without a look at later rules."""
     reason: str = ""
     """Words for the person, or for the model."""
@@ -128,9 +128,9 @@ class ApprovalRule(Form):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         asked = _OF_QUESTIONS & self.model_fields_set
-        if asked and self.does is not Verdict.ASK:
+        if asked and self.do is not Verdict.ASK:
             raise ValueError(f"only a rule that asks has {', '.join(sorted(asked))}")
-        if self.report_only and self.does is Verdict.PASS:
+        if self.report_only and self.do is Verdict.PASS:
             raise ValueError("a rule that passes has nothing to report: leave report_only out")
         return self
 
