@@ -58,7 +58,8 @@ def spelt(text: Any) -> Markup:
     word, are spelt out.
     """
     whole = str(text)
-    if whole.isascii() and whole.isprintable():
+    line = re.sub(r"[\n\t]", "", whole)
+    if line.isascii() and line.isprintable():
         return Markup.escape(whole)
     strange = {place for place, sign in enumerate(whole) if _is_hidden(sign)}
     strange.update(_look_alikes(whole))
@@ -102,6 +103,7 @@ def _named(sign: str) -> Markup:
     return _SPELT.format(title=name, code=f"U+{ord(sign):04X}")
 
 
+@lru_cache(maxsize=4096)
 def _is_hidden(sign: str) -> bool:
     if sign in "\n\t":
         return False
