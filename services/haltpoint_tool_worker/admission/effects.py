@@ -10,13 +10,13 @@ any more.
 """
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from string import Formatter
 from typing import Any, Final
 
 from msgspec import json
 
 from haltpoint.chain.checks.answer import shown
+from haltpoint.chain.model.limits import minute_of
 from haltpoint.chain.model.schemas import defaults
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import digest_of_preview
@@ -167,8 +167,7 @@ def _denied(spec: ToolSpec, effect: Effect, first: Prior) -> RefusedError:
 
 
 def _told(words: str, first: Prior) -> str:
-    owner, began = first.owner, datetime.fromtimestamp(first.at / 1000, UTC)
-    at = f"{began:%Y-%m-%d %H:%M} UTC"
+    owner, at = first.owner, minute_of(first.at)
     if first.standing is not Standing.DONE:
         return f"{words} was begun at {at} by {owner}, may have happened, and its chain is over."
     says = f": {first.says}" if first.says else ""

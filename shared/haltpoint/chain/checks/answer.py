@@ -13,7 +13,7 @@ its own, secrets are starred, and what is invisible is spelt out.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from string import Formatter
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from haltpoint.chain.checks.ledger import MAY_HAVE_ACTED
 from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model.canonical import spelt_out
+from haltpoint.chain.model.limits import moment_of
 from haltpoint.chain.model.references import KEYS, path_of, read_json, scalars_at, write_json
 from haltpoint.chain.model.schemas import defaults
 from haltpoint.chain.model.state import Action, Dropped, Lines
@@ -104,11 +105,6 @@ def not_done_line(
         why=why,
         message=message,
     )
-
-
-def moment_of(milliseconds: int) -> datetime:
-    """A time of the chain, which counts in ms."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def _ended_at(action: Action) -> datetime:

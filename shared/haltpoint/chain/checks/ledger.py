@@ -6,11 +6,11 @@ literal plan has written each call of it, so a root chain with such a plan keeps
 denied and what its children add.
 """
 
-from datetime import UTC, datetime
 from typing import Final
 
 from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse, treated
 from haltpoint.chain.checks.plans import with_effects
+from haltpoint.chain.model.limits import minute_of
 from haltpoint.chain.model.schemas import signature_of
 from haltpoint.chain.model.state import Action, is_submitters
 from haltpoint.chain.model.work import Work
@@ -144,8 +144,7 @@ def repeat(call: CheckedCall) -> Verdict:
     known = call.work.ledger.get(call.signature)
     if known is None:
         return GO
-    when = f"{datetime.fromtimestamp(known.at / 1000, UTC):%Y-%m-%d %H:%M} UTC"
-    was = f"was made at {when} ({known.action_id}) {_REPEATED[known.became]}"
+    was = f"was made at {minute_of(known.at)} ({known.action_id}) {_REPEATED[known.became]}"
     before = f"The same call of {known.tool} {was}."
     words = f"{before} May this one run?"
     refusal = f"{before} It must not be made again."

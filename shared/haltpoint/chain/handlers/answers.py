@@ -5,9 +5,10 @@ from typing import Any, Final
 from msgspec import structs
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.answer import moment_of, shown
+from haltpoint.chain.checks.answer import shown
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.values import granted
+from haltpoint.chain.model.limits import minute_of
 from haltpoint.chain.model.outputs import Next, StepEnd, failed, step_failed, stopped
 from haltpoint.chain.model.references import read_json, write_json, write_text
 from haltpoint.chain.model.state import Action, Failure
@@ -137,7 +138,7 @@ def _undecided(request: Question) -> str:
     text = shown("question", request.question)
     names = " or ".join(request.answerers.to)
     asked = f" from {names}" if names else ""
-    until = f"{moment_of(request.deadline):%Y-%m-%d %H:%M} UTC"
+    until = minute_of(request.deadline)
     return f"the question {text} is undecided: no answer came{asked} until {until}"
 
 

@@ -5,7 +5,7 @@ tightens them.
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
-from datetime import UTC
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from operator import add
 
@@ -72,6 +72,16 @@ class World:
         """Whether a tool has no effects and asks nobody: its calls may run side by side (C8)."""
         spec = self.spec(tool)
         return spec.read_only and not spec.may_clarify
+
+
+def moment_of(milliseconds: int) -> datetime:
+    """A time of a chain, which counts in ms."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def minute_of(milliseconds: int) -> str:
+    """The same, as people read it."""
+    return f"{moment_of(milliseconds):%Y-%m-%d %H:%M} UTC"
 
 
 def deadline_of(task: Task, policy: Policy, now: int) -> int:
