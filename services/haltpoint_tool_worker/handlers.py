@@ -210,7 +210,7 @@ class Handlers:
 
     def _recorded(self, job: Job, finished: Finished, status: Completion) -> None:
         if status is not Completion.RECORDED:
-            _log.info("a result was not needed", status=status.value)
+            _log.info("a late result was ignored", status=status.value)
         else:
             if job.effect is not None:
                 self._pipeline.effects.settle(job, finished)
@@ -250,7 +250,7 @@ class Handlers:
             return
         ref, tool = job.ref, job.request.tool
         _log.warning(
-            "a tool or hook does not end and keeps its slot",
+            "a tool or hook is still running after its limit and holds a slot",
             tool=tool,
             entry=ref.entry,
             stream=ref.stream,

@@ -98,7 +98,7 @@ def _kind(value: object) -> str:
 
 def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) -> Failure:
     if isinstance(error, MalformedResultError):
-        return malformed(f"the tool returned a result that contradicts itself: {_words(error)}")
+        return malformed(f"the tool returned an invalid result: {_words(error)}")
     failure = _by_kind(error)
     if not isinstance(error, no_effect):
         return failure

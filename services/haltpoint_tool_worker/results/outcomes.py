@@ -113,7 +113,7 @@ def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     try:
         outcome = door(Outcome).validate_json(text)
     except ValidationError as error:
-        words = f"a result that contradicts itself: {problems_of(error, 5)}"
+        words = f"an invalid result: {problems_of(error, 5)}"
         raise MalformedResultError(words) from None
     advice, clarification = outcome.instruction_for_ai, outcome.clarification
     if clarification is not None:
