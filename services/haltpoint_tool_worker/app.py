@@ -61,9 +61,10 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
     tracing = telemetry.start_tracing(Party.WORKER.value)
     limit_store = LimitStore(calls, topology, settings.lease)
     limits = Limits(limit_store, here.instance)
-    effects = EffectKeys(EffectStore(calls, topology, settings.lease), limit_store)
+    effect_store = EffectStore(calls, topology, settings.lease)
+    effects = EffectKeys(effect_store, limit_store)
     pipeline = Pipeline(registry, receipt_store, tracing, settings.lease, limits, effects)
-    here.tell = partial(_recall, here, registry, pipeline.memory)
+    here.tell = partial(_recall, here, registry, pipeline.memory, effect_store)
     handlers = Handlers(
         slots,
         pipeline,
@@ -89,9 +90,14 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
         tracing.close()
 
 
-async def _recall(here: Service, registry: Registry, memory: Memory, partition: int) -> None:
+async def _recall(
+    here: Service, registry: Registry, memory: Memory, effects: EffectStore, partition: int
+) -> None:
     """Tell a partition whose history went backwards what this worker has started, and serves."""
     await here.recovery.recall(partition, memory.of(partition))
+    for digest, action, says in memory.effects():
+        if here.topology.partition(digest) == partition:
+            await effects.recall(digest, action, says)
     await ToolCatalogue(here.calls, here.topology).announce(registry.specs)
 
 

@@ -12,6 +12,7 @@ from haltpoint.contracts.base import request_id
 from haltpoint.contracts.catalogue import Party
 from tests.chaos.losses import KINDS, Losing
 from tests.chaos.system import System, task
+from tests.proofs.records import effects_in
 from tests.support import wait_until
 
 
@@ -50,3 +51,18 @@ async def test_r10_a_chain_that_waits_begins_again_after_a_flush_and_repeats_no_
         assert await system.redis.hget(system.topology.key_of("chain", chain), "status") == (
             b"completed"
         )
+
+
+async def test_r10_an_effect_key_still_holds_other_chains_back_after_a_flush(
+    tmp_path: Path,
+) -> None:
+    async with System(tmp_path) as system:
+        await system.host(Party.EXECUTOR)
+        await system.launch(Party.WORKER)
+        first = await system.submit(task("pay"))
+        await wait_until(lambda: system.is_over(first))
+        await system.redis.flushall()
+        second = await system.submit(task("pay"))
+        await wait_until(lambda: system.is_over(second))
+        paid = [effect for effect in effects_in(system.history) if effect.effects == "other"]
+        assert [effect.key for effect in paid] == [f"{first}.s0.1"]

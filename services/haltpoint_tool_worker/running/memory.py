@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from haltpoint.contracts.results import ErrorType
+from haltpoint.runtime.store.limits.effects import Standing, standing_of_outcome
 from haltpoint.runtime.store.receipts import Finished, recorded_outcome
 from haltpoint.runtime.store.recovery import Recalled, call_digest
 from haltpoint.runtime.store.rows import Kind, Receipt
@@ -27,6 +28,8 @@ class _Call(Struct):
     attempt: int
     token: str
     digest: str
+    effect: str = ""
+    """The digest of the effect that it has reserved (E6)."""
     finished: Finished | None = None
 
 
@@ -40,7 +43,8 @@ class Memory:
         """A claim lets this call run."""
         request = job.request
         digest = call_digest(request.tool, job.arguments)
-        call = _Call(job.ref.partition, request.attempt, token, digest)
+        effect = job.effect.digest if job.effect is not None else ""
+        call = _Call(job.ref.partition, request.attempt, token, digest, effect)
         self._calls[request.action_id] = call
         self._calls.move_to_end(request.action_id)
         if len(self._calls) > MOST:
@@ -65,6 +69,30 @@ class Memory:
             for action, call in self._calls.items()
             if call.partition == partition
         ]
+
+    def effects(self) -> list[tuple[str, str, str | None]]:
+        """Effects that happen once and may have: digest, action, and the line of the deed if it is
+        known.
+        """
+        return [
+            (call.effect, action, _deed(call.finished))
+            for action, call in self._calls.items()
+            if call.effect and _may_have_happened(call.finished)
+        ]
+
+
+def _may_have_happened(finished: Finished | None) -> bool:
+    if finished is None:
+        return True
+    deed = None if finished.metadata is None else finished.metadata.deed
+    standing = standing_of_outcome(finished.outcome, deed, tried_before=False)
+    return standing is not Standing.FREE
+
+
+def _deed(finished: Finished | None) -> str | None:
+    if finished is None or finished.metadata is None or finished.metadata.deed is None:
+        return None
+    return finished.metadata.deed.says
 
 
 def _recalled(action: str, call: _Call) -> Recalled:

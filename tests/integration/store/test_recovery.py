@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from haltpoint.runtime.store.limits.effects import EffectStore, Standing
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus
 from haltpoint.runtime.store.recovery import Recalled, Recovery, call_digest
 from haltpoint.runtime.store.rows import Kind, Receipt
@@ -139,3 +140,21 @@ async def test_r10_a_group_that_is_gone_is_a_loss_too(desk: Desk) -> None:
 async def code_of(desk: Desk) -> str:
     (library,) = await desk.redis.function_list(withcode=True)
     return str(library[b"library_code"], "utf-8")
+
+
+async def test_e6_an_effect_that_was_lost_is_reserved_again_before_another_chain_can_have_it(
+    desk: Desk,
+) -> None:
+    store = EffectStore(desk.calls, desk.topology, 10)
+    async with rewound(desk) as recovery:
+        own = await store.reserve("pay:1", "c.s.1", 5, keep=False)
+        assert own is not None
+        await store.settle(own, "c.s.1", Standing.DONE, "Paid 1")
+    assert await recovery.look(0)
+    assert await store.reserve("pay:1", "d.s.1", 5, keep=False) is None, "it is too early to say"
+    await store.recall("pay:1", "c.s.1", "Paid 1")
+    prior = await store.prior("pay:1", "d.s.1")
+    assert prior is not None
+    assert (prior.owner, prior.standing, prior.says) == ("c.s.1", Standing.DONE, "Paid 1")
+    await store.recall("pay:1", "d.s.1", None)
+    assert await store.prior("pay:1", "c.s.1") is None, "what is on record stays"

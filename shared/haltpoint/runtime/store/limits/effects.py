@@ -48,6 +48,10 @@ _KEPT: Final = 30 * 86_400_000
 _RECORD: Final = ("owner", "n", "at", "until", "state", "says")
 
 
+_RESERVED: Final = "reserved"
+"""The state of a record whose call is not known to have ended."""
+
+
 class Standing(StrEnum):
     """What is known of an effect that another action has reserved."""
 
@@ -197,6 +201,14 @@ class EffectStore(Side):
         args = (action, judged, int(keep), run, _KEPT)
         taken, *n = await self._functions.about(digest, "reserve_effect", *args)
         return OwnEffect(digest, *n) if taken else None
+
+    async def recall(self, digest: str, action: str, says: str | None) -> None:
+        """Reserve an effect again that the server has lost; `says` is the line of a deed, None: it
+        is not known to be done (R10).
+        """
+        state = _RESERVED if says is None else Standing.DONE.value
+        args = (action, state, says or "", _KEPT)
+        await self._functions.about(digest, "recall_effect", *args)
 
     def settle(
         self, own: OwnEffect, action: str, standing: Standing, says: str

@@ -44,10 +44,13 @@ Reserve an effect for an action: when it is free, is the action's own, or is at 
 caller knows to be over ('' otherwise). keep '1': that one has happened, or may have, and a person allows it once more.
   run  ms that the call may take, its worker's lease included;  ttl  ms that the record is kept after them
 What is over and was a repeat that a person allowed gives way to what it repeated: that has happened.
-Returns {1, n}, or {0}: it is another's.
+Returns {1, n}, or {0}: it is another's, or may be, as this server is new here (recovery.lua).
 ]]
 register('reserve_effect', function(keys, args)
   local prefix = prefix_of(keys)
+  if terms[prefix].opens > real_now() then
+    return { 0 }
+  end
   local at, key = real_now(), prefix .. 'effect:' .. args[1]
   local is = read_effect(key)
   local before
@@ -65,6 +68,22 @@ register('reserve_effect', function(keys, args)
   end
   redis.call('PEXPIRE', key, digits(tonumber(args[5]) + tonumber(args[6])))
   return { 1, n }
+end)
+
+--[[
+hp3_recall_effect key action state says ttl
+
+An effect that was reserved in an earlier term, and that the partition may have lost. Returns 1 when it had, 0 when there is a record.
+]]
+register('recall_effect', function(keys, args)
+  local prefix = prefix_of(keys)
+  local key, at = prefix .. 'effect:' .. args[1], digits(real_now())
+  if redis.call('EXISTS', key) == 1 then
+    return 0
+  end
+  redis.call('HSET', key, 'owner', args[2], 'n', next_number(prefix), 'state', args[3], 'at', at, 'until', at, 'says', args[4])
+  redis.call('PEXPIRE', key, args[5])
+  return 1
 end)
 
 --[[
