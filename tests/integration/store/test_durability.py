@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -54,7 +55,8 @@ async def test_a_mark_and_a_receipt_wait_until_a_replica_has_them(
     await follow(desk, replica)
     claimed = await claim
     assert claimed.status is ClaimStatus.GO
-    assert b" started " in (await replica.hget(key, order.action.partition(".")[2]) or b"")
+    row: Any = await replica.hget(key, order.action.partition(".")[2])
+    assert b" started " in row
     finished = Finished(order.ref, order.action, claimed.epoch, order.data.attempt, OK, "{}")
     assert await store.complete(finished) is Completion.RECORDED
     data = desk.key("data", order.chain)

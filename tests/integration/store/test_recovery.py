@@ -2,7 +2,7 @@
 again.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -21,7 +21,7 @@ RECEIPT = Receipt(Kind.RECEIPT, encode(OK).decode(), "{}")
 
 
 @asynccontextmanager
-async def rewound(desk: Desk) -> AsyncIterator[Recovery]:
+async def rewound(desk: Desk) -> AsyncGenerator[Recovery]:
     """All that happens inside is lost afterwards: the server comes back with its older data."""
     keys = await desk.redis.keys("*")
     older = {key: await desk.redis.dump(key) for key in keys}
