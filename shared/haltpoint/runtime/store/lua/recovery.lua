@@ -69,7 +69,8 @@ register('recall', function(keys, args)
     local action = read_action(prefix, chain, name)
     if not is_known(prefix, action, chain, name, tonumber(attempt), token, receipt) then
       count = count + 1
-      if receipt ~= '' or redis.call('HEXISTS', key, id) == 0 then
+      local kept = tonumber(string.match(redis.call('HGET', key, id) or '0', '^%d+'))
+      if tonumber(attempt) > kept or (tonumber(attempt) == kept and receipt ~= '') then
         redis.call('HSET', key, id, attempt .. ' ' .. call .. '\n' .. receipt)
         redis.call('EXPIRE', key, KEPT)
       end
