@@ -145,11 +145,17 @@ def test_the_card_ends_at_the_first_call_that_is_another_case(
     assert (story.told("action.never_executed") == []) == bool(listed_names)
 
 
-def test_a_card_with_another_reason_and_a_destructive_call_are_asked_about_alone() -> None:
+def test_what_a_preview_or_a_hook_changes_and_what_has_another_reason_is_asked_about_alone() -> (
+    None
+):
     hook = Reason(kind=ReasonKind.HOOK, words="It is late.")
     assert listed(ask(story_of(*THREE), hook)) == []
-    destructive = writing("send", targets=("to",), destructive=True)
-    assert listed(ask(story_of(*THREE, tool=destructive))) == []
+    for trait in ("destructive", "previews"):
+        alone = writing("send", targets=("to",), **{trait: True})
+        assert listed(ask(story_of(*THREE, tool=alone))) == []
+    story = story_of(*THREE)
+    story.result(confirms(reasons=story.reasons, message="m", arguments='{"to": "eve@x.org"}'))
+    assert listed(story.questions[-1]) == []
 
 
 def test_a_question_about_a_listed_call_keeps_those_behind_it() -> None:

@@ -177,9 +177,12 @@ def _confirm(
 
 def _listed(work: Work, receipt: Action, asked: Confirmation) -> Iterator[ListedCall]:
     """The calls of the same tool behind one that is asked about its targets alone, which are, too:
-    one answer holds for all (C6). Those between them that need no yes wait with them.
+    one answer holds for all (C6). Those between them that need no yes wait with them. What a
+    preview or a hook makes of a call is known in its own turn: such a call has its own card.
     """
-    if work.world.spec(receipt.tool).destructive or not is_about_targets(asked.reasons):
+    spec = work.world.spec(receipt.tool)
+    is_seen_as_it_runs = not (spec.destructive or spec.previews or asked.arguments)
+    if not is_seen_as_it_runs or not is_about_targets(asked.reasons):
         return
     held = list(enumerate(calls_of(work, receipt.step)))[work.run[receipt.step].taken :]
     for place, call in held[:_MOST_LISTED]:
