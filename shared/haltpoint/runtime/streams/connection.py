@@ -8,7 +8,7 @@ recognises a repeat by the ids in its arguments (see the contract at the top of 
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from redis.asyncio import Redis
@@ -18,7 +18,7 @@ from haltpoint.contracts.people.audit import AUDIT, Line
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.continuity import Continuity
 from haltpoint.runtime.streams.refused import RefusedForNow
-from haltpoint.runtime.streams.servers.clients import SCHEMES, client
+from haltpoint.runtime.streams.servers.clients import SCHEMES, AddressError, client
 from haltpoint.runtime.streams.servers.cluster import ClusterRedis, tag_of
 from haltpoint.runtime.streams.servers.lane import Lane, Manner, refusal
 from haltpoint.runtime.streams.servers.link import pack
@@ -26,13 +26,17 @@ from haltpoint.runtime.streams.topology import PREFIX, Topology
 
 Argument = str | bytes | int | float
 
+_UNREADABLE: Final = (
+    "its login, host or port cannot be read; in a login / ? # @ are written %2F %3F %23 %40"
+)
+
 
 def unusable(error: Exception, url: str = "") -> HaltpointError:
     """HP-010: the server does not let us in, or is not there. HP-021: it refuses for now."""
     if isinstance(error, RefusedForNow):
         why = f"{error.why} ({error.code})"
         return HaltpointError("HP-021", "the server refuses writes for now", why, error.fix)
-    shown = url.rpartition("@")[2]
+    shown = url.rpartition("@")[2].partition("?")[0]
     rejection = refusal(error)
     if rejection is None:
         what = f"no server answers at {shown}" if url else "Redis cannot be reached"
@@ -62,8 +66,10 @@ def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
         raise HaltpointError("HP-001", f"{scheme}:// is not supported", why, fix)
     try:
         return client(url, socket_timeout)
-    except ValueError as error:
+    except AddressError as error:
         raise HaltpointError("HP-001", "the address cannot be used", str(error), fix) from error
+    except ValueError:  # its words may have a part of the password
+        raise HaltpointError("HP-001", "the address cannot be used", _UNREADABLE, fix) from None
 
 
 class AutoPipeline:

@@ -33,6 +33,10 @@ _SENTINEL_PORT: Final = 26379
 _LOGIN: Final = ("username", "password")
 
 
+class AddressError(ValueError):
+    """Why an address cannot be used, in words without its login."""
+
+
 class _Telling(AbstractConnection):
     """redis-py's connection, but for a reply that says "not now": it raises RefusedForNow."""
 
@@ -152,7 +156,9 @@ class _Parts:
 
 
 def client(url: str, socket_timeout: float) -> Redis:
-    """A client for an address with one of `SCHEMES`. Raises ValueError."""
+    """A client for an address with one of `SCHEMES`. Raises AddressError, and ValueError in words
+    that may have a part of its login.
+    """
     scheme, _, kind = url.partition("://")[0].partition("+")
     if not kind:
         return Redis.from_pool(_pool(url, _FIXED[scheme], socket_timeout))
@@ -176,7 +182,7 @@ def _cluster(parts: _Parts, socket_timeout: float) -> Redis:
 
 def _pool_of_master(parts: _Parts, socket_timeout: float) -> ConnectionPool:
     if not parts.path:
-        raise ValueError("a Sentinel has to be asked for a master: end the hosts with /NAME")
+        raise AddressError("a Sentinel has to be asked for a master: end the hosts with /NAME")
     sentinels = _guides("Sentinel", parts, _SENTINEL_PORT)
     url = parts.address(parts.hosts[0], parts.query.get("db", "0"))
     question = "SENTINEL", "GET-MASTER-ADDR-BY-NAME", parts.path
@@ -218,4 +224,9 @@ def _pool(
         **more,
     )
     pool.connection_class = kind  # from_url has chosen redis-py's own
+    try:
+        kind(**pool.connection_kwargs)
+    except TypeError as error:
+        name = str(error).rpartition(" ")[2]
+        raise AddressError(f"it has an option {name}, which is not known") from None
     return pool
