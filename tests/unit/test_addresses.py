@@ -48,7 +48,7 @@ def test_an_address_of_several_hosts(
         ("redis+cluster://a:x", "login, host or port cannot be read"),
         ("redis://ann:s3cr/et@a", "login, host or port cannot be read"),
         ("redis://ann:s3cr\u2100et@a", "login, host or port cannot be read"),
-        ("redis://a?nam=1", "an option 'nam', which is not known"),
+        ("redis://a?user=1", "an option 'user', which is not known"),
         ("redis+sentinel://ann:s3cret@a/m?sentinel_password=s3cret", "option 'sentinel_password'"),
     ],
 )
