@@ -58,27 +58,13 @@ async def test_r10_what_was_started_and_lost_is_not_started_again(
     async with rewound(desk) as recovery:
         await desk.claim(order)
     assert await recovery.look(0)
-    await recovery.recall(0, [recalled(order, receipt, **changed)])
+    earlier = recalled(order, RECEIPT.text, attempt=0)
+    await recovery.recall(0, [earlier, recalled(order, receipt, **changed), earlier])
     claimed = Claimed(status, 1, receipt=receipt if status is ClaimStatus.KNOWN else "")
     assert await desk.claim(order) == claimed
     if status is not ClaimStatus.GO:
         again = await desk.claim(order)
         assert (again.status, again.epoch) == (status, 2), "also for whoever takes it over"
-
-
-@pytest.mark.parametrize("first", [0, 1])
-async def test_r10_of_two_attempts_the_later_counts_whichever_worker_tells_last(
-    desk: Desk, first: int
-) -> None:
-    """One attempt was refused by a provider, and the next began elsewhere."""
-    order = await sent(desk)
-    async with rewound(desk) as recovery:
-        await desk.claim(order)
-    assert await recovery.look(0)
-    told = [recalled(order, RECEIPT.text), recalled(order, attempt=2)]
-    for each in (told[first], told[1 - first]):
-        await recovery.recall(0, [each])
-    assert (await desk.claim(order)).status is ClaimStatus.FORGOTTEN
 
 
 async def test_r10_no_claim_is_granted_before_processes_had_the_time_to_tell(desk: Desk) -> None:

@@ -64,7 +64,6 @@ def test_three_mails_to_people_who_are_not_known_are_one_card() -> None:
     assert question.question.startswith('Shall it? send will run with to = "cid@x.org".')
     assert [other.reasons[0].value for other in question.others] == ["cid@x.org", "dee@x.org"]
     assert [other.sources["to"].source.value for other in question.others] == ["model", "model"]
-    assert (len(story.questions), len(story.dispatches)) == (1, 1)
 
 
 @pytest.mark.parametrize("reach", [None, *Reach])
@@ -145,17 +144,12 @@ def test_the_card_ends_at_the_first_call_that_is_another_case(
     assert (story.told("action.never_executed") == []) == bool(listed_names)
 
 
-def test_what_a_preview_or_a_hook_changes_and_what_has_another_reason_is_asked_about_alone() -> (
-    None
-):
+def test_what_is_previewed_destructive_or_asked_for_another_reason_has_its_own_card() -> None:
     hook = Reason(kind=ReasonKind.HOOK, words="It is late.")
     assert listed(ask(story_of(*THREE), hook)) == []
     for trait in ("destructive", "previews"):
         alone = writing("send", targets=("to",), **{trait: True})
         assert listed(ask(story_of(*THREE, tool=alone))) == []
-    story = story_of(*THREE)
-    story.result(confirms(reasons=story.reasons, message="m", arguments='{"to": "eve@x.org"}'))
-    assert listed(story.questions[-1]) == []
 
 
 def test_a_question_about_a_listed_call_keeps_those_behind_it() -> None:
@@ -181,7 +175,6 @@ def test_silence_is_no_answer_to_any_of_them() -> None:
     ask(story)
     story.expire()
     assert story.each("action.never_executed", "call") == [2, 3]
-    assert len(story.dispatches) == 1
 
 
 def test_a_card_lists_twenty_calls_beside_the_first() -> None:

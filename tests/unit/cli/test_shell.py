@@ -64,9 +64,9 @@ def test_the_doctor_looks_at_what_needs_no_server_before_it_says_that_there_is_n
         ("dlq requeue", 2, "HP-040"),
         ("doctor", 4, "HP-010"),
         (
-            "doctor --redis-url redis://127.0.0.1:1",
+            "doctor --redis-url redis://127.0.0.1:1?password=hush",
             4,
-            "HP-010 no server answers at redis://127.0.0.1:1",
+            "HP-010 no server answers at redis://127.0.0.1:1: ",
         ),
         ("doctor --redis-url ftp://x", 2, "HP-001"),
         ("init --redis-url redis+sentinel://x", 2, "HP-001 the address cannot be used"),

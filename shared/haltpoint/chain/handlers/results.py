@@ -181,10 +181,10 @@ def _listed(work: Work, receipt: Action, asked: Confirmation) -> Iterator[Listed
     preview or a hook makes of a call is known in its own turn: such a call has its own card.
     """
     spec = work.world.spec(receipt.tool)
-    is_seen_as_it_runs = not (spec.destructive or spec.previews or asked.arguments)
-    if not is_seen_as_it_runs or not is_about_targets(asked.reasons):
+    is_alone = spec.destructive or spec.previews or asked.arguments
+    if is_alone or not is_about_targets(asked.reasons):
         return
-    held = list(enumerate(calls_of(work, receipt.step)))[work.run[receipt.step].taken :]
+    held = [*enumerate(calls_of(work, receipt.step))][work.run[receipt.step].taken :]
     for place, call in held[:_MOST_LISTED]:
         checked = proposed(work, receipt.step, call)
         verdict = judge(checked) if call.tool == receipt.tool else None

@@ -92,19 +92,14 @@ def calls_of(work: Work, index: int) -> Sequence[ProposedCall]:
     """
     if work.is_literal:
         return work.steps[index].actions
-    calls = work.proposal(index).calls
-    if len(calls) < 2:
-        return calls
-    return sorted(calls, key=lambda call: call.tool != ROUTE)
+    return sorted(work.proposal(index).calls, key=lambda call: call.tool != ROUTE)
 
 
 def drop_held(work: Work, index: int, reason: str, *, before: int | None = None) -> None:
     """Record every call of a step that was neither sent nor refused as never executed; `before`:
     those before this place.
     """
-    calls = calls_of(work, index)
-    taken = work.run[index].taken
-    for call in calls[taken:before]:
+    for call in calls_of(work, index)[work.run[index].taken : before]:
         drop_next(work, index, call, reason)
 
 

@@ -18,7 +18,7 @@ from haltpoint.contracts.people.audit import AUDIT, Line
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.continuity import Continuity
 from haltpoint.runtime.streams.refused import RefusedForNow
-from haltpoint.runtime.streams.servers.clients import SCHEMES, AddressError, client
+from haltpoint.runtime.streams.servers.clients import SCHEMES, client
 from haltpoint.runtime.streams.servers.cluster import ClusterRedis, tag_of
 from haltpoint.runtime.streams.servers.lane import Lane, Manner, refusal
 from haltpoint.runtime.streams.servers.link import pack
@@ -27,7 +27,8 @@ from haltpoint.runtime.streams.topology import PREFIX, Topology
 Argument = str | bytes | int | float
 
 _UNREADABLE: Final = (
-    "its login, host or port cannot be read; in a login / ? # @ are written %2F %3F %23 %40"
+    "its login, hosts, port or an option cannot be read; in a login / ? # @ are %2F %3F %23 %40; "
+    "where Sentinels are asked for a master, end the hosts with /NAME"
 )
 
 
@@ -62,13 +63,15 @@ def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
     fix = "Correct --redis-url or HALTPOINT_REDIS_URL"
     if scheme not in SCHEMES:
         known = ", ".join(f"{name}://" for name in SCHEMES)
-        why = f"the address of a Redis begins with one of {known}"
-        raise HaltpointError("HP-001", f"{scheme}:// is not supported", why, fix)
+        raise HaltpointError(
+            "HP-001",
+            f"{scheme}:// is not supported",
+            f"the address of a Redis begins with one of {known}",
+            fix,
+        )
     try:
         return client(url, socket_timeout)
-    except AddressError as error:
-        raise HaltpointError("HP-001", "the address cannot be used", str(error), fix) from error
-    except ValueError:  # its words may have a part of the password
+    except (TypeError, ValueError):  # their words may have a part of the password
         raise HaltpointError("HP-001", "the address cannot be used", _UNREADABLE, fix) from None
 
 

@@ -33,10 +33,6 @@ _SENTINEL_PORT: Final = 26379
 _LOGIN: Final = ("username", "password")
 
 
-class AddressError(ValueError):
-    """Why an address cannot be used, in words without its login."""
-
-
 class _Telling(AbstractConnection):
     """redis-py's connection, but for a reply that says "not now": it raises RefusedForNow."""
 
@@ -139,25 +135,30 @@ class _Parts:
         before, _, query = rest.partition("?")
         netloc, _, path = before.partition("/")
         login, at, hosts = netloc.rpartition("@")
-        parsed = dict(parse_qsl(query))
         return cls(
-            scheme.partition("+")[0], login + at, tuple(hosts.split(",")), unquote(path), parsed
+            scheme.partition("+")[0],
+            login + at,
+            tuple(hosts.split(",")),
+            unquote(path),
+            dict(parse_qsl(query)),
         )
 
     def address(self, host: str, db: str = "0") -> str:
         """That of one of the hosts."""
-        query = urlencode({**self.query, "db": db})
-        return f"{self.scheme}://{self.login}{host}?{query}"
+        return f"{self.scheme}://{self.login}{host}?{urlencode({**self.query, 'db': db})}"
 
     def without_login(self) -> "_Parts":
         """The same for a stranger."""
-        query = {name: text for name, text in self.query.items() if name not in _LOGIN}
-        return replace(self, login="", query=query)
+        return replace(
+            self,
+            login="",
+            query={name: text for name, text in self.query.items() if name not in _LOGIN},
+        )
 
 
 def client(url: str, socket_timeout: float) -> Redis:
-    """A client for an address with one of `SCHEMES`. Raises AddressError, and ValueError in words
-    that may have a part of its login.
+    """A client for an address with one of `SCHEMES`. Raises ValueError, and TypeError for an
+    option that is not known; their words may have a part of the login.
     """
     scheme, _, kind = url.partition("://")[0].partition("+")
     if not kind:
@@ -182,12 +183,10 @@ def _cluster(parts: _Parts, socket_timeout: float) -> Redis:
 
 def _pool_of_master(parts: _Parts, socket_timeout: float) -> ConnectionPool:
     if not parts.path:
-        raise AddressError("a Sentinel has to be asked for a master: end the hosts with /NAME")
-    sentinels = _guides("Sentinel", parts, _SENTINEL_PORT)
+        raise ValueError
     url = parts.address(parts.hosts[0], parts.query.get("db", "0"))
     question = "SENTINEL", "GET-MASTER-ADDR-BY-NAME", parts.path
-
-    whereabouts = Whereabouts(sentinels, question, _place)
+    whereabouts = Whereabouts(_guides("Sentinel", parts, _SENTINEL_PORT), question, _place)
     return _pool(url, _MOVING[parts.scheme], socket_timeout, whereabouts=whereabouts)
 
 
@@ -224,9 +223,5 @@ def _pool(
         **more,
     )
     pool.connection_class = kind  # from_url has chosen redis-py's own
-    try:
-        kind(**pool.connection_kwargs)
-    except TypeError as error:
-        name = str(error).rpartition(" ")[2]
-        raise AddressError(f"it has an option {name}, which is not known") from None
+    kind(**pool.connection_kwargs)  # it knows all options
     return pool
