@@ -108,15 +108,12 @@ async def test_children_die_with_a_keeper_that_is_killed(log: Log) -> None:
 
 
 def settled(settings: dict[str, Any], log: str) -> None:
-    """Writes down the settings that it got."""
+    """Writes down the settings that it got, and its command line."""
     read = Settings.model_validate(settings)
     key = read.model.api_key
     said = [read.model.name, key and key.get_secret_value(), str(read.state_dir), read.tools]
-    Path(log).write_text(json.dumps(said))
-
-
-def command_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_text()
+    command = Path("/proc/self/cmdline").read_text()
+    Path(log).write_text(json.dumps([said, command]))
 
 
 async def test_a_child_has_the_settings_with_their_secrets_and_no_command_line_has_any(
@@ -127,9 +124,8 @@ async def test_a_child_has_the_settings_with_their_secrets_and_no_command_line_h
     given = Settings.model_validate({"state_dir": tmp_path, "tools": ("a", "b"), "model": model})
     child = Child("gateway", settled, (given.model_dump(), str(log)))
     process = await born(child, ENVIRONMENT, None)
-    command = command_of(process.pid)
     assert await process.wait() == 0
-    written = await asyncio.to_thread(log.read_text)
-    assert json.loads(written) == ["m", "sk-hidden", str(tmp_path), ["a", "b"]]
+    said, command = json.loads(await asyncio.to_thread(log.read_text))
+    assert said == ["m", "sk-hidden", str(tmp_path), ["a", "b"]]
     assert "settled" in command
     assert "hidden" not in command
