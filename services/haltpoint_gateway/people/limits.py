@@ -25,7 +25,7 @@ class Submissions:
         now = int(time.time())
         minute, seconds = divmod(now, _MINUTE)
         tenant = who.tenant or ""
-        key = f"hp:{{0}}:submitted:{minute}:{tenant}:{who.name}"
+        key = f"hp:{{0}}:submitted:{minute}:{len(tenant)}:{tenant}:{who.name}"
         pipeline = self._redis.pipeline(transaction=True)
         pipeline.incr(key)
         pipeline.expire(key, _MINUTE)

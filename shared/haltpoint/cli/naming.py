@@ -69,8 +69,10 @@ def only(kind: str, name: str, known: Iterable[str]) -> str:
     """The one id that begins so. Raises HaltpointError where there are several or none."""
     ids = [each for each in dict.fromkeys(known) if each.startswith(name)]
     if not ids:
-        fix = f"{_LISTS[kind]} lists the ids"
-        raise HaltpointError("HP-053", f"there is no {kind} {name!r}", "no id begins so", fix)
+        fix = f"{_LISTS[kind]} shows the ids"
+        raise HaltpointError(
+            "HP-053", f"there is no {kind} {name!r}", "no id begins with that", fix
+        )
     if len(ids) > 1 and name not in ids:
         shown = ", ".join(ids[:_MOST_NAMED])
         raise usage(f"more than one id begins with {name}", f"there are {shown}", "Give more of it")

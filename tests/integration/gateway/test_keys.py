@@ -130,6 +130,10 @@ async def test_more_tasks_a_minute_than_the_limit_are_refused_and_an_admins_are_
         assert 429 in [reply.status_code for reply in again]
         for key in (bob, other, *[bearer(ADMIN)] * (2 * most + 1)):
             assert (await send(key)).status_code == 202
+        once = bob | {"Idempotency-Key": "once"}
+        first, *repeats = [await send(once) for _ in range(2 * most + 1)]
+        assert first.status_code == 202
+        assert [reply.json() for reply in repeats] == [first.json()] * len(repeats)
 
 
 def proxied(system: System, **settings: Any) -> httpx.AsyncClient:

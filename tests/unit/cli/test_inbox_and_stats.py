@@ -103,7 +103,7 @@ class Waiting:
         ("b", [], "there are bcd, bde"),
         ("ab.r1", ["abc.r1 user_def456"], ""),
         ("ab.r2", [], "there is no question 'ab'"),
-        ("z", [], "there is no question 'z': no id begins so"),
+        ("z", [], "there is no question 'z': no id begins with that"),
         ("def", [], "more than one id begins with def: there are def.r1, def.r2"),
         ("def.r2", ["def.r2 user_def456"], ""),
         ("x", [], "bob has already answered the request"),

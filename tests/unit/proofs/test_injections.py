@@ -9,6 +9,7 @@ import pytest
 from tests.proofs.injection_cases import BARRED, Origin
 from tests.proofs.injections import Figures, Way
 
+pytestmark = pytest.mark.xdist_group("injections")  # they are played once
 KINDS = {"mail", "page", "file", "calendar", "review"}
 
 

@@ -8,7 +8,7 @@ from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell, verb
 from haltpoint.runtime.config.errors import HaltpointError
 
-app = typer.Typer(help="Try the notices of questions.", no_args_is_help=True)
+app = typer.Typer(help="Send a test notice.", no_args_is_help=True)
 
 
 @app.callback()

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from haltpoint.contracts.views.deployment import LossView
 
 app = typer.Typer(
-    help="Losses of the server. Needs a key with the scope admin.", no_args_is_help=True
+    help="Show and accept writes that the server has lost. Needs a key with the scope admin.",
+    no_args_is_help=True,
 )
 
 
@@ -22,9 +23,7 @@ def show(shell: Shell) -> None:
     losses = talk(shell, lambda client: client.losses())
     rows = [row for loss in losses for row in _rows(loss)]
     names = ("partition", "what", "which")
-    shell.table(
-        {"items": losses}, names, rows, empty="The server has lost nothing that we know of."
-    )
+    shell.table({"items": losses}, names, rows, empty="No lost writes are known.")
 
 
 @verb(app, "accept", gateway=True)

@@ -76,7 +76,7 @@ def call(
         given = read_arguments(tool, {**texts})
         if faults := argument_faults(tool, given):
             fix = f"haltpoint tool show {name} lists its arguments"
-            raise usage(f"{name} does not take these", "; ".join(faults), fix)
+            raise usage(f"{name} does not accept these arguments", "; ".join(faults), fix)
         action = {"tool": name, "arguments": given}
         plan = {"steps": [{"id": "call", "required_tools": [name], "actions": [action]}]}
         started = await client.run(task={"goal": f"Call {name}", "plan": plan})

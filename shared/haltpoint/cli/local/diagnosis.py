@@ -50,7 +50,7 @@ async def history(recovery: Recovery) -> list[Check]:
     """Whether the server has lost writes, and no person has accepted that yet (R10)."""
     losses = await recovery.losses()
     if not losses:
-        return [Check("history", "", ok=True, what="the server has lost nothing that we know of")]
+        return [Check("history", "", ok=True, what="no lost writes are known")]
     return [failed("history", went_backwards(loss.partition)) for loss in losses]
 
 
@@ -149,7 +149,7 @@ async def _services(scene: Scene) -> str:
     if running and missing:
         why = f"{', '.join(missing)} does not run"
         raise HaltpointError("HP-043", what, why, f"Start it: haltpoint up {missing[0]}")
-    return what or "none runs: haltpoint up starts them"
+    return what or "not running: haltpoint up starts them"
 
 
 async def _servers(scene: Scene) -> str:

@@ -195,7 +195,7 @@ async def _test_clock(redis: Redis, profile: str, topology: Topology) -> Check:
         "test clock",
         "HP-019",
         profile == "dev" or not moved,
-        f"the clock is moved in {len(moved)} of {topology.partitions} partitions",
+        f"the test clock is set in {len(moved)} of {topology.partitions} partitions",
         "timers and deadlines would fire at the wrong time",
         "Use another server, or delete the keys hp:{p}:clock",
         vital=True,
