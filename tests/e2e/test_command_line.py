@@ -186,7 +186,7 @@ def test_what_the_server_has_lost_is_shown_and_accepted(system: Running) -> None
     assert "c.s.1" in shown
     assert "HP-023" in system.command("doctor").stdout
     assert document(system.command("recover", "accept", "--json")) == {"partitions": [0]}
-    assert "nothing" in system.command("recover", "show").stderr
+    assert "No lost writes" in system.command("recover", "show").stderr
 
 
 def test_workers_are_listed_and_a_queue_is_paused_for_a_while(system: Running) -> None:
