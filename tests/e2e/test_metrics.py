@@ -50,6 +50,11 @@ async def test_the_work_of_a_chain_is_counted_where_it_is_done(
 ) -> None:
     run = await client.run("Tell John I'm running late")
     request = await run.expects_request("clarification")
+
+    async def is_counted() -> bool:
+        return "haltpoint_requests_open" in families((await scraped(system))["gateway"])
+
+    await wait_until(is_counted)
     shown = await scraped(system)
     assert set(shown) == {party.value for party in Party if party is not Party.CLIENT}
     waiting = families(shown["gateway"])
