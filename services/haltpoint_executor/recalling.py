@@ -71,11 +71,7 @@ async def tell(
         chain = loaded.chain
         begun = list(_begun(chain))
         is_lost = chain.id in lost
-        calls += (
-            each.recalled()
-            for each in begun
-            if (each.is_over or is_lost) and not each.is_repeatable(tools)
-        )
+        calls += _started(begun, tools, is_lost=is_lost)
         is_root = parent_of(chain.id) is None
         if is_lost and is_root and all(each.is_plain(tools) for each in begun):
             begin_again.append(loaded)
@@ -85,6 +81,15 @@ async def tell(
     for loaded in begin_again:
         await store.begin_again(loaded)
     await recovery.miss(partition, sorted(lost))
+
+
+def _started(begun: Iterable[_Begun], tools: Tools, *, is_lost: bool) -> Iterator[Recalled]:
+    """Calls that must not simply run again. One that is under way has a worker that tells of it,
+    unless the chain is lost.
+    """
+    for each in begun:
+        if (each.is_over or is_lost) and not each.is_repeatable(tools):
+            yield each.recalled()
 
 
 def _begun(chain: Chain) -> Iterator[_Begun]:
@@ -103,7 +108,7 @@ def _tools_of(step: Step) -> Sequence[str]:
 
 
 def _receipt(action: Action) -> str:
-    """As it is stored; empty: there is none, or it is in doubt."""
+    """As it is stored; empty where the call has no receipt, or is in doubt."""
     outcome = action.outcome
     if outcome is None:
         return ""

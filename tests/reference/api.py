@@ -100,6 +100,8 @@ def signature(thing: Any) -> str:
     """The parameters without their types, and with the defaults."""
     if isinstance(thing, property):
         return ""
+    if inspect.isclass(thing) and issubclass(thing, BaseModel):
+        thing.model_rebuild()  # a model that refers to a later one has its signature only then
     try:
         found = inspect.signature(thing)
     except (TypeError, ValueError):

@@ -123,11 +123,11 @@ class Ctx(Generic[Deps]):
         )
 
     def progress(self, fraction: float, text: str = "") -> None:
-        """Show people how far the call is: `fraction` from 0 to 1, and in words. For any thread;
-        waits for nothing.
+        """Show people how far the call is: `fraction` from 0 to 1, and in words. It never blocks,
+        and any thread may call it.
 
-        At most one a second is shown, and none is kept. Raises ValueError for a fraction that is
-        none.
+        At most one report a second is shown; no report is stored. Raises ValueError for a number
+        below 0 or above 1.
         """
         if not 0 <= fraction <= 1:
             raise ValueError(f"a fraction is between 0 and 1, not {fraction}")

@@ -133,9 +133,10 @@ async def test_r10_what_ran_twice_before_it_was_known_is_told(desk: Desk) -> Non
 
 async def test_r10_a_group_that_is_gone_is_a_loss_too(desk: Desk) -> None:
     recovery = Recovery(desk.calls, desk.topology)
-    await recovery.lose_group(0, "tools:default")
+    for lost in ("events", "tools:default", "events"):
+        await recovery.lose_group(0, lost)
     (loss,) = await recovery.losses()
-    assert loss.groups == "tools:default"
+    assert loss.groups == "events, tools:default"
 
 
 async def code_of(desk: Desk) -> str:

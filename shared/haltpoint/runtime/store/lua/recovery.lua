@@ -32,14 +32,20 @@ register('look', function(keys, args)
   return 1
 end)
 
--- hp3_lose_group name: of a stream whose consumer group is gone, and with it what its readers had in hand.
+-- hp3_lose_group name: of a stream whose consumer group is gone, and with it what its readers had in hand. A group is named once.
 register('lose_group', function(keys, args)
   local prefix = prefix_of(keys)
   local seq = terms[prefix].seq
   if redis.call('EXISTS', prefix .. 'lost') == 0 then
     note_loss(prefix, seq, seq)
   end
-  redis.call('HSET', prefix .. 'lost', 'groups', args[1])
+  local groups = redis.call('HGET', prefix .. 'lost', 'groups')
+  if not groups or groups == '' then
+    groups = args[1]
+  elseif not string.find(', ' .. groups .. ',', ', ' .. args[1] .. ',', 1, true) then
+    groups = groups .. ', ' .. args[1]
+  end
+  redis.call('HSET', prefix .. 'lost', 'groups', groups)
   return 1
 end)
 
