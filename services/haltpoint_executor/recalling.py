@@ -84,7 +84,7 @@ async def tell(
 
 
 def _started(begun: Iterable[_Begun], tools: Tools, *, is_lost: bool) -> Iterator[Recalled]:
-    """Calls that must not simply run again. One that is under way has a worker that tells of it,
+    """Calls that must not simply run again. One that is under way has a worker that reports it,
     unless the chain is lost.
     """
     for each in begun:

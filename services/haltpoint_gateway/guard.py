@@ -115,7 +115,7 @@ def check_origin(request: Request) -> None:
     raise Problem(
         403,
         "other_origin",
-        f"This was sent by a page of {sender}, and the gateway's own are at {known}.",
+        f"A page of {sender} sent this, but the gateway's own pages are at {known}.",
         hint="Open the gateway's page again and send it from there; behind a proxy set "
         "HALTPOINT_GATEWAY__PUBLIC_URL to the address that people type.",
     )

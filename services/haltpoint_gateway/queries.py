@@ -21,7 +21,7 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=255,
         pattern=r"^[\x21-\x7e]+$",
-        description="The same key again is a repeat.",
+        description="The same key again finds the same chain.",
     ),
 ]
 PlaceName = Annotated[str, Field(pattern=f"^{PLACE.pattern}$")]
@@ -55,9 +55,7 @@ class EventQuery(Form):
     """Which part of a chain's log: what comes behind the event `cursor`."""
 
     cursor: str | None = Field(default=None, pattern=f"^{EVENT_ID.pattern}$")
-    limit: int = Field(
-        default=500, ge=1, le=5000, description="lines of the log; each has a few events"
-    )
+    limit: int = Field(default=500, ge=1, le=5000, description="lines of the log per page")
 
 
 class StreamQuery(Form):

@@ -61,7 +61,7 @@ class ChatCompletions:
         except (httpx.LocalProtocolError, UnicodeEncodeError) as error:  # the key is no header
             raise self._server.error("HP-303", str(error)) from error
         except (httpx.UnsupportedProtocol, httpx.InvalidURL, ValueError) as error:
-            why = "its address must be a whole one, as http://localhost:11434/v1"
+            why = "its address must be complete, such as http://localhost:11434/v1"
             raise self._server.error("HP-302", why) from error
         except (httpx.TransportError, httpx.DecodingError, AttributeError) as error:
             # AttributeError is anyio's, of a connection that was closed while it was opened

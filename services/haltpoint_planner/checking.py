@@ -91,22 +91,22 @@ _TRIALS: Final = (
         lambda reply: len(_noted(reply)) == 2,
     ),
     _Trial(
-        "leaves out a parameter that need not be given",
+        "leaves out an optional parameter",
         _to_note(_APPLE, _noting(priority=_PRIORITY)),
         lambda reply: all("priority" not in given for given in _noted(reply)),
     ),
     _Trial(
-        "takes references in the schema of a tool",
+        "accepts references in a tool's schema",
         _to_note(_APPLE, _noting(place={"$ref": "#/$defs/Place"}) | {"$defs": {"Place": _PLACE}}),
         _CALLS.is_passed,
     ),
     _Trial(
-        "answers in a form",
+        "answers in a given JSON form",
         _asks('Name a fruit, as JSON: {"fruit": "..."}', schema=_FORM),
         lambda reply: reply.content.strip().startswith("{"),
     ),
     _Trial(
-        "tells how many tokens it took",
+        "reports how many tokens it used",
         _ANSWERS.prompt,
         lambda reply: not reply.usage.estimated,
     ),
@@ -165,5 +165,5 @@ def _back(reply: Reply) -> _Trial:
     results = [{**result, "tool_call_id": call["id"]} for call in said["tool_calls"]]
     messages = (*_CALLS.prompt.messages, said, *results)
     prompt = Prompt(messages, _CALLS.prompt.tools)
-    what = "takes its own message back, with results"
+    what = "accepts its own message back, with results"
     return _Trial(what, prompt, lambda reply: bool(reply.content or reply.calls))

@@ -84,7 +84,7 @@ def _steps_in(named: JsonObject) -> list[Any]:
 def _plan(entries: list[Any]) -> Plan:
     for number, entry in enumerate(entries, start=1):
         if not isinstance(entry, dict):
-            raise UnreadableError(f"step {number} is no JSON object")
+            raise UnreadableError(f"step {number} is not a JSON object")
     drafts = list(map(fields, entries))
     given = [str(draft.get("id", "")).strip() for draft in drafts]
     # Good ids stay as they are; the others become the next free one of s1, s2, ...

@@ -71,7 +71,7 @@ class Client(Operating):
         return Run(self, taken.chain_id)
 
     def attach(self, chain_id: str) -> Run:
-        """Take up a chain that another program has started."""
+        """Follow a chain that another program has started."""
         return Run(self, chain_id)
 
     async def chain(self, chain_id: str, *, story: bool = False) -> ChainView:
@@ -79,7 +79,7 @@ class Client(Operating):
         return await self._get(ChainView, path_of("chains", chain_id), story=story or None)
 
     async def chains(self, /, status: str | None = None, **query: object) -> Page[ChainSummary]:
-        """A page of chains, those that changed last first. `query`: tool, agent, tenant,
+        """A page of chains, the latest change first. `query`: tool, agent, tenant,
         conversation, since, q (words), cursor, limit.
         """
         return await self._get(Page[ChainSummary], "/v1/chains", status=status, **query)
@@ -165,8 +165,8 @@ class Client(Operating):
         Input without a decision is an answer in words (`text`), or a form filled in (`value`); an
         escalation takes rephrase with `text`, manual with `value`, skip with `text`, retry, abort;
         a doubt happened (with `value` when its result is known), not_happened, failed, abort.
-        Where several people have to say yes the question stays open until the last has: see
-        `votes`. Raises GatewayError: not_yours, claimed, answered_already, request_expired,
+        Where several people have to say yes, the question stays open until the last has answered:
+        see `votes`. Raises GatewayError: not_yours, claimed, answered_already, request_expired,
         request_stale, no_such_request, invalid_answer.
         """
         seen = await self._send("GET", path_of("requests", request_id))
@@ -201,8 +201,8 @@ class Client(Operating):
         return page.items
 
     async def agents(self) -> AgentsView:
-        """The agents of the file that counts for chains that begin, in its order, and the
-        supervisor.
+        """The agents of the file in use for new chains, in its order, and
+        the supervisor.
         """
         return await self._get(AgentsView, "/v1/agents")
 

@@ -38,7 +38,8 @@ def key_fault(key: str) -> str | None:
         return "the key is empty"
     if not all("!" <= sign <= "~" for sign in key):
         return (
-            "a key consists of ASCII letters, digits and signs, without blanks; this one has others"
+            "a key consists of ASCII letters, digits and signs, without "
+            "blanks; this one has other characters"
         )
     return None
 
@@ -120,8 +121,8 @@ def path_of(kind: str, name: str, *more: str) -> str:
     can be none.
     """
     if "/" in name or not name.strip("."):
-        hint = "An id is what `chain list`, `inbox` and the API give as `id`."
-        raise refusal(404, "not_found", f"{name!r} is no id.", hint)
+        hint = "Use an `id` as `chain list`, `inbox` and the API show it."
+        raise refusal(404, "not_found", f"{name!r} is not an id.", hint)
     return "/".join(("/v1", kind, quote(name, safe=""), *more))
 
 
@@ -133,7 +134,7 @@ def read(kind: type[_Model], content: bytes) -> _Model:
         return kind.model_validate_json(content)
     except ValidationError as error:
         hint = "Is this the address of a gateway, and of this version of Haltpoint?"
-        detail = "The reply is not a reply of Haltpoint."
+        detail = "The reply does not come from Haltpoint."
         raise refusal(0, "not_understood", detail, hint) from error
 
 

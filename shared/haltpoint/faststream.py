@@ -1,4 +1,4 @@
-"""For users of FastStream: tasks go in with `broker.publish`, and facts of what becomes of them
+"""For users of FastStream: tasks go in with `broker.publish`, and facts about what happens to them
 come out.
 
 broker = RedisBroker("redis://localhost:6379")
@@ -174,7 +174,8 @@ def facts(
     def subscribe(handler: Handler) -> Handler:
         if group in _groups.setdefault(broker, set()):
             raise ValueError(
-                f"the group {group!r} has a handler; another one would take facts away from it"
+                f"the group {group!r} has a handler already; a second "
+                "one would take facts away from it"
             )
         _groups[broker].add(group)
         for partition, stream in enumerate(streams):

@@ -41,11 +41,11 @@ class Operating(Connection):
         return await self._get(Page[AuditView], "/v1/audit", **query)
 
     async def stats(self, days: int = 7) -> StatsView:
-        """The failure history of so many days; for admins."""
+        """The failure history of the last days; for admins."""
         return await self._get(StatsView, "/v1/stats", days=days)
 
     async def workers(self) -> tuple[WorkerView, ...]:
-        """The tool workers that are alive."""
+        """The live tool workers."""
         page = await self._get(Page[WorkerView], "/v1/workers")
         return page.items
 
@@ -55,7 +55,7 @@ class Operating(Connection):
         return page.items
 
     async def pause(self, queue: str) -> None:
-        """Let the workers of a queue take nothing new. Raises GatewayError `no_such_queue`."""
+        """Let the workers of a queue take no new calls. Raises GatewayError `no_such_queue`."""
         await self._send("POST", path_of("queues", queue, "pause"))
 
     async def resume(self, queue: str) -> None:
@@ -68,7 +68,7 @@ class Operating(Connection):
         return page.items
 
     async def accept_loss(self, partition: int) -> None:
-        """Say that a loss was seen. Raises GatewayError `no_loss`."""
+        """Confirm that you have seen a loss. Raises GatewayError `no_loss`."""
         await self._send("POST", path_of("losses", str(partition), "accept"))
 
     async def letters(self, **query: object) -> Page[LetterView]:

@@ -114,7 +114,7 @@ def test_a_key_is_made_used_and_revoked(system: Running) -> None:
     assert "there is no key 'nope'" in unknown.stderr
     wrong = system.command("key", "create", "ann", "--expires", "soon")
     assert wrong.returncode == 2
-    assert "'soon' is no length of time" in wrong.stderr
+    assert "'soon' is not a length of time" in wrong.stderr
 
 
 def test_a_chain_is_cancelled(system: Running) -> None:

@@ -45,7 +45,7 @@ async def test_each_trial_is_told_with_the_settings_to_use(tmp_path: Path) -> No
     outcomes = {found["what"]: found["outcome"] for found in document["findings"]}
     assert (code, document["refused"]) == (0, [])
     assert {what for what, outcome in outcomes.items() if outcome == "no"} == {
-        "leaves out a parameter that need not be given",
+        "leaves out an optional parameter",
         "says when a reply is cut",
     }
     assert document["settings"] == {

@@ -17,7 +17,7 @@ CALLS = ("look", "send", "save", "send")
 
 
 async def restarted(system: System, party: Party, old: Child) -> Child:
-    """A process in the place of this one, which ends its calls and stops."""
+    """A process in the place of this one, which finishes its calls and stops."""
     new = await system.launch(party)
     old.signal(signal.SIGTERM)
     assert await old.end == 0, old.words()

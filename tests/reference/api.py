@@ -85,7 +85,9 @@ def members(namespace: Any) -> str:
     found = [
         (code(f"hook.{name}{signature(member)}"), words(member.__doc__))
         for name, member in inspect.getmembers(namespace)
-        if not name.startswith("_") and getattr(member, "__module__", "") == namespace.__name__
+        if not name.startswith("_")
+        and getattr(member, "__module__", "") == namespace.__name__
+        and (inspect.isclass(member) or inspect.isfunction(member))
     ]
     return table(("name", "what it does"), found)
 

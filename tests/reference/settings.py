@@ -60,17 +60,19 @@ def is_section(field: FieldInfo) -> bool:
 
 def rows(kind: type, prefix: str) -> str:
     """The table of one section."""
-    return table(("setting", "value", "default", "meaning"), lines(kind, prefix))
+    return table(("setting", "value (default)", "meaning"), lines(kind, prefix))
 
 
-def lines(kind: type, prefix: str) -> Iterator[tuple[str, str, str, str]]:
+def lines(kind: type, prefix: str) -> Iterator[tuple[str, str, str]]:
     """One line for each setting of a section."""
     said, types = meanings(kind), annotations(kind)
     for name, field in kind.model_fields.items():  # type: ignore[attr-defined]
         if not is_section(field):
             variable = f"{PREFIX}{prefix}{name}".upper()
             value = in_words(types[name])
-            yield code(variable), value, code(default_of(field, value)), words(said[name])
+            default = default_of(field, value)
+            shown = f"{value} ({code(default)})" if default else value
+            yield code(variable), shown, words(said[name])
 
 
 def annotations(kind: type) -> dict[str, ast.expr]:

@@ -183,7 +183,7 @@ def test_a_page_that_was_cut_off_looks_again_and_a_form_in_use_is_left_alone(
     ann.context.set_offline(False)
     ann.sees("Tell John while you are away")
     ann.goes_to(f"/inbox/{cut.expects_request().id}")
-    words = ann.page.get_by_label("Words for the model, if you like")
+    words = ann.page.get_by_label("Words for the model (optional)")
     words.fill("half a sen")
     client.run("Tell Jane something else").result()
     ann.page.evaluate("renew()")

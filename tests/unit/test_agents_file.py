@@ -172,7 +172,7 @@ fallback = "bob"
         ('[[agents]]\nname = "a"\ndescription = ""', "agent 'a'.description: must not be empty"),
         (
             '[[agents]]\nname = "a"\ndescription = "d"\ntools = "x"',
-            "agent 'a'.tools: must be a list, as [\"x\"]",
+            "agent 'a'.tools: must be a list, such as [\"x\"]",
         ),
         (
             '[[agents]]\nname = "a"\ndescription = "d"\nstrikes = "x"',
@@ -207,7 +207,9 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 
 
 RULE = '[[supervisor.rules]]\nid = "r"\nmatch = "x"\nagent = "a"\n'
-NONE = "is no regular expression that runs in linear time, without lookaround and back-references"
+NONE = (
+    "is not a regular expression that runs in linear time (without lookaround and back-references)"
+)
 AGENT = '[[agents]]\nname = "a"\ndescription = "d"\n'
 
 
@@ -226,12 +228,12 @@ AGENT = '[[agents]]\nname = "a"\ndescription = "d"\n'
         (
             'strategy = "skill"\ntools = ["t"]\nprompt = "p"\nthreshold = 0.5\n' + RULE,
             [
-                f".{name}: strategy skill does not read it"
+                f".{name}: strategy skill does not use it"
                 for name in ("rules", "tools", "prompt", "threshold")
             ],
         ),
-        (f'strategy = "rule"\nagents = ["a"]\n{RULE}', [".agents: strategy rule does not read it"]),
-        ('strategy = "load"\nfallback = "a"', [".fallback: strategy load does not read it"]),
+        (f'strategy = "rule"\nagents = ["a"]\n{RULE}', [".agents: strategy rule does not use it"]),
+        ('strategy = "load"\nfallback = "a"', [".fallback: strategy load does not use it"]),
         (
             f'strategy = "rule"\n{RULE}'.replace('"x"', '"x(?!y)"').replace('"a"', '"b"'),
             [
@@ -241,11 +243,11 @@ AGENT = '[[agents]]\nname = "a"\ndescription = "d"\n'
         ),
         (
             f'strategy = "rule"\n{RULE}'.replace('"x"', '""'),
-            [".rule 'r': it looks at nothing: give it `match`, `context` or both"],
+            [".rule 'r': it has no condition: give it `match`, `context` or both"],
         ),
         ('strategy = "rule"', [": strategy rule needs at least one [[supervisor.rules]]"]),
         ('strategy = "function"', [": strategy function needs `function`"]),
-        ('function = "a:b"', [".function: strategy llm does not read it"]),
+        ('function = "a:b"', [".function: strategy llm does not use it"]),
     ],
 )
 def test_a_supervisor_that_does_not_mean_what_it_says_is_told(

@@ -90,8 +90,8 @@ def test_what_is_no_time_and_no_json_is_said_in_words() -> None:
     with pytest.raises(ValidationError) as caught:
         time.validate_python("soon")
     (fault,) = caught.value.errors()
-    assert in_words_of_json(fault) == "must be a date and a time, as 2030-01-31T18:00:00Z"
+    assert in_words_of_json(fault) == "must be a date and a time, such as 2030-01-31T18:00:00Z"
     with pytest.raises(ValidationError) as caught:
         time.validate_json("{plan}")
     (fault,) = caught.value.errors()
-    assert in_words_of_json(fault) == "is no JSON: key must be a string at line 1 column 2"
+    assert in_words_of_json(fault) == "is not JSON: key must be a string at line 1 column 2"

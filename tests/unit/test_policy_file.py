@@ -108,19 +108,19 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
         ),
         (
             "[[patterns]]\nid='a'\npattern='(x'\ntools=['t']",
-            "pattern 'a'.pattern: '(x' is no regular expression that runs in linear time",
+            "pattern 'a'.pattern: '(x' is not a regular expression that runs in linear time",
         ),
         (
             "[[patterns]]\nid='a'\npattern='x(?=y)'\ntools=['t']",
-            "pattern 'a'.pattern: 'x(?=y)' is no regular expression that runs in linear time",
+            "pattern 'a'.pattern: 'x(?=y)' is not a regular expression that runs in linear time",
         ),
         (
             "[[patterns]]\nid='a'\nsession='(x)y\\1'\ntools=['t']",
-            r"pattern 'a'.session: '(x)y\1' is no regular expression that runs in linear time",
+            r"pattern 'a'.session: '(x)y\1' is not a regular expression that runs in linear time",
         ),
         (
             "[[approvals]]\nid='a'\ntools=['t']\nwhen={b={regex='(?<!x)y'}}",
-            "rule 'a'.when.b.regex: '(?<!x)y' is no regular expression that runs in linear time",
+            "rule 'a'.when.b.regex: '(?<!x)y' is not a regular expression that runs in linear time",
         ),
         (
             "[[patterns]]\nid='a'\npattern='x'\ntools=[]",
@@ -134,7 +134,7 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
         ("[mode]\n'send_*' = 'off'", "mode is not a key"),
         (
             "[[patterns]]\nid='a'\ntools=['t']",
-            "pattern 'a': it looks at nothing: give it `pattern`,",
+            "pattern 'a': it has no condition: give it `pattern`,",
         ),
         ("[[patterns]]\nid='a'\npattern='x'\ntools=['t']\n" * 2, "two patterns are called a"),
         ("[messages]\nescalate = '{who} decides'", "messages.escalate: {who} is not a placeholder"),
@@ -147,7 +147,7 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
         ),
         (
             "[[approvals]]\nid='a'\ntools=['t']\nwhen={x={}}",
-            "rule 'a'.when.x: it says nothing; there are equals, in, ",
+            "rule 'a'.when.x: it has no condition; there are equals, in, ",
         ),
         (
             "[[approvals]]\nid='a'\ntools=['t']\nwhen={'x[.y'={equals=1}}",
@@ -167,10 +167,10 @@ def test_c14_repeated_effects_are_one_word_or_a_table_of_globs(
             "rule 'a'.when.x.source.0: must be",
         ),
         ("[[approvals]]\nid='a'\ntools=[]", "rule 'a'.tools"),
-        ("[[approvals]]\nid='a'\ntools='t'", "rule 'a'.tools: must be a list, as [\"t\"]"),
+        ("[[approvals]]\nid='a'\ntools='t'", "rule 'a'.tools: must be a list, such as [\"t\"]"),
         (
             "[[approvals]]\nid='a'\ntools=['t']\nexpires='soon'",
-            "rule 'a'.expires: 'soon' is no length of time; one is 30s, ",
+            "rule 'a'.expires: 'soon' is not a length of time; write 30s, ",
         ),
         (
             "[[approvals]]\nid='a'\ntools=['t']\ndo='refuse'\nexpires='1h'",

@@ -31,7 +31,7 @@ EVENT_STREAM: Final[dict[str, Any]] = {"text/event-stream": {"schema": {"type": 
 
 
 class Accepted(BaseModel):
-    """What was accepted will be done; `links` say where to look."""
+    """The request was accepted; `links` say where to look for its result."""
 
     chain_id: str
     links: dict[str, str]
@@ -68,8 +68,8 @@ def check_root(chain_id: str) -> None:
     """Refuse a chain that is a part of another one. Raises Problem."""
     root = root_of(chain_id)
     if root != chain_id:
-        detail = f"The chain {chain_id!r} is a part of another one."
-        raise Problem(409, "part_of_a_chain", detail, hint=f"Name the whole chain: {root}.")
+        detail = f"The chain {chain_id!r} is part of another chain."
+        raise Problem(409, "part_of_a_chain", detail, hint=f"Use the whole chain: {root}.")
 
 
 def no_event(event_id: str) -> Problem:
@@ -86,7 +86,7 @@ router = APIRouter(prefix="/v1/chains", tags=["chains"], route_class=Starred)
 async def list_chains(
     gateway: Here, who: Reader, query: Annotated[ChainQuery, Query()]
 ) -> Page[ChainSummary]:
-    """Chains, those that changed last first."""
+    """Chains, the latest change first."""
     return await gateway.views.chains(query, who.can_see)
 
 
@@ -119,7 +119,7 @@ async def events(
     query: Annotated[EventQuery, Query()],
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> object:
-    """What happened, as JSON; or as it happens, with `Accept: text/event-stream`.
+    """What happened, as JSON; with `Accept: text/event-stream`, each event as it happens.
 
     An event's id is `<line>.<fact>` in the chain's log; a stream with Last-Event-ID continues
     after it, and ends after the chain's final event.

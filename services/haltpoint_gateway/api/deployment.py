@@ -24,7 +24,7 @@ Letter = Annotated[str, Path(pattern=f"^{PLACE.pattern}$", description="The id o
 
 @router.get("/workers")
 async def list_workers(gateway: Here, who: Reader) -> Page[WorkerView]:
-    """The tool workers that are alive, by name, with the calls that each has in hand."""
+    """The live tool workers by name, each with the calls that it is running."""
     services = await gateway.services()
     alive = [WorkerView.model_validate(one) for one in services if one["name"] == Party.WORKER]
     alive.sort(key=lambda worker: worker.instance)
@@ -52,8 +52,8 @@ async def scaling(gateway: Here, queue: str, _: Reader) -> Backlog:
 
 @router.post("/queues/{queue}/pause")
 async def pause(gateway: Here, queue: str, who: Admin) -> QueueState:
-    """Let the workers of a queue take nothing new; what is under way ends. It lasts until it is
-    resumed.
+    """Let the workers of a queue take no new calls; calls under way may end. The pause lasts until
+    it is resumed.
     """
     state = await _queue(gateway, queue)
     line = gateway.audit.line(who, Deed.QUEUE_PAUSED, queue)

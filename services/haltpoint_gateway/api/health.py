@@ -23,7 +23,7 @@ async def livez() -> PlainTextResponse:
 
 @router.get("/readyz", response_class=PlainTextResponse, responses=documented(503))
 async def readyz(gateway: Here) -> PlainTextResponse:
-    """200 when the gateway can do all that it is for, else 503 that says what is missing."""
+    """200 when the gateway can do its work; else 503, which says what is missing."""
     if faults := await gateway.faults():
         hint = "Wait, or read the log of the part that is not ready."
         raise Problem(503, "not_ready", "; ".join(faults), hint=hint, faults=faults)

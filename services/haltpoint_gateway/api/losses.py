@@ -25,7 +25,7 @@ async def list_losses(gateway: Here, _: Admin) -> Page[LossView]:
 
 @router.post("/losses/{partition}/accept", status_code=204)
 async def accept(gateway: Here, partition: Partition, who: Admin) -> None:
-    """Say that a loss was seen. Calls that had been started are still not started again."""
+    """Confirm that you have seen a loss. Calls that were started are still not started again."""
     line = gateway.audit.line(who, Deed.LOSS_ACCEPTED, str(partition))
     is_known = partition < gateway.settings.partitions
     if not is_known or not await gateway.recovery.accept(partition, line):

@@ -85,7 +85,7 @@ async def answer(
     if_match: Annotated[str | None, Header()] = None,
 ) -> RequestView:
     """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not
-    needed 412, that of a person who may not answer 403. Where several people have to say yes, each
+    needed 412, one from a person who may not answer 403. Where several people have to say yes, each
     yes is a vote until the last. Who approves a destructive call says in If-Match which question
     they saw: without it 428, with another one 412.
     """
@@ -104,7 +104,7 @@ async def claim(gateway: Here, request_id: str, who: Answerer) -> RequestView:
 
 @router.post("/{request_id}/release")
 async def release(gateway: Here, request_id: str, who: Answerer) -> RequestView:
-    """Give a question back that this key's person has taken; an admin gives any back."""
+    """Give back a question that this key's person has taken; an admin may give back any."""
     return await _claim(gateway, await seen(gateway, request_id, who), who, 0)
 
 
@@ -128,7 +128,7 @@ def check_seen(request: RequestView, answer: Answer, if_match: str | None) -> No
         detail = "The call is destructive, and the answer does not say which question was seen."
         raise Problem(428, "if_match_missing", detail, hint=hint)
     if if_match != tag_of(request):
-        detail = "The question is not as it was seen."
+        detail = "The question has changed since it was seen."
         shown = request.model_dump(mode="json")
         raise Problem(412, "request_changed", detail, hint=hint, request=shown)
 

@@ -47,7 +47,7 @@ async def submit(
     request: Request,
     idempotency_key: IdempotencyKey = None,
 ) -> Accepted | JSONResponse:
-    """Submit a task: a goal in words, a literal plan, or both. Accepted means: it will reach an
+    """Submit a task: a goal in words, a literal plan, or both. An accepted task will reach an
     end (R1).
 
     In a conversation with one open question a goal that is nothing but yes, no, a number, or an

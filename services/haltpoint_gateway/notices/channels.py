@@ -48,7 +48,7 @@ def _service(rule: NotifyRule, url: str) -> Channel:
     service = apprise.Apprise()
     if not service.add(url):
         fix = "See https://appriseit.com/services/ for the addresses of services"
-        raise _unusable(rule, "its `url` is no address that Apprise knows", fix)
+        raise _unusable(rule, "Apprise does not know the address in its `url`", fix)
     for server in service:
         server.request_rate_per_sec = min(server.request_rate_per_sec, _APART)
     threads = ThreadPoolExecutor(_THREADS)
@@ -57,7 +57,7 @@ def _service(rule: NotifyRule, url: str) -> Channel:
         notify = partial(service.notify, body=letter.text, title=letter.title)
         loop = asyncio.get_running_loop()
         if not await loop.run_in_executor(threads, notify):
-            raise UndeliveredError("the service did not take it; the gateway's log may say why")
+            raise UndeliveredError("the service did not accept it; the gateway's log may say why")
 
     return send
 
@@ -70,7 +70,7 @@ def _signed(rule: NotifyRule) -> Channel:
         secret = Webhook(os.environ.get(name, ""))
     except (EmptyWebhookSecretError, ValueError) as error:
         fix = "Set it to whsec_ and 24 bytes or more in base64"
-        raise _unusable(rule, f"{name} holds no secret that can sign", fix) from error
+        raise _unusable(rule, f"{name} has no secret that can sign", fix) from error
     certificates = httpx.create_ssl_context()  # read once: that takes a tenth of a second
 
     async def send(notice_id: str, letter: Letter) -> None:

@@ -28,7 +28,7 @@ class _Query(Searched, ChainQuery):
 
 @router.get("")
 async def chains(visit: Looks, query: Annotated[_Query, Query()]) -> HTMLResponse:
-    """Chains, those that changed last first."""
+    """Chains, the latest change first."""
     page = await api.list_chains(visit.gateway, visit.who, query)
     return await visit.list("chains", query, page, statuses=[*ChainStatus])
 

@@ -39,5 +39,5 @@ async def revoke_key(gateway: Here, who: Admin, key_id: str) -> None:
 async def read_audit(
     gateway: Here, _: Admin, query: Annotated[AuditQuery, Query()]
 ) -> Page[AuditView]:
-    """Who did what, by which way, from where and when: the oldest first."""
+    """Who did what, in which way, from where and when; the oldest first."""
     return await gateway.audit.page(query)

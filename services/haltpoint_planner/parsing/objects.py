@@ -64,7 +64,7 @@ def arguments_in(given: object) -> JsonObject:
         return value
     if value is None or isinstance(value, str):
         return {}
-    raise UnreadableError("they are no JSON object")
+    raise UnreadableError("they are not a JSON object")
 
 
 def words_of(reply: Reply) -> str:

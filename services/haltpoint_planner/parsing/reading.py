@@ -96,7 +96,7 @@ def _calls_in(named: JsonObject, tools: Container[str]) -> tuple[NativeCall, ...
     if "tool_calls" in named:
         listed = named["tool_calls"] or []
         if not isinstance(listed, list):
-            raise UnreadableError("its tool_calls are no list")
+            raise UnreadableError("its tool_calls are not a list")
         return tuple(map(_call, listed))
     if named.get("should_call_tool") is False:
         return ()

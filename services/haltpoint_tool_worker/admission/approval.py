@@ -28,8 +28,8 @@ _FIX: Final = "Its code must continue when ctx.confirmed is true."
 _HOOK: Final = Source(source=SourceKind.HOOK)
 NOT_STARTED: Final = {
     ClaimStatus.UNAPPROVED: "no approval of this call is on record",
-    ClaimStatus.CHANGED: "the approval on record is one of another call",
-    ClaimStatus.LATE: "the approval came too long ago",
+    ClaimStatus.CHANGED: "the approval on record is for another call",
+    ClaimStatus.LATE: "the approval has expired",
     ClaimStatus.STOPPED: "its chain was cancelled",
 }
 

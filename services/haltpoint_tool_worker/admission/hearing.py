@@ -161,7 +161,7 @@ class Hearing:
 
 
 def _as_text(arguments: object) -> str:
-    """Arguments that code has written. Raises ValueError for what is no JSON object within the
+    """Arguments that code has written. Raises ValueError for what is not a JSON object within the
     limits.
     """
     text = json_of(arguments)

@@ -19,7 +19,7 @@ def json_of(value: object) -> bytes:
     try:
         return _encode(value).encode(errors="replace")
     except (TypeError, ValueError, RecursionError) as error:
-        raise MalformedResultError(f"a value that JSON cannot say: {error}") from None
+        raise MalformedResultError(f"a value that JSON cannot express: {error}") from None
 
 
 def name_of(cls: type) -> str:

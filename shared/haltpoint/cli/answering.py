@@ -61,13 +61,13 @@ _WAYS: Final = (
     Way(Choice.ANSWER, "", "WORDS", "the answer in words"),
     Way(Choice.ANSWER, "", "JSON", "the form, filled in"),
     Way(Choice.REPHRASE, "r", "WORDS", "ask the model again in these words"),
-    Way(Choice.MANUAL, "m", "WORDS", "you say it in its place"),
-    Way(Choice.MANUAL, "m", "JSON", "you give the result of the tool"),
+    Way(Choice.MANUAL, "m", "WORDS", "you write the result in its place"),
+    Way(Choice.MANUAL, "m", "JSON", "you give the result of the call"),
     Way(Choice.SKIP, "s", "WORDS", "you say why the step is not needed"),
     Way(Choice.RETRY, "t", "", "ask the model once more"),
-    Way(Choice.CONTINUE, "c", "", "give the step its turns once more"),
+    Way(Choice.CONTINUE, "c", "", "give the step another round of turns"),
     Way(Choice.ACCEPT, "y", "", "leave it out"),
-    Way(Choice.INSIST, "i", "[WORDS]", "it is to be done; the model reads that"),
+    Way(Choice.INSIST, "i", "[WORDS]", "it must be done; the model reads that"),
     Way(Choice.HAPPENED, "h", "[JSON]", "it happened; JSON is its result"),
     Way(Choice.NOT_HAPPENED, "n", "", "it did not happen; run it again"),
     Way(Choice.FAILED, "f", "", "it did not happen; do not run it again"),
@@ -110,7 +110,9 @@ def understand(request: "RequestView", typed: str) -> Said:
     if request.options:
         known.insert(0, "the number or id of an option")
     possible = ", ".join(known)
-    raise NotUnderstoodError(f"{first!r} is no answer to this question; possible: {possible}")
+    raise NotUnderstoodError(
+        f"{first!r} does not answer this question; possible answers: {possible}"
+    )
 
 
 def option_named(request: "RequestView", name: str) -> str | None:
@@ -143,7 +145,7 @@ def _what_belongs_to(way: Way, request: "RequestView", rest: str) -> Said:
 
 def _nothing_behind(word: str, rest: str) -> None:
     if rest:
-        raise NotUnderstoodError(f"{word} takes no words behind it, and this follows: {rest}")
+        raise NotUnderstoodError(f"{word} takes no words after it, but got: {rest}")
 
 
 def _object(way: Way, text: str) -> dict[str, Any]:

@@ -75,5 +75,9 @@ def only(kind: str, name: str, known: Iterable[str]) -> str:
         )
     if len(ids) > 1 and name not in ids:
         shown = ", ".join(ids[:_MOST_NAMED])
-        raise usage(f"more than one id begins with {name}", f"there are {shown}", "Give more of it")
+        raise usage(
+            f"more than one id begins with {name}",
+            f"there are {shown}",
+            "Give more characters of it",
+        )
     return name if name in ids else ids[0]

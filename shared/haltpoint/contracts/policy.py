@@ -91,7 +91,7 @@ class Pattern(Form):
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if not self.pattern and not self.session:
-            raise ValueError("it looks at nothing: give it `pattern`, `session` or both")
+            raise ValueError("it has no condition: give it `pattern`, `session` or both")
         if not self.tools and self.does is Does.REQUIRE:
             raise ValueError("it requires no tool: name some in `tools`")
         return self

@@ -100,11 +100,11 @@ class Option(Contract):
     title: str
     """What a person reads."""
     subtitle: str = ""
-    """What tells it from others."""
+    """What sets it apart from the other options."""
     confidence: Share | None = None
     """How likely it is the one that is meant."""
     metadata: JsonObject = {}
-    """More about it, for people's programs."""
+    """More about it, for programs."""
     value: Any = None
     """What becomes the receipt's data (B4)."""
 
@@ -160,11 +160,11 @@ class Confirmation(Contract):
     arguments: str | None = None
     """JSON text, when hooks changed those of the action."""
     reasons: tuple[Reason, ...] = ()
-    """Why it is asked; all of them are one question (G5)."""
+    """Why a person is asked; all reasons share one question (G5)."""
     expires: Seconds | None = None
-    """Seconds until it is open no more, of a rule (G4)."""
+    """Of a rule: after how many seconds the question expires (G4)."""
     answerers: Answerers = ANYONE
-    """Who may answer, of a rule (G4)."""
+    """Of a rule: who may answer (G4)."""
 
 
 class HookVerdict(StrEnum):
@@ -194,7 +194,7 @@ class HookRecord(Contract):
     name: str
     """Its dotted path, `builtin:name`, or `rule:id` of a rule that is only tried."""
     verdict: HookVerdict
-    """What became of it."""
+    """The outcome."""
     duration_ms: int = 0
     """Milliseconds that it took."""
 
@@ -203,7 +203,7 @@ class DeedWords(Contract):
     """What a successful call with an effect did (F1)."""
 
     says: str
-    """In the runtime's words."""
+    """The deed in the runtime's words."""
     target: str | None = None
     """Whom or what it was about."""
 
@@ -259,7 +259,7 @@ class Metadata(Contract):
     attempt: int = 1
     """The number of the run, from 1; 0: a limit let none begin."""
     reconciled: bool = False
-    """The tool was asked whether it happened, and did not run (E5)."""
+    """The tool did not run: `reconcile` said whether the call had happened (E5)."""
     again: bool = False
     """This error allows that the same call runs again (E2)."""
     limit: str = ""
@@ -269,7 +269,7 @@ class Metadata(Contract):
     duration_ms: int = 0
     """Milliseconds from then to the end."""
     whole: int | None = None
-    """The data is cut; so many bytes of the whole are kept under the action's id (H3). None:
+    """How many bytes of uncut data are kept under the action's id (H3). None:
     nothing was cut.
     """
     repeats: str = ""

@@ -25,7 +25,7 @@ it (B7).
 
 
 class Retry(Contract):
-    """How often a call runs that may run again by E2's table, and when: about `first` seconds after
+    """How often a repeatable call runs again, and when: about `first` seconds after
     the first failure, twice as long after each further one, `most` at most. As an author writes
     them, seconds may be text: "500ms".
     """
@@ -42,7 +42,7 @@ class Retry(Contract):
 
 
 class LimitKind(StrEnum):
-    """How often calls begin, or how many run at one moment."""
+    """`rate` limits how often calls begin, `at_once` how many run at the same time."""
 
     RATE = "rate_limit"
     AT_ONCE = "at_once"

@@ -20,7 +20,7 @@ from pydantic import (
 from haltpoint.contracts.base import UNITS
 
 _IS_NONE: Final = (
-    "is no regular expression that runs in linear time, without lookaround and back-references"
+    "is not a regular expression that runs in linear time (without lookaround and back-references)"
 )
 _BOUNDARY: Final = re.compile(r"(?<!\\)(?:\\\\)*(\\[bB])")
 _BEYOND_ASCII: Final = re.compile(r"[^\W\x00-\x7f]")
@@ -79,7 +79,7 @@ def _seconds(value: object) -> object:
     try:
         return float(seconds)
     except ValueError:
-        words = "is no length of time; one is 30s, 500ms, 24h, 7d or a number"
+        words = "is not a length of time; write 30s, 500ms, 24h, 7d or a number"
         raise ValueError(f"{seconds!r} {words}") from None
 
 

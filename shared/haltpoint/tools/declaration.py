@@ -5,7 +5,7 @@
 
 The function stays what it was and can be called in a test. The docstring is the description;
 parameters (but the one annotated as Ctx, or named `ctx`) and the return annotation become JSON
-Schemas. A plain return value means `continue`; one that is no JSON object by its type arrives as
+Schemas. A plain return value means `continue`; one that is not a JSON object by its type arrives as
 `{"value": ...}`. A dict with `success` and `next_action` is read as a ToolResult.
 
 A tools module may define what its tools need, opened once by each worker and given to them as
@@ -74,7 +74,7 @@ class Traits(TypedDict, total=False):
     may_clarify: bool
     """It may ask which one is meant."""
     repeats: bool
-    """The same call may be made again: next page, is it done."""
+    """The same call may be made again, as for the next page or a job's state."""
     internal: bool
     """No plan and no model may call it."""
     queue: str
@@ -82,15 +82,15 @@ class Traits(TypedDict, total=False):
     timeout: str | float
     """How long a call may run, in seconds or as `5s`; default: 30 s."""
     says: str
-    """The line of its deed, over parameters and fields of the result: `Ordered {copies} of
+    """The line of its deed, with parameters and fields of the result: `Ordered {copies} of
     {title}`.
     """
     no_effect: tuple[type[BaseException], ...]
-    """Exceptions after which nothing has happened."""
+    """Exceptions that mean that nothing has happened."""
     preview: Callable[..., Any]
-    """A function over its parameters that says what the call would do."""
+    """A function that takes its parameters and says what the call would do."""
     retry: Retry
-    """How often a call that may run again does, and when."""
+    """How often a repeatable call runs again, and when."""
     reconcile: Callable[..., Any]
     """A function that finds out whether a call in doubt happened."""
     rate_limit: str | tuple[str, ...]

@@ -96,9 +96,9 @@ def origins_in(schema: dict[str, Any], core_schema: Any) -> dict[str, tuple[str,
         return {}
     if any(map(_has_other_names, _inside(core_schema))):
         raise DeclarationError(
-            "a value with FromResult could be given under another name: take "
+            "a value with FromResult could be given under another name: remove "
             "AliasChoices, AliasPath and "
-            "populate_by_name away from its parameters"
+            "populate_by_name from its parameters"
         )
     origins_by_place: dict[str, tuple[str, ...]] = {}
     for place, marks in _marked(_FROM_RESULT, schema):

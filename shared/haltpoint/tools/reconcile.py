@@ -25,7 +25,7 @@ class Happened:
 
 
 class Verdict(Enum):
-    """What else there is to say."""
+    """A verdict without data."""
 
     NOT_HAPPENED = "it did not happen: it runs again"
     UNKNOWN = "a person is asked"

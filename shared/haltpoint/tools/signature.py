@@ -39,7 +39,7 @@ Function = Callable[..., Any]
 Groups = tuple[tuple[str, ...], ...]
 """Of each group of parameters a call has to give one."""
 WRAP: Final = "value"
-"""The key under which a result lies that is no JSON object."""
+"""The key under which a result lies that is not a JSON object."""
 
 
 _UNWRITABLE: Final = (PydanticUserError, PydanticUndefinedAnnotation)
@@ -236,7 +236,7 @@ def _check_parameter(name: str, hint: Any, default: Any) -> None:
         value = adapter.validate_python(default)
         adapter.dump_json(value)
     except (ValidationError, PydanticSerializationError) as error:
-        words = f"parameter {name!r}: its default {default!r} is not of its type, or no JSON"
+        words = f"parameter {name!r}: its default {default!r} is not of its type, or not JSON"
         raise DeclarationError(f"{words}; give one that is, or None and `| None`") from error
 
 
@@ -265,7 +265,7 @@ def read_output(hints: Mapping[str, Any]) -> Output:
     except _UNWRITABLE as error:
         shown = getattr(hint, "__qualname__", hint)
         words = "return a dict, a dataclass or a model of pydantic with texts and numbers"
-        raise DeclarationError(f"its result: JSON cannot say a {shown}; {words}") from error
+        raise DeclarationError(f"its result: JSON cannot express a {shown}; {words}") from error
     is_object = _is_object(marked)
     whole = marked if is_object else _wrapped(marked)
     schema = without_marks(whole)

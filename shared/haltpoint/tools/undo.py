@@ -32,7 +32,7 @@ def undoing(tool: Tool, undo: Callback) -> Tool:
         name=f"{tool.name}{UNDO}",
         description=f"Undo a call of {tool.name}.",
         parameters=schema,
-        says="Undid {action_id}",
+        says=f"Undid: {tool.name.replace('_', ' ')} {{action_id}}",
         internal=True,
         queue=tool.spec.queue,
         timeout=tool.spec.timeout,

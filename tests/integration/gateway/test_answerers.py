@@ -197,6 +197,6 @@ async def test_in_a_terminal_a_person_lists_takes_and_gives_back_what_is_for_the
     taken = await typed(ann, "request", "claim", for_finance.partition(".")[0][:30])
     assert "Yours until" in taken.stderr
     refused = await typed(bob, "request", "claim", for_finance)
-    assert "HP-052 the question is not yours" in refused.stderr
+    assert "HP-052 the question is for other people" in refused.stderr
     free = await typed(ann, "request", "release", for_finance)
     assert f"Others may answer {for_finance} again" in free.stderr

@@ -237,7 +237,7 @@ async def test_an_admin_makes_and_revokes_keys_on_the_page(system: System) -> No
     assert await listed(system) == []
     wrong = await http.post("/keys", data={**typed, "expires": "soon"}, headers=own)
     assert wrong.status_code == 422
-    assert "soon&#39; is no length of time" in wrong.text
+    assert "soon&#39; is not a length of time" in wrong.text
 
 
 async def test_only_admins_see_the_page_of_keys(system: System) -> None:

@@ -145,7 +145,7 @@ async def test_a_form_of_another_site_changes_nothing(
     fields = {"decision": "select", "option_id": "u1"}
     reply = await browser.http.post(f"/inbox/{request}", data=fields, headers=headers)
     assert reply.status_code == 403
-    assert "and the gateway's own are at http://gateway" in words(reply)
+    assert "but the gateway's own pages are at http://gateway" in words(reply)
     assert (await system.get(f"requests/{request}"))["status"] == "open"
 
 
@@ -181,9 +181,9 @@ async def test_a_question_is_answered_and_the_next_one_follows(
     assert "Find John" in seen
     reply = await browser.send(f"/inbox/{first}", decision="select", option_id="u2")
     assert reply.headers["location"] == f"/inbox/{second}?answered={first}"
-    assert "Your answer was taken." in await browser.see(reply.headers["location"])
+    assert "Your answer is recorded." in await browser.see(reply.headers["location"])
     reply = await browser.send(f"/inbox/{second}", decision="select", option_id="u1")
-    assert "Your answer was taken." in await browser.see(reply.headers["location"])
+    assert "Your answer is recorded." in await browser.see(reply.headers["location"])
     document = await system.get(f"requests/{first}")
     assert document["answer"]["answer"]["option_id"] == "u2"
     assert "Answered by admin: select u2" in await browser.see(f"/inbox/{first}")
@@ -300,7 +300,7 @@ async def test_alike_questions_are_answered_together_each_by_itself(
     seen = await browser.see("/inbox")
     assert "3 questions ask" in seen
     where = "/inbox?tool=lookup_contacts&kind=confirmation"
-    assert "yes to those that are ticked" in await browser.see(where)
+    assert "yes to the ticked questions" in await browser.see(where)
     ticked = {"decision": "reject", "request": requests[:2]}
     reply = await browser.http.post(where, data=ticked, headers=OWN)
     assert reply.headers["location"] == "/inbox?tool=lookup_contacts&kind=confirmation"

@@ -103,7 +103,7 @@ async def test_a_faulty_plan_is_refused_with_all_its_faults(system: System) -> N
         (
             {"goal": "x", "plan": {"steps": [{"id": "bad id!"}]}},
             "plan.steps.0",
-            "'bad id!' is no id of a step",
+            "'bad id!' is not an id of a step",
         ),
         ({"goal": "x", "style": "fast"}, "style", "'plan' or 'react'"),
         ({"goal": "x" * 40_000}, "goal", "32768"),

@@ -104,7 +104,7 @@ def skilled(skill: str) -> Agents:
 def test_i1_a_skill_says_which_words_it_was_found_by_and_how_many_of_all() -> None:
     found = by_skill(Task(goal="A refund of the invoice"), file(Strategy.SKILL), {}, 1)
     assert (found.reasoning, round(found.confidence, 2)) == (
-        "the goal speaks of invoice, refund",
+        "the goal mentions invoice, refund",
         0.67,
     )
 
@@ -112,7 +112,7 @@ def test_i1_a_skill_says_which_words_it_was_found_by_and_how_many_of_all() -> No
 def test_i1_what_nothing_decides_goes_to_the_fallback_else_to_the_agent_without_a_name() -> None:
     found = by_skill(Task(goal="Hello"), file(Strategy.SKILL, fallback="general"), {}, 1)
     assert (found.target_agent, found.confidence) == ("general", 0.0)
-    assert found.reasoning == "the goal has no skill word of an agent: general takes it"
+    assert found.reasoning == "the goal names no skill of an agent: general takes it"
     found = by_rule(Task(goal="Hello"), file(Strategy.RULE, INVOICE), {}, 1)
     assert (found.target_agent, found.reasoning) == (
         None,
@@ -124,7 +124,7 @@ def test_i1_agents_take_turns_in_the_order_of_the_file() -> None:
     agents = file(Strategy.ROUND_ROBIN, agents=("general", "billing"))
     found = [in_turn(Task(goal="g"), agents, {}, n) for n in (1, 2, 3)]
     assert [one.target_agent for one in found] == ["billing", "general", "billing"]
-    assert found[2].reasoning == "it is the turn of billing: task 3"
+    assert found[2].reasoning == "billing is next in turn: task 3"
 
 
 def test_i3_the_agent_with_the_fewest_open_chains_gets_the_task_and_equal_ones_take_turns() -> None:

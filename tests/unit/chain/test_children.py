@@ -186,7 +186,7 @@ def test_arguments_are_put_into_the_steps_and_those_left_out_are_left_out() -> N
         (plan(tool_step("a", call("find", q={"$from": "input.whom"}))), "no parameter 'whom'"),
         (plan(tool_step("a", call("find", q={"$from": "other.data.id"}))), "does not wait for"),
         (plan(tool_step("a", call("find", q={"$from": "input"}))), "a reference is"),
-        (plan(owing("a", "find")), "must bring its calls"),
+        (plan(owing("a", "find")), "must list its calls"),
         (plan(tool_step("a", after=("b",)), tool_step("b", after=("a",))), "cycle"),
         (plan(tool_step("a"), tool_step("a")), "the same id"),
     ],
@@ -208,11 +208,11 @@ def declared(steps: Plan, *specs: ToolSpec, **more: Any) -> str:
 @pytest.mark.parametrize(
     ("flag", "fault"),
     [
-        ({"read_only": True}, "read_only: wipe does not say so"),
-        ({"repeats": True}, "repeats: wipe does not say so"),
-        ({"destructive": False}, "destructive: wipe says so; say so, too"),
-        ({"internal": False}, "internal: wipe says so; say so, too"),
-        ({"may_clarify": False}, "may_clarify: wipe says so; say so, too"),
+        ({"read_only": True}, "read_only: wipe does not declare it, so the skill cannot"),
+        ({"repeats": True}, "repeats: wipe does not declare it, so the skill cannot"),
+        ({"destructive": False}, "destructive: wipe declares it, so the skill must declare it too"),
+        ({"internal": False}, "internal: wipe declares it, so the skill must declare it too"),
+        ({"may_clarify": False}, "may_clarify: wipe declares it, so the skill must declare it too"),
     ],
 )
 def test_a_skill_declares_what_its_tools_do(flag: dict[str, bool], fault: str) -> None:
@@ -343,16 +343,18 @@ def test_c13_a_skill_says_that_strangers_write_what_its_tools_say_they_write(
     foreign: tuple[str, ...],
 ) -> None:
     assert declared(plan(READS), MAIL, foreign=foreign) == ""
-    assert declared(plan(READS), MAIL) == "foreign: mail says so; say so, too"
+    assert (
+        declared(plan(READS), MAIL) == "foreign: mail declares it, so the skill must declare it too"
+    )
 
 
 def test_c13_what_strangers_write_feeds_no_marked_place() -> None:
     post = ToolSpec(name="post", targets=("to",), provenance={"id": ("mail.mails[].sender",)})
     sender = {"$from": "a.data.mails[0].sender"}
     to = plan(READS, tool_step("b", call("post", to=sender)))
-    assert "becomes to of post, and strangers write it" in declared(to, MAIL, post, foreign=("",))
+    assert "becomes to of post, which strangers write" in declared(to, MAIL, post, foreign=("",))
     own = plan(READS, tool_step("b", call("post", id=sender)))
-    assert "becomes id of post, and strangers write it" in declared(own, MAIL, post, foreign=("",))
+    assert "becomes id of post, which strangers write" in declared(own, MAIL, post, foreign=("",))
 
 
 def posting(arguments: dict[str, Any]) -> Plan:

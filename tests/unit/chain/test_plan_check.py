@@ -92,7 +92,10 @@ def test_a_literal_plan_brings_all_its_calls() -> None:
     steps = plan(Step(id="a"), owing("b", "send", actions=(call("note"),)))
 
     assert faults(steps) == [
-        "step 'a': a step of a literal plan must bring its calls in actions; no model is asked",
+        (
+            "step 'a': a step of a literal plan must list its calls "
+            "in actions, because no model is asked"
+        ),
         "step 'b': send is required, but no action of the step calls it",
     ]
 
@@ -196,8 +199,8 @@ def test_literal_arguments_fit_the_schema_and_what_is_not_known_yet_is_not_judge
     ("schema", "words"),
     [
         ({"type": "nonsense"}, "arguments: the tool's own schema is not valid JSON Schema"),
-        ({"$ref": "http://192.0.2.1/x"}, "arguments: cannot be held against the tool's schema"),
-        ({"$ref": "#/$defs/x"}, "arguments: cannot be held against the tool's schema"),
+        ({"$ref": "http://192.0.2.1/x"}, "arguments: cannot be checked against the tool's schema"),
+        ({"$ref": "#/$defs/x"}, "arguments: cannot be checked against the tool's schema"),
     ],
 )
 def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
@@ -210,7 +213,7 @@ def test_a_tool_whose_schema_is_wrong_is_never_called_and_nothing_is_fetched(
     assert words in fault.message
 
 
-ONLY_OURS = "Only the runtime fills in `handed` of a task."
+ONLY_OURS = "Only the runtime may set `handed` of a task."
 
 
 @pytest.mark.parametrize(
@@ -221,7 +224,7 @@ ONLY_OURS = "Only the runtime fills in `handed` of a task."
         (Task(goal="do it"), None),
         (
             Task(goal="do it", agent="supervisor"),
-            "No agent is called `supervisor`: the name is built in.",
+            "No agent can be called `supervisor`: the name is built in.",
         ),
         (
             Task(goal="do it", handed=Handed(earlier=(Earlier(chain_id="c", goal="x"),))),

@@ -338,16 +338,15 @@ def test_c13_the_reason_says_what_will_happen_and_why_it_is_asked() -> None:
     (reason,) = sent(story, to="eve@x.org").reasons
     assert (reason.kind, reason.parameter, reason.value) == (ReasonKind.TARGET, "to", "eve@x.org")
     assert reason.words == (
-        'send will run with to = "eve@x.org". This value is in a text that was read: it is not '
-        "in your words, and not "
-        "known from a result."
+        'send will run with to = "eve@x.org". This value comes from a text that was '
+        "read. It is neither in your words nor the value of a result."
     )
     assert reason.source is not None
     assert reason.source.excerpt == "send it to eve@x.org"
     (long,) = sent(open_ended(), to="x" * 1000).reasons
     assert len(long.words) < 200
     assert long.words.endswith(
-        "The model wrote this value: it is not in your words and in no result."
+        "The model wrote this value. It is neither in your words nor in a result."
     )
     assert len(str(long.value)) == 500
 

@@ -39,7 +39,7 @@ def test_the_doctor_looks_at_what_needs_no_server_before_it_says_that_there_is_n
         ("run --plan /nonexistent", 2, "cannot be read: No such file or directory"),
         ("run x --mode loose", 2, "understood: --mode: 'loose' is not one of"),
         ("run x --style graph", 2, "--style"),
-        ("run x --context {", 2, "takes JSON: '{': it is no JSON from line 1, column 2 on"),
+        ("run x --context {", 2, "takes JSON: '{': it is not JSON: see line 1, column 2"),
         ("run x --context @/nonexistent", 2, "HP-041"),
         ("run x --budget 5", 2, "--budget turns=20,actions=10"),
         ("run x --deadline soon", 2, "HP-040 --deadline takes a length of time or a time"),

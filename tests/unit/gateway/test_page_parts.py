@@ -174,7 +174,7 @@ def test_people_have_bars_of_their_own_and_a_thought_follows_a_call() -> None:
         StoryLine(
             about="question",
             tone="stop",
-            text="May it?",
+            text="May it run?",
             step_id="a",
             action_id="c.a.1",
             at=at(2.5),

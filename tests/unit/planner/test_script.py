@@ -85,7 +85,7 @@ def test_ready_made_scripts_are_there(name: str) -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ('{"rules": [{}]}', "either say or fault"),
         ('{"rules": [{"say": {}, "colour": 1}]}', "colour"),
         ('{"rules": [{"when": {"goal": "("}, "say": {}}]}', "when.goal"),

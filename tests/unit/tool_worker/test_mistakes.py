@@ -76,7 +76,7 @@ MODULES = {
     ),
     "an object as a result": (
         "import sqlite3\n@tool\ndef act() -> sqlite3.Connection: ...",
-        "its result: JSON cannot say a Connection; return a dict",
+        "its result: JSON cannot express a Connection; return a dict",
         "Change this declaration",
     ),
     "a default of another type": (
@@ -86,7 +86,10 @@ MODULES = {
     ),
     "a default that is no JSON": (
         "import threading\nfrom typing import Any\n@tool\ndef act(x: Any = threading.Lock()): ...",
-        "parameter 'x': its default <unlocked .*> is not of its type, or no JSON; give one that is",
+        (
+            "parameter 'x': its default <unlocked .*> is not of "
+            "its type, or not JSON; give one that is"
+        ),
         "Change this declaration",
     ),
     "words in place of traits": (

@@ -191,13 +191,13 @@ async def test_a_skill_with_a_plan_is_listed_with_its_steps_and_a_worker_only_le
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ('{"stages": []}', "steps: is missing"),
         (json.dumps(STEPS).replace("input.input", "input.who"), "the skill has no parameter 'who'"),
         (json.dumps(STEPS).replace('"actions"', '"calls"'), "calls: no such field"),
         (
             '{"steps": [{"id": "a", "required_tools": ["x"]}]}',
-            "must bring its calls in actions; no model is asked",
+            "must list its calls in actions, because no model is asked",
         ),
         (" " * 70_000, "more than 65536 bytes"),
     ],
@@ -232,7 +232,7 @@ def test_a_skill_declares_what_its_tools_do_and_has_its_targets_marked_as_a_tool
     with pytest.raises(HaltpointError) as refused:
         load(["posting_tools"], skills=[tmp_path / "skills"])
     assert "input.whom becomes to of post: give 'whom' the same mark" in refused.value.why
-    assert "may_clarify: post says so; say so, too" in refused.value.why
+    assert "may_clarify: post declares it, so the skill must declare it too" in refused.value.why
 
     (place / "SKILL.md").unlink()
     told = f"{head}targets: [whom]\nnot_targets: [cc]\nmay_clarify: true\n"

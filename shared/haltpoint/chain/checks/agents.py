@@ -182,7 +182,7 @@ def hand_on_fault(work: Work, name: str) -> str | None:
     assigned = work.task.handed.assigned or Assignment(chains=0)
     why = None
     if levels_of(work.id) + 1 >= MOST_DEEP:
-        why = f"a task is handed on {MOST_DEEP - 1} times at most"
+        why = f"a task can be handed on at most {MOST_DEEP - 1} times"
     elif assigned.chains <= work.below.spent.chains:
         why = f"of the {MOST_CHAINS} chains of a task none is left for this agent"
     return why and f"{name} cannot take it: {why}. Continue without it."
@@ -262,13 +262,13 @@ def by_rule(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
 def by_skill(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
     """The agent with the most of its skill words in the goal; of several the first of the file."""
     words = _words(task.goal)
-    best = fallback(agents, "the goal has no skill word of an agent")
+    best = fallback(agents, "the goal names no skill of an agent")
     most = 0
     for agent in agents.choices:
         skills = [skill for skill in agent.skills if _words(skill) <= words]
         if len(skills) > most:
             most = len(skills)
-            spoken_of = f"the goal speaks of {', '.join(skills)}"
+            spoken_of = f"the goal mentions {', '.join(skills)}"
             best = Choice(agent.name, spoken_of, most / len(agent.skills))
     return best
 
@@ -276,7 +276,7 @@ def by_skill(task: Task, agents: Agents, _counts: Counts, _n: int) -> Choice:
 def in_turn(_task: Task, agents: Agents, _counts: Counts, n: int) -> Choice:
     """The agent whose turn it is; the first task has number 1."""
     agent = agents.choices[(n - 1) % len(agents.choices)]
-    return Choice(agent.name, f"it is the turn of {agent.name}: task {n}")
+    return Choice(agent.name, f"{agent.name} is next in turn: task {n}")
 
 
 def by_load(_task: Task, agents: Agents, counts: Counts, n: int) -> Choice:

@@ -174,7 +174,9 @@ def condition(call: CheckedCall) -> Verdict:
     if not conditions or _is_granted(call):
         return GO
     words = "; ".join(f'"{bound.words}"' for bound in conditions)
-    return ask(ReasonKind.CONDITION, f"The goal has a condition: {words}. Is it kept by this call?")
+    return ask(
+        ReasonKind.CONDITION, f"The goal has a condition: {words}. Does this call keep to it?"
+    )
 
 
 def unasked(call: CheckedCall) -> Verdict:
@@ -198,8 +200,8 @@ def pressed(call: CheckedCall) -> Verdict:
     if people.heard is Heard.NOTHING or not people.corrected:
         return GO
     words = (
-        "A person has answered, and the model was corrected since: it may call this "
-        "against their words."
+        "The model was corrected after a person had answered: this call may be "
+        "against what the person said."
     )
     return ask(ReasonKind.PRESSED, words)
 

@@ -169,11 +169,11 @@ class PlanFault:
 def task_fault(task: Task) -> str | None:
     """Why a task cannot be accepted; None when it can."""
     if task.handed != Handed():
-        return "Only the runtime fills in `handed` of a task."
+        return "Only the runtime may set `handed` of a task."
     if not task.goal.strip() and task.plan is None:
         return "The task has neither a goal nor a plan."
     if task.agent == SUPERVISOR:
-        return "No agent is called `supervisor`: the name is built in."
+        return "No agent can be called `supervisor`: the name is built in."
     if len(msgspec.json.encode(task)) > MAX_BODY:  # 1e15 is longer when it is passed on
         return f"The task has more than {MAX_BODY} bytes as it is passed on."
     return None
@@ -218,7 +218,7 @@ def _literal(plan: Plan, step: Step, tools: Tools) -> Iterator[str]:
         elif tools[name].internal and not tools[name].undoes:
             yield f"{name} is internal: no plan and no model may call it"
     if not step.actions:
-        yield "a step of a literal plan must bring its calls in actions; no model is asked"
+        yield "a step of a literal plan must list its calls in actions, because no model is asked"
     certain = {call.tool for call in step.actions if not call.optional}
     for promise in step.promised:
         if certain.isdisjoint(promise):

@@ -103,10 +103,10 @@ def skill_faults(spec: ToolSpec, tools: Tools) -> Strings:
 def _wrong_flags(spec: ToolSpec, tool: ToolSpec) -> Iterator[str]:
     for flag in _ANY:
         if getattr(tool, flag) and not getattr(spec, flag):
-            yield f"{flag}: {tool.name} says so; say so, too"
+            yield f"{flag}: {tool.name} declares it, so the skill must declare it too"
     for flag in _ALL:
         if getattr(spec, flag) and not (tool.read_only or getattr(tool, flag)):
-            yield f"{flag}: {tool.name} does not say so"
+            yield f"{flag}: {tool.name} does not declare it, so the skill cannot"
 
 
 def _wrong_marks(spec: ToolSpec, known: Tools) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _wrong_marks(spec: ToolSpec, known: Tools) -> Iterator[str]:
         for mark in [mark for mark in marks if covers(path_of(mark), place)]:
             becomes = f"{source.text} becomes {mark} of {name}"
             if any(step == source.step and covers(path, source.path) for step, path in foreign):
-                yield f"{becomes}, and strangers write it"
+                yield f"{becomes}, which strangers write"
             elif source.step == INPUT and _lacks(spec, source.path[0], marks[mark]):
                 yield f"{becomes}: give {source.path[0]!r} the same mark"
 

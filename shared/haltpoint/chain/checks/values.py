@@ -39,10 +39,10 @@ MOST_SOURCES: Final = 100
 _LONGEST_VALUE: Final = 500
 _WHY: Final = {
     SourceKind.TEXT: (
-        "This value is in a text that was read: it is not in your words, "
-        "and not known from a result."
+        "This value comes from a text that was read. It is neither in your words "
+        "nor the value of a result."
     ),
-    SourceKind.MODEL: "The model wrote this value: it is not in your words and in no result.",
+    SourceKind.MODEL: "The model wrote this value. It is neither in your words nor in a result.",
     SourceKind.HOOK: "A hook of the worker wrote this value.",
 }
 """The sources of a target about which a person is asked."""
@@ -155,7 +155,7 @@ def target(call: CheckedCall) -> Verdict:
     reasons = [about(tool, given, call.known.source(given.value)) for given in first]
     more = len(unknown) - MOST_SHOWN
     if more > 0:
-        words = f"{more} more values of {tool} are not known to be in your words, nor in a result."
+        words = f"{more} more values of {tool} are neither in your words nor in a result."
         reasons.append(Reason(kind=ReasonKind.TARGET, words=words))
     return AskFirst(tuple(reasons))
 

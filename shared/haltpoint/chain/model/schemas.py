@@ -199,7 +199,7 @@ def _errors(validator: Validator | None, value: Any) -> list[ValidationError]:
         return list(validator.iter_errors(value))
     except Exception as error:  # noqa: BLE001 - numbers too large to divide, schemas in a circle ...
         reason = type(error).__name__
-        return [ValidationError(f"cannot be held against the tool's schema ({reason})")]
+        return [ValidationError(f"cannot be checked against the tool's schema ({reason})")]
 
 
 def _fault(name: str, error: ValidationError, hidden: Collection[str]) -> str:

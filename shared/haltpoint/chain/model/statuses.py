@@ -92,5 +92,5 @@ class Code(StrEnum):
         "HP-211",
         "A message that the chain waited for could not be processed; it is in the dead letters.",
     )
-    NOT_ROUTED = "HP-215", "The supervisor named no agent, and none may get the task."
-    AGENT_GONE = "HP-216", "No agent of the agents file has the name that the task gives."
+    NOT_ROUTED = "HP-215", "The supervisor named no agent, and no agent may take the task."
+    AGENT_GONE = "HP-216", "The task names an agent that the agents file does not have."

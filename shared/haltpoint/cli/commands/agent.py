@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _FILE = Annotated[Path, typer.Argument(metavar="FILE", help="The agents file (TOML).")]
 _AGENT = "The agent's name, or supervisor."
 _NO_AGENTS = (
-    "There are no agents: HALTPOINT_AGENTS_FILE of the services names no file, or it has none"
+    "There are no agents: the services have no HALTPOINT_AGENTS_FILE, or the file has no agents"
 )
 
 

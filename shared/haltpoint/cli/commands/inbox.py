@@ -38,9 +38,12 @@ def inbox(
         typer.Option("--watch", "-w", help="Keep running and show new questions as they arrive."),
     ] = False,
     mine: Annotated[
-        bool, typer.Option("--mine", help="Those that a rule puts to you, or that you have taken.")
+        bool,
+        typer.Option(
+            "--mine", help="Only questions that a rule puts to you, or that you have claimed."
+        ),
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, help="So many at a time; --json has all.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="How many to show; --json shows all.")] = 20,
 ) -> None:
     """List the questions that wait for an answer, urgent ones first, and how to answer them."""
     import asyncio
@@ -83,7 +86,7 @@ def answer(
     ],
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[WORDS | JSON]", help="What belongs to that word."),
+        typer.Argument(metavar="[WORDS | JSON]", help="Words or JSON that go with the answer."),
     ] = None,
     comment: Annotated[str, typer.Option(help="Stored with the answer.")] = "",
 ) -> None:
@@ -105,7 +108,7 @@ def answer(
         return await client.answer(asked.id, comment=comment, **said)
 
     answered = talk(shell, say)
-    done = "your vote is taken" if answered.status == "open" else "answered"
+    done = "your vote is recorded" if answered.status == "open" else "answered"
     shell.show(answered, note=f"{done}: haltpoint chain watch {answered.chain_id}")
 
 

@@ -27,12 +27,16 @@ def create(
     name: Annotated[str, typer.Argument(help="The person or program that will hold it.")],
     scope: Annotated[
         str | None,
-        typer.Option(help="Of submit, read, answer, admin, between commas (default: not admin)."),
+        typer.Option(
+            help=(
+                "Scopes, separated by commas: submit, read, answer, admin (default: all but admin)."
+            )
+        ),
     ] = None,
     tenant: Annotated[str | None, typer.Option(help="The tenant whose chains it sees.")] = None,
     group: Annotated[list[str] | None, typer.Option(help="A group; may be repeated.")] = None,
     expires: Annotated[
-        str | None, typer.Option(metavar="90d", help="How long it opens the gateway.")
+        str | None, typer.Option(metavar="90d", help="How long it is valid (default: for ever).")
     ] = None,
 ) -> None:
     """Create a key and print it, this once."""
@@ -55,13 +59,13 @@ def list_(shell: Shell) -> None:
 @verb(app, "revoke", gateway=True)
 def revoke(
     shell: Shell,
-    name: Annotated[str, typer.Argument(metavar="KEY", help="Its id, or the beginning of it.")],
+    name: Annotated[str, typer.Argument(metavar="KEY", help="The key's id, or its beginning.")],
 ) -> None:
     """Revoke a key: within two seconds it opens no gateway."""
     known = talk(shell, lambda client: client.keys())
     key_id = only("key", name, [each.id for each in known])
     talk(shell, lambda client: client.revoke_key(key_id))
-    shell.show({"id": key_id}, note=f"Key {key_id} opens nothing any more.")
+    shell.show({"id": key_id}, note=f"Key {key_id} is revoked.")
 
 
 def _asked(fields: dict[str, Any]) -> "NewKey":

@@ -29,8 +29,8 @@ def _model() -> None:
 @verb(app, "check")
 def check(
     shell: Shell,
-    url: Annotated[str | None, typer.Option(help="Its address, which ends in /v1.")] = None,
-    name: Annotated[str | None, typer.Option(help="What it is called there.")] = None,
+    url: Annotated[str | None, typer.Option(help="The server's address; it ends in /v1.")] = None,
+    name: Annotated[str | None, typer.Option(help="The model's name on that server.")] = None,
     provider: Annotated[
         str | None, typer.Option(help="openai, or one of haltpoint[providers].")
     ] = None,

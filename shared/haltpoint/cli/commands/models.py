@@ -16,7 +16,8 @@ def script_model(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A script (JSON), or the name of one, as contacts_good."
+            metavar="FILE",
+            help="A script (JSON), or the name of a shipped script, such as contacts_good.",
         ),
     ],
     host: Annotated[str, typer.Option()] = "127.0.0.1",

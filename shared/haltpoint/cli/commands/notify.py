@@ -37,6 +37,6 @@ def test(shell: Shell, name: Annotated[str, typer.Argument(help="The rule's name
     try:
         asyncio.run(channel_of(rules[name])(notice, letter))
     except UndeliveredError as error:
-        fix = "Try the address by its service's own means"
+        fix = "Try the address with the tools of its service"
         raise HaltpointError("HP-006", "the notice was not delivered", str(error), fix) from error
     shell.show({"delivered": name}, note=f"Delivered by the rule {name!r}.")

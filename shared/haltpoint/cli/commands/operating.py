@@ -59,9 +59,9 @@ def drain(
     chosen = alive[only("worker", name, alive)]
     if chosen.host != socket.gethostname():
         why = f"it runs on {chosen.host}"
-        raise usage(f"{chosen.instance} is not of this machine", why, "Send it SIGTERM there")
+        raise usage(f"{chosen.instance} runs on another machine", why, "Send it SIGTERM there")
     os.kill(chosen.pid, signal.SIGTERM)
-    shell.show({"worker": chosen.instance}, note=f"{chosen.instance} ends its calls and stops")
+    shell.show({"worker": chosen.instance}, note=f"{chosen.instance} finishes its calls and stops")
 
 
 queue = typer.Typer(help="List, pause and resume queues.", no_args_is_help=True)

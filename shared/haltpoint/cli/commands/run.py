@@ -24,7 +24,9 @@ app = typer.Typer()
 
 _Goal = Annotated[str, typer.Argument(help="What to do, in words.")]
 _Plan = Annotated[Path | None, typer.Option(help="A literal plan (JSON): no model is called.")]
-_Agent = Annotated[str | None, typer.Option(help="The agent that works on it, of the agents file.")]
+_Agent = Annotated[
+    str | None, typer.Option(help="The agent that works on it (default: the supervisor chooses).")
+]
 _Conversation = Annotated[str | None, typer.Option(help="The conversation it belongs to.")]
 _Mode = Annotated[Mode | None, typer.Option(help="How strictly the contract is enforced.")]
 _Style = Annotated[
@@ -43,7 +45,7 @@ _Budget = Annotated[
     typer.Option(metavar="NAME=N,...", help="Limits: turns, actions, tokens, cost, seconds."),
 ]
 _Deadline = Annotated[
-    str | None, typer.Option(metavar="2h|TIME", help="When the chain fails unless it has ended.")
+    str | None, typer.Option(metavar="2h|TIME", help="When the chain fails if it has not ended.")
 ]
 _MaxTurns = Annotated[int | None, typer.Option(min=1, max=100, help="Model turns per step.")]
 _Parallel = Annotated[

@@ -116,7 +116,7 @@ async def _policy(scene: Scene) -> str:
     if faults:
         fix = "Correct the names, or start the workers that serve these tools"
         raise HaltpointError("HP-004", str(path), "; ".join(faults), fix)
-    return f"all rules of {path} are about tools that are there"
+    return f"all rules of {path} name tools that exist"
 
 
 def _unmatched(file: PolicyFile, tools: Collection[str]) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _unmatched(file: PolicyFile, tools: Collection[str]) -> Iterator[str]:
     for name, globs in rules:
         for glob in globs:
             if not filter_names(tools, glob):
-                yield f"{name!r} names {glob!r}, and no tool is called so{nearest(glob, tools)}"
+                yield f"{name!r} names {glob!r}, but no tool has such a name{nearest(glob, tools)}"
 
 
 async def _port(scene: Scene) -> str:

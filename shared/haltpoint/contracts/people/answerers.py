@@ -39,7 +39,7 @@ class Answerers(Contract):
     not_requester: bool = False
     """The person who submitted the task may not answer."""
     quorum: int = 1
-    """So many different people have to give the same yes."""
+    """How many different people have to give the same yes."""
     on_timeout: OnTimeout = OnTimeout.FAIL
     """What happens without an answer."""
     escalate_to: str = ""

@@ -41,7 +41,8 @@ _PLACE: Final = re.compile(r"[^.\[\]{}]+(?:\.[^.\[\]{}]+|\[\d{0,6}\]|\{\})*")
 def _place(text: str) -> str:
     if _PLACE.fullmatch(text) is None:
         raise ValueError(
-            f"{text!r} is not a place in the arguments; one is amount, letters[].to or prices{{}}"
+            f"{text!r} is not a place in the arguments; write it "
+            f"like amount, letters[].to or prices{{}}"
         )
     return text
 
@@ -84,7 +85,7 @@ class Condition(Form):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not self.model_fields_set:
-            raise ValueError(f"it says nothing; there are {', '.join(condition_keys())}")
+            raise ValueError(f"it has no condition; there are {', '.join(condition_keys())}")
         return self
 
 
@@ -117,7 +118,7 @@ class ApprovalRule(Form):
     not_requester: bool = False
     """Who submitted the task may not answer."""
     quorum: Annotated[int, Field(ge=1)] = 1
-    """So many different people have to give the same yes."""
+    """How many different people have to give the same yes."""
     expires: Seconds | None = None
     """How long the question stays open."""
     on_timeout: Annotated[str, AfterValidator(_end)] = OnTimeout.FAIL.value

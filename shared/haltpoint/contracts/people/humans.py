@@ -164,19 +164,19 @@ class Answer(Strict, rename={"for_": "for"}):
     kind: RequestKind
     """The kind of question that this answers."""
     option_id: str | None = None
-    """The option that is chosen; alone it means select."""
+    """The chosen option; without a decision it means `select`."""
     decision: Choice = Choice.SELECT
-    """What is decided; asked for input, a person who chooses nothing answers."""
+    """The decision; for a question of kind `input` the default is `answer`."""
     text: Words = ""
     """Words for the model, or the answer itself."""
     value: JsonObject | None = None
-    """The value of a form, a result given by hand, or that of a call that happened."""
+    """The value of a form, a result given by hand, or the result of a call that happened."""
     comment: Words = ""
     """Words for the log."""
     for_: Reach | None = None
     """How far an approval goes until the chain ends (C13)."""
     arguments: JsonObject | None = None
-    """All arguments of the call, edited: of an approval (G2)."""
+    """Of an approval: all arguments of the call, as edited (G2)."""
 
     def __post_init__(self) -> None:
         if self.kind is RequestKind.INPUT and not self.option_id and self.decision is Choice.SELECT:

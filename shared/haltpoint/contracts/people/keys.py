@@ -32,7 +32,9 @@ _LONGEST = 100 * 365 * 86400
 
 def _name(text: str) -> str:
     if text != text.strip() or text.startswith(GROUP):
-        raise ValueError(f"{text!r} is no name: it begins with {GROUP}, or has a blank at an end")
+        raise ValueError(
+            f"{text!r} is not a name: it begins with {GROUP}, or has a blank at an end"
+        )
     return text
 
 
@@ -40,7 +42,7 @@ class NewKey(Form):
     """A key that is to be made."""
 
     name: Annotated[Name, AfterValidator(_name)]
-    """The person or program that holds it; two keys of one name are of the same person."""
+    """The person or program that holds it; two keys with one name belong to the same person."""
     scopes: Annotated[tuple[Scope, ...], Field(min_length=1)] = EVERYDAY
     """What it allows."""
     tenant: Name | None = None
@@ -48,7 +50,7 @@ class NewKey(Form):
     groups: Names = ()
     """Groups of people that questions can be addressed to."""
     expires: Annotated[Seconds, Field(le=_LONGEST)] | None = None
-    """After how many seconds it opens nothing; never without."""
+    """After how many seconds it expires; without a value it never does."""
 
     @model_validator(mode="after")
     def _sees_all_or_one(self) -> Self:
@@ -61,7 +63,7 @@ class KeyView(View):
     """A key, without its text."""
 
     id: str
-    """What names it to be revoked."""
+    """The id by which it is revoked."""
     name: str
     scopes: tuple[Scope, ...]
     tenant: str | None = None
@@ -77,4 +79,4 @@ class MadeKey(KeyView):
     """A new key."""
 
     key: str
-    """Its text, which is shown this once."""
+    """The text of the key; it is shown only this once."""

@@ -53,7 +53,7 @@ class NotifyRule(Form):
     @model_validator(mode="after")
     def _goes_somewhere(self) -> Self:
         if (self.url is None) == (self.webhook is None):
-            raise ValueError("it takes `url` or `webhook`: one of them")
+            raise ValueError("give either `url` or `webhook`")
         if (self.webhook is None) != (self.secret_env is None):
             raise ValueError("`webhook` and `secret_env` belong together")
         return self
@@ -74,7 +74,7 @@ class Notice(View):
     rule: str
     request_id: str
     since: datetime
-    """When it was due first."""
+    """When it was first due."""
     tries: int = 0
     fault: str = ""
     """Why the last try failed."""

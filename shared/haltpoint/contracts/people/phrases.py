@@ -42,7 +42,7 @@ class Phrases(Form):
     """Why a call is not done: its question was open at the end."""
     not_reached: Phrase = "The chain ended before this call."
     """Why a call of a plan is not done."""
-    not_called: Phrase = "It was due, and no call did it."
+    not_called: Phrase = "It was due, and it was never called."
     """Why a call that was due is not done."""
 
     not_needed: Phrase = "Not needed"

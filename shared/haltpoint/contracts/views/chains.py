@@ -91,7 +91,7 @@ class CurrentView(View):
 
 
 class AnswerView(View):
-    """The answer that was taken, by whom, by which way, and when."""
+    """The answer that counts: who gave it, in which way, and when."""
 
     by: str
     way: Way
@@ -163,7 +163,7 @@ class RequestView(View):
     answerers: Answerers = ANYONE
     """Who may answer."""
     votes: tuple[AnswerView, ...] = NONE_THERE
-    """What people have answered who decide together."""
+    """The answers so far of the people who decide together."""
     claim: ClaimView | None = UNSAID
     """Who has taken it last."""
     asked_at: datetime

@@ -38,11 +38,11 @@ class HourRow(View):
     hour: int
     """From 0."""
     chains: int = 0
-    """Those that ended."""
+    """How many chains ended."""
     failures: int = 0
-    """Those of them that failed."""
+    """How many of them failed."""
     questions: int = 0
-    """Those that these chains asked."""
+    """How many questions these chains asked."""
 
 
 class StatsView(View):
@@ -66,10 +66,10 @@ class AgentView(Agent, forbid_unknown_fields=False):
     """An agent of the agents file, without its prompt."""
 
     unserved: Strings = ()
-    """Globs of its tools that no tool fits that is served."""
+    """Globs of its tools that fit no tool that a worker serves."""
     under_way: int | None = None
-    """Its chains that have begun and not ended, of all tenants; null for those who do not see
-    all.
+    """Its open chains, of all tenants; null for a key that does not
+    see all tenants.
     """
 
 
@@ -137,11 +137,13 @@ class LossView(View):
     groups: str = ""
     """A stream whose consumer group was gone."""
     recalled: Strings = ()
-    """Actions that had been started, and that it did not know: they are not started again."""
+    """Actions that had been started and that the server no longer knows: they are not started
+    again.
+    """
     twice: Strings = ()
     """Actions that ran once more before that was known."""
     gone: Strings = ()
-    """Chains that were accepted, and that it does not have."""
+    """Chains that were accepted and that the server no longer has."""
 
 
 @value
@@ -154,7 +156,7 @@ class Resting:
 
 
 class Backlog(View):
-    """The work of a queue, as an autoscaler reads it."""
+    """The work of a queue, for an autoscaler."""
 
     backlog: int
     """Calls that wait and calls that run; of a paused queue those that run."""

@@ -53,27 +53,27 @@ class Agent(Strict):
     name: Name
     """What tasks and decisions call it."""
     description: NonEmpty
-    """What another agent reads before it hands a task on."""
+    """What another agent reads before it hands a task over."""
     prompt: str = ""
     """Goes before the runtime's own words."""
     model: Name | None = None
     """A section of the file; None: the configured one."""
     tools: Strings | None = None
-    """Globs over the tools that it may call; None: every one that is not internal."""
+    """Globs over the tools that it may call; None: all tools that are not internal."""
     agents: tuple[Name, ...] = ()
-    """Those that it may hand a task on to."""
+    """The agents that it may hand a task over to."""
     mode: Mode | None = None
     """The stricter of the task's and this one holds."""
     style: Style | None = None
     """How it works on a task; None: as the task says."""
     strikes: Count | None = None
-    """Violations in a row until a person decides (D3)."""
+    """How many violations in a row until a person decides (D3)."""
     max_turns: Turns | None = None
     """Proposals that one step may ask for; the smaller number holds."""
     budget: Budget = Budget()
     """What its chain may use up; the smaller numbers hold."""
     skills: tuple[Annotated[str, Meta(pattern=r"[^\W_]")], ...] = ()
-    """Words of goals that it is good at."""
+    """Words of goals that suit it."""
     verbose: bool = False
     """Prompts and replies go into the planner's log."""
 

@@ -28,7 +28,7 @@ class Bounds(Strict):
     forbidden: Names | None = None
     """Are not called."""
     conditions: Names | None = None
-    """Words that limit an effect and that no tool name can say."""
+    """Words that limit an effect and cannot be said with tool names."""
 
 
 class SaidBy(StrEnum):
@@ -52,7 +52,7 @@ class Bound(Contract):
 
 
 class ChainBounds(Contract):
-    """The bounds that hold in a chain, from all who said any."""
+    """The bounds that hold in a chain, from every source."""
 
     required_tools: tuple[Bound, ...] = ()
     optional_tools: tuple[Bound, ...] = ()

@@ -48,9 +48,9 @@ class ProposedCall(Strict):
     arguments: JsonObject = {}
     """In a literal plan a value may be `{"$from": "step.data.path"}`."""
     optional: bool = False
-    """It may fail: of a literal plan."""
+    """In a literal plan: the call may fail."""
     expected: Annotated[str, Meta(max_length=MOST_EXPECTED)] = ""
-    """What it is to bring, in words for people."""
+    """What it should result in, in words for people."""
 
 
 class Step(Strict):
@@ -95,7 +95,7 @@ class Step(Strict):
 
     def __post_init__(self) -> None:
         if not STEP_ID.fullmatch(self.id):
-            raise ValueError(f"{self.id!r} is no id of a step")
+            raise ValueError(f"{self.id!r} is not an id of a step")
         if self.required_tools or self.one_of:
             force_setattr(self, "step_type", StepType.TOOL)
 

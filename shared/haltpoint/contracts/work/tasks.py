@@ -34,10 +34,10 @@ class Style(StrEnum):
 
 
 class Mode(StrEnum):
-    """How far the model is held to its word (C2, C3, provenance in C6, D, F); everything else holds
-    in every mode.
+    """How strictly the model is held to its word (C2, C3, provenance in C6, D, F); everything else
+    holds in every mode.
 
-    `strict`: what it broke is not accepted. `advisory`: recorded, counted, told, not enforced.
+    `strict`: a violation is refused. `advisory`: a violation is recorded and shown, not enforced.
     `off`: skipped.
     """
 
@@ -136,29 +136,29 @@ class Task(Strict):
     goal: Annotated[str, Meta(max_length=32_768)] = ""
     """What the user wants, in their words."""
     plan: Plan | None = None
-    """A literal plan; without one a model proposes what to do."""
+    """A literal plan; without it a model proposes what to do."""
     agent: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
-    """Who works on it; None: the supervisor decides, or the agent without a name."""
+    """The agent that works on it; None: the supervisor chooses, or the agent without a name."""
     conversation_id: ForeignId | None = None
     """The conversation that it belongs to: earlier goals, answers and deeds are in its prompts."""
     context: JsonObject = {}
-    """What the caller knows, never a model; its values are known (C13)."""
+    """Data from the caller, never from a model; its values are known sources (C13)."""
     private: JsonObject = {}
     """Context for tools alone, as `ctx.private`: no model, view or log has it (C15)."""
     style: Style = Style.PLAN
-    """How it is worked on without a plan."""
+    """How a task without a plan is worked on."""
     mode: Mode = Mode.STRICT
-    """How far the model is held to its word."""
+    """How strictly the model is held to its word."""
     tools: Names | None = None
     """Globs over the names of the tools that a model may call (C15); None: every one that is not
     internal.
     """
     max_turns: Turns | None = None
-    """Proposals that one step may ask for."""
+    """How many proposals a step may ask for."""
     parallel: Parallel | None = None
     """Calls and thoughts that may be under way side by side (C8)."""
     strikes: Count | None = None
-    """Violations in a row until a person decides (D3)."""
+    """How many violations in a row until a person decides (D3)."""
     patterns_off: Strings = ()
     """Ids of patterns that do not apply, * for all (C2)."""
     bounds: Bounds | None = None
@@ -166,13 +166,13 @@ class Task(Strict):
     tenant: Annotated[str, Meta(max_length=128)] | None = None
     """Whose task it is: limits, effect keys and views are the tenant's."""
     user: ForeignId | None = None
-    """The person who wants it; tools read it as `ctx.user`."""
+    """The person for whom it runs; tools read it as `ctx.user`."""
     budget: Budget = Budget()
     """What its chain may use up."""
     deadline: datetime | None = None
-    """When its chain ends at the latest."""
+    """The latest moment at which its chain ends."""
     handed: Annotated[Handed, Meta(extra={"hidden": True})] = Handed()
-    """What the runtime adds; a submitter may not."""
+    """Set by the runtime only."""
 
     @property
     def path(self) -> Strings:

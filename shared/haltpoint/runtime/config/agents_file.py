@@ -119,12 +119,12 @@ def _faults_of_routing(supervisor: Supervisor, names: Sequence[str]) -> Iterator
     for name, readers in READ_BY.items():
         is_said = getattr(supervisor, name) != getattr(_UNSAID, name)
         if is_said and supervisor.strategy not in readers:
-            yield f"supervisor.{name}: strategy {supervisor.strategy} does not read it"
+            yield f"supervisor.{name}: strategy {supervisor.strategy} does not use it"
 
 
 def _faults_of_rule(place: str, rule: Rule) -> Iterator[str]:
     if not rule.match and not rule.context:
-        yield f"{place}: it looks at nothing: give it `match`, `context` or both"
+        yield f"{place}: it has no condition: give it `match`, `context` or both"
     try:
         regex(rule.match)
     except ValueError as error:

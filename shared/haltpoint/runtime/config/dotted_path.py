@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 
-NAMED: Final = "Write module:function, of a module that Python can import in this folder"
+NAMED: Final = "Write module:function; Python must be able to import the module from this folder"
 """What to do where nothing can be loaded."""
 
 

@@ -117,8 +117,8 @@ def why_unread(error: OSError | ValueError) -> str:
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     if isinstance(error, JSONDecodeError):
-        return f"it is no JSON from line {error.lineno}, column {error.colno} on"
-    return "it is no text in UTF-8"
+        return f"it is not JSON: see line {error.lineno}, column {error.colno}"
+    return "it is not UTF-8 text"
 
 
 def unforeseen(error: BaseException) -> HaltpointError:

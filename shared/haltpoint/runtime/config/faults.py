@@ -18,7 +18,7 @@ _WHOLE: Final = "must be a whole number"
 _NUMBER: Final = "must be a number"
 _TABLE: Final = "must be a table"
 _EMPTY: Final = "must not be empty"
-_TIME: Final = "must be a date and a time, as 2030-01-31T18:00:00Z"
+_TIME: Final = "must be a date and a time, such as 2030-01-31T18:00:00Z"
 
 _WORDS: Final = {
     "missing": "is missing",
@@ -50,7 +50,7 @@ _WORDS: Final = {
     "datetime_type": _TIME,
     "datetime_parsing": _TIME,
     "datetime_from_date_parsing": _TIME,
-    "json_invalid": "is no JSON: {error}",
+    "json_invalid": "is not JSON: {error}",
     "string_pattern_mismatch": "must match {pattern}",
 }
 """By pydantic's types of errors; others keep its words."""
@@ -59,7 +59,9 @@ _PATTERNS: Final = {
     NAME: "must be 1 to 64 letters, digits, _ or -",
     FUNCTION: "must be module:function",
     "^https?://": "must begin with http:// or https://",
-    r"^[a-z0-9]+(-[a-z0-9]+)*$": "must be small letters and digits, with - between, as send-letter",
+    r"^[a-z0-9]+(-[a-z0-9]+)*$": (
+        "must be lower-case letters and digits with - between them, such as send-letter"
+    ),
     r"[^\W_]": "must have a letter or a digit",
 }
 
@@ -72,7 +74,7 @@ def in_words(fault: Mapping[str, Any]) -> str:
     if pattern in _PATTERNS:
         return _PATTERNS[pattern]
     if kind == "tuple_type" and isinstance(fault["input"], str):
-        return f"must be a list, as {json.dumps([fault['input']], ensure_ascii=False)}"
+        return f"must be a list, such as {json.dumps([fault['input']], ensure_ascii=False)}"
     if kind in _WORDS:
         return _WORDS[kind].format(**about)
     return str(fault["msg"]).removeprefix("Value error, ")

@@ -96,7 +96,7 @@ def _network(text: str) -> str:
     try:
         ipaddress.ip_network(text, strict=False)
     except ValueError:
-        raise ValueError(f"{text!r} is no address or network; one is 10.0.0.0/8") from None
+        raise ValueError(f"{text!r} is not an address or network, such as 10.0.0.0/8") from None
     return text
 
 
@@ -124,7 +124,7 @@ class GatewaySettings(_Section):
     def _believes_a_proxy(self) -> Self:
         if self.user_header and self.trusted_proxy is None:
             raise ValueError(
-                "user_header is believed of the trusted proxy alone: set trusted_proxy, too"
+                "user_header is believed only from the trusted proxy: set trusted_proxy too"
             )
         return self
 
@@ -196,7 +196,7 @@ class Settings(BaseSettings):
     `redis+cluster://HOSTS`; default: `haltpoint up` starts one.
     """
     partitions: int = Field(default=4, ge=1, le=256)
-    """Parts into which chains are spread; a deployment never changes it."""
+    """How many parts the chains are spread over; it can never change in a deployment."""
     tools: _Names = ()
     """Modules with tools that a worker serves."""
     skills: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_words)] = ()
@@ -204,38 +204,40 @@ class Settings(BaseSettings):
     escalation_handler: str | None = Field(
         default=None, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
     )
-    """`module:function` that the gateway shows an escalated case to before people."""
+    """`module:function` that sees an escalated case before people do; the gateway calls it."""
     hooks: _Names = ()
     """Hooks that a worker runs, `module:function`."""
     state_dir: _File = Field(default_factory=_state_dir)
-    """Where `haltpoint up` keeps its server's data and the admin key; one for each project folder.
-
+    """Where `haltpoint up` keeps the admin key and its server's data; each project folder has
+    its own.
     """
     profile: Literal["dev", "standard", "strict"] = "dev"
     """What a service demands of its server: `standard` wants the append-only file and TLS, `strict`
     every write on disk or on a replica.
     """
     durability: str = Field(default="everysec", pattern=r"^(everysec|always|wait:[1-9])$")
-    """What a started call rests on: `always` demands `appendfsync always`, `wait:N` waits until N
-    replicas have its mark, and its receipt.
+    """What protects a started call: `always` demands `appendfsync always`, `wait:N` waits until N
+    replicas have its start mark, and then its receipt.
     """
     allow_unsafe: bool = False
-    """Start although checks of the server fail, unless one is vital; they become warnings."""
+    """Start even if a check of the server fails; the failure is a warning. Vital checks still stop
+    it.
+    """
     lease: Seconds = 10.0
-    """How long a worker's call is its own without a sign of life."""
+    """How long a silent worker keeps its calls; then another worker takes them over."""
     heartbeat: Seconds = 3.0
-    """How often a worker gives a sign of life; at most half of the lease."""
+    """How often a worker renews its leases; at most half of `lease`."""
     executor_lease: Seconds = 5.0
-    """How long a partition stays with an executor that is silent."""
+    """How long a silent executor keeps its partitions."""
     slots: Count = 16
-    """Calls that a worker, and thoughts that a planner, has under way at once."""
+    """How many calls a worker, and how many thoughts a planner, has under way at once."""
     deliveries: Count = 5
-    """Deliveries after which a message that kills its reader is a dead letter."""
+    """After so many deliveries a message that kills its reader becomes a dead letter."""
     health_host: str = "127.0.0.1"
     """The address of the health port."""
     health_port: int | None = Field(default=None, ge=0, le=65535)
-    """The port of /livez, /readyz and /metrics of a service; none: they are not served; 0: a free
-    one. Services that one `haltpoint up` starts take it and those behind it, in their order.
+    """The port of /livez, /readyz and /metrics of a service; unset: they are off; 0: a free
+    port. The services of one `haltpoint up` take this port and the next ones, in their order.
     """
     model: ModelSettings = ModelSettings()
     gateway: GatewaySettings = GatewaySettings()
@@ -244,7 +246,7 @@ class Settings(BaseSettings):
     policy_file: _File | None = None
     """TOML: patterns, approvals, notices, blocked tools, messages and limits."""
     phrases_file: _File | None = None
-    """TOML: other words in the place of the runtime's own in answers."""
+    """TOML: your own words for the fixed phrases in answers."""
     agents_file: _File | None = None
     """TOML: agents, their models, and the supervisor that routes tasks to them."""
 

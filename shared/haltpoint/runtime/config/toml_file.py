@@ -42,7 +42,7 @@ class TomlFile:
         try:
             return tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            fix = "Name a file that is there and can be read"
+            fix = "Name a file that exists and can be read"
             raise self._unusable(path, error.strerror or str(error), fix) from error
         except ValueError as error:  # no TOML, or no UTF-8
             raise self._unusable(path, f"it is not TOML: {error}", self.fix) from error

@@ -133,7 +133,7 @@ class Deployment:
         )
         self.retries = CounterMetricFamily(
             "haltpoint_retries",
-            "Rests of calls before they run again by themselves",
+            "Waits of calls before an automatic retry",
             labels=["tool", "error"],
         )
         self.dead_letters = GaugeMetricFamily(

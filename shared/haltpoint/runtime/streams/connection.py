@@ -28,7 +28,7 @@ Argument = str | bytes | int | float
 
 _UNREADABLE: Final = (
     "its login, hosts, port or an option cannot be read; in a login / ? # @ are %2F %3F %23 %40; "
-    "where Sentinels are asked for a master, end the hosts with /NAME"
+    "with Sentinels, end the hosts with /NAME of the master"
 )
 
 
@@ -66,7 +66,7 @@ def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
         raise HaltpointError(
             "HP-001",
             f"{scheme}:// is not supported",
-            f"the address of a Redis begins with one of {known}",
+            f"the address of a Redis server begins with one of {known}",
             fix,
         )
     try:

@@ -18,7 +18,7 @@ Cursor = Annotated[
     str,
     Field(pattern=r"^[0-9]{1,20}_[0-9A-Za-z_.~-]{1,200}$", description="`next_cursor` of a page"),
 ]
-Limit = Annotated[int, Field(ge=1, le=200, description="items on a page")]
+Limit = Annotated[int, Field(ge=1, le=200, description="entries per page")]
 _CALL: Final = f".{Part.CALL}"
 
 Text = Annotated[str, Field(min_length=1, max_length=300)]

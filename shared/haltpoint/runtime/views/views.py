@@ -180,7 +180,7 @@ class Views:
         return data
 
     async def chains(self, query: ChainQuery, visible_to: VisibleTo) -> Page[ChainSummary]:
-        """Chains, those that changed last first."""
+        """Chains, the latest change first."""
         shown = partial(self._summary, query=query, visible_to=visible_to)
         lowest = round(query.since.timestamp() * 1000) if query.since else None
         return await self._page(_indexes(query.status), query, query.limit, shown, lowest)
