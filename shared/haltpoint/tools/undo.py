@@ -30,9 +30,9 @@ def undoing(tool: Tool, undo: Callback) -> Tool:
     schema = Undone.model_json_schema()
     spec = ToolSpec(
         name=f"{tool.name}{UNDO}",
-        description=f"Undo a call of {tool.name}.",
+        description="Undo a call.",
         parameters=schema,
-        says=f"Undid: {tool.name.replace('_', ' ')} {{action_id}}",
+        says=f"Undid {tool.name}: {{action_id}}",
         internal=True,
         queue=tool.spec.queue,
         timeout=tool.spec.timeout,
