@@ -9,12 +9,12 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Final
 
-import msgspec
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_ITEMS
 from haltpoint.contracts.people.humans import COMMAND_LINE, Way
+from haltpoint.contracts.strict_json import read_strictly
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
@@ -164,11 +164,11 @@ def check_json(body: bytes) -> None:
         detail = f"The body is nested deeper than {MAX_DEPTH} levels."
         raise Problem(413, "body_too_large", detail, hint=hint)
     try:
-        value = msgspec.json.decode(body)
+        value = read_strictly(body)
     except ValueError as error:
         hint = (
-            "Send one JSON document in UTF-8; NaN, Infinity, 1e999 and halves of "
-            "surrogate pairs are not JSON."
+            "Send one JSON document in UTF-8, each key once; NaN, Infinity, 1e999, halves of "
+            "surrogate pairs and integers of more than 300 digits are not JSON."
         )
         raise Problem(400, "bad_json", f"The body is not JSON: {error}", hint=hint) from None
     if body.count(b",") >= MAX_ITEMS and _longest(value) > MAX_ITEMS:

@@ -40,6 +40,7 @@ from haltpoint.contracts.public_facts import (
     RequestOpened,
     RequestWithdrawn,
 )
+from haltpoint.contracts.strict_json import fault_in
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.topology import Topology, make_group
@@ -93,7 +94,7 @@ class TaskSubmitted(BaseModel):
     @classmethod
     def _acceptable(cls, data: Task) -> Task:
         """An executor would refuse it, and no chain would have its id."""
-        if fault := task_fault(data):
+        if fault := task_fault(data) or fault_in(msgspec.to_builtins(data)):
             raise ValueError(fault)
         return data
 

@@ -6,9 +6,11 @@ calls.
 import json
 import re
 from collections.abc import Sequence
+from math import inf
 from typing import Any, Final
 
 from haltpoint.contracts.base import JsonObject
+from haltpoint.contracts.strict_json import DIGITS, repeated
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint_planner.exchange import Finish, Message, NativeCall, Reply
 
@@ -32,6 +34,31 @@ _FINISHES: Final = {
 }
 
 
+class _Repeating(dict[str, Any]):
+    """An object that has a key twice: it is written as it came, and who reads arguments refuses
+    it.
+    """
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.items = lambda: pairs  # type: ignore[assignment,method-assign,return-value]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
+    if repeated(pairs) is None:
+        return dict(pairs)
+    return _Repeating(pairs)
+
+
+def _integer(digits: str) -> float:
+    if len(digits) > DIGITS:
+        return inf
+    return int(digits)
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)
+
+
 def objects_in(text: str) -> list[JsonObject]:
     """The JSON objects of a body: itself, those of its list or of its events. They end before what
     is no JSON.
@@ -40,7 +67,7 @@ def objects_in(text: str) -> list[JsonObject]:
     values: list[Any] = []
     for part in parts:
         try:
-            value = json.loads(part)
+            value = _DECODER.decode(part.strip())
         except (ValueError, RecursionError):
             break
         values += value if isinstance(value, list) else [value]

@@ -5,14 +5,12 @@ said as what it is.
 import json
 import re
 from dataclasses import dataclass
-from json import JSONDecodeError, JSONDecoder
+from json import JSONDecodeError
 from typing import Any, Final
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, JsonObject
+from haltpoint.contracts.strict_json import StrictJsonError, strict_decoder, without_halves
 from haltpoint_planner.exchange import Reply
-
-_DIGITS: Final = 300
-"""Digits of a number; a longer one takes too long to read."""
 
 _MARKS: Final = r"---JSON_OUTPUT_START---|<tool_call>|```(?:json)?"
 _OPENING: Final = re.compile(rf'(?:(?:{_MARKS})\s*+){{1,4}}+(?=\{{)|\A\s*+(?=\{{)|(?=\{{\s*+")')
@@ -95,14 +93,14 @@ def _value_at(text: str, start: int) -> tuple[Any, str]:
     """The JSON value that begins at this place, and the words behind it and its marks."""
     try:
         value, end = _DECODER.raw_decode(text, start)
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        without_halves(value)
         if _levels(value) > MAX_DEPTH:
             raise RecursionError
     except JSONDecodeError as error:
         place = error.pos - start + 1
         raise UnreadableError(f"its JSON is broken at character {place}: {error.msg}") from error
-    except ValueError as error:  # half of a character, or a number that JSON has not
-        raise UnreadableError(f"its JSON has what JSON cannot hold: {error}") from error
+    except StrictJsonError as fault:
+        raise UnreadableError(f"it is not JSON: {fault}") from fault
     except RecursionError as error:
         why = f"its JSON is nested more than {MAX_DEPTH} levels deep"
         raise UnreadableError(why) from error
@@ -120,19 +118,4 @@ def _levels(value: Any) -> int:
     return 1 + max(map(_levels, inner), default=0)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
-    value: JsonObject = {}
-    for name, inner in pairs:
-        if name in value:
-            raise UnreadableError(f"its JSON has the key {name[:40]!r} twice")
-        value[name] = inner
-    return value
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > _DIGITS:
-        raise UnreadableError(f"its JSON has a number of {len(digits)} digits")
-    return int(digits)
-
-
-_DECODER: Final = JSONDecoder(object_pairs_hook=_object, parse_int=_integer, strict=False)
+_DECODER: Final = strict_decoder(strict=False)

@@ -17,6 +17,7 @@ from pydantic_core import from_json
 
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
 from haltpoint.contracts.results import ErrorType, HookRecord, HookVerdict, ToolResult
+from haltpoint.contracts.strict_json import read_strictly
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import hook
@@ -165,6 +166,7 @@ def _as_text(arguments: object) -> str:
     limits.
     """
     text = json_of(arguments)
+    read_strictly(text)
     if not text.startswith(b"{") or len(text) > MAX_ARGUMENTS or too_deep(text):
         words = f"at most {MAX_ARGUMENTS} bytes and {MAX_DEPTH} levels"
         raise ValueError(f"they are no object of JSON of {words}")

@@ -7,10 +7,13 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
+from msgspec import structs
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from haltpoint.contracts.base import MAX_DEPTH, MAX_RESULT, MAX_WHOLE
+from haltpoint.contracts.results import Outcome
+from haltpoint.contracts.strict_json import in_texts
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import MalformedResultError
 from haltpoint.tools.signature import WRAP, Output
@@ -18,6 +21,11 @@ from haltpoint_tool_worker.results.classify import problems_of
 from haltpoint_tool_worker.results.json_safe import json_of
 from haltpoint_tool_worker.results.reading import CONTINUE, Reading
 
+IN_TEXTS: Final = (
+    "values of the result that JSON cannot say (NaN, Infinity, integers of more than 300 digits, "
+    "keys that are there twice) are texts"
+)
+_CUT: Final = "the result was too large or nested too deep and is cut"
 _SIZES: Final = ((262_144, 10_000), (32_768, 1000), (4096, 100), (512, 20))
 """Characters of a string and items of a container, tried until the data fits."""
 
@@ -26,11 +34,19 @@ def read_data(output: Output, raw: object) -> Reading:
     """The data, cut when they are beyond the limits. Raises MalformedResultError for what JSON
     cannot say, and for what does not fit the declared type.
     """
-    text = _json_of(output, raw)
-    if len(text) <= MAX_RESULT and not too_deep(text):
-        return Reading(CONTINUE, text.decode())
-    whole = text.decode() if len(text) <= MAX_WHOLE else ""
-    return Reading(CONTINUE, _cut_to_size(json.loads(text)), truncated=True, whole=whole)
+    given = _json_of(output, raw).decode()
+    text = in_texts(given)
+    warnings = () if text is given else (IN_TEXTS,)
+    data = text.encode()
+    if len(data) <= MAX_RESULT and not too_deep(data):
+        return Reading(_continue(*warnings), text)
+    whole = text if len(data) <= MAX_WHOLE else ""
+    cut = _cut_to_size(json.loads(text))
+    return Reading(_continue(*warnings, _CUT), cut, truncated=True, whole=whole)
+
+
+def _continue(*warnings: str) -> Outcome:
+    return structs.replace(CONTINUE, warnings=warnings) if warnings else CONTINUE
 
 
 def _json_of(output: Output, raw: object) -> bytes:

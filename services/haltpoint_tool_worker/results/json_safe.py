@@ -1,4 +1,6 @@
-"""A value of a tool as JSON text (CONTRACT H3). What JSON cannot say is a mistake of the tool."""
+"""A value of a tool as JSON text (CONTRACT H3). What no JSON can say is a mistake of the tool; of
+what only some programs read, such as NaN, `in_texts` makes texts.
+"""
 
 import json
 from collections import deque
@@ -54,7 +56,6 @@ def _plain(value: object) -> Any:
 
 _encode = json.JSONEncoder(
     ensure_ascii=False,
-    allow_nan=False,
     check_circular=False,
     separators=(",", ":"),
     default=_as_builtins,

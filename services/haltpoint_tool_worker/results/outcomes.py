@@ -25,6 +25,7 @@ from haltpoint.contracts.results import (
     Outcome,
     ToolResult,
 )
+from haltpoint.contracts.strict_json import in_texts
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
@@ -45,7 +46,6 @@ of a tool.
 """
 
 BLOCKS: Final = f"blocked the event loop of its worker. Its author: {UNBLOCK}"
-_CUT: Final = "the result was too large or nested too deep and is cut"
 _FIELDS: Final = frozenset(Outcome.__struct_fields__) - {"metadata"}
 _COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
 
@@ -107,7 +107,7 @@ def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     """
     given = raw if isinstance(raw, Mapping) else structs.asdict(raw)
     fields = {name: given[name] for name in _FIELDS if given.get(name) is not None}
-    text = json_of(fields)
+    text = in_texts(json_of(fields).decode()).encode()
     if len(text) > MAX_RESULT or too_deep(text):
         raise MalformedResultError("a question or an error that is too large")
     try:
@@ -155,8 +155,9 @@ def _spoken(tool: Tool, raw: object) -> Mapping[Any, Any]:
 
 def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
     reading = read_data(tool.output, raw)
-    if reading.truncated:
-        outcome = structs.replace(outcome, warnings=(*outcome.warnings, _CUT))
+    warnings = (*outcome.warnings, *reading.outcome.warnings)
+    if warnings != outcome.warnings:
+        outcome = structs.replace(outcome, warnings=warnings)
     return replace(reading, outcome=outcome)
 
 

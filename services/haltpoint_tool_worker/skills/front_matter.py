@@ -10,7 +10,20 @@ from typing import Any, Final
 
 import yaml
 
+from haltpoint.contracts.strict_json import read_strictly, repeated
+
 FENCE: Final = "---"
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML takes the last value of a key that is there twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        name = repeated([(name.value, inner) for name, inner in node.value])
+        if name is not None:
+            words = f"it has the key {name!r} twice"
+            raise yaml.MarkedYAMLError(problem=words, problem_mark=node.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 class SkillError(ValueError):
@@ -31,8 +44,8 @@ def split(text: str) -> tuple[dict[str, Any], str]:
 
 def _fields(text: str) -> dict[str, Any]:
     try:
-        fields = yaml.safe_load(text)
-        fields = json.loads(json.dumps(fields, allow_nan=False))
+        fields = _Loader(text).get_single_data()
+        fields = read_strictly(json.dumps(fields))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 2
         raise SkillError(f"line {line}: {error.problem}") from None

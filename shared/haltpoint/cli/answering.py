@@ -2,12 +2,12 @@
 `haltpoint answer ID`.
 """
 
-import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from haltpoint.contracts.base import root_of
 from haltpoint.contracts.people.humans import Choice, choices
 from haltpoint.contracts.reasons import Reach
+from haltpoint.contracts.strict_json import read_strictly
 from haltpoint.runtime.config.errors import why_unread
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _nothing_behind(word: str, rest: str) -> None:
 def _object(way: Way, text: str) -> dict[str, Any]:
     fault = ""
     try:
-        value = json.loads(text)
+        value = read_strictly(text)
     except ValueError as error:
         value, fault = None, f" ({why_unread(error)})"
     if not isinstance(value, dict):

@@ -1,6 +1,5 @@
 """The options of `haltpoint run` as the body of POST /v1/tasks, and arguments of tools."""
 
-import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from haltpoint.cli.errors import usage
+from haltpoint.contracts.strict_json import read_strictly
 from haltpoint.runtime.config.errors import HaltpointError, why_unread
 
 _UNITS: Final = {
@@ -44,9 +44,8 @@ def texts_of(pairs: Iterable[str], what: str, fix: str) -> dict[str, str]:
 def read_json(path: Path) -> Any:
     """A JSON file; `-` is stdin. Raises HaltpointError HP-041."""
     try:
-        if str(path) == "-":
-            return json.load(sys.stdin)
-        return json.loads(path.read_text(encoding="utf-8"))
+        is_stdin = str(path) == "-"
+        return read_strictly(sys.stdin.read() if is_stdin else path.read_bytes())
     except (OSError, ValueError) as error:
         what, fix = f"{path} cannot be read", "Give a file with JSON"
         raise HaltpointError("HP-041", what, why_unread(error), fix) from error
@@ -57,7 +56,7 @@ def context_of(text: str) -> Any:
     if text.startswith("@"):
         return read_json(Path(text[1:]))
     try:
-        return json.loads(text)
+        return read_strictly(text)
     except ValueError as error:
         why = f"{text!r}: {why_unread(error)}"
         fix = """--context '{"team": "a"}', or --context @context.json"""

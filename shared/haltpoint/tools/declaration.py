@@ -28,6 +28,7 @@ from typing import Annotated, Any, Final, TypedDict, TypeVar, Unpack, overload
 import msgspec
 from msgspec import structs
 
+from haltpoint.contracts.strict_json import fault_in
 from haltpoint.contracts.tools import BUILT_IN, DEFAULT_TIMEOUT, Recovery, Retry, ToolSpec
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.written import in_seconds
@@ -286,6 +287,8 @@ def _made(name: str, function: Function, traits: Traits, place: str) -> Tool:
 def _spec(
     name: str, function: Function, traits: Traits, inputs: Inputs, output: Output
 ) -> ToolSpec:
+    if fault := fault_in([inputs.schema, output.schema]):
+        raise DeclarationError(f"JSON cannot say its schema: {fault}")
     description = traits.get("description") or inspect.getdoc(function) or ""
     recovery = Recovery(
         retry=_retry(traits.get("retry", Retry())),

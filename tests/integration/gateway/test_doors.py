@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import socket
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint_gateway.app import assemble
 from tests.integration.gateway.conftest import ADMIN, System, bearer, problem, task
+from tests.unit.test_strict_json import VALUES
 
 ROUTES = [
     ("GET", "/v1/agents", Scope.READ),
@@ -213,3 +215,15 @@ async def test_a_server_that_is_away_is_a_503_and_comes_back(
         server.start()
     replies: list[httpx.Response] = [await system.http.get("/v1/chains") for _ in range(20)]
     assert replies[-1].status_code == 200
+
+
+async def test_no_route_takes_json_that_two_programs_read_differently(system: System) -> None:
+    paths = (await system.http.get("/openapi.json")).json()["paths"]
+    taking = [path for path, about in paths.items() if "requestBody" in about.get("post", {})]
+    assert len(taking) >= 5
+    headers = {"Content-Type": "application/json"}
+    for path in (re.sub(r"\{\w+\}", "x", path) for path in taking):
+        for value, _ in VALUES.values():
+            body = f'{{"name": {value}}}'
+            reply = await system.http.post(path, content=body, headers=headers)
+            assert "it has" in problem(reply, 400, "bad_json")["detail"]

@@ -78,7 +78,7 @@ def assert_recordable(tool: Tool, reading: Reading) -> None:
     data = json.loads(reading.data)
     assert isinstance(data, dict)
     assert msgspec.json.decode(encode(reading.outcome).decode(), type=Outcome) == reading.outcome
-    if reading.outcome.satisfies and not reading.truncated and tool.output.schema:
+    if reading.outcome.satisfies and not reading.outcome.warnings and tool.output.schema:
         jsonschema.validate(data, tool.output.schema)
 
 
@@ -201,7 +201,6 @@ def test_a_result_that_contradicts_itself_is_the_tools_fault(what: str) -> None:
         (MATCH, Match.model_construct(contact_id=3)),  # type: ignore[arg-type]
         (MATCH, Ctx().clarify("c", "Which?", [Option(id="a", title="A", value={"other": 1})])),
         (WORDS, "not a list"),
-        (NUMBER, math.nan),
         (ANYTHING, {"found": [{(1, 2): 3}]}),
     ],
 )
@@ -216,8 +215,8 @@ def test_data_that_does_not_fit_the_schema_is_the_tools_fault(tool: Tool, value:
 def test_h3_no_number_becomes_null_without_a_word(returns: Any, number: float) -> None:
     value: Any = number if returns is float else {"a": number, "b": None}
     reading = read_result(giving(returns), value)
-    assert reading.failure is not None
-    assert "not JSON compliant" in reading.failure.fault.message
+    assert "null" not in reading.data.replace('"b":null', "")
+    assert "are texts" in reading.outcome.warnings[0]
 
 
 class Text(str):

@@ -30,6 +30,7 @@ from haltpoint.chain.model.references import (
 )
 from haltpoint.contracts.base import JsonObject, Strings
 from haltpoint.contracts.secrets import secret_values, typed_in, without_secrets
+from haltpoint.contracts.strict_json import read_strictly
 from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
 
 MOST: Final = 4096
@@ -313,8 +314,8 @@ def _from_text(validator: Validator, text: str) -> Any:
     text.
     """
     try:
-        value = msgspec.json.decode(text)
-    except (ValueError, RecursionError):
+        value = read_strictly(text)
+    except ValueError:
         return text
     own = [error for error in _errors(validator, value) if not error.path]
     return text if value is not None and any(map(_is_of_no_type, own)) else value

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.doors import door
+from haltpoint.contracts.strict_json import fault_in
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.faults import Place, in_words, keys_of, nearest
 
@@ -63,7 +64,7 @@ class TomlFile:
             meant = _meant(error, raw)
             faults = [self._sentence(place, fault, raw, kind) for place, fault in meant.items()]
         else:
-            faults = list(contradictions(read))
+            faults = list(filter(None, (fault_in(raw), *contradictions(read))))
             if not faults:
                 return read
         why = faults[0] if len(faults) == 1 else "".join(f"\n  - {fault}" for fault in faults)

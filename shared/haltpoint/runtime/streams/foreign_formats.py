@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
-from pydantic_core import from_json, to_json
+from msgspec.json import encode
 
 from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.strict_json import StrictJsonError, read_strictly
 from haltpoint.runtime.streams.wire import DATA, DeadLetterReason, Decoded, Rejected, decode
 
 _DATA: Final = DATA.encode()
@@ -35,11 +36,13 @@ def read_foreign(
     if rejected.reason not in _PERHAPS:
         return rejected
     try:
-        message = from_json(body_of(data))
+        message = read_strictly(body_of(data))
+    except StrictJsonError as fault:
+        return Rejected(DeadLetterReason.BAD_JSON, str(fault))
     except ValueError:
         return rejected
     if not isinstance(message, dict):
         return rejected
     if "type" not in message:
         message = {"type": "task.submitted.v1", "id": entry, "source": stream, "data": message}
-    return decode(Stream.EVENTS, {_DATA: to_json(message, inf_nan_mode="constants")})
+    return decode(Stream.EVENTS, {_DATA: encode(message)})

@@ -17,6 +17,8 @@ from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_RESULT, value
 from haltpoint.contracts.catalogue import BY_TYPE, Stream, known_names
 from haltpoint.contracts.commands import AnyMessage
 from haltpoint.contracts.doors import door
+from haltpoint.contracts.events import TaskSubmitted
+from haltpoint.contracts.strict_json import read_strictly
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.faults import in_words_of_json
 
@@ -101,9 +103,11 @@ def decode(stream: Stream, fields: Mapping[bytes, bytes]) -> Decoded | Rejected:
         return Rejected(DeadLetterReason.TOO_DEEP, detail)
     try:
         message: AnyMessage | Rejected = _DECODER.decode(data)
+        if isinstance(message, TaskSubmitted):  # other programs write it, too
+            read_strictly(data)
     except msgspec.ValidationError as error:
         message = _second_look(data, str(error))
-    except msgspec.DecodeError as error:
+    except ValueError as error:
         return _bad_json(error)
     if isinstance(message, Rejected):
         return message
@@ -139,8 +143,8 @@ def _second_look(data: bytes, fault: str) -> AnyMessage | Rejected:
     ours.
     """
     try:
-        fields = msgspec.json.decode(data)
-    except msgspec.DecodeError as error:  # a number that is none
+        fields = read_strictly(data)
+    except ValueError as error:  # a number that is none
         return _bad_json(error)
     if not isinstance(fields, dict):
         return Rejected(DeadLetterReason.BAD_FIELDS, "a message is a JSON object")
@@ -162,7 +166,7 @@ def _second_look(data: bytes, fault: str) -> AnyMessage | Rejected:
         return Rejected(DeadLetterReason.BAD_FIELDS, fault[:1000])
 
 
-def _bad_json(error: msgspec.DecodeError) -> Rejected:
+def _bad_json(error: ValueError) -> Rejected:
     return Rejected(DeadLetterReason.BAD_JSON, str(error)[:1000])
 
 
