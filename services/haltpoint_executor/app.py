@@ -88,9 +88,9 @@ class Partitions:
 
     async def _tell(self, partition: int) -> None:
         kept = self._kept.get(partition, [])
-        here, tools = self._here, self.world.value.tools
-        await recalling.tell(partition, kept, tools, here.recovery, self._store)
-        await here.recovery.miss(partition, self._store.accepted_in(partition))
+        recovery = self._here.recovery
+        await recalling.tell(partition, kept, self.world, recovery, self._store)
+        await recovery.miss(partition, self._store.accepted_in(partition))
         self._parts.cache.drop_where(self._is_in(partition))
 
     def _is_in(self, partition: int) -> Callable[[str], bool]:

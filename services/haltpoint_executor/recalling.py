@@ -2,8 +2,7 @@
 in its cache when the server came back.
 """
 
-import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final
 
 from haltpoint.chain.model.state import Action, Chain
@@ -17,11 +16,9 @@ from haltpoint.runtime.store.recovery import Recalled, Recovery, call_digest
 from haltpoint.runtime.store.rows import Kind, Receipt
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams.wire import encode
+from haltpoint_executor.world import CurrentWorld, tools_of
 
 Tools = Mapping[str, ToolSpec]
-
-_ANNOUNCED: Final = 1.0
-"""Seconds in which workers announce their tools to a server that has lost them."""
 
 _ANY_CALL: Final = "0" * 40
 """In place of the digest of a call that is not known any more."""
@@ -34,7 +31,7 @@ class _Begun:
     id: str
     action: Action | None
     """As far as the chain still has it."""
-    names: Sequence[str]
+    names: Set[str]
     is_over: bool
 
     def is_plain(self, tools: Tools) -> bool:
@@ -56,14 +53,19 @@ class _Begun:
 
 
 async def tell(
-    partition: int, chains: Sequence[Loaded], tools: Tools, recovery: Recovery, store: Store
+    partition: int,
+    chains: Sequence[Loaded],
+    world: CurrentWorld,
+    recovery: Recovery,
+    store: Store,
 ) -> None:
-    """Tell what these chains have done. Those that the server has lost begin again, and what they
-    have sent before counts as started; where other chains worked for them they are gone, and people
-    read that.
+    """Tell what these chains have done. Those that the server has lost begin again when workers
+    have announced their tools to it, and what they have sent before counts as started; where other
+    chains worked for them they are gone, and people read that.
 
     Raises redis-py's errors; then it may be done again.
     """
+    tools = world.value.tools
     lost = await store.missing([loaded.chain.id for loaded in chains])
     calls: list[Recalled] = []
     begin_again: list[Loaded] = []
@@ -76,8 +78,8 @@ async def tell(
         if is_lost and is_root and all(each.is_plain(tools) for each in begun):
             begin_again.append(loaded)
     await recovery.recall(partition, calls)
-    if begin_again:
-        await asyncio.sleep(_ANNOUNCED)
+    named = tools_of(step for loaded in begin_again for step in _steps(loaded.chain))
+    await world.until_listed(named)
     for loaded in begin_again:
         await store.begin_again(loaded)
     await recovery.miss(partition, sorted(lost))
@@ -93,25 +95,22 @@ def _started(begun: Iterable[_Begun], tools: Tools, *, is_lost: bool) -> Iterato
 
 
 def _begun(chain: Chain) -> Iterator[_Begun]:
-    steps: Iterable[Step] = chain.plan.steps if chain.plan is not None else ()
+    steps = _steps(chain)
     for step, run in zip(steps, chain.runs, strict=False):  # before it begins it has no runs
         for number in range(1, run.actions + 1):
             name = action_id(chain.id, step.id, number)
             action = chain.actions.get(name)
-            names = (action.tool,) if action is not None else _tools_of(step)
+            names = {action.tool} if action is not None else tools_of([step])
             yield _Begun(name, action, names, number not in run.pending)
 
 
-def _tools_of(step: Step) -> Sequence[str]:
-    literal = (call.tool for call in step.actions)
-    return (*literal, *step.promised_tools, *(step.allowed_tools or ()))
+def _steps(chain: Chain) -> Sequence[Step]:
+    return () if chain.plan is None else chain.plan.steps
 
 
 def _receipt(action: Action) -> str:
     """As it is stored; empty where the call has no receipt, or is in doubt."""
     outcome = action.outcome
-    if outcome is None:
-        return ""
-    if outcome.error is not None and outcome.error.error_type is ErrorType.IN_DOUBT:
+    if outcome is None or (outcome.error and outcome.error.error_type is ErrorType.IN_DOUBT):
         return ""
     return Receipt(Kind.RECEIPT, encode(outcome).decode(), action.data).text

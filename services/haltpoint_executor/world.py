@@ -2,7 +2,9 @@
 ahead of need.
 """
 
+import asyncio
 from collections.abc import Iterable, Set
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Final, Protocol
@@ -21,11 +23,15 @@ from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tools import BUILT_IN, ToolSpec
 from haltpoint.contracts.work.agents import Agents
-from haltpoint.contracts.work.plans import Plan
+from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import LimitSettings
+from haltpoint.runtime.streams.tool_catalogue import ANNOUNCE_EVERY
 
 _ENGLISH: Final = Phrases()
+_LOOK: Final = 0.1
+"""Seconds between two looks at what workers announce."""
+
 _REMEMBERED: Final = 200
 """Worlds of agents that are kept until the tools change."""
 
@@ -74,6 +80,15 @@ class CurrentWorld:
             self.value = replace(self.value, tools=tools)
             self._seen.clear()
 
+    async def until_listed(self, names: Set[str]) -> None:
+        """Return when the catalogue lists all of these tools, or all workers had the time to
+        announce theirs to a server that has lost them. Raises redis-py's errors.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ANNOUNCE_EVERY):
+                while names - (await self._catalogue.read()).keys():  # noqa: ASYNC110 - of workers
+                    await asyncio.sleep(_LOOK)
+
     async def know(self, batch: Iterable[tuple[ToExecutor, Chain]]) -> None:
         """Look again when a message of the batch is held against more tools than are known."""
         served = self.value.tools.keys()
@@ -89,7 +104,7 @@ def looks_at_others(message: ToExecutor, chain: Chain, served: Set[str]) -> bool
     """
     if isinstance(message, TaskSubmitted):
         plan = chain.task.plan
-        return plan is None or not served >= _tools_of(plan)
+        return plan is None or not served >= tools_of(plan.steps)
     return isinstance(message, PlanDrafted | BoundsDrafted | ThoughtFailed)
 
 
@@ -117,9 +132,10 @@ def policy_of(
     )
 
 
-def _tools_of(plan: Plan) -> set[str]:
+def tools_of(steps: Iterable[Step]) -> set[str]:
+    """The tools that these steps name."""
     names: set[str] = set()
-    for step in plan.steps:
+    for step in steps:
         names.update(step.promised_tools, step.allowed_tools or ())
         names.update(call.tool for call in step.actions)
     return names

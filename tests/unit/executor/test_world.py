@@ -1,5 +1,7 @@
 """Which tools the executor knows when it decides."""
 
+import asyncio
+
 from msgspec import structs
 
 from haltpoint.chain.checks.agents import assigned_to
@@ -47,6 +49,16 @@ async def test_c2_a_drafted_plan_is_held_against_tools_that_have_come_since_the_
     catalogue.tools = specs(spec("read_file"), spec("write_file"))
     await world.know([(DRAFTED, chain(task))])
     assert "write_file" in world.value.tools
+
+
+async def test_r10_a_server_that_has_lost_its_tools_is_given_the_time_to_hear_of_them() -> None:
+    catalogue = Catalogue()
+    world = CurrentWorld(catalogue, Agents(), Policy())
+    waiting = asyncio.create_task(world.until_listed({"read_file", "write_file"}))
+    done, _ = await asyncio.wait({waiting}, timeout=0.3)
+    assert done == set()
+    catalogue.tools = specs(spec("read_file"), spec("write_file"))
+    await waiting
 
 
 def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_names() -> None:
