@@ -74,12 +74,10 @@ async def tell(
         begun = list(_begun(chain))
         is_lost = chain.id in lost
         calls += _started(begun, tools, is_lost=is_lost)
-        is_root = parent_of(chain.id) is None
-        if is_lost and is_root and all(each.is_plain(tools) for each in begun):
+        if is_lost and parent_of(chain.id) is None and all(each.is_plain(tools) for each in begun):
             begin_again.append(loaded)
     await recovery.recall(partition, calls)
-    named = tools_of(step for loaded in begin_again for step in _steps(loaded.chain))
-    await world.until_listed(named)
+    await world.until_listed(tools_of(step for each in begin_again for step in _steps(each.chain)))
     for loaded in begin_again:
         await store.begin_again(loaded)
     await recovery.miss(partition, sorted(lost))
