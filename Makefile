@@ -51,7 +51,9 @@ chaos: $(SYNCED) ## kill processes and servers, break connections, judge the his
 	@$(BIN)/pytest tests/chaos
 	@$(BIN)/pytest tests/properties --hypothesis-profile=new
 
-chaos-long: $(SYNCED) ## 500 chains, whose model is away for up to five minutes: an hour
+chaos-long: $(SYNCED) ## a soak of half an hour with a thousand kills, a crowd of 20,000 chains, a model that is away, 100 lost tails
+	@SOAK_SECONDS=1800 $(BIN)/pytest -n 0 -s tests/chaos/test_soak.py
+	@CROWD=1 $(BIN)/pytest -n 0 -s tests/chaos/test_crowd.py
 	@MODEL_CHAINS=500 MODEL_AWAY=300 MODEL_SECONDS=3600 $(BIN)/pytest tests/chaos/test_model.py
 	@LOSSES=20 $(BIN)/pytest tests/chaos/test_losses.py
 

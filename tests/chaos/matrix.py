@@ -90,6 +90,20 @@ def _around(function: str) -> tuple[str, str]:
 
 
 CELLS = _cells()
+FEW = (
+    Cell(Party.WORKER, ("after claim", "before complete"), "other"),
+    Cell(Party.WORKER, ("effect", "after claim"), "idempotent"),
+    Cell(Party.EXECUTOR, ("before commit",), "other", 2),
+    Cell(Party.PLANNER, ("before record_thought",), "other"),
+    Cell(Party.GATEWAY, ("after answer",), "destructive"),
+    Cell(Party.WORKER, ("preview",), "destructive", 2),
+    Cell(Party.WORKER, ("after reserve_effect",), "once"),
+    Cell(Party.WORKER, ("effect",), "once"),
+    Cell(Party.WORKER, ("after claim", "after claim"), "destructive"),
+    Cell(None, ("while a tool runs",), "read_only"),
+)
+"""One for each service and the server, and for each class of effects."""
+assert {*FEW} <= {*CELLS}
 
 SCRIPT = Script.model_validate(
     {

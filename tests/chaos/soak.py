@@ -8,7 +8,9 @@ import asyncio
 import itertools
 import random
 import signal
-from collections.abc import Awaitable, Callable
+import time
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -16,9 +18,11 @@ from redis.exceptions import RedisError
 
 from haltpoint.client import GatewayError
 from haltpoint.contracts.catalogue import Party, Stream
+from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from tests.chaos.proxy import Proxy
 from tests.chaos.system import QUEUE, Child, System, task
+from tests.proofs.records import Claimed, Decided, Seen, Submitted, Told, of
 from tests.support.builders import open_task
 
 ROLES: Final = (
@@ -29,6 +33,10 @@ ROLES: Final = (
     Party.PLANNER,
     Party.GATEWAY,
 )
+EVERY_KILL: Final = 1.8
+"""Seconds from one SIGKILL to the next: a thousand in half an hour."""
+BLOCKED: Final = 3
+"""The exit code of a worker whose event loop a call blocks (HP-038)."""
 LOST: Final = (*UNREACHABLE, RedisError, GatewayError)
 
 POISON: Final[dict[str, bytes | None]] = {
@@ -55,7 +63,11 @@ class Soak:
         self.children: list[Child] = []
         self.odd_ends: list[str] = []
         self.poisoned: list[str] = []
-        self.troubles: dict[str, int] = {}
+        self.deadly: list[str] = []
+        """Chains with a call that takes each of its workers with it."""
+        self.troubles: Counter[str] = Counter()
+        self._fallen: dict[int, list[int]] = defaultdict(list)
+        """When each process was killed or stopped, or ended, by its id: monotonic ns."""
 
     async def start(self) -> None:
         """All services, ready."""
@@ -70,7 +82,8 @@ class Soak:
             for place, child in enumerate(self.children):
                 code = child.code
                 if code is not None:
-                    if code != -signal.SIGKILL:
+                    self._fell(child)
+                    if code not in (-signal.SIGKILL, BLOCKED):
                         self.odd_ends.append(
                             f"{ROLES[place].value} ended with {code}:\n{child.words()}"
                         )
@@ -83,19 +96,39 @@ class Soak:
             tools = self.chance.choices(
                 ("look", "save", "send", "ask"), k=self.chance.randint(1, 3)
             )
+            if number % 80 == 20:
+                tools.append("block")
             work = task(*tools, seconds=self.chance.choice((0, 0, 0.1, 0.5)))
             if number % 10 == 9:
                 work = open_task("Send it.")
             over_http = self.chance.random() < 0.5
             with suppress(*LOST):
+                if number % 240 == 40:
+                    self.deadly.append(await self.system.submit(task("die")))
                 for _ in range(1 + (over_http and self.chance.random() < 0.3)):
                     await self.system.submit(work, f"soak-{number}", over_http=over_http)
             await asyncio.sleep(self.chance.uniform(0.1, 0.4))
 
+    async def kill(self) -> None:
+        """Kill one service after the other, while most of them serve."""
+        while True:
+            await asyncio.sleep(EVERY_KILL * self.chance.uniform(0.5, 1.5))
+            with suppress(*LOST):
+                serving = await self._serving()
+                if len(serving) > len(ROLES) // 2:
+                    victim = self.chance.choice(serving)
+                    self._fell(victim)
+                    victim.signal(signal.SIGKILL)
+                    self.troubles["kill"] += 1
+
+    async def _serving(self) -> list[Child]:
+        alive = await presence.alive(self.system.redis, self.system.topology)
+        pids = {int(one["instance"].split("-")[-2]) for one in alive}
+        return [child for child in self.children if child.pid in pids and child.code is None]
+
     async def trouble(self) -> None:
         """One misfortune after the other."""
         kinds: tuple[tuple[Callable[[], Awaitable[None]], int], ...] = (
-            (self._kill, 5),
             (self._stop, 3),
             (self._copy, 6),
             (self._poison, 3),
@@ -110,8 +143,7 @@ class Soak:
             (kind,) = self.chance.choices(
                 [kind for kind, _ in kinds], [weight for _, weight in kinds]
             )
-            name = kind.__name__.strip("_")
-            self.troubles[name] = self.troubles.get(name, 0) + 1
+            self.troubles[kind.__name__.strip("_")] += 1
             with suppress(*LOST):
                 await kind()
 
@@ -122,12 +154,51 @@ class Soak:
         for child in self.children:
             child.signal(signal.SIGCONT)
 
-    async def _kill(self) -> None:
-        self.chance.choice(self.children).signal(signal.SIGKILL)
+    def innocents(self, letters: Iterable[dict[bytes, bytes]]) -> Iterator[dict[bytes, bytes]]:
+        """The dead letters of calls that have killed nobody."""
+        deadly = [chain.encode() for chain in self.deadly]
+        for letter in letters:
+            if not any(chain in text for chain in deadly for text in letter.values()):
+                yield letter
+
+    def takeovers(self, seen: list[Seen]) -> list[float]:
+        """Seconds from the fall of each process that had a call, or a partition, until another had
+        it; the shortest first.
+        """
+        had: dict[object, list[tuple[int, int]]] = defaultdict(list)
+        partition = self.system.topology.partition
+        for place, claim in of(seen, Claimed):
+            had[claim.action, claim.entry].append((place.at, place.process))
+        for place, commit in of(seen, Decided):
+            had[partition(commit.chain)].append((place.at, place.process))
+        return sorted(
+            (later - fell) / 1e9
+            for holders in had.values()
+            for (at, one), (later, other) in itertools.pairwise(holders)
+            if one != other
+            for fell in [when for when in self._fallen[one] if at <= when < later][:1]
+        )
+
+    def parked(self, seen: list[Seen]) -> float:
+        """Seconds for which nothing was told of a chain that was not over, at most."""
+        told: dict[str, list[int]] = defaultdict(list)
+        for place in seen:
+            if isinstance(place.record, Submitted | Told):
+                told[place.record.chain].append(place.at)
+        pauses = [
+            later - at
+            for chain in told.keys() - self.deadly
+            for at, later in itertools.pairwise(sorted(told[chain]))
+        ]
+        return max(pauses) / 1e9
+
+    def _fell(self, child: Child) -> None:
+        self._fallen[child.pid].append(time.monotonic_ns())
 
     async def _stop(self) -> None:
         """Longer than the lease: who wakes up has lost what it held."""
         child = self.chance.choice(self.children)
+        self._fell(child)
         child.signal(signal.SIGSTOP)
         await asyncio.sleep(self.system.settings.lease * self.chance.uniform(1.0, 1.5))
         child.signal(signal.SIGCONT)

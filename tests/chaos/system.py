@@ -14,7 +14,6 @@ system.keeps_its_promises()
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from importlib import import_module
@@ -25,7 +24,6 @@ from typing import Any, Final, Protocol, Self
 import msgspec
 from pydantic import SecretStr
 
-from haltpoint.cli.local import keeper
 from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
 from haltpoint.contracts.catalogue import Party, Stream
@@ -49,7 +47,7 @@ from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views.views import Views
-from tests.chaos import launcher
+from tests.chaos import launcher, nursery
 from tests.chaos.people import Person, Watcher
 from tests.proofs.history import check
 from tests.proofs.records import Ended, Recorder, Submitted
@@ -112,7 +110,8 @@ class Server(Protocol):
 
 class System:
     """All of it on one folder, from entering to leaving. `server` is what it runs on: an embedded
-    server, or one that is there already.
+    server, or one that is there already. Without being `observed` nobody answers, and no history is
+    written of it.
     """
 
     def __init__(
@@ -124,6 +123,7 @@ class System:
         model_url: str | None = None,
         agents: Agents | None = None,
         chain_timeout: float = 120,
+        observed: bool = True,
     ) -> None:
         self.folder = folder
         self.history = folder / "history"
@@ -149,6 +149,7 @@ class System:
             limits=LimitSettings(chain_deadline=chain_timeout),
         )
         self.children: list[Child] = []
+        self._observed = observed
         self._stack = AsyncExitStack()
         self._markers = 0
 
@@ -167,7 +168,7 @@ class System:
             for name, value in os.environ.items()
             if not name.startswith(("HALTPOINT_", "COV"))
         }
-        self._environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+        await asyncio.to_thread(nursery.place)
         if self._starts_server:
             stack.enter_context(self.server)
         self.redis: Any = await stack.enter_async_context(connect(self.server.url))
@@ -186,7 +187,7 @@ class System:
         self.watcher = Watcher(self.redis, self.topology, self.history)
         stack.callback(self.person.close)
         stack.callback(self.watcher.close)
-        for part in (self.person, self.watcher):
+        for part in (self.person, self.watcher) if self._observed else ():
             self._in_background(_for_ever(part.look))
 
     async def __aexit__(
@@ -237,9 +238,10 @@ class System:
             "CHAOS_MARKER": str(self.folder / f"died.{self._markers}"),
         }
         log.touch()
-        service = keeper.Child(party.value, launcher.main, (party,))
-        process = await keeper.born(service, environment, log)
-        child = Child(process.pid, asyncio.ensure_future(process.wait()), log)
+        reader, writer = await asyncio.open_unix_connection(await asyncio.to_thread(nursery.place))
+        writer.write(json.dumps([party.value, environment, str(log)]).encode() + b"\n")
+        pid = int(await reader.readline())
+        child = Child(pid, asyncio.ensure_future(_code(reader, writer)), log)
         self.children.append(child)
         return child
 
@@ -274,7 +276,7 @@ class System:
 
         Over HTTP, or straight into the store, where the same key is another task each time.
         """
-        task = msgspec.structs.replace(task, context={"history": str(self.history), **task.context})
+        task = self.with_history(task)
         if over_http:
             chain = (await self.client.run(task=task, idempotency_key=key or None)).id
         else:
@@ -284,6 +286,11 @@ class System:
         self._recorder.write(Submitted(key or chain, chain))
         self.accepted.append(chain)
         return chain
+
+    def with_history(self, task: Task) -> Task:
+        """The task, whose tools write down what they do."""
+        context = {"history": str(self.history), **task.context}
+        return msgspec.structs.replace(task, context=context)
 
     async def settle(self, within: float = PATIENCE) -> None:
         """Wait until every accepted chain is over, nothing is left in any stream, and the watcher
@@ -382,6 +389,13 @@ async def _for_ever(look: Callable[[], Awaitable[None]]) -> None:
         await asyncio.sleep(0.05)
 
 
+async def _code(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
+    """The exit code of a process, when it has ended; `writer` is kept so that it is told."""
+    code = int(await reader.readline())
+    writer.close()
+    return code
+
+
 def _variables(settings: Settings) -> dict[str, str]:
     """The environment that makes these settings of ours."""
     found = {
@@ -398,6 +412,7 @@ def _variables(settings: Settings) -> dict[str, str]:
         "MODEL__BASE_URL": settings.model.base_url or "",
         "MODEL__NAME": settings.model.name or "",
         "LOG__FORMAT": "json",
+        "DURABILITY": settings.durability,
         "GATEWAY__PORT": settings.gateway.port,
         "GATEWAY__ADMIN_KEY": KEY,
         "LIMITS__CHAIN_DEADLINE": settings.limits.chain_deadline,

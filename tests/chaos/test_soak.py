@@ -1,11 +1,10 @@
 """A minute of bad luck (SOAK_SECONDS for more, SOAK_SEED for the same again), judged by the history
-check.
+check: nothing is parked, and who falls is replaced soon.
 """
 
 import asyncio
 import os
 import random
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -34,7 +33,8 @@ async def test_the_history_is_right_after_a_minute_of_bad_luck(tmp_path: Path) -
         soak = Soak(system, network, chance)
         await soak.start()
         supervisor = asyncio.create_task(soak.supervise())
-        under_way = [asyncio.create_task(soak.load()), asyncio.create_task(soak.trouble())]
+        work = (soak.load(), soak.trouble(), soak.kill())
+        under_way = [asyncio.create_task(each) for each in work]
         done, _ = await asyncio.wait(
             under_way, timeout=SECONDS, return_when=asyncio.FIRST_EXCEPTION
         )
@@ -44,14 +44,23 @@ async def test_the_history_is_right_after_a_minute_of_bad_luck(tmp_path: Path) -
         await soak.calm()
         await system.settle(within=150)
         await end(supervisor)
+        seen = read(system.history.glob("*.jsonl"))
         letters = await system.dead_letters()
-        reasons = sorted(letter[b"reason"].decode() for letter in letters)
-        kinds = Counter(type(each.record).__name__ for each in read(system.history.glob("*.jsonl")))
+        reasons = sorted(letter[b"reason"].decode() for letter in soak.innocents(letters))
+        takeovers = soak.takeovers(seen)
+        assert takeovers, soak.troubles
+        slowest = takeovers[int(len(takeovers) * 0.99)]
+        parked = soak.parked(seen)
         print(
-            f"{len(system.accepted)} tasks, troubles {soak.troubles}, {network.lost} lost replies"
+            f"{len(system.accepted)} tasks, {len(soak.deadly)} of them deadly, troubles "
+            f"{dict(soak.troubles)}, {network.lost} lost replies, {len(letters)} dead letters\n"
+            f"{len(takeovers)} takeovers: median {takeovers[len(takeovers) // 2]:.1f} s, 99 % "
+            f"within {slowest:.1f} s, longest {takeovers[-1]:.1f} s; parked for {parked:.1f} s"
         )
-        print(f"{len(reasons)} dead letters, {dict(kinds)}")
         system.keeps_its_promises()
         assert not soak.odd_ends, "\n".join(soak.odd_ends)
-        assert not system.errors(), "\n".join(system.errors())
+        errors = [line for line in system.errors() if "HP-038" not in line]
+        assert not errors, "\n".join(errors)
         assert reasons == sorted(soak.poisoned), letters
+        assert slowest < (8 if len(takeovers) > 100 else 30)  # of few it is the unluckiest
+        assert parked < 60

@@ -5,6 +5,9 @@ The task's context says where (`history`) and how long a call takes (`seconds`).
 """
 
 import asyncio
+import os
+import signal
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,3 +75,25 @@ async def ask(text: str, ctx: Ctx) -> ToolResult[dict[str, Any]]:
 async def pay(text: str, ctx: Ctx) -> dict[str, Any]:
     """Pay something: once, whichever chain asks for it."""
     return await _happen(ctx, "other", text)
+
+
+@tool(queue="chaos", read_only=True)
+def bulk(text: str, ctx: Ctx) -> dict[str, Any]:
+    """Find very much."""
+    return {"text": "x" * int(ctx.context["bytes"])}
+
+
+@tool(queue="chaos", read_only=True, timeout="1s")
+async def block(text: str, ctx: Ctx) -> dict[str, Any]:
+    """Block the event loop of its worker, and with it all that runs there."""
+    found = await _happen(ctx, "read_only", text)
+    time.sleep(600)  # noqa: ASYNC251 - that is what it is for
+    return found
+
+
+@tool(queue="chaos", read_only=True)
+async def die(text: str, ctx: Ctx) -> dict[str, Any]:
+    """Take its worker with it, each time."""
+    found = await _happen(ctx, "read_only", text)
+    os.kill(os.getpid(), signal.SIGKILL)
+    return found

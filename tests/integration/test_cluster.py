@@ -23,7 +23,7 @@ from tests.chaos.system import task
 from tests.support import wait_until
 from tests.support.processes import until
 from tests.topologies.outages import KILLED, survive
-from tests.topologies.servers import ENGINES, Cluster, slot_of
+from tests.topologies.servers import VALKEY, Cluster, slot_of
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -32,7 +32,7 @@ TOPOLOGY = Topology(4)
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with Cluster(tmp_path_factory.mktemp("cluster"), ENGINES["valkey"]) as running:
+    with Cluster(tmp_path_factory.mktemp("cluster"), VALKEY) as running:
         yield running
 
 
@@ -125,7 +125,7 @@ async def test_the_doctor_names_the_nodes_with_slots(redis: Any, servers: Cluste
 
 @pytest.mark.timeout(300)
 async def test_a_primary_dies_under_load_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
-    with Cluster(tmp_path / "servers", ENGINES["valkey"]) as servers:
+    with Cluster(tmp_path / "servers", VALKEY) as servers:
         async with connect(servers.url) as client:
             await library.load(client)
             await TOPOLOGY.ensure(client)

@@ -16,14 +16,14 @@ from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from tests.support import wait_until
 from tests.support.processes import until
 from tests.topologies.outages import KILLED, survive
-from tests.topologies.servers import ENGINES, PASSWORD, Sentinels, stopped
+from tests.topologies.servers import PASSWORD, VALKEY, Sentinels, stopped
 
 pytestmark = pytest.mark.xdist_group("sentinel")
 
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sentinels]:
-    with Sentinels(tmp_path_factory.mktemp("sentinel"), ENGINES["valkey"]) as running:
+    with Sentinels(tmp_path_factory.mktemp("sentinel"), VALKEY) as running:
         yield running
 
 

@@ -181,6 +181,11 @@ class Seen:
     line: int
     record: Record
 
+    @property
+    def process(self) -> int:
+        """The id of its writer."""
+        return int(self.file.split(".")[-2])
+
 
 def read(files: Iterable[Path]) -> list[Seen]:
     """All records in the order of time. A torn last line, its writer's last breath, is left out."""

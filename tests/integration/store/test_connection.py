@@ -20,7 +20,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.refused import RefusedForNow
-from tests.support import wait_until
+from tests.support import certificates, wait_until
 
 
 async def test_each_caller_gets_its_own_reply_or_error(redis: Redis) -> None:
@@ -95,25 +95,9 @@ async def test_a_login_a_database_and_an_error_of_permissions(
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="it makes the certificate")
 async def test_over_tls(redis: Redis, server: EmbeddedServer, tmp_path: Path) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "1"]
-    made: list[str | Path] = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-keyout",
-        key,
-        "-out",
-        certificate,
-        *names,
-    ]
-    process = await asyncio.create_subprocess_exec(*made, stderr=asyncio.subprocess.DEVNULL)
-    assert await process.wait() == 0
+    certificate = await asyncio.to_thread(certificates.make, tmp_path)
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(certificate, key)
+    tls.load_cert_chain(certificate, tmp_path / "key.pem")
 
     async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_server, to_server = await asyncio.open_unix_connection(
