@@ -30,6 +30,7 @@ _PARTS: Final = (
     "timers",
     "dead_letters",
     "consumers",
+    "parked",
     "leases",
     "agents",
     "feedback",

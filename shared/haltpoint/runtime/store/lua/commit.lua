@@ -165,9 +165,6 @@ local function forget_old(prefix, oldest)
   end
 end
 
-local LIVE = { 'accepted', 'planning', 'executing', 'awaiting_clarification', 'awaiting_confirmation',
-  'awaiting_input', 'escalated' }
-
 -- A child that could not be written reports nothing: what its parent waits for is lost.
 local function tell_parent(prefix, chain)
   local parent, step, number = string.match(chain, '^(.*)~([^~]*)%-(%d+)$')
