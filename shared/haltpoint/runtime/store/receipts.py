@@ -34,6 +34,7 @@ from haltpoint.contracts.results import ErrorType, Metadata, Outcome
 from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.loading import decode_action
+from haltpoint.runtime.store.replicas import Replicas
 from haltpoint.runtime.store.rows import FEED_AGE, Head
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Side
 from haltpoint.runtime.streams.outgoing import completed_parts, split_message
@@ -89,8 +90,6 @@ class Claimed:
 
 
 _RECOVERING: Final = b"recovering"
-_ON_REPLICAS: Final = 200
-"""Milliseconds that a call waits for replicas at a time; others of the connection wait with it."""
 _WAIT: Final = 0.1
 """Seconds between two claims while the server hears what processes know."""
 
@@ -181,7 +180,7 @@ class ReceiptStore(Side):
         self, calls: AutoPipeline, topology: Topology, consumer: str, *, replicas: int = 0
     ) -> None:
         super().__init__(calls, topology)
-        self._replicas = replicas
+        self._replicas = Replicas(calls, topology, replicas)
         self._reader = ChainReader(calls, topology)
         self._consumer = consumer
         self._nonce = secrets.token_hex(6)  # it is kept in a field of at most 64 bytes
@@ -213,29 +212,9 @@ class ReceiptStore(Side):
         again.
         """
         claim = self._functions.call("claim", partition, *args)
-        is_safe = self._is_on_replicas(partition)
+        is_safe = self._replicas.have_all(partition)
         reply: list[Any] = await claim
         return reply if await is_safe and reply[0] != _RECOVERING else None
-
-    def _is_on_replicas(self, partition: int) -> "asyncio.Future[bool]":
-        """Ask now whether enough replicas have all that was called before; a connection that breaks
-        says no.
-        """
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[bool] = loop.create_future()
-        if not self._replicas:
-            answer.set_result(True)
-            return answer
-        key = self._topology.key(partition, "events")
-
-        def hear(count: "asyncio.Future[int]") -> None:
-            is_enough = count.exception() is None and count.result() >= self._replicas
-            if not answer.done():
-                answer.set_result(is_enough)
-
-        asked = self._calls.on_replicas(key, self._replicas, _ON_REPLICAS)
-        asked.add_done_callback(hear)
-        return answer
 
     def complete(self, finished: Finished) -> "asyncio.Future[Completion]":
         """Record a receipt and tell the executor (R3, R8); await the result.
@@ -353,12 +332,9 @@ class ReceiptStore(Side):
         reply = self._functions.call("complete", partition, *args)
         futures = [future for _, future in batch]
         recorded = partial(_recorded, futures)
-        if not self._replicas:
-            reply.add_done_callback(recorded)
-            return
         # Replies come in their order. Who wants it on replicas waits for their word, whichever.
-        said = self._is_on_replicas(partition)
-        said.add_done_callback(lambda _: reply.add_done_callback(recorded))
+        answered = self._replicas.have_all(partition)
+        answered.add_done_callback(lambda _: reply.add_done_callback(recorded))
 
 
 def recorded_outcome(finished: Finished) -> Outcome:
