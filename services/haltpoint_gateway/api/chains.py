@@ -20,6 +20,7 @@ from haltpoint.runtime.views.log_view import place_of
 from haltpoint.runtime.views.queries import ChainQuery
 from haltpoint.runtime.views.views import ChainHeader
 from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
+from haltpoint_gateway.guard import Guarded
 from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.queries import EVENT_ID, Cancel, EventQuery, Feedback, ViewQuery
@@ -80,6 +81,8 @@ def no_event(event_id: str) -> Problem:
 
 
 router = APIRouter(prefix="/v1/chains", tags=["chains"], route_class=Starred)
+whole = APIRouter(route_class=Guarded)
+"""A chain has its stars already."""
 
 
 @router.get("")
@@ -90,17 +93,18 @@ async def list_chains(
     return await gateway.views.chains(query, who.can_see)
 
 
-@router.get("/{chain_id}")
+@whole.get("/{chain_id}")
 async def get_chain(
     gateway: Here, chain_id: str, who: Reader, query: Annotated[ViewQuery, Query()]
 ) -> ChainView:
     """One chain, whole."""
-    views = gateway.views
-    read = views.with_story if query.story else views.chain
-    chain = await read(chain_id, who.can_see)
+    chain = await gateway.views.shown(chain_id, who.can_see, story=query.story)
     if chain is None:
         raise no_chain(chain_id)
     return chain
+
+
+router.include_router(whole)
 
 
 @router.get(

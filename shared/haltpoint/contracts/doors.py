@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAda
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
-from haltpoint.contracts.base import Contract, JsonObject
+from haltpoint.contracts.base import Contract, JsonObject, value
 
 TARGET_MARK: Final = "x-target"
 
@@ -58,6 +58,15 @@ class View(BaseModel):
     model_config = ConfigDict(
         defer_build=True, frozen=True, extra="ignore", json_schema_extra=describe
     )
+
+
+@value
+class Part:
+    """A part of a view of which a long chain has hundreds: pydantic reads, writes and describes it,
+    and does not check it when we make it.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="ignore", json_schema_extra=describe)
 
 
 class Form(BaseModel):

@@ -40,6 +40,9 @@ _PAIR: Final = re.compile(
 )
 """A name and its value in a text: `password=...`, `"pin": 1234`, in JSON inside of JSON, too."""
 
+_LIKE_PAIR: Final = rf"(?i:(?:{_NAMES}|{_SHORT}){_SUFFIX}\\*[\"']?\s*[:=])"
+"""The same as far as linear time can tell."""
+
 _PREFIXES: Final = (
     r"sk|pk|rk|gsk|xai|pplx|tvly|nvapi|gh[oprsu]|github_pat|gl(?:pat|dt|rt|cbt|ptt|soat|sa|c)|npm"
     r"|pypi|rubygems|dckr_pat|do[opr]_v1|GOCSPX|HRKU|PMAK|NRAK|xapp|xox[abceoprs]|ntn|lin_api|figd"
@@ -78,6 +81,8 @@ _SHORTEST: Final = 3
 """Characters of a value that is searched for in other texts."""
 _INSIDE: Final = 6
 """Characters of a value that is searched for inside of words, too."""
+_SMALL: Final = 2048
+"""Bytes of JSON that are read whole rather than looked at part by part."""
 _ARGUMENTS: Final = frozenset({"arguments", "ran", "input"})
 """The fields of views that have the arguments of a call."""
 _DATA: Final = _ARGUMENTS | {"data", "result", "value"}
@@ -93,7 +98,13 @@ def _form() -> Any:
 
 @cache
 def _like_pair() -> Any:
-    return re2.compile(rf"(?i)(?:{_NAMES}|{_SHORT}){_SUFFIX}\\*[\"']?\s*[:=]")
+    return re2.compile(_LIKE_PAIR)
+
+
+@cache
+def _like_secret() -> Any:
+    """The forms and the names, in one look."""
+    return re2.compile("|".join((*FORMS, _LIKE_PAIR)))
 
 
 @lru_cache(maxsize=4096)
@@ -134,10 +145,11 @@ def _opened(text: bytes, names: Names = ()) -> Any:
     """JSON text for `starred`: parts without secrets, also in fields of these names, stay text. A
     long view has few others.
     """
-    readable = text.decode()
     is_named = any(json.encode(name) in text for name in names)
-    if not (is_named or _form().search(readable) or _like_pair().search(readable)):
+    if not (is_named or _like_secret().search(text.decode())):
         return Raw(text)
+    if len(text) < _SMALL:
+        return json.decode(text)
     level = _level(text)
     if isinstance(level, list):
         return [_opened(bytes(inner), names) for inner in level]

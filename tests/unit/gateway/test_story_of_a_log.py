@@ -18,7 +18,7 @@ from haltpoint.runtime.store.rows import StoredAnswer, StoredRequest
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.story import tell
-from haltpoint.runtime.views.telling import with_story
+from haltpoint.runtime.views.telling import shown
 from tests.unit.gateway.test_chain_view import HEAD, OK, record
 
 BEGUN = int(HEAD["created"])
@@ -175,7 +175,7 @@ def test_what_is_long_and_secret_has_its_stars_before_the_story_cuts_it() -> Non
     again = {"success": True, "next_action": "continue", "error": None}
     done = call | {"receipt": json.dumps(again), "data": json.dumps({"echo": f"{secret} "})}
     log = [encode([BEGUN, "x", [("action.dispatched", about(1)), ("action.completed", about(1))]])]
-    view = with_story(
+    view = shown(
         record(
             plan=Plan(steps=(Step(id="route"),)),
             runs=(StepRun(StepStatus.IN_PROGRESS, actions=1),),
@@ -183,6 +183,7 @@ def test_what_is_long_and_secret_has_its_stars_before_the_story_cuts_it() -> Non
             actions={"c1.route.1": done},
         ),
         ("code",),
+        story=True,
     )
     assert next(line.text for line in view.story if line.about == "call").startswith("sign_in(")
     assert "s3-s3" not in view.model_dump_json()

@@ -1,13 +1,14 @@
 """Views of the steps of a chain, their turns and actions. Times are UTC and travel as ISO 8601."""
 
+from dataclasses import field
 from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
 from pydantic import PlainSerializer
 
-from haltpoint.contracts.base import JsonObject, Strings
-from haltpoint.contracts.doors import View
+from haltpoint.contracts.base import JsonObject, Strings, value
+from haltpoint.contracts.doors import Part, View
 from haltpoint.contracts.results import ToolResult
 from haltpoint.contracts.work.plans import ProposedCall, StepType
 from haltpoint.contracts.work.tasks import Mode
@@ -17,7 +18,8 @@ Receipt = Annotated[ToolResult, PlainSerializer(msgspec.to_builtins, return_type
 """A result with what it says, without its defaults: a long chain has hundreds."""
 
 
-class ActionView(View):
+@value
+class ActionView(Part):
     """One action. `status`: dispatched, resting, asking or done; without a receipt it has not ended
     (`ended_at`: null).
 
@@ -27,9 +29,9 @@ class ActionView(View):
 
     id: str
     tool: str
-    arguments: JsonObject = {}
-    ran: JsonObject | None = None
     status: str
+    arguments: JsonObject = field(default_factory=dict)
+    ran: JsonObject | None = None
     receipt: Receipt | None = None
     child: str | None = None
     started_at: datetime | None = None
@@ -78,7 +80,8 @@ class ThoughtView(View):
     calls: tuple[ProposedCall, ...] = ()
 
 
-class PromiseView(View):
+@value
+class PromiseView(Part):
     """A tool that a step requires, or any of `one_of`, and the action whose receipt kept the
     promise (null: none).
     """
@@ -106,7 +109,8 @@ class ViolationView(View):
     correction: str | None = None
 
 
-class StepView(View):
+@value
+class StepView(Part):
     """One step with its run: what it promised, what was called, what kept the promise, and where
     the word was broken.
 
@@ -117,15 +121,15 @@ class StepView(View):
     """
 
     id: str
+    status: str
+    step_type: StepType
     label: str = ""
     description: str = ""
-    step_type: StepType
     required_tools: Strings = ()
     one_of: Strings = ()
     allowed_tools: Strings | None = None
     tool_validation_mode: Mode = Mode.STRICT
     dependencies: Strings = ()
-    status: str
     validation_status: str | None = None
     reason: str | None = None
     strikes: int = 0

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
-from haltpoint.contracts.base import Strings
-from haltpoint.contracts.doors import View
+from haltpoint.contracts.base import Strings, value
+from haltpoint.contracts.doors import Part
 
 About: TypeAlias = Literal["chain", "step", "call", "question", "model", "answer"]
 """What a line is about."""
@@ -44,16 +44,17 @@ SIGNS: Final[dict[Tone, str]] = {
 """The sign before a line: no words of a model look like a deed."""
 
 
-class StoryLine(View):
+@value
+class StoryLine(Part):
     """One line of a chain's story. `step_id`, `action_id` and `request_id` say of what, where it is
     about one.
     """
 
-    at: datetime | None = None
-    """When it happened; null: it is only so now."""
     about: About
     tone: Tone
     text: str
+    at: datetime | None = None
+    """When it happened; null: it is only so now."""
     struck: str = ""
     """Follows the text, struck through: a call that never ran, the model's words."""
     note: str = ""

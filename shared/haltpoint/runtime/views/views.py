@@ -47,7 +47,7 @@ from haltpoint.runtime.views.queries import ChainQuery, ListQuery, RequestQuery
 from haltpoint.runtime.views.queues import unserved
 from haltpoint.runtime.views.reading import OtherReleaseError, Records, VisibleTo
 from haltpoint.runtime.views.record import ChainRecord
-from haltpoint.runtime.views.telling import with_story
+from haltpoint.runtime.views.telling import shown
 from haltpoint.runtime.views.undo_view import Undoing, undoing
 
 
@@ -117,15 +117,17 @@ class Views:
         waiting = await self._waiting(record)
         return chain_view.view_of(replace(record, waiting=waiting))
 
-    async def with_story(self, chain_id: str, visible_to: VisibleTo) -> ChainView | None:
-        """The same with its story, and with stars in place of its secrets."""
+    async def shown(
+        self, chain_id: str, visible_to: VisibleTo, *, story: bool = False
+    ) -> ChainView | None:
+        """The same with stars in place of its secrets, and with its story if that is wanted."""
         record, typed = await asyncio.gather(
             self._records.read(chain_id, visible_to), self._catalogue.typed_secrets()
         )
         if record is None:
             return None
         waiting = await self._waiting(record)
-        return with_story(replace(record, waiting=waiting), typed)
+        return shown(replace(record, waiting=waiting), typed, story=story)
 
     async def undoing(
         self, chain_id: str, tools: Collection[str], visible_to: VisibleTo
