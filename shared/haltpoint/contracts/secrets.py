@@ -97,11 +97,6 @@ def _form() -> Any:
 
 
 @cache
-def _like_pair() -> Any:
-    return re2.compile(_LIKE_PAIR)
-
-
-@cache
 def _like_secret() -> Any:
     """The forms and the names, in one look."""
     return re2.compile("|".join((*FORMS, _LIKE_PAIR)))
@@ -130,9 +125,9 @@ def without_secrets(text: str, values: Iterable[str] = ()) -> str:
     for hidden in sorted(values, key=len, reverse=True):
         text = _without(text, hidden)
     readable = text if text.isascii() else text.encode(errors="replace").decode()
-    if _form().search(readable):
-        text = readable = _form().sub(_stars_between, readable)
-    return _PAIR.sub(_starred_pair, text) if _like_pair().search(readable) else text
+    if not _like_secret().search(readable):
+        return text
+    return _PAIR.sub(_starred_pair, _form().sub(_stars_between, readable))
 
 
 def without_secrets_in(text: bytes, typed: Names = ()) -> bytes:

@@ -23,7 +23,7 @@ from haltpoint.contracts.events import (
     ToolCompleted,
 )
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import Choice, RequestKind
+from haltpoint.contracts.people.humans import Choice, Question
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode
@@ -65,8 +65,6 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
             case FactType.REQUEST_OPENED:
                 tool = _asked_about(chain, details)
                 counts[f"tool:asked:{tool}"] += 1
-                if details.get("kind") == RequestKind.CLARIFICATION:
-                    counts[f"tool:clarified:{tool}"] += 1
             case FactType.REQUEST_ANSWERED:
                 tool = _asked_about(before, details)
                 counts[f"tool:answered:{tool}"] += 1
@@ -158,17 +156,16 @@ def _asked_about(chain: Chain, details: Details) -> str:
     """The tool of a question; a supervisor's own question (which agent?) is about the
     supervisor.
     """
-    tools = {request.request_id: request.tool for request in chain.requests}
-    tool = tools.get(details["request_id"])
-    if tool:
-        return tool
+    question = _question(chain, details)
+    if question is not None and question.tool:
+        return question.tool
     return SUPERVISOR if chain.task.agent == SUPERVISOR else UNKNOWN
 
 
 def _count_answer(counts: dict[str, int], chain: Chain, details: Details, now: int) -> None:
     """The seconds for which a question has waited, and the least power of two above them."""
-    asked_at = {request.request_id: request.asked_at for request in chain.requests}
-    seconds = (now - asked_at.get(details["request_id"], now)) // 1000
+    question = _question(chain, details)
+    seconds = 0 if question is None else (now - question.asked_at) // 1000
     within = str(1 << seconds.bit_length())
     about = _kind_of(chain, details), str(details.get("decision", UNKNOWN))
     counts[f"wait:answers:{within}"] += 1
@@ -177,8 +174,14 @@ def _count_answer(counts: dict[str, int], chain: Chain, details: Details, now: i
 
 
 def _kind_of(chain: Chain, details: Details) -> str:
-    kinds = {request.request_id: request.kind for request in chain.requests}
-    return kinds.get(details["request_id"], UNKNOWN)
+    question = _question(chain, details)
+    return UNKNOWN if question is None else question.kind
+
+
+def _question(chain: Chain, details: Details) -> Question | None:
+    """The open question that a fact is about."""
+    questions = {question.request_id: question for question in chain.requests}
+    return questions.get(details["request_id"])
 
 
 class AgentCounts(Side):

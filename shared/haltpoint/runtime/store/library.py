@@ -33,7 +33,6 @@ _PARTS: Final = (
     "parked",
     "leases",
     "agents",
-    "feedback",
     "limits",
     "effects",
 )

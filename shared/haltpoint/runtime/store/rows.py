@@ -60,7 +60,6 @@ class Head(StrEnum):
     SPENT = "spent"
     """Turns, actions, tokens and cost."""
     THOUGHT = "thought"
-    FEEDBACK = "feedback"
 
 
 FEED_AGE: Final = 900_000

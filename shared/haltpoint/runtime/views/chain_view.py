@@ -2,7 +2,7 @@
 
 import json
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
@@ -110,13 +110,6 @@ def requests_of(record: ChainRecord, told: Told | None = None) -> tuple[RequestV
     """All that the chain has asked, each with the times of its log."""
     times = (told or Told(record)).times
     return tuple(request_of(stored, record, times) for stored in record.requests.values())
-
-
-def asked_in(record: ChainRecord) -> Iterator[RequestView]:
-    """The questions of a chain and of all chains below it."""
-    yield from requests_of(record)
-    for child in record.children.values():
-        yield from asked_in(child)
 
 
 def _rest_of(record: ChainRecord) -> ModelRestView | None:

@@ -1,7 +1,7 @@
 """The failure history as it is read: the counters of all partitions, added up."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Any, Final
@@ -24,17 +24,15 @@ class History:
         self._redis: Any = redis
         self._topology = topology
 
-    async def read(self, days: int, clarifying: Collection[str] = ()) -> StatsView:
-        """The last `days` days, today (UTC) among them. `clarifying` are the tools that may ask
-        which one is meant.
-        """
+    async def read(self, days: int) -> StatsView:
+        """The last `days` days, today (UTC) among them."""
         now = datetime.now(UTC)
         today = int(now.timestamp()) // _DAY
         counts = await self._counted(today, days)
         return StatsView(
             since=now.date() - timedelta(days=days - 1),
             until=now.date(),
-            tools=_rows(counts, "tool", clarifying),
+            tools=_rows(counts, "tool"),
             models=_rows(counts, "model"),
             hours=tuple(_hours(counts)),
             waited_p50=_within(counts, 0.5),
@@ -54,9 +52,7 @@ class History:
         return counts
 
 
-def _rows(
-    counts: Mapping[str, int], kind: str, clarifying: Collection[str] = ()
-) -> tuple[StatsRow, ...]:
+def _rows(counts: Mapping[str, int], kind: str) -> tuple[StatsRow, ...]:
     """A row for each tool or model, those with most violations and failures first. A counter is
     `<kind>:<what>:<name>` (see store/counting.py).
     """
@@ -65,9 +61,6 @@ def _rows(
         counted, what, name = field.split(":", 2)
         if counted == kind:
             by_name[name][what] = number
-    for name in by_name.keys() & set(clarifying):
-        row = by_name[name]
-        row["direct"] = row["calls"] - row["failures"] - row["clarified"]
     rows = [StatsRow.model_validate({"name": name, **row}) for name, row in by_name.items()]
     return tuple(
         sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name))

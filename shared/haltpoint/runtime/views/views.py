@@ -44,6 +44,7 @@ from haltpoint.runtime.views.letters import letter_of
 from haltpoint.runtime.views.log_view import Place, events_of, place_of
 from haltpoint.runtime.views.pages import Indexes, Shown, T, page
 from haltpoint.runtime.views.queries import ChainQuery, ListQuery, RequestQuery
+from haltpoint.runtime.views.question import asked_in
 from haltpoint.runtime.views.queues import unserved
 from haltpoint.runtime.views.reading import OtherReleaseError, Records, VisibleTo
 from haltpoint.runtime.views.record import ChainRecord
@@ -260,9 +261,9 @@ class Views:
             head = await self._chains.head(chain_id, Head.STATUS)
             if _is_over(head):
                 continue
-            record = await self._records.read(chain_id, visible_to)
-            if record is not None:
-                views += chain_view.asked_in(record)
+            chain = await self.chain(chain_id, visible_to)
+            if chain is not None:
+                views += asked_in(chain)
         return [view for view in views if view.status is RequestStatus.OPEN]
 
     async def log(self, chain_id: str, first: int, count: int) -> LogSlice:
