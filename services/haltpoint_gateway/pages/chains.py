@@ -4,10 +4,12 @@ import secrets
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
+from msgspec import json
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.people.keys import Scope
+from haltpoint.contracts.views.chains import ChainView
 from haltpoint.runtime.views.queries import ChainQuery
 from haltpoint_gateway.api import chains as api
 from haltpoint_gateway.api import tasks
@@ -36,13 +38,14 @@ async def chains(visit: Looks, query: Annotated[_Query, Query()]) -> HTMLRespons
 @router.get("/{chain_id}")
 async def chain(chain_id: str, visit: Looks) -> HTMLResponse:
     """One chain, whole."""
-    view = await api.get_chain(visit.gateway, chain_id, visit.who, ViewQuery(story=True))
+    reply = await api.get_chain(visit.gateway, chain_id, visit.who, ViewQuery(story=True))
+    view = ChainView.model_validate_json(reply.body)
     log = await visit.gateway.views.log(chain_id, 0, _LINES)
     tools = await visit.tools()
     bars = pictures.bars(view.story)
     return visit.html(
         "chain",
-        chain=view.model_dump(mode="json"),
+        chain=json.decode(reply.body),
         story=[*zip(view.story, bars, strict=True)],
         places=pictures.places(view.steps),
         log=log,

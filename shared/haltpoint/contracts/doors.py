@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAda
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
-from haltpoint.contracts.base import Contract, JsonObject, value
+from haltpoint.contracts.base import Contract, JsonObject
 
 TARGET_MARK: Final = "x-target"
 
@@ -55,18 +55,15 @@ class View(BaseModel):
 
     # Built when it is first used: a short command shows one view of twenty, and building all took a
     # tenth of its time.
-    model_config = ConfigDict(
-        defer_build=True, frozen=True, extra="ignore", json_schema_extra=describe
-    )
+    model_config = ConfigDict(defer_build=True, frozen=True, json_schema_extra=describe)
 
 
-@value
 class Part:
     """A part of a view of which a long chain has hundreds: pydantic reads, writes and describes it,
     and does not check it when we make it.
     """
 
-    __pydantic_config__ = ConfigDict(extra="ignore", json_schema_extra=describe)
+    __pydantic_config__ = ConfigDict(json_schema_extra=describe)
 
 
 class Form(BaseModel):

@@ -24,7 +24,7 @@ _NAMES: Final = (
 )
 _SHORT: Final = "auth|card|iban|ssn|cvv|cvc|otp|totp|pin"
 """Other words end like these: they are names only as a word of their own."""
-_CAPITAL: Final = "|".join(map(str.capitalize, _SHORT.split("|")))
+_CAPITAL: Final = "Auth|Card|Iban|Ssn|Cvv|Cvc|Otp|Totp|Pin"
 _SUFFIX: Final = r"(?:[ _-]?(?:number|no|value|code|hash|header|confirmation|again|\d{1,9}))?"
 _NAME: Final = (
     rf"(?:(?i:{_NAMES})|(?<![A-Za-z])(?i:{_SHORT})|(?<=[a-z0-9])(?:{_CAPITAL}))(?i:{_SUFFIX})"
@@ -74,6 +74,11 @@ FORMS: Final = (
 )
 """Secrets that are known by what they look like; what is in a group stays."""
 
+_FORM: Final = "|".join(FORMS)
+_LIKE_SECRET: Final = rf"{_FORM}|{_LIKE_PAIR}"
+"""The forms and the names, in one look."""
+_compiled: Final = cache(re2.compile)
+
 _level: Final = json.Decoder(dict[str, Raw] | list[Raw] | str | int | float | bool | None).decode
 """The outermost JSON value."""
 
@@ -89,17 +94,6 @@ _DATA: Final = _ARGUMENTS | {"data", "result", "value"}
 """Those that have values of tools and people; in others a word may be that of a state."""
 _TOKEN: Final = re.compile(r"[\w.:~/+-]*")
 """An id, a time, the word of a state: no text in which words are searched for."""
-
-
-@cache
-def _form() -> Any:
-    return re2.compile("|".join(FORMS))
-
-
-@cache
-def _like_secret() -> Any:
-    """The forms and the names, in one look."""
-    return re2.compile("|".join((*FORMS, _LIKE_PAIR)))
 
 
 @lru_cache(maxsize=4096)
@@ -125,9 +119,9 @@ def without_secrets(text: str, values: Iterable[str] = ()) -> str:
     for hidden in sorted(values, key=len, reverse=True):
         text = _without(text, hidden)
     readable = text if text.isascii() else text.encode(errors="replace").decode()
-    if not _like_secret().search(readable):
+    if not _compiled(_LIKE_SECRET).search(readable):
         return text
-    return _PAIR.sub(_starred_pair, _form().sub(_stars_between, readable))
+    return _PAIR.sub(_starred_pair, _compiled(_FORM).sub(_stars_between, readable))
 
 
 def without_secrets_in(text: bytes, typed: Names = ()) -> bytes:
@@ -141,7 +135,7 @@ def _opened(text: bytes, names: Names = ()) -> Any:
     long view has few others.
     """
     is_named = any(json.encode(name) in text for name in names)
-    if not (is_named or _like_secret().search(text.decode())):
+    if not (is_named or _compiled(_LIKE_SECRET).search(text.decode())):
         return Raw(text)
     if len(text) < _SMALL:
         return json.decode(text)

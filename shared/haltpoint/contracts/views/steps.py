@@ -1,6 +1,5 @@
 """Views of the steps of a chain, their turns and actions. Times are UTC and travel as ISO 8601."""
 
-from dataclasses import field
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -29,8 +28,8 @@ class ActionView(Part):
 
     id: str
     tool: str
+    arguments: JsonObject
     status: str
-    arguments: JsonObject = field(default_factory=dict)
     ran: JsonObject | None = None
     receipt: Receipt | None = None
     child: str | None = None

@@ -6,7 +6,7 @@ A counter is a field `total:<what>:<labels>` of a commit's counts; the library k
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -50,14 +50,21 @@ def total(what: Total, *labels: str) -> str:
     return ":".join(("total", what, *labels))
 
 
-async def read_totals(redis: Redis, topology: Topology) -> Totals:
-    """The totals of all partitions. Raises redis-py's errors."""
+async def added_up(redis: Redis, keys: Iterable[str]) -> Counter[str]:
+    """The counters of these hashes together. Raises redis-py's errors."""
     pipeline: Any = redis.pipeline(transaction=False)
-    for partition in range(topology.partitions):
-        pipeline.hgetall(topology.key(partition, "totals"))
+    for key in keys:
+        pipeline.hgetall(key)
     counts = Counter[str]()
     for reply in await pipeline.execute():
         counts.update({field.decode(): int(number) for field, number in reply.items()})
+    return counts
+
+
+async def read_totals(redis: Redis, topology: Topology) -> Totals:
+    """The totals of all partitions. Raises redis-py's errors."""
+    keys = [topology.key(partition, "totals") for partition in range(topology.partitions)]
+    counts = await added_up(redis, keys)
     totals: Totals = {what: {} for what in Total}
     for field, number in counts.items():
         name, _, labels = field.partition(":")

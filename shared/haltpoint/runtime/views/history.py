@@ -3,12 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate
-from typing import Any, Final
+from itertools import accumulate, product
+from typing import Final
 
 from redis.asyncio import Redis
 
 from haltpoint.contracts.views.deployment import HourRow, StatsRow, StatsView
+from haltpoint.runtime.store.totals import added_up
 from haltpoint.runtime.streams.topology import Topology
 
 KEPT: Final = 30
@@ -21,14 +22,17 @@ class History:
     """Reads the counters that commits leave."""
 
     def __init__(self, redis: Redis, topology: Topology) -> None:
-        self._redis: Any = redis
+        self._redis = redis
         self._topology = topology
 
     async def read(self, days: int) -> StatsView:
         """The last `days` days, today (UTC) among them."""
         now = datetime.now(UTC)
         today = int(now.timestamp()) // _DAY
-        counts = await self._counted(today, days)
+        places = product(range(self._topology.partitions), range(today - days + 1, today + 1))
+        # A day is named by its number since the epoch.
+        keys = [self._topology.key(partition, "stats", str(day)) for partition, day in places]
+        counts = await added_up(self._redis, keys)
         return StatsView(
             since=now.date() - timedelta(days=days - 1),
             until=now.date(),
@@ -38,18 +42,6 @@ class History:
             waited_p50=_within(counts, 0.5),
             waited_p95=_within(counts, 0.95),
         )
-
-    async def _counted(self, today: int, days: int) -> Counter[str]:
-        """The counters of the last days; a day is named by its number since the epoch."""
-        async with self._redis.pipeline(transaction=False) as pipe:
-            for day in range(today - days + 1, today + 1):
-                for partition in range(self._topology.partitions):
-                    pipe.hgetall(self._topology.key(partition, "stats", str(day)))
-            replies = await pipe.execute()
-        counts = Counter[str]()
-        for reply in replies:
-            counts.update({field.decode(): int(number) for field, number in reply.items()})
-        return counts
 
 
 def _rows(counts: Mapping[str, int], kind: str) -> tuple[StatsRow, ...]:

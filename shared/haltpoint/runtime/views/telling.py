@@ -13,27 +13,31 @@ from haltpoint.contracts.views.steps import StepView
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.log_view import Told
 from haltpoint.runtime.views.record import ChainRecord
-from haltpoint.runtime.views.story import tell
+from haltpoint.runtime.views.story import Story, tell
 
 _fields: Final = Decoder(dict[str, Raw]).decode
 _parts: Final = Decoder(list[Raw]).decode
 
 
-def shown(record: ChainRecord, typed: Collection[str], *, story: bool = False) -> ChainView:
+def as_json(record: ChainRecord, typed: Collection[str], *, story: bool = False) -> bytes:
     """The view of a chain; `typed` are the parameters that tools type as secrets. The stars come
     first: the story cuts what is long.
     """
     told = Told(record)
-    view = _starred(view_of(record, told), typed)
-    return view.model_copy(update={"story": tell(view, told.ended)}) if story else view
-
-
-def _starred(view: ChainView, typed: Collection[str]) -> ChainView:
-    """The view with stars. Of a long chain few steps have any: the others stay as they are."""
+    view = view_of(record, told)
     text = view.model_dump_json().encode()
     stars = without_secrets_in(text, typed)
-    if stars == text:
-        return view
+    if not story:
+        return stars
+    shown = view if stars == text else _starred(view, text, stars)
+    lines = door(Story).dump_json(tell(shown, told.ended))
+    return b'%s,"story":%s}' % (stars.removesuffix(b"}"), lines)
+
+
+def _starred(view: ChainView, text: bytes, stars: bytes) -> ChainView:
+    """The view of a text with stars. Of a long chain few steps have any: the others stay as they
+    are.
+    """
     fields = _fields(stars)
     before, after = _parts(_fields(text)["steps"]), _parts(fields.pop("steps"))
     steps = [

@@ -48,7 +48,7 @@ from haltpoint.runtime.views.question import asked_in
 from haltpoint.runtime.views.queues import unserved
 from haltpoint.runtime.views.reading import OtherReleaseError, Records, VisibleTo
 from haltpoint.runtime.views.record import ChainRecord
-from haltpoint.runtime.views.telling import shown
+from haltpoint.runtime.views.telling import as_json
 from haltpoint.runtime.views.undo_view import Undoing, undoing
 
 
@@ -118,17 +118,19 @@ class Views:
         waiting = await self._waiting(record)
         return chain_view.view_of(replace(record, waiting=waiting))
 
-    async def shown(
+    async def as_json(
         self, chain_id: str, visible_to: VisibleTo, *, story: bool = False
-    ) -> ChainView | None:
-        """The same with stars in place of its secrets, and with its story if that is wanted."""
+    ) -> bytes | None:
+        """The same as JSON with stars in place of its secrets, and with its story if that is
+        wanted.
+        """
         record, typed = await asyncio.gather(
             self._records.read(chain_id, visible_to), self._catalogue.typed_secrets()
         )
         if record is None:
             return None
         waiting = await self._waiting(record)
-        return shown(replace(record, waiting=waiting), typed, story=story)
+        return as_json(replace(record, waiting=waiting), typed, story=story)
 
     async def undoing(
         self, chain_id: str, tools: Collection[str], visible_to: VisibleTo
