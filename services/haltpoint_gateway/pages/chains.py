@@ -39,17 +39,15 @@ async def chains(visit: Looks, query: Annotated[_Query, Query()]) -> HTMLRespons
 async def chain(chain_id: str, visit: Looks) -> HTMLResponse:
     """One chain, whole."""
     reply = await api.get_chain(visit.gateway, chain_id, visit.who, ViewQuery(story=True))
-    view = ChainView.model_validate_json(reply.body)
-    log = await visit.gateway.views.log(chain_id, 0, _LINES)
+    view = ChainView.model_validate_json(bytes(reply.body))
     tools = await visit.tools()
-    bars = pictures.bars(view.story)
     return visit.html(
         "chain",
         chain=json.decode(reply.body),
-        story=[*zip(view.story, bars, strict=True)],
+        story=list(zip(view.story, pictures.bars(view.story), strict=True)),
         places=pictures.places(view.steps),
-        log=log,
-        key=secrets.token_urlsafe(16),
+        log=await visit.gateway.views.log(chain_id, 0, _LINES),
+        key=secrets.token_urlsafe(),
         undoable=[spec.undoes for spec in tools.values()],
     )
 

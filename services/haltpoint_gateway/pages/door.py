@@ -24,8 +24,8 @@ from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 
 COOKIE: Final = "haltpoint_session"
-LASTS: Final = 8 * 3600
-"""Seconds of a session."""
+LASTS: Final = 28_800
+"""Seconds of a session: 8 h."""
 
 
 @value

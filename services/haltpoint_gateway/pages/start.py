@@ -105,7 +105,7 @@ def _form(visit: Visit, typed: Typed) -> HTMLResponse:
         status=typed.status,
         typed=typed,
         modes=[*Mode],
-        key=secrets.token_urlsafe(16),
+        key=secrets.token_urlsafe(),
     )
 
 
