@@ -95,8 +95,7 @@ class Measures:
             state = await read_stream(self.redis, self.topology, stream)
             _show_stream(found, stream, "", state)
         for queue in map(without_tenants, await self.queues()):
-            state = StreamState(queue.waiting, queue.running, queue.waited)
-            _show_stream(found, Stream.TOOLS, queue.name, state)
+            _show_stream(found, Stream.TOOLS, queue.name, queue)
             limits = Counter[str]()
             for row in queue.resting:
                 limits[row.why] += row.calls
@@ -132,7 +131,9 @@ class Measures:
                     self._known[name] = msgspec.json.decode(text, type=_Asked)
 
 
-def _show_stream(found: Deployment, stream: Stream, queue: str, state: StreamState) -> None:
+def _show_stream(
+    found: Deployment, stream: Stream, queue: str, state: StreamState | QueueState
+) -> None:
     found.backlog.add_metric([stream, queue, "waiting"], state.waiting)
     found.backlog.add_metric([stream, queue, "running"], state.running)
     found.oldest.add_metric([stream, queue], state.waited)

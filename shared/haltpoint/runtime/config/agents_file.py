@@ -3,7 +3,7 @@ models.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -79,12 +79,16 @@ def _faults(file: Agents) -> Iterator[str]:
 
 
 def _faults_of_names(names: Sequence[str]) -> Iterator[str]:
-    for name, times in Counter(map(str.casefold, names)).items():
-        if times > 1:
-            yield f"{times} agents are called {name!r}, whatever its case"
+    for name, times in _repeated(map(str.casefold, names)):
+        yield f"{times} agents are called {name!r}, whatever its case"
     for name in names:
         if name in _TAKEN:
             yield f"agent {name!r}: the name is built in"
+
+
+def _repeated(names: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Names that are given several times, and how often."""
+    return ((name, times) for name, times in Counter(names).items() if times > 1)
 
 
 def _missing_model(place: str, name: str | None, file: Agents) -> Iterator[str]:
@@ -105,9 +109,8 @@ def _faults_of_routing(supervisor: Supervisor, names: Sequence[str]) -> Iterator
         yield from _missing_agent("supervisor.agents", name, names)
     if supervisor.fallback is not None:
         yield from _missing_agent("supervisor.fallback", supervisor.fallback, names)
-    for name, times in Counter(rule.id for rule in supervisor.rules).items():
-        if times > 1:
-            yield f"supervisor.rules: {times} rules have the id {name!r}"
+    for name, times in _repeated(rule.id for rule in supervisor.rules):
+        yield f"supervisor.rules: {times} rules have the id {name!r}"
     for rule in supervisor.rules:
         place = f"supervisor.rule {rule.id!r}"
         yield from _missing_agent(f"{place}.agent", rule.agent, names)

@@ -1,5 +1,4 @@
-"""The records of workers and the planner: receipts once, thoughts once, under a lease that can be
-lost.
+"""What workers and the planner record: receipts and thoughts, once, under a lease that can end.
 
 All calls of one turn of the event loop go together; completions for one partition become one
 function call.
@@ -104,9 +103,6 @@ class Completion(StrEnum):
     """The lease was lost: another worker will record."""
 
 
-_COMPLETIONS: Final = {status.value.encode(): status for status in Completion}
-
-
 class Recorded(StrEnum):
     """What became of a thought; its entry is finished in each case."""
 
@@ -126,9 +122,7 @@ class Rested(StrEnum):
 
 @value
 class Rest:
-    """Why a thought rests, and for how many seconds: each rest is twice as long as the one
-    before.
-    """
+    """Why a thought rests. Times in seconds; each rest is twice as long as the one before."""
 
     code: str
     message: str
@@ -208,9 +202,7 @@ class ReceiptStore(Side):
         return Claimed(ClaimStatus(status.decode()), epoch, token, receipt)
 
     async def _claimed(self, partition: int, args: Sequence[Argument]) -> list[Any] | None:
-        """The answer to a claim; None: there is none yet, or too few replicas have it: claim
-        again.
-        """
+        """The answer to a claim; None: it is not known yet, or on too few replicas: claim again."""
         claim = self._functions.call("claim", partition, *args)
         is_safe = self._replicas.have_all(partition)
         reply: list[Any] = await claim
@@ -256,8 +248,8 @@ class ReceiptStore(Side):
         partition = self._topology.partition(report.action_id)
         feed = self._topology.key(partition, "feed")
         oldest = round(time.time() * 1000) - FEED_AGE
-        text = json.encode(report)
-        sent = self._calls.call("XADD", feed, "MINID", "~", oldest, "*", "progress", text)
+        entry = ("MINID", "~", oldest, "*", "progress", json.encode(report))
+        sent = self._calls.call("XADD", feed, *entry)
         sent.add_done_callback(asyncio.Future.exception)
 
     async def heartbeat(self, leases: Sequence[Lease]) -> list[bool]:
@@ -296,8 +288,7 @@ class ReceiptStore(Side):
         the provider's own message.
         """
         data = encode(reply.data)
-        message = encode(reply)
-        head = split_message(message, data)
+        head = split_message(encode(reply), data)
         words = raw.encode(errors="replace")
         args = (ref.entry, reply.data.thought_id, reply.type, data, words, head, own)
         status = await self._functions.call("record_thought", ref.partition, *args)
@@ -308,10 +299,9 @@ class ReceiptStore(Side):
         becomes of this process.
         """
         why = encode({"code": rest.code, "message": rest.message}).decode()[1:-1]
-        after, shortest, longest = (
-            round(seconds * 1000) for seconds in (rest.after, rest.shortest, rest.longest)
-        )
-        args = (ref.entry, request.thought_id, after, shortest, longest, request.deadline, why)
+        lengths = (rest.after, rest.shortest, rest.longest)
+        ms = [round(seconds * 1000) for seconds in lengths]
+        args = (ref.entry, request.thought_id, *ms, request.deadline, why)
         status = await self._functions.call("rest_thought", ref.partition, *args)
         return Rested(status.decode())
 
@@ -324,9 +314,7 @@ class ReceiptStore(Side):
             outcome = recorded_outcome(finished)
             error = finished.outcome.error
             in_doubt = error is not None and error.error_type is ErrorType.IN_DOUBT
-            head, tail = completed_parts(
-                action, finished.attempt, action.partition(".")[0], finished.trace
-            )
+            head, tail = completed_parts(action, finished.attempt, chain_of(action), finished.trace)
             args += (ref.stream, ref.entry, action, finished.epoch, int(in_doubt))
             args += (encode(outcome), finished.data, head, tail)
         reply = self._functions.call("complete", partition, *args)
@@ -356,6 +344,6 @@ def _recorded(
         if future.done():
             continue
         if error is None:
-            future.set_result(_COMPLETIONS[statuses[number]])
+            future.set_result(Completion(statuses[number].decode()))
         else:
             future.set_exception(error)
