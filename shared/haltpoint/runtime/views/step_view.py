@@ -84,11 +84,11 @@ def _promises(step: Step, actions: Sequence[ActionView]) -> tuple[PromiseView, .
     kept = [action for action in actions if action.receipt and action.receipt.satisfies]
     views: list[PromiseView] = []
     for promise in step.promised:
-        view = PromiseView(tool=" or ".join(promise))
-        keepers = [action for action in kept if action.tool in promise]
-        if keepers:
-            view = PromiseView(tool=keepers[0].tool, kept_by=keepers[0].id)
-        views.append(view)
+        keeper = next((action for action in kept if action.tool in promise), None)
+        if keeper is None:
+            views.append(PromiseView(" or ".join(promise)))
+        else:
+            views.append(PromiseView(keeper.tool, keeper.id))
     return tuple(views)
 
 
