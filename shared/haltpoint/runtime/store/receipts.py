@@ -248,8 +248,8 @@ class ReceiptStore(Side):
         partition = self._topology.partition(report.action_id)
         feed = self._topology.key(partition, "feed")
         oldest = round(time.time() * 1000) - FEED_AGE
-        entry = ("MINID", "~", oldest, "*", "progress", json.encode(report))
-        sent = self._calls.call("XADD", feed, *entry)
+        text = json.encode(report)
+        sent = self._calls.call("XADD", feed, "MINID", "~", oldest, "*", "progress", text)
         sent.add_done_callback(asyncio.Future.exception)
 
     async def heartbeat(self, leases: Sequence[Lease]) -> list[bool]:
@@ -301,8 +301,9 @@ class ReceiptStore(Side):
         why = encode({"code": rest.code, "message": rest.message}).decode()[1:-1]
         lengths = (rest.after, rest.shortest, rest.longest)
         ms = [round(seconds * 1000) for seconds in lengths]
-        args = (ref.entry, request.thought_id, *ms, request.deadline, why)
-        status = await self._functions.call("rest_thought", ref.partition, *args)
+        status = await self._functions.call(
+            "rest_thought", ref.partition, ref.entry, request.thought_id, *ms, request.deadline, why
+        )
         return Rested(status.decode())
 
     def _flush(self, partition: int) -> None:
