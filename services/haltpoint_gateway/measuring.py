@@ -38,7 +38,7 @@ _CHUNK: Final = 1000
 """Questions that are read at a time."""
 _PRIORITIES: Final = ("low", "high")
 _MOST: Final = 1 << 20
-"""Seconds of the longest wait that has a bucket of its own: 12 days."""
+"""Seconds of the longest wait with its own bucket: 12 days."""
 
 
 _NONE_YET: Final[Totals] = {

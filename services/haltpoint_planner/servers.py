@@ -24,7 +24,7 @@ _PAYMENT_REQUIRED: Final = 402
 _OF_AN_ACCOUNT: Final = frozenset({400, 403, 429})
 """Statuses that some providers give where others say that a payment is required."""
 _PASSES: Final = frozenset({0, 408, 409, 425, 429, 498, 500, *range(502, 600)})
-"""Without a status of its own, an error is not known to last."""
+"""An error without its own status is not known to last."""
 _SPENT: Final = re.compile(
     r"(?is)\A(?!.*(?:retry|again|rate.?limit|per.?(?:min|hour|day)))"
     r".*(?:billing (?:details|hard)|credit balance|available credits|current quota|spending limit"

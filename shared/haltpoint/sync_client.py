@@ -81,7 +81,7 @@ class SyncRun(_Sync[Run]):
 
 
 class SyncClient(_Sync[Client]):
-    """A `Client` on an event loop in a thread of its own, from `with` to its end."""
+    """A `Client` on an event loop in a separate thread, from `with` to its end."""
 
     def __init__(self, url: str, key: str, *, timeout: float = 30.0) -> None:
         self._thread = start_blocking_portal(name="haltpoint-client")

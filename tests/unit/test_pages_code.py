@@ -37,6 +37,7 @@ INCLUDED = re.compile(r'--8<-- "([\w/.-]+?)(?::\d+:\d+)?"')
 RUN = ("examples/shop/", "docs/guides/examples/")
 """Files of pages that tests run: those of the tutorial, and those of `GUIDES` here."""
 GUIDES = CHECKOUT / "docs/guides/examples"
+ERRORS = CHECKOUT / "docs/reference/errors.md"
 PROGRAMS = {
     "git",
     "python",
@@ -73,6 +74,12 @@ def commands(page: Path) -> Iterator[str]:
     yield from re.findall(r"^ {4,8}((?:haltpoint|make) .*)$", page.read_text(), re.MULTILINE)
 
 
+def said(page: Path) -> list[str]:
+    """The commands of ours in the sentences of a page."""
+    prose = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"`haltpoint ([a-z-][^`]*)`", " ".join(prose.split()))
+
+
 def named(page: Path) -> str:
     return str(page.relative_to(CHECKOUT))
 
@@ -102,6 +109,25 @@ def test_every_command_is_one(page: Path) -> None:
             assert Path(program).name in PROGRAMS, line
 
 
+@pytest.mark.parametrize("page", [*PAGES, ERRORS], ids=named)
+def test_every_command_in_a_sentence_is_one(page: Path) -> None:
+    """Its arguments may be left out."""
+    for line in said(page):
+        words = shlex.split(line)
+        options = {"--help", *(name for one in verb(words, line).params for name in one.opts)}
+        assert {word for word in words if word.startswith("-")} <= options, line
+
+
+def test_start_runs_what_the_readme_runs() -> None:
+    """Which a test runs as a process: tests/e2e/test_readme.py."""
+    start, readme = (
+        {line.partition(" #")[0].strip() for line in commands(CHECKOUT / name)}
+        for name in ("docs/start.md", "README.md")
+    )
+    begun = ("export HALTPOINT", *(f"haltpoint {verb}" for verb in ("up", "run", "answer")))
+    assert {line for line in start if line.startswith(begun)} <= readme
+
+
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_address_of_the_api_is_a_route(page: Path) -> None:
     for path in re.findall(r"(/v1/[\w{}/.-]+)", page.read_text()):
@@ -118,13 +144,18 @@ def routes() -> set[str]:
 
 def parse(words: list[str], line: str) -> None:
     """Whether the command line takes these words."""
+    if not words[0].startswith("-"):  # `haltpoint --help`
+        command = verb(words, line)
+        command.make_context(command.name, words)
+
+
+def verb(words: list[str], line: str) -> Any:
+    """The command that these words begin with, which it takes away from them."""
     command = command_line()
-    while hasattr(command, "commands"):
-        if words[0].startswith("-"):
-            return  # `haltpoint --help`
+    while hasattr(command, "commands") and words:
         assert words[0] in command.commands, line
         command = command.commands[words.pop(0)]
-    command.make_context(command.name, words)
+    return command
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

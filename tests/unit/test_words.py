@@ -17,6 +17,8 @@ PAGES = [
     *CHECKOUT.glob("services/*/README.md"),
     *CHECKOUT.glob("examples/*/README.md"),
     *CHECKOUT.glob("shared/haltpoint/examples/*/README.md"),
+    CHECKOUT / "services/haltpoint_gateway/pages/words.toml",
+    CHECKOUT / "deploy/alerts.yaml",
 ]
 DATA = ("prompting/",)
 """Measured prompts."""
@@ -51,6 +53,8 @@ BANNED_IN_CODE = {
 BANNED = BANNED_IN_CODE | {
     r"whoever|nobody|somebody": "name the person or the program",
     r"(is|are|was|were|be|been) told": "say who says it, or 'gets', 'hears', 'shows'",
+    r"of (its|their|his|her) own": "its own ..., a separate ...",
+    r"(is|are) no (JSON|text|list|name|id|number|object)": "is not a ...",
     (
         r"what (is|was|has been) "
         r"(cut|done|short|asked|said|taken|sent|left|refused|hit|lost|meant|wanted|over)"

@@ -203,7 +203,7 @@ async def cancel(
 
 @router.post("/{chain_id}/undo", status_code=202)
 async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
-    """Undo what a chain that has ended did, the last deed first, in a chain of its own. A
+    """Undo the deeds of an ended chain in a new chain, the last deed first. A
     repeat undoes what is still open.
     """
     header = await header_of(gateway, chain_id, who)

@@ -62,7 +62,7 @@ async def cancel(chain_id: str, visit: Looks, form: Form) -> RedirectResponse:
 
 @router.post("/{chain_id}/undo")
 async def undo(chain_id: str, visit: Looks, _: Form) -> RedirectResponse:
-    """Undo what a chain did, in a chain of its own."""
+    """Undo what a chain did, in a new chain."""
     visit.needs(Scope.SUBMIT)
     undoing = await api.undo(visit.gateway, chain_id, visit.who)
     following = undoing.chain_id or chain_id

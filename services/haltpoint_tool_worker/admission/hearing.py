@@ -169,7 +169,7 @@ def _as_text(arguments: object) -> str:
     read_strictly(text)
     if not text.startswith(b"{") or len(text) > MAX_ARGUMENTS or too_deep(text):
         words = f"at most {MAX_ARGUMENTS} bytes and {MAX_DEPTH} levels"
-        raise ValueError(f"they are no object of JSON of {words}")
+        raise ValueError(f"they are not a JSON object of {words}")
     return text.decode()
 
 

@@ -23,7 +23,7 @@ _NAMES: Final = (
     r"|(?:api|access|auth|refresh)[ _-]?tokens"
 )
 _SHORT: Final = "auth|card|iban|ssn|cvv|cvc|otp|totp|pin"
-"""Other words end like these: they are names only as a word of their own."""
+"""Other words end like these: they are names only as a separate word."""
 _CAPITAL: Final = "Auth|Card|Iban|Ssn|Cvv|Cvc|Otp|Totp|Pin"
 _SUFFIX: Final = r"(?:[ _-]?(?:number|no|value|code|hash|header|confirmation|again|\d{1,9}))?"
 _NAME: Final = (

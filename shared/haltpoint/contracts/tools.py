@@ -131,7 +131,7 @@ class ToolSpec(Contract):
     hooks: Strings = ()
     """The hooks of its worker that match, in the order they run in (H1). Not declared."""
     plan: Plan | None = None
-    """The steps of a skill that a chain of its own carries out."""
+    """The steps of a skill, which a separate chain carries out."""
     inside: Strings = ()
     """The tools that the chain of an agent may call. Not declared."""
     gone: bool = False

@@ -1,8 +1,9 @@
 """From type hints to schemas: what a tool takes and what it gives (CONTRACT A).
 
 Parameters become one pydantic model whose fields have neutral names and the parameters' names as
-aliases, so that a parameter may be called `json` or `schema`. The result becomes a TypeAdapter, and
-its data is always a JSON object: what is no object by its type is wrapped as `{"value": ...}`.
+aliases, so that a parameter may be called `json` or `schema`. The result becomes a TypeAdapter,
+and its data is always a JSON object: a value that is not an object by its type is wrapped as
+`{"value": ...}`.
 """
 
 import inspect

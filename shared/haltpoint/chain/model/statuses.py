@@ -79,12 +79,12 @@ class Code(StrEnum):
     PLAN_REFUSED = "HP-201", "The plan has problems; none of it ran."
     PLAN_NOT_FOUND = "HP-202", "The model did not produce a valid plan."
     TOOL_FAILED = "HP-204", "A tool failed, and the step that needed it failed with it."
-    GIVEN_UP = "HP-205", "The model ended a step after an error of a tool."
+    GIVEN_UP = "HP-205", "The model ended a step after a tool had failed."
     NOT_RESOLVED = (
         "HP-206",
         "The arguments of a literal call cannot be built from the earlier results.",
     )
-    TOOL_GONE = "HP-207", "No worker declares the tool any more."
+    TOOL_GONE = "HP-207", "No worker serves the tool any more."
     OVER_BUDGET = "HP-208", "The chain has used up its budget."
     TOO_LATE = "HP-209", "The chain's deadline has passed."
     NO_ANSWER = "HP-210", "The chain's question got no answer in time."

@@ -85,7 +85,7 @@ def send_literal(work: Work, index: int) -> Next | None:
         return step_failed(index, Code.NOT_RESOLVED, f"{call.tool}: {fault}")
     spec = work.world.tools.get(call.tool)
     if spec is None:
-        return step_failed(index, Code.TOOL_GONE, f"no worker declares {call.tool} any more")
+        return step_failed(index, Code.TOOL_GONE, f"no worker serves {call.tool} any more")
     checked = CheckedCall(work, index, spec, arguments)
     if is_held(checked):
         return None
@@ -146,7 +146,7 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
     """
     spec = work.world.tools.get(action.tool)
     if spec is None:
-        words = f"no worker declares {action.tool} any more"
+        words = f"no worker serves {action.tool} any more"
         if action.status is ActionStatus.ASKING:
             # a person has just answered, and nothing waits for it any more
             fault = ErrorInfo(ErrorType.NOT_FOUND, words, recoverable=False)

@@ -66,7 +66,7 @@ def call(
         ),
     ] = None,
 ) -> int:
-    """Call one tool, in a chain of its own."""
+    """Call one tool, in a new chain."""
     texts = texts_of(arguments or [], "an argument", "haltpoint tool show TOOL")
 
     async def converse(client: "Client") -> "ChainView":

@@ -36,7 +36,7 @@ def digest_of(action_id: str, tool: str, arguments: Any, preview: str = "") -> s
     chain's.
 
     `preview` is the digest of what the tool's preview returned (`digest_of_preview`), or empty.
-    Raises ValueError for what is no JSON.
+    Raises ValueError for a value that is not JSON.
     """
     canonical = json.dumps(
         [action_id, tool, arguments, preview],

@@ -29,7 +29,8 @@ class ModelEndpoint(Strict):
     name: NonEmpty
     """What the model is called there."""
     base_url: Annotated[str, Meta(pattern="^https?://")] | None = None
-    """Its address, which speaks OpenAI's chat completions; of a provider one in place of its own.
+    """The address of its server, which speaks OpenAI's chat completions; with `provider`, in place
+    of the provider's address.
     """
     provider: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9/_-]{0,63}$")] | None = None
     """A provider of pydantic-ai, `anthropic` for example (haltpoint[providers])."""

@@ -25,7 +25,7 @@ class StepType(StrEnum):
 
 
 class ValidationMode(StrEnum):
-    """What a step says of its own contract: it may be tighter than the task's mode, never
+    """A step's own contract: it may be stricter than the task's mode, never
     looser.
     """
 
@@ -59,7 +59,7 @@ class Step(Strict):
     id: str
     """Its name in the plan, of letters, digits, _ and -."""
     label: str = ""
-    """The name that a model gave it, where that is no id."""
+    """The name that a model gave it, if that is not an id."""
     description: str = ""
     """What it is to do."""
     step_type: StepType = StepType.REASONING

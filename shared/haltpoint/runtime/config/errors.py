@@ -24,7 +24,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-017": "The clocks of this machine and of the server differ.",
     "HP-018": "The connection to the server is not encrypted.",
     "HP-019": "The test kit's clock is set on this server.",
-    "HP-020": "A consumer group vanished while a service ran; it is made anew.",
+    "HP-020": "A consumer group vanished while a service ran; the service makes it anew.",
     "HP-021": "The Redis server refuses writes for now; services wait until it accepts them again.",
     "HP-022": (
         "Chains of another release are under way, and this release stores chains in another form."
@@ -51,7 +51,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-052": "The gateway refused the request; its message says why.",
     "HP-053": "Nothing has this id.",
     "HP-054": "The question is no longer open.",
-    "HP-102": "A step waits for a tool whose queue no worker serves, or is paused.",
+    "HP-102": "A step waits for a tool whose queue is paused, or which no worker serves.",
     **{code.value: code.meaning for code in Code},
     "HP-301": "A chain needs a model and none is configured.",
     "HP-302": "The model's server cannot be reached.",
@@ -60,7 +60,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-305": "The model's server is overloaded or failing.",
     "HP-306": "The reply of the model's server is not a chat completion.",
     "HP-307": "The model's server is too slow.",
-    "HP-308": "A thought was begun again and again and never finished.",
+    "HP-308": "A thought was started several times and never finished.",
     "HP-309": "A model reply arrived for a chain or step that no longer exists.",
     "HP-310": "The provider of a model cannot be used.",
     "HP-311": "The function that routes tasks failed.",

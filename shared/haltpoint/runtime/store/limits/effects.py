@@ -40,7 +40,7 @@ _NOTHING_HAPPENED: Final = frozenset(
         ErrorType.DENIED,
     }
 )
-"""Refusals of a tool: it says so of its own call."""
+"""Refusals by a tool, of a call to itself."""
 
 _KEPT: Final = 30 * 86_400_000
 """Ms for which an effect is remembered."""
