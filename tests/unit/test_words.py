@@ -54,7 +54,7 @@ BANNED = BANNED_IN_CODE | {
     r"whoever|nobody|somebody": "name the person or the program",
     r"(is|are|was|were|be|been) told": "say who says it, or 'gets', 'hears', 'shows'",
     r"of (its|their|his|her) own": "its own ..., a separate ...",
-    r"(is|are) no (JSON|text|list|name|id|number|object)": "is not a ...",
+    r"(is|are) no (JSON|list|name|id)": "is not a ...",
     (
         r"what (is|was|has been) "
         r"(cut|done|short|asked|said|taken|sent|left|refused|hit|lost|meant|wanted|over)"

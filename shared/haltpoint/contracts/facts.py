@@ -15,7 +15,7 @@ class FactType(StrEnum):
     CHAIN_STARTED = "chain.started"
     """A task was accepted and its chain began."""
     CHAIN_ROUTED = "chain.routed"
-    """It was decided which agent works on the task."""
+    """An agent was chosen for the task."""
     STEP_STARTED = "step.started"
     """A step of the plan began."""
     STEP_COMPLETED = "step.completed"

@@ -74,19 +74,19 @@ class Pattern(Form):
     """Words of a goal that say something about tools (C2)."""
 
     id: Id
-    """Its name in explanations; the id of a shipped pattern changes that one."""
+    """Its name in explanations; the id of a shipped pattern changes that pattern."""
     pattern: Regex = ""
-    """Searched in the goal, whatever the case."""
+    """An expression that is searched in the goal, in upper or lower case."""
     session: Regex = ""
     """Searched in `context.active_session`."""
     does: Does = Does.REQUIRE
-    """It requires a call of one of its tools, or has a person asked before each call of them."""
+    """Require a call of one of the tools, or ask a person before each call of them."""
     tools: Names = ()
-    """Globs; of required ones any is enough."""
+    """Globs; a call of any one of the required tools is enough."""
     reason: str = ""
     """One sentence for people and for the model."""
     on: bool = True
-    """Whether it counts."""
+    """Whether the pattern is used."""
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -118,11 +118,11 @@ class Targets(Form):
     """
 
     names: Names = ()
-    """All names, in place of the shipped ones."""
+    """The whole list of names, in place of the shipped one."""
     add: Names = ()
     """More names."""
     remove: Names = ()
-    """Names that are no targets."""
+    """Names that are not targets."""
 
 
 class Price(Form):
@@ -138,9 +138,9 @@ class PolicyFile(Form):
     """The whole file, with the patterns that are shipped; missing numbers: the settings."""
 
     patterns: tuple[Pattern, ...] = ()
-    """Words of goals that say something about tools, with the shipped ones."""
+    """Expressions in goals that say something about tools, in addition to the shipped ones."""
     blocked_tools: Names = ()
-    """Names that no model may call."""
+    """Names of tools that no plan and no model may call."""
     messages: Messages = Messages()
     """What the model and people read after violations."""
     repeated_effects: Treatments = Treatment.ASK
@@ -152,9 +152,9 @@ class PolicyFile(Form):
     approvals: tuple[ApprovalRule, ...] = ()
     """Rules about calls, the first counts (G4)."""
     notify: tuple[NotifyRule, ...] = ()
-    """Who hears of questions."""
+    """Who is notified of questions."""
     prices: dict[str, Price] = {}
-    """By the model's name; one that is not here costs nothing."""
+    """Prices by the model's name; a model without a price costs nothing."""
     strikes: Limit = None
     """As `HALTPOINT_LIMITS__STRIKES`."""
     max_turns: Limit = None

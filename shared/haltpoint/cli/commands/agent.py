@@ -53,7 +53,7 @@ def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT", help
 
 @verb(app, "check")
 def check(shell: Shell, file: _FILE) -> None:
-    """Check the agents file, and show everything that is wrong with it."""
+    """Check the agents file and list all its faults."""
     from haltpoint.runtime.config.agents_file import read
 
     found = read(file)

@@ -28,7 +28,7 @@ def export(
     since: Annotated[datetime | None, typer.Option(help="The first moment, local time.")] = None,
     until: Annotated[datetime | None, typer.Option(help="The last moment.")] = None,
 ) -> None:
-    """Print the lines of the audit as JSON, the oldest first."""
+    """Print the audit as JSON lines, the oldest first."""
     moments = {"since": _moment(since), "until": _moment(until)}
 
     async def whole(client: "Client") -> None:

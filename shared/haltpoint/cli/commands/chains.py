@@ -90,9 +90,9 @@ def cancel(
 
 @verb(app, "undo", gateway=True)
 def undo(shell: Shell, chain: _ID) -> int:
-    """Undo the deeds of a chain that has ended, the last one first, and watch it.
+    """Undo the deeds of an ended chain, the last one first, and watch it.
 
-    Exit codes: 0 all of it is undone, 1 something is left.
+    Exit codes: 0 everything is undone, 1 something is left.
     """
     from haltpoint.cli.commands.run import watch_to_end
     from haltpoint.cli.render.following import exit_code

@@ -40,7 +40,7 @@ def inbox(
     mine: Annotated[
         bool,
         typer.Option(
-            "--mine", help="Only questions that a rule puts to you, or that you have claimed."
+            "--mine", help="Only questions that a rule addresses to you, or that you have claimed."
         ),
     ] = False,
     limit: Annotated[int, typer.Option(min=1, help="How many to show; --json shows all.")] = 20,

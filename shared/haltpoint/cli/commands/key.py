@@ -39,7 +39,7 @@ def create(
         str | None, typer.Option(metavar="90d", help="How long it is valid (default: for ever).")
     ] = None,
 ) -> None:
-    """Create a key and print it, this once."""
+    """Create a key and print it; it is never shown again."""
     given = {"tenant": tenant, "groups": group, "expires": expires}
     asked: dict[str, Any] = {"name": name, **{key: what for key, what in given.items() if what}}
     if scope is not None:

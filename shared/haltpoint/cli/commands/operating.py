@@ -84,7 +84,7 @@ def queues(shell: Shell) -> None:
 
 @verb(queue, "pause", gateway=True)
 def pause(shell: Shell, name: _Queue) -> None:
-    """Pause a queue: its workers take nothing new, and running calls end."""
+    """Pause a queue: its workers take no new calls, and running calls finish."""
     talk(shell, lambda client: client.pause(name))
     shell.show({"queue": name, "paused": True}, note=f"paused: haltpoint queue resume {name}")
 

@@ -24,7 +24,7 @@ def show(shell: Shell) -> None:
 
 @verb(app, "check")
 def check(shell: Shell, file: _FILE) -> None:
-    """Check the policy file, and show everything that is wrong with it."""
+    """Check the policy file and list all its faults."""
     from haltpoint.runtime.config.policy_file import read
 
     patterns = [pattern.id for pattern in read(file).patterns if pattern.on]

@@ -28,7 +28,7 @@ def show(shell: Shell) -> None:
 
 @verb(app, "accept", gateway=True)
 def accept(shell: Shell) -> None:
-    """Accept the losses. Calls that had been started are still not started again."""
+    """Accept the losses. Calls that were started are still not started again."""
 
     async def whole(client: "Client") -> list[int]:
         partitions = [loss.partition for loss in await client.losses()]

@@ -102,21 +102,21 @@ class ApprovalRule(Form):
     tools: Names = Field(min_length=1)
     """Globs."""
     tenant: Name | None = None
-    """Calls of this tenant alone."""
+    """Only calls of this tenant."""
     when: dict[Place, Condition] = {}
     """Places in the arguments."""
     do: Verdict = Verdict.ASK
-    """It has a person asked, refuses the call, or lets it pass without a look at later rules."""
+    """Ask a person, refuse the call, or let it pass without looking at later rules."""
     reason: str = ""
     """Words for the person, or for the model."""
     report_only: bool = False
-    """It is only written down what it would do; the call continues, and later rules count."""
+    """Only record what the rule would do; the call continues, and later rules apply."""
     to: Names = ()
     """Names of people that may answer, and of groups as `group:finance`; none: all who may
     answer.
     """
     not_requester: bool = False
-    """Who submitted the task may not answer."""
+    """The person who submitted the task may not answer."""
     quorum: Annotated[int, Field(ge=1)] = 1
     """How many different people have to give the same yes."""
     expires: Seconds | None = None

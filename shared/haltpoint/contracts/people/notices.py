@@ -34,19 +34,19 @@ class NotifyRule(Form):
     questions.
     """
     kinds: tuple[RequestKind, ...] = ()
-    """Kinds of questions; all without."""
+    """Kinds of questions; empty: all."""
     tools: Names = ()
-    """Globs over the tools that they are about; all without."""
+    """Globs over the tools that the questions are about; empty: all."""
     after: Annotated[float, BeforeValidator(in_seconds), Field(ge=0)] = 0.0
     """Seconds that a question has to be open before it is announced."""
     also_closed: bool = False
-    """Announces its end, too."""
+    """Announce the end of a question, too."""
     arguments: bool = False
-    """Shows the arguments of the call, with stars in place of secrets."""
+    """Show the arguments of the call, with stars in place of secrets."""
     url: Name | None = Field(default=None, max_length=2000)
     """An address of Apprise: Slack, Teams, e-mail, ntfy and a hundred others."""
     webhook: str | None = Field(default=None, pattern=ADDRESS, max_length=2000)
-    """An address that gets JSON, signed as standardwebhooks.com says."""
+    """An address that gets JSON, signed as standardwebhooks.com describes."""
     secret_env: Name | None = None
     """The environment variable with the secret that signs, `whsec_...`."""
 

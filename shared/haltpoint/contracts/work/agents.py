@@ -27,7 +27,7 @@ class ModelEndpoint(Strict):
     """A model that agents name."""
 
     name: NonEmpty
-    """What the model is called there."""
+    """The model's name on that server."""
     base_url: Annotated[str, Meta(pattern="^https?://")] | None = None
     """The address of its server, which speaks OpenAI's chat completions; with `provider`, in place
     of the provider's address.
@@ -37,7 +37,7 @@ class ModelEndpoint(Strict):
     api_key_env: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     """The planner's environment variable that holds the key; None: a provider reads its own."""
     timeout: Duration = 600.0
-    """Seconds that one reply may take."""
+    """How long one reply may take."""
     max_tokens: Count = 2048
     """Tokens of one reply."""
 
@@ -52,19 +52,21 @@ class Agent(Strict):
     """
 
     name: Name
-    """What tasks and decisions call it."""
+    """Its name in tasks and decisions."""
     description: NonEmpty
     """What another agent reads before it hands a task over."""
     prompt: str = ""
-    """Goes before the runtime's own words."""
+    """Text in front of the runtime's own prompt."""
     model: Name | None = None
-    """A section of the file; None: the configured one."""
+    """A [models] section of the file; None: the configured model."""
     tools: Strings | None = None
     """Globs over the tools that it may call; None: all tools that are not internal."""
     agents: tuple[Name, ...] = ()
     """The agents that it may hand a task over to."""
     mode: Mode | None = None
-    """The stricter of the task's and this one holds."""
+    """How strictly its model is held to its word; the stricter of the task's mode and this one
+    applies.
+    """
     style: Style | None = None
     """How it works on a task; None: as the task says."""
     strikes: Count | None = None
@@ -72,11 +74,11 @@ class Agent(Strict):
     max_turns: Turns | None = None
     """Proposals that one step may ask for; the smaller number holds."""
     budget: Budget = Budget()
-    """What its chain may use up; the smaller numbers hold."""
+    """What its chain may use up; the smaller numbers apply."""
     skills: tuple[Annotated[str, Meta(pattern=r"[^\W_]")], ...] = ()
     """Words of goals that suit it."""
     verbose: bool = False
-    """Prompts and replies go into the planner's log."""
+    """Write prompts and replies to the planner's log."""
 
 
 class Agents(Strict):

@@ -63,26 +63,27 @@ class Supervisor(Strict):
     """Who routes the tasks that name no agent."""
 
     strategy: Strategy = Strategy.LLM
-    """How that is decided."""
+    """How the agent is chosen."""
     agents: tuple[Name, ...] = ()
-    """Those that it may choose from; empty: all of the file."""
+    """The agents that it may choose from; empty: all agents of the file."""
     fallback: Name | None = None
-    """Takes what no rule, skill or function decides; None: the agent without a name does."""
+    """The agent for tasks that no rule, skill or function decides; None: the agent without a name.
+    """
     rules: tuple[Rule, ...] = ()
-    """Of `rule`: the first that fits decides."""
+    """For `rule`: the first rule that fits decides."""
     function: Annotated[str, Meta(pattern=FUNCTION)] | None = None
-    """Of `function`: `module:function`, called in the planner."""
+    """For `function`: `module:function`, called in the planner."""
     tools: Strings = ()
-    """Of a model: globs over those that it may call before it decides."""
+    """For `llm`: globs over the tools that the model may call before it decides."""
     prompt: str = ""
-    """Of a model: goes before the runtime's own words."""
+    """For `llm`: text in front of the runtime's own prompt."""
     model: Name | None = None
-    """Of a model: a section of the file; None: the configured one."""
+    """For `llm`: a [models] section of the file; None: the configured model."""
     threshold: Share | None = None
-    """Of a model: the confidence under which a person decides."""
+    """For `llm`: the confidence below which a person decides."""
     max_tool_retries: Annotated[int, Meta(ge=0, le=20)] = 3
-    """Of a model: rounds of tools before each decision."""
+    """For `llm`: rounds of tool calls before each decision."""
     max_iterations: Annotated[int, Meta(ge=1, le=20)] = 10
-    """Of a model: decisions for one task."""
+    """For `llm`: decisions for one task."""
     verbose: bool = False
-    """Prompts and replies of routing go into the planner's log."""
+    """Write prompts and replies of routing to the planner's log."""

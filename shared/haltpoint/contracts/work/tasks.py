@@ -55,9 +55,9 @@ class Budget(Strict):
     """
 
     turns: Count | None = None
-    """Proposals of steps; plan and answer are no turns."""
+    """Proposals in steps; plan and answer do not count."""
     actions: Annotated[int, Meta(ge=0)] | None = None
-    """0: it may call nothing."""
+    """Calls; 0: it may call nothing."""
     tokens: Count | None = None
     """Tokens of prompts and replies."""
     cost: Annotated[float, Meta(gt=0)] | None = None

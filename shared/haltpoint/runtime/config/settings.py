@@ -65,27 +65,27 @@ class ModelSettings(_Section):
     """The model that the planner asks. None is needed for literal plans."""
 
     base_url: str | None = None
-    """Its address, which ends in `/v1` for most servers."""
+    """The address of the model's server; it usually ends in `/v1`."""
     name: str | None = None
-    """What it is called there; default: `default`."""
+    """The model's name on that server; default: `default`."""
     provider: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9/_-]{0,63}$")
-    """openai (chat completions), or one of haltpoint[providers]: anthropic, google."""
+    """`openai` (chat completions), or a provider of haltpoint[providers]: `anthropic`, `google`."""
     retry_name: str | None = None
-    """The model that is asked when a person wants an escalated case tried again."""
+    """The model that is asked when a person answers an escalated case with `retry`."""
     api_key: SecretStr | None = None
-    """Its key, which goes to this address alone."""
+    """The model's API key; it is sent only to this address."""
     connect_timeout: Seconds = 5.0
-    """How long to wait for a connection to it."""
+    """How long to wait for a connection to the server."""
     silence: Seconds = 60.0
-    """Seconds without a byte of a reply."""
+    """How long a reply may be silent, without a byte."""
     timeout: Seconds = 600.0
-    """Seconds that one reply may take."""
+    """How long one reply may take."""
     max_tokens: Count = 2048
-    """Tokens of one reply; bounds a small model that repeats itself."""
+    """The most tokens of one reply; this stops a small model that repeats itself."""
     context: Count | None = None
-    """Tokens of a prompt and its reply; default: learned from a refusal, else 32000."""
+    """The most tokens of a prompt and its reply; default: learned from a refusal, else 32000."""
     headers: Literal["auto", "always", "never"] = "auto"
-    """Whether requests carry X-Haltpoint-* (chain, step, turn); auto: to private hosts."""
+    """Whether requests carry X-Haltpoint-* (chain, step, turn); `auto`: only to private hosts."""
 
     def chosen(self, another: bool) -> str:
         """The model that is asked: `another` where a person wants a retry and there is one (D3)."""
@@ -104,21 +104,23 @@ class GatewaySettings(_Section):
     """Where the gateway listens, and the first key."""
 
     host: str = "127.0.0.1"
-    """The address to listen on; beyond this machine it takes a trusted proxy."""
+    """The address to listen on; an address beyond this machine needs a trusted proxy."""
     port: int = Field(default=8700, ge=0, le=65535)
     """The port to listen on; 0 takes a free one."""
     admin_key: SecretStr | None = None
-    """The key that opens everything; default: `haltpoint up` makes one."""
+    """The key that allows everything; default: `haltpoint up` makes one."""
     trusted_proxy: Annotated[str, AfterValidator(_network)] | None = None
-    """Address or network of the proxy that ends TLS in front of the gateway."""
+    """The address or network of the proxy that terminates TLS in front of the gateway."""
     user_header: str | None = None
-    """Header in which the trusted proxy says whom it has signed in."""
+    """The header in which the trusted proxy says who is signed in."""
     groups_header: str | None = None
-    """Header in which it says their groups, between commas."""
+    """The header in which the proxy lists the person's groups, separated by commas."""
     cors_origins: _Names = ()
     """Origins whose pages may call the API in a browser."""
     public_url: str | None = None
-    """Where people reach the pages; links in notices begin so. Default: the gateway's address."""
+    """The address at which people reach the pages, for links in notices; default: the gateway's
+    address.
+    """
 
     @model_validator(mode="after")
     def _believes_a_proxy(self) -> Self:
@@ -133,7 +135,7 @@ class LogSettings(_Section):
     """`auto` is pretty on a terminal and JSON lines elsewhere."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least severe lines that are written."""
+    """The lowest level of lines that are written."""
     format: Literal["auto", "json", "console"] = "auto"
     """`auto`: readable on a terminal, JSON lines elsewhere."""
     actions: Literal["off", "on"] = "off"
@@ -144,17 +146,17 @@ class LimitSettings(_Section):
     """How long the machine tries, waits and remembers."""
 
     max_turns: Count = 10
-    """Proposals of a model in one step."""
+    """How many proposals a model may make in one step."""
     actions_per_turn: Count = 1
-    """Calls that a model may make in one proposal."""
+    """How many calls a model may make in one proposal."""
     parallel: int = Field(default=1, ge=1, le=16)
-    """Calls and thoughts of one chain side by side."""
+    """How many calls and thoughts of one chain may run at once."""
     strikes: Count = 3
-    """Violations in a row after which a person decides."""
+    """After how many violations in a row a person decides."""
     steps: Count = 50
-    """Steps of a drafted plan."""
+    """How many steps a drafted plan may have."""
     actions: Count = 100
-    """Calls of a chain."""
+    """How many calls a chain may make."""
     request_timeout: Seconds = 24 * 3600.0
     """How long a question stays open."""
     approval_ttl: Seconds = 900.0
@@ -166,9 +168,11 @@ class LimitSettings(_Section):
     facts_age: Annotated[float, BeforeValidator(in_seconds), Field(ge=0)] = Field(default=86400.0)
     """How long public facts are kept for FastStream services; 0: none are written."""
     backlog_limit: Count = 10_000
-    """Waiting entries per partition; above it: 429."""
+    """How many messages may wait in a partition; above that, tasks get 429."""
     submissions: Count = 600
-    """Tasks that one person or program may submit in a minute; above it: 429. Admins may more."""
+    """How many tasks a person or program may submit in a minute; above that: 429. Admins are
+    exempt.
+    """
 
 
 def _state_dir() -> Path:
