@@ -96,7 +96,7 @@ class Player:
         self._cases = {case.id: case for case in cases}
         self._goals = {case.goal: case for case in self._cases.values()}
 
-    def next(self, talk: Conversation) -> tuple[int, Rule, Facts] | None:
+    def next(self, talk: Conversation) -> Rule | None:
         """What the model of the case says; None when the request names none. A goal is read without
         its case.
         """
@@ -105,18 +105,14 @@ class Player:
         named = _CASE.search(talk.known)
         if named is None or named[1] not in self._cases:
             return None
-        return _rule(say(self._cases[named[1]], talk))
+        return Rule(say=say(self._cases[named[1]], talk))
 
-    def _read(self, talk: Conversation) -> tuple[int, Rule, Facts] | None:
+    def _read(self, talk: Conversation) -> Rule | None:
         goals = [goal for goal in self._goals if talk.goal.startswith(goal)]
         if not goals:
             return None
         case = self._goals[max(goals, key=len)]
-        return _rule(Say(content=reading(case)))
-
-
-def _rule(words: Say) -> tuple[int, Rule, Facts]:
-    return 0, Rule(say=words), {}
+        return Rule(say=Say(content=reading(case)))
 
 
 def _about(case: Case, asked: Conversation) -> Facts:

@@ -1,15 +1,14 @@
-"""Step 7: tests. The last one needs a running shop and a key in SHOP_KEY."""
+"""Step 7: tests, of the tools and of whole chains."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from examples.shop.cancelling import cancel_order, what_is_cancelled
 from examples.shop.finding import find_product
-from examples.shop.ordering import order_product
 from examples.shop.store import Shop
-from haltpoint import Ctx, SyncClient, ToolError
+from haltpoint import Ctx, ToolError
+from haltpoint.testing.harness import Harness
 
 
 @pytest.fixture
@@ -23,12 +22,6 @@ def test_two_mugs_are_a_question(shop: Shop) -> None:
     assert [option.id for option in asked.clarification.options] == ["p-1", "p-2"]
 
 
-def test_an_order_is_made_once_under_its_key(shop: Shop) -> None:
-    ctx = Ctx(deps=shop, action_id="c.order.1")
-    assert order_product("p-3", 2, ctx) == order_product("p-3", 2, ctx)
-    assert shop.products("teapot")[0].stock == 3
-
-
 def test_a_shipped_order_is_not_cancelled(shop: Shop) -> None:
     order = shop.mark(shop.place("k", "p-1", 1).order_id, "shipped")
     assert what_is_cancelled(order.order_id, Ctx(deps=shop)).endswith("now shipped.")
@@ -36,12 +29,23 @@ def test_a_shipped_order_is_not_cancelled(shop: Shop) -> None:
         cancel_order(order.order_id, Ctx(deps=shop, confirmed=True))
 
 
-@pytest.mark.skipif("SHOP_KEY" not in os.environ, reason="needs a running shop and its key")
-def test_a_person_chooses_the_mug() -> None:
-    url = os.environ.get("SHOP_URL", "http://127.0.0.1:8700")
-    with SyncClient(url, os.environ["SHOP_KEY"]) as client:
-        run = client.run("Order 1 mugs")
-        question = run.expects_request("clarification")
-        client.answer(question.id, option_id="p-1")
-        result = run.result(timeout=30)
+@pytest.fixture
+def opened(harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Harness:
+    """A system that serves the shop."""
+    monkeypatch.setenv("SHOP_DATABASE", str(tmp_path / "shop.db"))
+    harness.start("examples.shop.tools", script=Path(__file__).with_name("model.json"))
+    return harness
+
+
+def test_a_person_chooses_the_mug(opened: Harness) -> None:
+    run = opened.run("Order 1 mugs")
+    question = run.expects_request("clarification", tool="find_product")
+    opened.client.answer(question.id, option_id="p-1")
+    result = run.result()
     assert [deed.tool for deed in result.answer.deeds] == ["order_product"]
+
+
+def test_an_order_is_made_once_though_its_worker_dies(opened: Harness, shop: Shop) -> None:
+    opened.crash_after("order_product")
+    assert opened.run("Order 2 teapots").result().status == "completed"
+    assert shop.products("teapot")[0].stock == 3

@@ -1,5 +1,6 @@
 """The tool worker as a process: the only place where its real parts are chosen."""
 
+from collections.abc import Callable
 from functools import partial
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
@@ -33,11 +34,19 @@ async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
 
     Raises HaltpointError.
     """
-    registry = registry_of(settings, queues)
+    await serve(settings, registry_of(settings, queues), process.leave)
+
+
+async def serve(
+    settings: Settings, registry: Registry, leave: Callable[[HaltpointError], None]
+) -> None:
+    """Serve these tools until the task is cancelled; `leave` ends the process whose event loop is
+    blocked for good. Raises HaltpointError.
+    """
     slots = _slots(settings, registry)
     opened = registry.opened()
     async with service.running(Party.WORKER, settings, queues=registry.queues) as here, opened:
-        await _serve(here, registry, slots)
+        await _serve(here, registry, slots, leave)
 
 
 def _slots(settings: Settings, registry: Registry) -> Slots:
@@ -54,7 +63,9 @@ def _slots(settings: Settings, registry: Registry) -> Slots:
     return Slots(settings.slots, streams)
 
 
-async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
+async def _serve(
+    here: Service, registry: Registry, slots: Slots, leave: Callable[[HaltpointError], None]
+) -> None:
     settings, calls, topology = here.settings, here.calls, here.topology
     replicas = settings.replicas
     receipt_store = ReceiptStore(calls, topology, here.instance, replicas=replicas)
@@ -73,7 +84,7 @@ async def _serve(here: Service, registry: Registry, slots: Slots) -> None:
         here.stopping.is_set,
         log_action if settings.log.actions == "on" else None,
     )
-    heartbeat = Heartbeat(here, handlers, limits, process.leave)
+    heartbeat = Heartbeat(here, handlers, limits, leave)
     await _list_tools(here, registry, slots)
     metrics.show_slots(lambda: slots.held, slots.capacity)
     here.every(HEARTBEAT, partial(_end_if_stuck, here, slots, handlers), "slots")

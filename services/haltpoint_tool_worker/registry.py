@@ -95,6 +95,11 @@ class Registry:
             spec = structs.replace(shown.spec, hooks=listed)
             self._tools[name] = replace(shown, spec=spec)
 
+    def wrap(self, around: Callable[[Tool], Tool]) -> None:
+        """Put another tool in the place of each: for tests, which stop calls midway."""
+        for name, tool in self._tools.items():
+            self._tools[name] = around(tool)
+
     def deps_of(self, tool: Tool) -> Any:
         """What its lifespan yielded. Without one each use of it says so."""
         return self._deps.get(tool.spec.name, NO_DEPS)

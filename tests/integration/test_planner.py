@@ -43,13 +43,9 @@ async def test_a_thought_is_asked_recorded_and_told_once(board: Board) -> None:
         assert json.loads(recorded.data) == reply["data"]
         assert json.loads(recorded.raw) == GOOD_PLAN["say"]["plan"]
         (asked,) = model.requests
-        assert (asked.thought, asked.chain, asked.step, asked.turn, asked.attempt) == (
-            "plan",
-            chain,
-            None,
-            1,
-            1,
-        )
+        talk = asked.talk
+        assert (asked.chain, talk.thought, talk.step) == (chain, "plan", None)
+        assert (talk.turn, talk.attempt) == (1, 1)
 
 
 async def test_a_paid_thought_that_was_not_recorded_is_paid_again_and_recorded_once(

@@ -1,1 +1,3 @@
-"""For tests of agents and tools, ours and yours: a model that says what a script says."""
+"""For tests of tools and agents, ours and yours: a whole system inside of a test (`harness`), and a
+model that says what a script says.
+"""

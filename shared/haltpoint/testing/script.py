@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, Protocol, Self
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -34,10 +34,14 @@ def _is_expression(value: str) -> str:
 Expression = Annotated[str, AfterValidator(_is_expression)]
 
 
+def _several(given: object) -> object:
+    return [given] if isinstance(given, str) else given
+
+
 class When(Form):
     """Which requests a rule answers; what is not given fits everything."""
 
-    thought: ThoughtKind | tuple[ThoughtKind, ...] | None = None
+    thought: Annotated[tuple[ThoughtKind, ...], BeforeValidator(_several)] = ()
     step: str | None = None
     turn: int | None = None
     attempt: int | None = None
@@ -50,27 +54,27 @@ class When(Form):
 
     def fits(self, talk: Conversation) -> bool:
         """Whether a request is one of these."""
-        kinds = (self.thought,) if isinstance(self.thought, ThoughtKind) else self.thought
-        if kinds and talk.thought not in kinds:
+        if self.thought and talk.thought not in self.thought:
             return False
         for name in ("step", "turn", "attempt"):
-            wanted = getattr(self, name)
-            if wanted is not None and wanted != getattr(talk, name):
+            if getattr(self, name) not in (None, getattr(talk, name)):
                 return False
         for name in ("goal", "last", "system"):
-            pattern = getattr(self, name)
-            if not re.search(pattern, getattr(talk, name)):
+            if not re.search(getattr(self, name), getattr(talk, name)):
                 return False
         answered = set(talk.answered)
-        if not answered.issuperset(self.results) or answered.intersection(self.without):
+        if not answered.issuperset(self.results):
             return False
-        return all(_matches(path, wanted, talk.result) for path, wanted in self.result.items())
+        if answered.intersection(self.without):
+            return False
+        result = talk.result
+        return all(_matches(path, wanted, result) for path, wanted in self.result.items())
 
     def values(self, talk: Conversation) -> dict[str, Any]:
         """What the templates of a rule may refer to."""
+        named = re.search(self.goal, talk.goal)
         return {
-            "goal": _groups(self.goal, talk.goal),
-            "last": _groups(self.last, talk.last),
+            "goal": named.groupdict() if named else {},
             "result": talk.result,
             "results": dict(talk.results),
         }
@@ -109,6 +113,18 @@ class Rule(Form):
     fault: Trouble | None = None
     delay: float = Field(default=0.0, ge=0)
     times: int = Field(default=sys.maxsize, ge=1)
+
+    @property
+    def calls(self) -> tuple[SaidCall, ...]:
+        """The calls that it makes."""
+        return self.say.calls if self.say else ()
+
+    def filled(self, values: Mapping[str, Any]) -> Self:
+        """With its templates replaced. Raises KeyError with one that refers to nothing."""
+        if self.say is None:
+            return self
+        said = Say.model_validate(fill(self.say.model_dump(), values))
+        return self.model_copy(update={"say": said})
 
     @model_validator(mode="after")
     def _does_one_thing(self) -> Self:
@@ -159,10 +175,6 @@ class Script(Form):
             ) from None
 
 
-Spoken = tuple[int, Rule, dict[str, Any]]
-"""What is answered: a number for the record, a rule, and what its templates may refer to."""
-
-
 class Speaker(Protocol):
     """The voice of a model: a script, or a program in its place."""
 
@@ -171,8 +183,10 @@ class Speaker(Protocol):
         """The model's name."""
         ...
 
-    def next(self, talk: Conversation) -> Spoken | None:
-        """What is answered; None: nothing."""
+    def next(self, talk: Conversation) -> Rule | None:
+        """What is answered; None: nothing. Raises KeyError with a template that refers to
+        nothing.
+        """
 
 
 @dataclass(slots=True)
@@ -188,28 +202,26 @@ class Following:
         """The model's name."""
         return self.script.model
 
-    def next(self, talk: Conversation) -> Spoken | None:
-        """The first rule that fits; None when there is none."""
+    def next(self, talk: Conversation) -> Rule | None:
+        """The first rule that fits, with its templates filled in; None when there is none. Raises
+        KeyError.
+        """
         about_goal = talk.thought == ThoughtKind.BOUNDS
         for number, rule in enumerate(self.script.rules):
-            if about_goal and rule.when.thought is None:
-                continue
-            if self.used[number] < rule.times and rule.when.fits(talk):
+            is_for_it = rule.when.thought or not about_goal
+            if is_for_it and self.used[number] < rule.times and rule.when.fits(talk):
                 self.used[number] += 1
-                values = rule.when.values(talk)
-                return number, rule, values
+                return rule.filled(rule.when.values(talk))
         return self._read(talk) if about_goal else None
 
-    def _read(self, talk: Conversation) -> Spoken:
+    def _read(self, talk: Conversation) -> Rule:
         """What a goal asks of tools, for scripts that do not say it: all that they call may be
         called.
         """
-        called: set[str] = set()
-        for rule in self.script.rules:
-            calls = rule.say.calls if rule.say else ()
-            called.update(call.name for call in calls)
-        optional = [name for name in talk.shown if name in called]
-        return -1, Rule(say=Say(content=bounds(optional=optional))), {}
+        called = {call.name for rule in self.script.rules for call in rule.calls}
+        return Rule(
+            say=Say(content=bounds(optional=[name for name in talk.shown if name in called]))
+        )
 
 
 def bounds(**lists: list[str]) -> dict[str, list[str]]:
@@ -225,18 +237,13 @@ def fill(value: Any, values: Mapping[str, Any]) -> Any:
     """
     if isinstance(value, dict):
         return {key: fill(item, values) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [fill(item, values) for item in value]
     if not isinstance(value, str):
         return value
     if whole := _TEMPLATE.fullmatch(value):
         return _look_up(whole[1], values)
     return _TEMPLATE.sub(lambda match: str(_look_up(match[1], values)), value)
-
-
-def _groups(pattern: str, text: str) -> dict[str, Any]:
-    match = re.search(pattern, text)
-    return match.groupdict() if match else {}
 
 
 def _matches(path: str, wanted: str, result: Any) -> bool:

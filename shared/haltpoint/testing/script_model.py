@@ -4,9 +4,9 @@ and for tests.
     async with ScriptedModel(Script.read(Path("contacts_good"))) as model:
         settings = ModelSettings(base_url=model.base_url, name="scripted")
         ...
-        assert [seen.thought for seen in model.requests] == ["plan", "act", "act", "answer"]
+        assert [asked.talk.thought for asked in model.requests] == ["plan", "act", "act", "answer"]
 
-POST /v1/chat/completions, GET /v1/models, GET /requests (the questions so far, the last thousand).
+POST /v1/chat/completions, GET /v1/models.
 """
 
 import asyncio
@@ -15,15 +15,14 @@ import signal
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from faststream.asgi import AsgiResponse
 from faststream.asgi.request import AsgiRequest
 
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint.testing.conversation import Conversation
-from haltpoint.testing.script import Following, Rule, Say, Script, Speaker, Trouble, fill
+from haltpoint.testing.script import Following, SaidCall, Say, Script, Speaker, Trouble
 
 _REMEMBERED: Final = 1000
 
@@ -37,19 +36,11 @@ _MALFORMED: Final = AsgiResponse(b'{"choices": [{"message": {"content": "and the
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ServedRequest:
-    """One request that was served."""
+class ServedRequest(NamedTuple):
+    """One request: as rules see it, the chain that it is for, and its body."""
 
-    thought: str | None
+    talk: Conversation
     chain: str | None
-    step: str | None
-    turn: int | None
-    attempt: int | None
-    # The number of the rule that answered, from 0; None: there was none.
-    rule: int | None
-    status: int
-    at: float
     body: Json
 
 
@@ -67,8 +58,7 @@ class ScriptedModel:
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             request = AsgiRequest(scope, receive, send)
-            route = f"{scope['method']} {scope['path']}"
-            response = await self._serve(route, request)
+            response = await self._serve(f"{scope['method']} {scope['path']}", request)
             await response(scope, receive, send)
 
         self._http = HttpServer(app, host, port, chosen_by="--port")
@@ -76,10 +66,7 @@ class ScriptedModel:
     @property
     def base_url(self) -> str:
         """What HALTPOINT_MODEL__BASE_URL has to be."""
-        host = self._http.host
-        if ":" in host:
-            host = f"[{host}]"
-        return f"http://{host}:{self._http.port}/v1"
+        return f"{self._http.url}/v1"
 
     async def start(self) -> None:
         """Listen. Raises HaltpointError HP-003 when the address cannot be used."""
@@ -104,71 +91,44 @@ class ScriptedModel:
             case "GET /v1/models":
                 model = {"id": self._speaker.model, "object": "model"}
                 return _json(200, {"object": "list", "data": [model]})
-            case "GET /requests":
-                return _json(200, {"requests": list(map(asdict, self.requests))})
             case _:
-                return _error(
-                    404, "there is POST /v1/chat/completions, GET /v1/models and GET /requests"
-                )
+                return _error(404, "there is POST /v1/chat/completions and GET /v1/models")
 
     async def _complete(self, headers: dict[str, str], text: bytes) -> AsgiResponse:
         try:
             body = json.loads(text)
             talk = Conversation.of(headers, body)
         except (ValueError, AttributeError, RecursionError) as error:
-            words = f"this is not a chat completion request: {error}"
-            return _error(400, words)
-        spoken = self._speaker.next(talk)
-        response = _error(404, f"no rule of the script fits this {talk.thought}{self._known}")
-        if spoken:
-            response = self._respond(spoken[1], spoken[2], body)
-        served = ServedRequest(
-            talk.thought,
-            headers.get("x-haltpoint-chain"),
-            talk.step,
-            talk.turn,
-            talk.attempt,
-            spoken[0] if spoken else None,
-            response.status_code,
-            time.time(),
-            body,
-        )
-        self.requests.append(served)
-        if spoken:
-            await self._wait(spoken[1].delay)
-        return response
+            return _error(400, f"this is not a chat completion request: {error}")
+        self.requests.append(ServedRequest(talk, headers.get("x-haltpoint-chain"), body))
+        try:
+            rule = self._speaker.next(talk)
+        except KeyError as error:
+            words = f"the template {{{{{error.args[0]}}}}} refers to nothing in this conversation"
+            return _error(404, words)
+        if rule is None:
+            return _error(404, f"no rule of the script fits this {talk.thought}{self._known}")
+        await self._wait(rule.delay)
+        if rule.fault:
+            return _trouble(rule.fault)
+        return self._answer(rule.say or Say(), body)
 
     async def _wait(self, seconds: float) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
-    def _respond(self, rule: Rule, values: Json, body: Json) -> AsgiResponse:
-        if rule.fault:
-            return _trouble(rule.fault)
-        try:
-            message = _message(rule.say or Say(), values)
-        except KeyError as error:
-            return _error(
-                404, f"the template {{{{{error.args[0]}}}}} refers to nothing in this conversation"
-            )
-        answer = self._answer(message, body)
-        return _stream(answer) if body.get("stream") else _json(200, answer)
-
-    def _answer(self, message: Json, body: Json) -> Json:
+    def _answer(self, say: Say, body: Json) -> AsgiResponse:
+        message = _message(say)
         prompt = _tokens(body)
         completion = _tokens(message)
-        return {
-            "id": f"chatcmpl-{len(self.requests)}",
-            "object": "chat.completion",
-            "created": int(time.time()),
-            "model": self._speaker.model,
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": {
-                "prompt_tokens": prompt,
-                "completion_tokens": completion,
-                "total_tokens": prompt + completion,
-            },
-        }
+        usage = {"prompt_tokens": prompt, "completion_tokens": completion}
+        about = {"id": f"chatcmpl-{len(self.requests)}", "model": self._speaker.model}
+        if body.get("stream"):
+            return _stream(about, message, usage)
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        answer = {"object": "chat.completion", "created": int(time.time()), "choices": [choice]}
+        usage["total_tokens"] = prompt + completion
+        return _json(200, about | answer | {"usage": usage})
 
 
 def _trouble(fault: Trouble) -> AsgiResponse:
@@ -200,48 +160,34 @@ async def _run(model: ScriptedModel) -> None:
         await stopped.wait()
 
 
-def _message(say: Say, values: Json) -> Json:
+def _message(say: Say) -> Json:
     said = say.content if say.plan is None else say.plan
-    content = None if said is None else _text(fill(said, values))
-    functions = fill([call.model_dump() for call in say.calls], values)
-    calls = [_tool_call(*each) for each in enumerate(functions)]
-    message = {"role": "assistant", "content": content}
-    return message | {"tool_calls": calls} if calls else message
+    content = None if said is None else _text(said)
+    message: Json = {"role": "assistant", "content": content}
+    if say.calls:
+        message["tool_calls"] = [_tool_call(*each) for each in enumerate(say.calls)]
+    return message
 
 
-def _tool_call(number: int, function: Json) -> Json:
-    function["arguments"] = _text(function["arguments"])
+def _tool_call(number: int, call: SaidCall) -> Json:
+    function = {"name": call.name, "arguments": _text(call.arguments)}
     return {"id": f"call_{number}", "type": "function", "function": function}
 
 
-def _stream(answer: Json) -> AsgiResponse:
-    """A whole answer as a stream: its words, then each call in two pieces, then how it ended, then
-    the tokens.
-    """
-    message = answer["choices"][0]["message"]
+def _stream(about: Json, message: Json, usage: Json) -> AsgiResponse:
+    """An answer as a stream: its words, its calls one by one, how it ended, the tokens."""
     deltas = [{"role": "assistant", "content": message["content"]}]
     for number, call in enumerate(message.get("tool_calls", [])):
-        deltas += _halves(number, call)
-    about = {"id": answer["id"], "object": "chat.completion.chunk", "model": answer["model"]}
-    ends = [
-        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
-        {"choices": [], "usage": answer["usage"]},
-    ]
-    pieces = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-    body = b""
-    for piece in pieces + ends:
-        event = json.dumps(about | piece)
-        body += f"data: {event}\n\n".encode()
-    return AsgiResponse(body + b"data: [DONE]\n\n", 200, {"content-type": "text/event-stream"})
-
-
-def _halves(number: int, call: Json) -> list[Json]:
-    arguments = call["function"]["arguments"]
-    half = len(arguments) // 2
-    begun = {"name": call["function"]["name"], "arguments": arguments[:half]}
-    first = call | {"index": number, "function": begun}
-    second = {"index": number, "function": {"arguments": arguments[half:]}}
-    return [{"tool_calls": [first]}, {"tool_calls": [second]}]
+        deltas.append({"tool_calls": [call | {"index": number}]})
+    events: list[Json] = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    events.append({"choices": [], "usage": usage})
+    about = about | {"object": "chat.completion.chunk"}
+    body = ""
+    for event in events:
+        body += f"data: {json.dumps(about | event)}\n\n"
+    body += "data: [DONE]\n\n"
+    return AsgiResponse(body.encode(), 200, {"content-type": "text/event-stream"})
 
 
 def _text(value: Any) -> str:

@@ -74,7 +74,7 @@ def test_the_player_finds_the_case_by_the_context_and_says_nothing_to_strangers(
     known = Conversation("plan", known='{"case": "well_behaved/3"}')
     answer = Player([case]).next(known)
     assert answer is not None
-    assert answer[1].say == say(case, known)
+    assert answer.say == say(case, known)
     assert Player([case]).next(Conversation("plan")) is None
     assert Player([case]).next(Conversation("plan", known='{"case": "nobody/3"}')) is None
 

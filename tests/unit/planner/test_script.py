@@ -15,8 +15,10 @@ def following(*rules: dict[str, Any]) -> Following:
 
 
 def rule_for(talk: Conversation, *rules: dict[str, Any]) -> int | None:
-    found = following(*rules).next(talk)
-    return None if found is None else found[0]
+    """The number of the rule that answers."""
+    numbered = [rule | {"say": {"content": number}} for number, rule in enumerate(rules)]
+    rule = following(*numbered).next(talk)
+    return None if rule is None or rule.say is None else rule.say.content
 
 
 SAY = {"say": {"content": "x"}}
@@ -58,18 +60,20 @@ def test_rules_by_what_has_answered() -> None:
 
 
 def test_templates_take_values_from_the_conversation() -> None:
-    script = following({"when": {"goal": r"^Tell (?P<name>\w+) (?P<words>.+)"}, **SAY})
-    found = script.next(Conversation(goal="Tell John hi there", results=(FOUND,)))
-    assert found is not None
-    assert fill(
-        {
-            "to": "{{results.lookup.data.id}}",
-            "n": "{{result.data.rows.0.n}}",
-            "text": "{{goal.name}}: {{ goal.words }}!",
-            "either": "{{result.data.nothing|goal.name}}",
-        },
-        found[2],
-    ) == {"to": "u1", "n": 7, "text": "John: hi there!", "either": "John"}
+    arguments = {
+        "to": "{{results.lookup.data.id}}",
+        "n": "{{result.data.rows.0.n}}",
+        "text": "{{goal.name}}: {{ goal.words }}!",
+        "either": "{{result.data.nothing|goal.name}}",
+    }
+    call = {"name": "send", "arguments": arguments}
+    when = {"goal": r"^Tell (?P<name>\w+) (?P<words>.+)"}
+    talk = Conversation(goal="Tell John hi there", results=(FOUND,))
+    rule = following({"when": when, "say": {"calls": [call]}}).next(talk)
+    assert rule is not None
+    assert [called.arguments for called in rule.calls] == [
+        {"to": "u1", "n": 7, "text": "John: hi there!", "either": "John"}
+    ]
 
 
 def test_a_template_that_refers_to_nothing_is_told() -> None:

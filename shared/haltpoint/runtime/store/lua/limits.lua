@@ -1,6 +1,6 @@
 --[[
 What all workers together keep to (CONTRACT E6). The limits of a queue's tools are in the partition of the queue's name,
-so that one call here looks at all of them; the times are real ones, in ms. Their keys:
+so that one call here looks at all of them; the times are those that deadlines live in, in ms. Their keys:
 
   limit:<name>           of a rate: when the next call would begin if all were evenly spaced, and when the next one that
                          rests may come back; of `at_once`: how long a call takes (ms), and the same
@@ -12,9 +12,9 @@ local FIRST_GUESS = 100 -- ms that a call takes, while none has ended
 local LATE = 30000 -- ms after which a call that has not come back has lost its place in the line
 
 -- Milliseconds with their fraction: rates may be faster than one call a ms.
-local function precise_now()
+local function precise_now(prefix)
   local t = redis.call('TIME')
-  return tonumber(t[1]) * 1000 + tonumber(t[2]) / 1000
+  return now(prefix) + tonumber(t[2]) % 1000 / 1000
 end
 
 local function read_pair(key)
@@ -97,7 +97,8 @@ Returns {status, ms, words}:
   rest   come back in so many ms; words: what for
 ]]
 register('reserve', function(keys, args)
-  local prefix, at = prefix_of(keys), precise_now()
+  local prefix = prefix_of(keys)
+  local at = precise_now(prefix)
   local queue, action, caller = args[1], args[2], args[3]
   local patience, lease, deadline = tonumber(args[4]), tonumber(args[5]), tonumber(args[6])
   local resting = prefix .. 'resting:' .. queue
@@ -140,8 +141,9 @@ hp3_rest queue action ms words
 A call comes back in so many ms, because of something else than the queue's own limits: people see it too.
 ]]
 register('rest', function(keys, args)
-  local at = precise_now()
-  rest(prefix_of(keys), args[1], args[2], at + tonumber(args[3]), args[4], at)
+  local prefix = prefix_of(keys)
+  local at = precise_now(prefix)
+  rest(prefix, args[1], args[2], at + tonumber(args[3]), args[4], at)
   return 1
 end)
 
@@ -152,7 +154,7 @@ Keep the places of `at_once` that these calls have for so many ms more. Returns 
 ]]
 register('renew', function(keys, args)
   local prefix, lease, lost = prefix_of(keys), tonumber(args[1]), 0
-  local ends = digits(precise_now() + lease)
+  local ends = digits(precise_now(prefix) + lease)
   for i = 2, #args, 2 do
     local places = prefix .. 'limit:' .. args[i] .. ':places'
     if redis.call('ZSCORE', places, args[i + 1]) then

@@ -1,0 +1,127 @@
+"""The plugin of pytest as projects of users have it: their own runs, in processes of their own."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support import PATIENCE, wait_until
+from tests.support.leftovers import NAME, left
+
+CHECKOUT = Path(__file__).parents[2]
+PAYMENTS = CHECKOUT / "examples/payments"
+PLUGIN = ("-p", "haltpoint.testing.plugin")
+LOOPS = (
+    *("-p", "pytest_asyncio.plugin", "-p", "anyio.pytest_plugin"),
+    *("-o", "asyncio_default_fixture_loop_scope=function"),
+)
+USER = """
+import asyncio, time
+from pathlib import Path
+import pytest
+
+@pytest.fixture
+def bank(harness, tmp_path, monkeypatch):
+    monkeypatch.setenv("BANK_FILE", str(tmp_path / "bank"))
+    harness.start(tools="payments")
+
+def test_fails(bank, harness):
+    run = harness.call("find_payee", name="Sam")
+    run.expects_request("confirmation", tool="pay")
+
+def test_has_not_ended(bank, harness):
+    harness.call("mail", words="Hello").result()
+
+@pytest.mark.asyncio
+async def test_waits_for_a_loop_of_its_own(bank, harness):
+    await asyncio.sleep(0)
+    assert harness.call("find_payee", name="Kim").result().status == "completed"
+
+def test_is_interrupted(bank, harness):
+    Path("up").touch()
+    time.sleep(600)
+"""
+
+
+@contextmanager
+def run_of(folder: Path, *words: str | Path) -> "Iterator[subprocess.Popen[str]]":
+    """A run of pytest in a folder, with these plugins and no others. What it leaves behind is
+    marked with the folder's name.
+    """
+    base = folder / "base"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN]
+    environment = {
+        **os.environ,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONPATH": str(PAYMENTS),
+        NAME: str(folder),
+    }
+    process = subprocess.Popen(
+        [*command, f"--basetemp={base}", *words],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+async def has_left_nothing(folder: Path) -> None:
+    """No process, at once or as soon as it can end, and no folder of a system."""
+    await wait_until(lambda: not list(left(str(folder))))
+    assert list((folder / "base").glob("haltpoint*")) == []
+
+
+async def test_an_example_runs_side_by_side_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    with run_of(tmp_path, "-p", "xdist", "-n", "4", PAYMENTS) as run:
+        told, _ = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 0, told
+    assert "5 passed" in told
+    assert list((tmp_path / "base").glob("*/haltpoint*")) == []
+    await has_left_nothing(tmp_path)
+
+
+async def test_a_failing_test_says_what_happened_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "test_user.py").write_text(USER)
+    with run_of(tmp_path, *LOOPS, "-W", "error", "-k", "not interrupted") as run:
+        told, _ = run.communicate(timeout=PATIENCE)
+    assert "2 failed, 1 passed" in told
+    assert "LookupError: there is no open confirmation question of pay: chain " in told
+    assert "Which Sam?" in told
+    assert "NotEndedError: chain " in told
+    assert "runs again at" in told
+    await has_left_nothing(tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+async def test_an_interrupted_run_leaves_nothing_behind(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    (tmp_path / "test_user.py").write_text(USER)
+    with run_of(tmp_path, "-k", "interrupted") as run:
+        await wait_until((tmp_path / "up").exists)
+        assert list(left(str(tmp_path)))
+        run.send_signal(number)
+        run.communicate(timeout=PATIENCE)
+    await wait_until(lambda: not list(left(str(tmp_path))))
+    if number is signal.SIGINT:  # the others end it at once; pytest removes old folders
+        await has_left_nothing(tmp_path)
+
+
+def test_a_run_without_the_fixture_imports_nothing_for_it() -> None:
+    code = (
+        "import sys, tempfile, typing, pytest; before = set(sys.modules)\n"
+        "import haltpoint.testing.plugin; print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["haltpoint", "haltpoint.testing", "haltpoint.testing.plugin"]
