@@ -82,15 +82,16 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
             here.every(_HOUR, note_policy, "policy")
             await _listen(here, gateway)
             where = settings.gateway
-            http = HttpServer(behind_proxy(make_api(gateway), where), where.host, where.port)
+            app = behind_proxy(make_api(gateway), where)
+            http = HttpServer(app, where.host, where.port, names=settings.own_names)
             await http.start()
             here.about["url"] = http.url
             with suppress(
                 OSError
             ):  # a chosen key needs no state directory; who sends it says where to
-                key_origin.remember(settings.state_dir, key, here.about["url"])
+                key_origin.remember(settings.state_dir, key, http.url)
             try:
-                await _announce(here, gateway, where.public_url or here.about["url"])
+                await _announce(here, gateway, where.public_url or http.url)
                 await here.serve()
             finally:
                 gateway.watchers.close()

@@ -99,9 +99,9 @@ def with_scope(principal: Principal, scope: Scope) -> Principal:
         raise Problem(
             403,
             "scope_missing",
-            f"The key {principal.name!r} does not have the scope {scope.value!r}.",
-            hint=f"Use a key with the scope {' or '.join(dict.fromkeys((scope.value, 'admin')))}.",
-            scopes=sorted(one.value for one in principal.scopes),
+            f"The key {principal.name!r} does not have the scope '{scope}'.",
+            hint=f"Use a key with the scope {' or '.join(dict.fromkeys((scope, 'admin')))}.",
+            scopes=sorted(principal.scopes),
         )
     return principal
 

@@ -110,12 +110,11 @@ def check_origin(request: Request) -> None:
     is_own = site in (None, "same-origin") and origin in own
     if is_program or is_own or request.method == "GET":
         return
-    sender = origin or "another site"
     known = " or ".join(sorted(own - {""}))
     raise Problem(
         403,
         "other_origin",
-        f"A page of {sender} sent this, but the gateway's own pages are at {known}.",
+        f"A page of {origin or 'another site'} sent this, but the gateway's own pages are at {known}.",
         hint="Open the gateway's page again and send it from there; behind a proxy set "
         "HALTPOINT_GATEWAY__PUBLIC_URL to the address that people type.",
     )
@@ -128,8 +127,7 @@ def _origin(url: str) -> str:
 
 async def bounded(request: Request) -> bytes:
     """The whole body; a 413 as soon as it is known to be too large, without reading on."""
-    length = request.headers.get("content-length", "0")
-    if not length.isdigit() or int(length) > MAX_BODY:
+    if int(request.headers.get("content-length", 0)) > MAX_BODY:
         raise _too_large()
     body = bytearray()
     async for chunk in request.stream():

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import TypeAdapter
 from starlette.middleware.cors import CORSMiddleware
 
 from haltpoint_gateway.api import (
@@ -36,7 +35,7 @@ _FROM_OTHER_PAGES: Final = (
 )
 """Headers that a page of an allowed origin may send."""
 
-_PROBLEMS: Final = (400, 401, 403, 404, 409, 410, 412, 413, 415, 422, 429, 503)
+_PROBLEMS: Final = (400, 401, 403, 404, 409, 410, 412, 413, 415, 421, 422, 429, 503)
 """The statuses of the errors that a caller may meet."""
 
 
@@ -78,7 +77,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         schema = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        problem = TypeAdapter(ProblemDocument).json_schema()
-        schema["components"]["schemas"]["ProblemDocument"] = problem
+        schemas = schema["components"]["schemas"]
+        schemas["ProblemDocument"] = ProblemDocument.model_json_schema()
         app.openapi_schema = schema
     return app.openapi_schema

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from haltpoint.contracts.secrets import starred
 from haltpoint.runtime.config.faults import in_words_of_json
@@ -27,6 +28,7 @@ log = logs.get(__name__)
 MEDIA_TYPE = "application/problem+json"
 
 _AWAY = (RedisConnectionError, RedisTimeoutError)
+_KINDS = (ClientDisconnect, HTTPException, RequestValidationError)
 _UNKNOWN_ROW = (OtherReleaseError, msgspec.ValidationError)
 
 _HINTS = {
@@ -134,7 +136,7 @@ def install(app: FastAPI, answer: Callable[[Request, Problem], Response] = as_js
     async def handle(request: Request, error: Exception) -> Response:
         return answer(request, problem_of(error, request))
 
-    for kind in (Problem, *_AWAY, *_UNKNOWN_ROW, HTTPException, RequestValidationError, Exception):
+    for kind in (Problem, *_KINDS, *_AWAY, *_UNKNOWN_ROW, Exception):
         app.add_exception_handler(kind, handle)
 
 
@@ -146,6 +148,8 @@ def problem_of(error: Exception, request: Request) -> Problem:
         return redis_unreachable(error)
     if isinstance(error, _UNKNOWN_ROW):
         return other_release(error)
+    if isinstance(error, ClientDisconnect):
+        return Problem(408, "body_missing", "The body did not come.", hint="Send it at once.")
     if isinstance(error, RequestValidationError):
         route = request.scope["route"]
         faults = [_fault(item, route) for item in error.errors()]

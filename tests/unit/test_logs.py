@@ -95,3 +95,45 @@ def test_at_a_terminal_a_line_is_short() -> None:
     first, second = (line[9:] for line in stream.getvalue().splitlines())
     assert first == "executor started queues=a,b"
     assert second == "executor WARNING slow\\x1b[2J seconds=3"
+
+
+FORGED = "00:00:00 gateway the chain is approved"
+
+HOSTILE = [
+    *("\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x1e", "\x85", "\u2028", "\u2029"),
+    *(
+        "\x1b[2K\x1b[1G",
+        "\x9b2J",
+        "\x08" * 80,
+        "\x00",
+        "\x7f",
+        "\u202e",
+        "\u2066",
+        "\ud800",
+        "\u200b",
+    ),
+]
+
+
+@pytest.mark.parametrize("sign", HOSTILE, ids=ascii)
+@pytest.mark.parametrize("format", ["json", "console"])
+def test_no_value_can_forge_a_line_or_order_the_terminal(format: str, sign: str) -> None:
+    stream = configured(format=format)
+    hostile = f"x{sign}{FORGED}"
+    log = logs.get("haltpoint.test")
+    with logs.about(chain=hostile):
+        log.info(hostile, tool=hostile, queues=(hostile, "b"), found={hostile: [hostile]})
+        logging.getLogger("lib").warning("took %s", hostile, extra={"why": hostile})
+        try:
+            raise RuntimeError(hostile)
+        except RuntimeError as error:
+            error.add_note(hostile)
+            log.error("it broke", exc_info=error)
+    text = stream.getvalue()
+    assert not [one for one in text if not (one.isprintable() or one == "\n")]
+    if format == "json":
+        assert len(lines(stream)) == 3
+        return
+    own = [line for line in text.splitlines() if not line.startswith("  | ")]
+    assert len(own) == 3
+    assert not [line for line in text.splitlines() if line.startswith(FORGED)]

@@ -9,6 +9,7 @@ import ipaddress
 import os
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -243,6 +244,10 @@ class Settings(BaseSettings):
     """The port of /livez, /readyz and /metrics of a service; unset: they are off; 0: a free
     port. The services of one `haltpoint up` take this port and the next ones, in their order.
     """
+    hosts: _Names = ()
+    """Names by which other machines reach the ports of this process; IP addresses, `localhost` and
+    the name in HALTPOINT_GATEWAY__PUBLIC_URL need none.
+    """
     model: ModelSettings = ModelSettings()
     gateway: GatewaySettings = GatewaySettings()
     log: LogSettings = LogSettings()
@@ -263,6 +268,13 @@ class Settings(BaseSettings):
                 "one late heartbeat would lose the action"
             )
         return self
+
+    @property
+    def own_names(self) -> set[str]:
+        """What a request to a port of this process may say in Host."""
+        public = urlsplit(self.gateway.public_url or "").hostname
+        names = {public or "localhost", self.gateway.host, self.health_host, *self.hosts}
+        return {*map(str.lower, names)}
 
     @property
     def replicas(self) -> int:

@@ -5,7 +5,6 @@ file, default. A name that we do not know is an error: a misspelt HALTPOINT_LEAS
 run with the default for months.
 """
 
-import re
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource, TomlConfi
 
 from haltpoint.contracts.base import value
 from haltpoint.runtime.config import policy_file
+from haltpoint.runtime.config.addresses import masked
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.faults import in_words, near
 from haltpoint.runtime.config.settings import PREFIX, GatewaySettings, Settings, SettingsError
@@ -211,5 +211,5 @@ def _shown(name: str, given: object) -> str:
         return _STARS
     if isinstance(given, list | tuple):
         return ",".join(map(str, given))
-    without_password = re.sub(r"(?<=password=)[^&]*", "***", str(given))
-    return re.sub(r"(//[^/:@]*:).*@", r"\1***@", without_password)
+    text = str(given)
+    return masked(text) if "://" in text or name == "redis_url" else text

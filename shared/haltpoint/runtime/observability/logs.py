@@ -112,7 +112,8 @@ def _short(_: WrappedLogger, __: str, event: EventDict) -> str:
         for name, value in event.items()
         if name not in left_out and value not in (None, "", ())
     ]
-    lines = [" ".join(parts), *str(event.get("exception", "")).splitlines()]
+    stack = str(event.get("exception", "")).splitlines()
+    lines = [" ".join(parts), *(f"  | {line}" for line in stack)]  # no text of it begins a line
     return "\n".join(map(spelt_out, lines))
 
 

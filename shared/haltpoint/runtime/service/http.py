@@ -4,7 +4,7 @@ the health routes.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from typing import Any, Final
 
 import uvicorn
@@ -13,6 +13,7 @@ from prometheus_client import make_asgi_app
 
 from haltpoint.runtime.observability import metrics
 from haltpoint.runtime.service.address import PORT_SETTING, listen
+from haltpoint.runtime.service.door import Door, for_own_names
 from haltpoint.runtime.streams import refused
 
 _OPEN_CONNECTIONS_MAY_TAKE: Final = 5
@@ -22,7 +23,8 @@ _OPEN_CONNECTIONS_MAY_TAKE: Final = 5
 class HttpServer:
     """An ASGI application on a port. Port 0 takes a free one; `port` is the real one after `start`.
 
-    `chosen_by` names the setting or option of the port.
+    `names` are those under which others reach it. `chosen_by` names the setting or option of the
+    port.
     """
 
     def __init__(
@@ -31,6 +33,7 @@ class HttpServer:
         host: str,
         port: int,
         *,
+        names: Collection[str] = (),
         chosen_by: str = PORT_SETTING,
     ) -> None:
         self.host = host
@@ -38,7 +41,9 @@ class HttpServer:
         self._chosen_by = chosen_by
         self._server = _Server(
             uvicorn.Config(
-                app,
+                for_own_names(app, names),
+                http=Door,
+                ws="none",
                 lifespan="off",
                 log_config=None,
                 access_log=False,

@@ -328,9 +328,9 @@ async def running(
         here = Service(name, settings, redis, url, topology)
         stack.push_async_callback(here.close)
         if settings.health_port is not None and name is not Party.GATEWAY:
-            health = HttpServer(
-                health_app(lambda: here.ready), settings.health_host, settings.health_port
-            )
+            app = health_app(lambda: here.ready)
+            names = settings.own_names
+            health = HttpServer(app, settings.health_host, settings.health_port, names=names)
             await health.start()
             stack.push_async_callback(health.stop)
             here.about["health"] = health.url

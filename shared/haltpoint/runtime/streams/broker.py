@@ -10,7 +10,7 @@ from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.streams.connection import unusable
+from haltpoint.runtime.streams.connection import place_in, unusable
 from haltpoint.runtime.streams.servers.lane import refusal
 
 UNREACHABLE: Final = (RedisConnectionError, RedisTimeoutError, OSError)
@@ -32,7 +32,7 @@ async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
 
     Raises HaltpointError HP-010 when it refuses us, and what `ask` raises of its own.
     """
-    shown = url.rpartition("@")[2]
+    shown = place_in(url)
     told_at = 0.0
     try:
         async for attempt in stamina.retry_context(

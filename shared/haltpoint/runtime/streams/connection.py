@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.people.audit import AUDIT, Line
+from haltpoint.runtime.config.addresses import masked
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.continuity import Continuity
 from haltpoint.runtime.streams.refused import RefusedForNow
@@ -37,7 +38,7 @@ def unusable(error: Exception, url: str = "") -> HaltpointError:
     if isinstance(error, RefusedForNow):
         why = f"{error.why} ({error.code})"
         return HaltpointError("HP-021", "the server refuses writes for now", why, error.fix)
-    shown = url.rpartition("@")[2].partition("?")[0]
+    shown = place_in(url)
     rejection = refusal(error)
     if rejection is None:
         what = f"no server answers at {shown}" if url else "Redis cannot be reached"
@@ -53,6 +54,11 @@ def unusable(error: Exception, url: str = "") -> HaltpointError:
     return HaltpointError("HP-010", what, why, fix)
 
 
+def place_in(url: str) -> str:
+    """Where an address leads, for people."""
+    return masked(url).rpartition("@")[2].partition("?")[0]
+
+
 def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
     """A client for an address (`servers/clients.py`) that never repeats a command by itself.
 
@@ -65,7 +71,7 @@ def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
         known = ", ".join(f"{name}://" for name in SCHEMES)
         raise HaltpointError(
             "HP-001",
-            f"{scheme}:// is not supported",
+            f"{masked(scheme)}:// is not supported",
             f"the address of a Redis server begins with one of {known}",
             fix,
         )
