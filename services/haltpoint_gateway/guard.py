@@ -114,7 +114,8 @@ def check_origin(request: Request) -> None:
     raise Problem(
         403,
         "other_origin",
-        f"A page of {origin or 'another site'} sent this, but the gateway's own pages are at {known}.",
+        f"A page of {origin or 'another site'} sent this, but the gateway's own pages are at "
+        f"{known}.",
         hint="Open the gateway's page again and send it from there; behind a proxy set "
         "HALTPOINT_GATEWAY__PUBLIC_URL to the address that people type.",
     )
