@@ -26,7 +26,7 @@ from tests.support.builders import line_plan
 CPU, OTHERS = 0.040, 0.250
 """The bars: seconds of the gateway's CPU for a view, and for which another request may wait."""
 
-STORY = 0.040
+STORY = 0.020
 """Seconds more for its story, of 2,000 lines."""
 
 BUSY = 3

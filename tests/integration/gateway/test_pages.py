@@ -461,7 +461,7 @@ async def test_a_worker_shows_what_it_has_in_hand(system: System, browser: Brows
     await present.renew(system.redis, {**about, "holds": ["c1.s.1"]})
     seen = await browser.see("/workers")
     assert "c1.s.1" in seen
-    assert "1 are over and do not end" in seen
+    assert "1 are over but still running" in seen
 
 
 async def test_a_chain_is_run_again_from_its_page_once(system: System, browser: Browser) -> None:
