@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test smoke check lint type cov bench eval api chaos chaos-long topologies wheel docs docs-serve reference ui lock schemas budget environment clean
+.PHONY: help demo test smoke check lint type cov bench eval api chaos chaos-long topologies wheel dist release docs docs-serve reference ui lock schemas budget environment clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -72,8 +72,15 @@ ui: $(SYNCED) ## the pages in a real browser: needs Debian's chromium, or one th
 api: $(SYNCED) ## the HTTP API against its OpenAPI document, over 2,000 requests: three minutes
 	@API_EXAMPLES=60 $(BIN)/pytest -n 0 --timeout 900 tests/integration/gateway/test_openapi.py
 
-wheel: $(SYNCED) ## build the wheel, install it into an empty environment, and run the demo from there
+wheel: $(SYNCED) ## install wheel and sdist into empty environments, run demo, pages and a user's tests from there
 	@$(BIN)/pytest -n 0 tests/installed
+
+dist: $(SYNCED) ## build the wheel and the sdist, in dist
+	@rm -rf dist
+	@for target in wheel sdist; do $(BIN)/python -m hatchling build --target $$target; done
+
+release: $(SYNCED) ## what must be true of a version before it is published; then as dist. It publishes nothing
+	@$(BIN)/python -m tests.release
 
 docs: $(SYNCED) ## the documentation as a site: build/site/index.html, readable without a server
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict

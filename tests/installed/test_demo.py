@@ -1,10 +1,11 @@
-"""The demo and the pages of a user who has no checkout: the wheel in an empty environment. It
-installs from the package index.
+"""The demo, the pages and the tests of a user who has no checkout: a distribution in an empty
+environment. It installs from the package index.
 """
 
 import asyncio
 import os
 import re
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -15,27 +16,25 @@ import pytest
 
 from haltpoint.cli.gateway import KEY_FILE
 from haltpoint.cli.local.system import free_port
-from tests.e2e.running import answers
+from tests.e2e.running import CHECKOUT, answers
 from tests.support import PATIENCE, wait_until
 from tests.support.wheel import build
 
 
-@pytest.fixture(scope="session")
-def haltpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command of the wheel in an environment that has nothing else."""
+@pytest.fixture(scope="session", params=["wheel", "sdist"])
+def haltpoint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command of a distribution in an environment that has nothing else."""
     folder = tmp_path_factory.mktemp("installed")
-    wheel = build("wheel", folder / "dist")
+    built = build(request.param, folder / "dist")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
-    subprocess.run([folder / "venv" / "bin" / "pip", "install", "--quiet", wheel], check=True)
+    subprocess.run([folder / "venv" / "bin" / "pip", "install", "--quiet", built], check=True)
     return folder / "venv" / "bin" / "haltpoint"
 
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
-def test_the_demo_runs_from_the_wheel_in_an_empty_environment(
-    haltpoint: Path, tmp_path: Path
-) -> None:
+def test_the_demo_runs_in_an_empty_environment(haltpoint: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [haltpoint, "demo"],
         env=ENVIRONMENT,
@@ -50,7 +49,7 @@ def test_the_demo_runs_from_the_wheel_in_an_empty_environment(
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_the_wheel_has_the_pages_with_their_words_and_files(
+async def test_the_pages_are_there_with_their_words_and_files(
     haltpoint: Path, tmp_path: Path
 ) -> None:
     port = free_port()
@@ -78,3 +77,19 @@ async def test_the_wheel_has_the_pages_with_their_words_and_files(
     finally:
         system.terminate()
         await asyncio.wait_for(system.wait(), PATIENCE)
+
+
+def test_a_project_of_a_user_runs_its_tests(haltpoint: Path, tmp_path: Path) -> None:
+    project = tmp_path / "payments"
+    shutil.copytree(CHECKOUT / "examples/payments", project)
+    pip = [haltpoint.with_name("pip"), "install", "--quiet", "pytest", "pytest-xdist"]
+    subprocess.run(pip, check=True)
+    done = subprocess.run(
+        [haltpoint.with_name("pytest"), "-n", "4"],
+        env=ENVIRONMENT,
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "5 passed" in done.stdout, done.stdout + done.stderr
