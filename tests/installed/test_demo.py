@@ -82,8 +82,8 @@ async def test_the_pages_are_there_with_their_words_and_files(
 def test_a_project_of_a_user_runs_its_tests(haltpoint: Path, tmp_path: Path) -> None:
     project = tmp_path / "payments"
     shutil.copytree(CHECKOUT / "examples/payments", project)
-    pip = [haltpoint.with_name("pip"), "install", "--quiet", "pytest", "pytest-xdist"]
-    subprocess.run(pip, check=True)
+    pip = haltpoint.with_name("pip")
+    subprocess.run([pip, "install", "--quiet", "pytest", "pytest-xdist"], check=True)
     done = subprocess.run(
         [haltpoint.with_name("pytest"), "-n", "4"],
         env=ENVIRONMENT,
