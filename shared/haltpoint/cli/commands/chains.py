@@ -111,8 +111,9 @@ def undo(shell: Shell, chain: _ID) -> int:
 
 @verb(app, "actions", gateway=True)
 def actions(shell: Shell, chain: _ID) -> None:
-    """Show the action log: each call with its status, time and tokens; --json adds input and
-    result.
+    """Show the action log: each call with its status, time and tokens.
+
+    With --json also input and result.
     """
     found = _about(shell, chain, lambda client, name: client.actions(name))
     names = ("action", "tool", "status", "took", "runs", "tokens", "began (UTC)")

@@ -18,8 +18,9 @@ app = typer.Typer()
 
 @verb(app, "init")
 def init(shell: Shell) -> None:
-    """Load the function library, create streams and groups, record the number of partitions.
-    Safe to repeat.
+    """Prepare a server: load the function library, create streams and groups.
+
+    It also records the number of partitions. Safe to repeat.
     """
     from haltpoint.cli.local.system import initialise
     from haltpoint.runtime.store.library import NAME
@@ -32,8 +33,9 @@ def init(shell: Shell) -> None:
 
 @verb(app, "doctor")
 def doctor(shell: Shell) -> int:
-    """Check server, model, tools, services and disk, and say how to fix each problem. Exit code
-    1: there is a problem.
+    """Check server, model, tools, services and disk, and say how to fix each problem.
+
+    Exit code 1: there is a problem.
     """
     from haltpoint.cli.local.diagnosis import Scene, look_around
     from haltpoint.runtime.streams.topology import Topology

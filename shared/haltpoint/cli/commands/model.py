@@ -35,8 +35,9 @@ def check(
         str | None, typer.Option(help="openai, or one of haltpoint[providers].")
     ] = None,
 ) -> int:
-    """Ask a model what the planner asks: the configured one, or another. The key of the settings
-    goes to the address of the settings alone.
+    """Try the configured model, or another one, with requests like the planner's.
+
+    The API key of the settings is sent only to the address of the settings.
     """
     from haltpoint.runtime.config.settings import ModelSettings
 

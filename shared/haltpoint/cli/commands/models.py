@@ -23,9 +23,7 @@ def script_model(
     host: Annotated[str, typer.Option()] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 18080,
 ) -> None:
-    """Serve a model that follows a script (OpenAI-compatible), for the demo and for your
-    tests.
-    """
+    """Serve a scripted model (OpenAI-compatible), for the demo and your tests."""
     play_script(str(file), port, host)
 
 

@@ -51,8 +51,9 @@ def drain(
     shell: Shell,
     name: Annotated[str, typer.Argument(metavar="WORKER", help="Its name, or the beginning.")],
 ) -> None:
-    """Let a worker of this machine end its calls and stop; `haltpoint up` starts a new one in its
-    place.
+    """Let a worker of this machine finish its calls and stop.
+
+    `haltpoint up` starts a new one in its place.
     """
     workers = talk(shell, lambda client: client.workers())
     alive = {each.instance: each for each in workers}
@@ -69,8 +70,9 @@ queue = typer.Typer(help="List, pause and resume queues.", no_args_is_help=True)
 
 @verb(queue, "list", gateway=True)
 def queues(shell: Shell) -> None:
-    """List the queues with their waiting, running and resting calls, and the limits that these
-    wait for.
+    """List the queues with their waiting, running and resting calls.
+
+    For resting calls it names the limits that they wait for.
     """
     known = talk(shell, lambda client: client.queues())
     rows = []
@@ -142,8 +144,9 @@ def requeue(shell: Shell, letters: _Letters = None, reason: _Reason = None) -> i
 
 @verb(dlq, "drop", gateway=True)
 def drop(shell: Shell, letters: _Letters = None, reason: _Reason = None) -> int:
-    """Drop dead letters. A chain that waits for one waits until its deadline. Exit code 1: one was
-    missing.
+    """Drop dead letters. A chain that waits for one waits until its deadline.
+
+    Exit code 1: one was missing.
     """
     return _each(shell, letters, reason, "dropped", lambda client: client.drop)
 

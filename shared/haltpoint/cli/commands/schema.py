@@ -23,9 +23,7 @@ app = typer.Typer()
 
 @verb(app, "schema")
 def schema(shell: Shell, document: Annotated[Document, typer.Argument()]) -> None:
-    """Print a contract as JSON: the HTTP API, the streams, the messages with the public facts,
-    or the agents file (JSON Schema).
-    """
+    """Print a schema as JSON: HTTP API, streams, messages and public facts, or agents file."""
     made = _MAKERS[document]()
     if shell.json:
         shell.emit(made)

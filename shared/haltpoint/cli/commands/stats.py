@@ -24,8 +24,9 @@ def stats(
     shell: Shell,
     days: Annotated[int, typer.Option(min=1, max=30, help="Number of days, including today.")] = 7,
 ) -> None:
-    """Show calls, failures and violations by tool and model. Needs a key with the scope
-    admin.
+    """Show calls, failures and violations by tool and model.
+
+    Needs a key with the scope admin.
     """
     found = talk(shell, lambda client: client.stats(days))
     if shell.json:

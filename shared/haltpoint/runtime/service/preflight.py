@@ -84,9 +84,7 @@ async def writes(redis: Redis, topology: Topology) -> Check:
 
 
 def refuse(checks: Iterable[Check], *, allow_unsafe: bool) -> list[Check]:
-    """Raise HaltpointError for the first check that failed; return those that are gone on in spite
-    of.
-    """
+    """Raise HaltpointError for the first check that failed; return those that are tolerated."""
     failed = [check for check in checks if not check.ok]
     for check in failed:
         if check.vital or not allow_unsafe:

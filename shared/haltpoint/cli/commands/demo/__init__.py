@@ -24,9 +24,7 @@ def demo(
         bool, typer.Option("--page", help="Leave the cases on the page until Ctrl-C.")
     ] = False,
 ) -> None:
-    """See it work: an embedded server, four services, a careless model, and no wrong
-    message.
-    """
+    """See it work: a careless model, four services, and no wrong message."""
     if own_model and not shell.settings.model.base_url:
         fix = "Set HALTPOINT_MODEL__BASE_URL and HALTPOINT_MODEL__NAME"
         raise usage("--own-model asks the configured model", "none is configured", fix)
