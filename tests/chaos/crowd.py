@@ -28,6 +28,11 @@ UNDER_WAY: Final = (b"accepted", b"planning", b"executing")
 ENDED: Final = (b"chain.completed", b"chain.failed", b"chain.cancelled")
 
 
+def most(seconds: list[float]) -> float:
+    """What 99 % of them are not longer than."""
+    return sorted(seconds)[int(len(seconds) * 0.99)]
+
+
 class Crowd:
     """What happens at once, `size` times as much as the bar asks for, on a system that runs."""
 
@@ -36,7 +41,7 @@ class Crowd:
         self.waits: list[float] = []
         """Seconds that each request of somebody else took."""
         self.late: list[float] = []
-        """Seconds that this process itself came too late each time, beside them."""
+        """Seconds by which this process itself was late before each of them: of a busy machine."""
         self.memory: dict[str, list[float]] = {}
         """MB of each process at times."""
         self.restarts = 0
@@ -104,15 +109,10 @@ class Crowd:
         )
         return (
             f"{len(self.system.accepted)} chains, {self.restarts} restarts; {len(waits)} others "
-            f"waited {waits[len(waits) // 2] * 1000:.0f} ms, 99 % at most {self.slow * 1000:.0f} "
-            f"ms, all at most {waits[-1] * 1000:.0f} ms (this test was up to "
-            f"{max(self.late) * 1000:.0f} ms late itself); {memory}"
+            f"waited {waits[len(waits) // 2] * 1000:.0f} ms, 99 % at most "
+            f"{most(self.waits) * 1000:.0f} ms, all at most {waits[-1] * 1000:.0f} ms (this test "
+            f"itself was late, 99 % by at most {most(self.late) * 1000:.0f} ms); {memory}"
         )
-
-    @property
-    def slow(self) -> float:
-        """Seconds within which 99 % of the others had their reply."""
-        return sorted(self.waits)[int(len(self.waits) * 0.99)]
 
     async def _submit(self, work: Task) -> str:
         return await self.system.submit(work, over_http=True)

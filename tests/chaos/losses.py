@@ -52,7 +52,6 @@ class Losing:
         self.found = time.monotonic() - back
         await load
         await wait_until(self._is_settled)
-        await wait_until(self._is_told)
 
     async def _load(self, chains: int) -> None:
         """Chains of three effects each, some at once."""
@@ -67,30 +66,12 @@ class Losing:
         return False
 
     async def _is_settled(self) -> bool:
-        with suppress(*UNREACHABLE):
-            return not await self._open()
-        return False
-
-    async def _is_told(self) -> bool:
-        """Whether each accepted chain is there, or said to be gone: the services that know it look
+        """Whether each accepted chain is over, or said to be gone: the services that know it look
         at the server every half second.
         """
-        key, redis = self.system.topology.key, self.system.redis
-        gone = {name.decode() for name in await redis.smembers(key(0, "gone"))}
-        chains = [chain for chain in self.system.accepted if chain not in gone]
-        there = [await redis.exists(key(0, "chain", chain)) for chain in chains]
-        return all(there)
-
-    async def _open(self) -> list[str]:
-        """The chains that are there and not over."""
-        left = []
-        for chain in self.system.accepted:
-            status = await self.system.redis.hget(
-                self.system.topology.key_of("chain", chain), "status"
-            )
-            if status not in (None, b"completed", b"failed", b"cancelled"):
-                left.append(chain)
-        return left
+        with suppress(*UNREACHABLE):
+            return not await self.system.open_chains()
+        return False
 
     async def keeps_its_promise(self) -> None:
         """The judgement."""

@@ -42,7 +42,6 @@ class Person:
         self._history = history
         self._inbox = Inbox(calls, topology)
         self._recorder = Recorder(history, "person")
-        self._answered: set[str] = set()
         self.away = False
         self.yes = 0
         """How often a call was approved."""
@@ -59,8 +58,7 @@ class Person:
             for name in await self._redis.zrange(
                 self._topology.key(partition, "index:requests"), 0, -1
             ):
-                if name.decode() not in self._answered:
-                    await self._answer(name.decode())
+                await self._answer(name.decode())
 
     async def _answer(self, request: str) -> None:
         stored = await Stored(self._redis, self._topology).request(request)
@@ -86,7 +84,6 @@ class Person:
         ):
             self._recorder.write(replace(said, taken=True))
             self.yes += answer.decision is Choice.APPROVE
-        self._answered.add(request)
 
     async def sees(self, request: str) -> bool:
         """Whether this is asked now."""

@@ -304,17 +304,25 @@ class System:
 
     async def _is_settled(self) -> bool:
         try:
-            return await self._open_chains() == [] and set((await self._backlogs()).values()) <= {0}
+            return await self.open_chains() == [] and set((await self._backlogs()).values()) <= {0}
         except UNREACHABLE:
             return False
 
     async def is_over(self, chain: str) -> bool:
         """Whether a chain has reached its final state."""
-        status = await self.redis.hget(self.topology.key_of("chain", chain), "status")
+        status = await self._calls.call("HGET", self.topology.key_of("chain", chain), "status")
         return status in (b"completed", b"failed", b"cancelled")
 
-    async def _open_chains(self) -> list[str]:
-        return [chain for chain in self.accepted if not await self.is_over(chain)]
+    async def gone(self) -> set[str]:
+        """The chains that a server has lost, and of which people are told."""
+        keys = [self.topology.key(p, "gone") for p in range(self.topology.partitions)]
+        return {name.decode() for key in keys for name in await self.redis.smembers(key)}
+
+    async def open_chains(self) -> list[str]:
+        """The accepted chains that are neither over nor gone."""
+        gone = await self.gone()
+        left = [chain for chain in self.accepted if chain not in gone]
+        return [chain for chain in left if not await self.is_over(chain)]
 
     async def read_answers(self) -> dict[str, ChainView]:
         """Write down what the answer of each chain says, all of which are over; the chains as
@@ -348,7 +356,7 @@ class System:
     async def _picture(self) -> str:
         """What is left, for people."""
         lines = [f"backlogs {await self._backlogs()}"]
-        for chain in await self._open_chains():
+        for chain in await self.open_chains():
             fields = await self.redis.hgetall(self.topology.key_of("chain", chain))
             lines.append(f"chain {chain}: {fields}")
             lines.append(

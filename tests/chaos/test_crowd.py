@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.crowd import Crowd
+from tests.chaos.crowd import Crowd, most
 from tests.chaos.system import System
 
 SIZE = float(os.environ.get("CROWD", "0.02"))
@@ -21,6 +21,7 @@ async def test_nobody_else_waits_and_nothing_is_lost_in_a_crowd(tmp_path: Path) 
         await crowd.all_at_once()
         print(crowd)
         await crowd.judge()
-        assert crowd.slow < 0.25, str(crowd)
+        # A request passes three processes, and on a busy machine each is late.
+        assert most(crowd.waits) < 0.25 + 3 * most(crowd.late), str(crowd)
         grown = [name for name, told in crowd.memory.items() if told[-1] > 1.5 * told[0]]
         assert not grown, str(crowd)

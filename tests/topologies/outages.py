@@ -9,6 +9,7 @@ from operator import methodcaller as do
 from pathlib import Path
 from typing import Final
 
+from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.people.humans import Choice, RequestStatus
 from haltpoint.runtime.store.store import new_chain_id
@@ -30,11 +31,14 @@ AROUND: Final = 3.0
 
 @dataclass(frozen=True)
 class Price:
-    """What an outage has cost. `doubled`: effects that ran twice and nobody was asked."""
+    """What an outage has cost. `told`: accepted chains of which people read that they are gone.
+    `doubled`: effects that ran twice and nobody was asked.
+    """
 
     seconds: float
     chains: int
     lost: int
+    told: int
     doubled: int
     answers: int
     answers_lost: int
@@ -145,24 +149,25 @@ async def _do_one(system: System) -> None:
 
 async def _price(system: System, seconds: float) -> Price:
     seen = read(system.history.glob("*.jsonl"))
-    answers = [record for _, record in of(seen, Answered) if record.taken]
-    asked_about = {one.action for one in answers if one.decision == Choice.NOT_HAPPENED}
+    answers = {record.request: record for _, record in of(seen, Answered) if record.taken}
+    decisions = {one.action: one.decision for one in answers.values()}
     effects = Counter(
         effect.key
         for _, effect in of(seen, Effect)
-        if effect.effects in ("other", "destructive") and effect.key not in asked_about
+        if effect.effects in ("other", "destructive")
+        and decisions.get(effect.key) != Choice.NOT_HAPPENED
     )
     stored = Stored(system.redis, system.topology)
-    requests = [await stored.request(answer.request) for answer in answers]
-    kept = [row for row in requests if row and row.status is RequestStatus.ANSWERED]
-    ended = [chain for chain in system.accepted if await system.is_over(chain)]
+    gone = await system.gone()
+    asked = [await stored.request(name) for name in answers if chain_of(name) not in gone]
     doubts = (Choice.HAPPENED, Choice.NOT_HAPPENED)
     return Price(
         seconds=round(seconds, 1),
         chains=len(system.accepted),
-        lost=len(system.accepted) - len(ended),
+        lost=len(await system.open_chains()),
+        told=len(gone),
         doubled=sum(times > 1 for times in effects.values()),
         answers=len(answers),
-        answers_lost=len(answers) - len(kept),
-        doubts=sum(answer.decision in doubts for answer in answers),
+        answers_lost=sum(not row or row.status is not RequestStatus.ANSWERED for row in asked),
+        doubts=sum(one.decision in doubts for one in answers.values()),
     )
