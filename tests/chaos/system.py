@@ -300,7 +300,8 @@ class System:
             await wait_until(self._is_settled, timeout=within)
         except AssertionError as error:
             raise AssertionError(await self._picture()) from error
-        await self.watcher.look(again=True)
+        if self._observed:
+            await self.watcher.look(again=True)
 
     async def _is_settled(self) -> bool:
         try:
