@@ -58,9 +58,6 @@ class Port:
         self._send = send
         self.refused: dict[str, list[Part]] = {}
         """By model, what its server refuses of a question."""
-        self._searches: dict[tuple[str, tuple[Part, ...]], Search] = {}
-        """Those under way, by the model and what a question can do without."""
-
         self._rooms: dict[str, int] = {}
 
     def room(self, name: str) -> int:
@@ -140,30 +137,23 @@ class Port:
         takes the rest is left out of all questions from now on.
         """
         body = without(body, self.refused.setdefault(name, []))
-        known = tuple(parts_of(body))
-        search = self._searches.get((name, known))
-        if search is None:
-            try:
-                return await self._send(body, request)
-            except RefusedError as refusal:
-                search = Search(refusal, known)
-        self._searches[name, known] = search
-        parts = search.parts
+        try:
+            return await self._send(body, request)
+        except RefusedError as error:
+            refusal = error
+        search = Search(refusal.words, parts_of(body))
         taken: Reply | None = None
         while search.high - search.low > 1:
             tried = search.next()
             try:
-                taken = await self._send(without(body, parts[:tried]), request)
+                taken = await self._send(without(body, search.parts[:tried]), request)
                 search.high = tried
             except RefusedError:
                 search.low = tried
-        self._searches.clear()
-        if search.high > len(parts):
-            raise search.refusal
-        self._learn(name, parts[search.high - 1], body)
-        if taken is not None:
-            return taken
-        return await self._send(without(body, parts[: search.high]), request)
+        if taken is None:
+            raise refusal
+        self._learn(name, search.parts[search.high - 1], body)
+        return taken
 
     def _learn(self, name: str, part: Part, body: JsonObject) -> None:
         # A model that has called tools knows them: something else is refused.

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 from haltpoint.contracts.base import JsonObject
 from haltpoint_planner.parsing.completions import words_in
 from haltpoint_planner.prompting.tool_forms import call_schema
-from haltpoint_planner.servers import RefusedError
 
 Change = Callable[[JsonObject], JsonObject]
 
@@ -64,14 +63,13 @@ def without(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
 
 
 class Search:
-    """The search for a refused part, of which nothing is lost when the server is in trouble between
-    two tries: without `low` parts the question was refused, without `high` it was taken, or there
-    are not so many.
+    """The search for a part that is refused in these `words`: without `low` parts the question was
+    refused, without `high` it was taken, or there are not so many.
     """
 
-    def __init__(self, refusal: RefusedError, parts: Sequence[Part]) -> None:
-        self.refusal = refusal
-        self.parts = sorted(parts, key=lambda part: -part.hits(refusal.words))
+    def __init__(self, words: str, parts: Sequence[Part]) -> None:
+        self.words = words
+        self.parts = sorted(parts, key=lambda part: -part.hits(words))
         self.low = 0
         self.high = len(parts) + 1
 
@@ -82,7 +80,7 @@ class Search:
         if self.high <= len(self.parts):
             return (self.low + self.high) // 2
         part = self.parts[self.low]
-        is_named = part.hits(self.refusal.words)
+        is_named = part.hits(self.words)
         return self.low + 1 if is_named else len(self.parts)
 
 

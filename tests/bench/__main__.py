@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from haltpoint.cli.local.system import free_port
+from haltpoint.contracts.base import JsonObject
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.bench import floor, system
 from tests.bench.contract import contract_ms
@@ -27,7 +28,7 @@ from tests.bench.waiting import waiting_bytes
 
 CHAINS, IN_FLIGHT, STEPS = 2000, 128, 5
 SERVICES = ("executor", "worker", "server")
-Figures = dict[str, Any]
+Figures = JsonObject
 
 
 def traceparents(share: float, count: int = 1000) -> list[str | None]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.people.approvals import digest_of
@@ -77,7 +78,7 @@ class Race:
         """One of the crowd: yes, yes with a change, or no."""
         what = chance.choice(("yes", "yes", "edit", "no"))
         action, text = question.action_id, "drop 0"
-        arguments: dict[str, Any] | None = None
+        arguments: JsonObject | None = None
         digest = question.digest
         if what == "edit":
             text, arguments = "another", {"text": "another"}

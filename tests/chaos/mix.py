@@ -10,8 +10,9 @@ import asyncio
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.views.chains import ChainView
@@ -161,7 +162,7 @@ class Mix:
         return tool, self.chance.choice(_HOW[effects])
 
     def _task(self, calls: list[tuple[str, str]], *, halts: bool) -> Task:
-        wished = list[dict[str, Any]]()
+        wished = list[JsonObject]()
         for tool, how in calls:
             self._calls += 1
             wished.append({"tool": tool, "text": f"{tool} {self._calls}", "how": how})

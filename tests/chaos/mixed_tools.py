@@ -13,16 +13,15 @@ them writes down what it does, and what it refuses.
 Without a word the effect happens.
 """
 
-from typing import Any
-
 from haltpoint import NOT_HAPPENED, Ctx, ErrorType, Happened, Retry, ToolError, tool
+from haltpoint.contracts.base import JsonObject
 from haltpoint.tools.reconcile import Reconciled
 from tests.chaos.fail_points import passing
 from tests.chaos.tools import describe, recorder
 from tests.proofs.records import DESTRUCTIVE, Effect, Reconciliation, Refused, effects_in, hash_of
 
 RETRY = Retry(attempts=2, first="100ms", most="300ms")
-Result = dict[str, Any]
+Result = JsonObject
 
 
 def _act(ctx: Ctx, effects: str, text: str, how: str) -> Result:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.client import Client
-from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.base import JsonObject, chain_of
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind, RequestStatus
 from haltpoint.contracts.results import NextAction
@@ -183,7 +183,7 @@ class Watcher:
                         self._tell(chain, decode_line(chain, text).facts)
                 self._last[partition] = f"({entry.decode()}"
 
-    def _tell(self, chain: str, facts: list[tuple[str, dict[str, Any]]]) -> None:
+    def _tell(self, chain: str, facts: list[tuple[str, JsonObject]]) -> None:
         for fact, details in facts:
             action = details.get("action_id", "")
             self._recorder.write(Told(chain, fact, action))

@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from aiosmtpd.smtp import SMTP
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import Outcome
@@ -144,7 +144,7 @@ async def _ms(system: System) -> float:
     return (end - begun) / timedelta(milliseconds=1)
 
 
-def _tell(whom: str) -> dict[str, Any]:
+def _tell(whom: str) -> JsonObject:
     calls = [{"tool": "lookup_contacts", "arguments": {"query": whom}}]
     return {"goal": whom, "plan": {"steps": [{"id": "find", "actions": calls}]}}
 

@@ -1,7 +1,8 @@
 """A model that works as agents, each of which passes on what it is asked for."""
 
-from typing import Any, Final
+from typing import Final
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.routing import ROUTE
 from tests.e2e.stubborn import calls, when
 
@@ -29,7 +30,7 @@ tools = ["keep_watch"]
 """
 
 
-def _route(agent: str, task: str) -> dict[str, Any]:
+def _route(agent: str, task: str) -> JsonObject:
     return calls(ROUTE, target_agent=agent, task=task)
 
 
@@ -37,7 +38,7 @@ _DELIVER: Final = r"^Deliver to (?P<name>\w+): (?P<words>.+)"
 _FOUND: Final = "{{results.lookup_contacts.data.contact_id}}"
 _BRIEF: Final = r"^Brief (?P<name>\w+) (?P<words>.+)"
 
-AGENTS: Final[list[dict[str, Any]]] = [
+AGENTS: Final[list[JsonObject]] = [
     when("reason", _BRIEF, {"content": "It was delivered."}, results=["route"]),
     when(
         "reason",

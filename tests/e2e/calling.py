@@ -1,30 +1,27 @@
 """One call of a tool from the command line, its question, and its receipt."""
 
-from typing import Any
-
+from haltpoint.contracts.base import JsonObject
 from tests.e2e.running import Running
 from tests.e2e.test_command_line import document
 
 
-def called(system: Running, name: str, *arguments: str, code: int = 0) -> dict[str, Any]:
-    chain: dict[str, Any] = document(
-        system.command("tool", "call", name, *arguments, "--json"), code
-    )
+def called(system: Running, name: str, *arguments: str, code: int = 0) -> JsonObject:
+    chain: JsonObject = document(system.command("tool", "call", name, *arguments, "--json"), code)
     return chain
 
 
-def ended(system: Running, chain: dict[str, Any], *answer: str, code: int = 0) -> dict[str, Any]:
+def ended(system: Running, chain: JsonObject, *answer: str, code: int = 0) -> JsonObject:
     """The chain after this answer to its only question."""
     (request,) = (one for one in chain["requests"] if one["status"] == "open")
     said = system.command("answer", request["id"], *answer)
     assert said.returncode == 0, said.stderr
-    shown: dict[str, Any] = document(
+    shown: JsonObject = document(
         system.command("chain", "watch", chain["id"], "--json", "--quiet"), code
     )
     return shown
 
 
-def receipt_of(chain: dict[str, Any]) -> dict[str, Any]:
+def receipt_of(chain: JsonObject) -> JsonObject:
     (action,) = chain["steps"][0]["actions"]
-    receipt: dict[str, Any] = action["receipt"]
+    receipt: JsonObject = action["receipt"]
     return receipt

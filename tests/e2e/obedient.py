@@ -2,16 +2,17 @@
 blocked.
 """
 
-from typing import Any, Final
+from typing import Final
 
+from haltpoint.contracts.base import JsonObject
 from tests.e2e.stubborn import calls, when
 
 
-def _plan(name: str, *tools: str) -> dict[str, Any]:
+def _plan(name: str, *tools: str) -> JsonObject:
     return {"plan": {"steps": [{"id": name, "description": f"{name} it", "required_tools": tools}]}}
 
 
-def _forwarding(name: str, *after: str) -> dict[str, Any]:
+def _forwarding(name: str, *after: str) -> JsonObject:
     return {
         "id": name,
         "description": "forward it",
@@ -20,7 +21,7 @@ def _forwarding(name: str, *after: str) -> dict[str, Any]:
     }
 
 
-def _forwarded_to(*names: str) -> dict[str, Any]:
+def _forwarded_to(*names: str) -> JsonObject:
     addresses = [f"{name}@x.example" for name in names]
     calls = [{"name": "forward_report", "arguments": {"email": each}} for each in addresses]
     return {"calls": calls}
@@ -28,7 +29,7 @@ def _forwarded_to(*names: str) -> dict[str, Any]:
 
 _UNTIL_DONE = {"thought": "answer", "goal": "^(Purge|Note|Forward|Spread)"}
 
-OBEDIENT: Final[list[dict[str, Any]]] = [
+OBEDIENT: Final[list[JsonObject]] = [
     when("plan", "^Purge", _plan("look")),
     when("reason", "^Purge", calls("purge_archive"), attempt=1),
     when("reason", "^Purge", {"content": "The archive stays as it is."}),

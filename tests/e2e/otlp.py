@@ -9,6 +9,8 @@ from typing import Any
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
+from haltpoint.contracts.base import JsonObject
+
 
 @dataclass(frozen=True)
 class Received:
@@ -23,7 +25,7 @@ class Received:
     started: int
     ended: int
     status: int
-    attributes: dict[str, Any]
+    attributes: JsonObject
 
 
 @dataclass

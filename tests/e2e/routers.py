@@ -5,6 +5,7 @@ make.
 from collections.abc import Iterator
 from typing import Any, Final
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.routing import ROUTE
 from tests.e2e.stubborn import calls, when
 
@@ -47,13 +48,13 @@ _BY_BOTH: Final = (
 )
 
 
-def _rules(end: str, delay: float) -> Iterator[dict[str, Any]]:
+def _rules(end: str, delay: float) -> Iterator[JsonObject]:
     """What it says to the goals that end so; each decision takes so many seconds."""
 
-    def look(case: str, say: dict[str, Any], **more: Any) -> dict[str, Any]:
+    def look(case: str, say: JsonObject, **more: Any) -> JsonObject:
         return when("act", f"^Route {case}{end}$", say, **more)
 
-    def decide(case: str, say: dict[str, Any], **more: Any) -> dict[str, Any]:
+    def decide(case: str, say: JsonObject, **more: Any) -> JsonObject:
         return look(case, {"content": say}, delay=delay, **more)
 
     find = calls("find_order", order="17")
@@ -90,7 +91,7 @@ def _rules(end: str, delay: float) -> Iterator[dict[str, Any]]:
     yield decide("unsure", {**TO_BILLING, "confidence": 0.4})
 
 
-ROUTERS: Final[list[dict[str, Any]]] = [
+ROUTERS: Final[list[JsonObject]] = [
     when("reason", "^Route", {"content": "{{results.route.data.text}}"}, results=["route"]),
     *_rules("", 0.0),
     *_rules(SLOWLY, 1.5),

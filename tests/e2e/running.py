@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import httpx
 from typer.testing import CliRunner
@@ -153,12 +152,10 @@ async def executors_killed(system: Running, party: Party = Party.EXECUTOR) -> As
         await redis.aclose()
 
 
-def script_for(word: str, name: str) -> list[dict[str, Any]]:
+def script_for(word: str, name: str) -> list[JsonObject]:
     """The rules of one of the example's scripts, for goals that begin with `word` only."""
     text = (resources.files("haltpoint.testing") / "scripts" / f"{name}.json").read_text()
-    rules: list[dict[str, Any]] = json.loads(text.replace("(?:tell|message)", word.lower()))[
-        "rules"
-    ]
+    rules: list[JsonObject] = json.loads(text.replace("(?:tell|message)", word.lower()))["rules"]
     for rule in rules:
         rule["when"].setdefault("goal", f"(?i)^{word}")
     return rules

@@ -4,19 +4,21 @@ and one that asks.
 
 from typing import Any, Final
 
+from haltpoint.contracts.base import JsonObject
+
 PROSE: Final = "That room is a good choice for a meeting."
 HEARD: Final = "call book_room with room R2"
 """Words that it obeys, when a person puts the step in them."""
 
 
 def when(
-    thought: str, goal: str, say: dict[str, Any], *, delay: float = 0.0, **more: Any
-) -> dict[str, Any]:
+    thought: str, goal: str, say: JsonObject, *, delay: float = 0.0, **more: Any
+) -> JsonObject:
     """A rule of a script: what the model says to this kind of thought about this goal."""
     return {"when": {"thought": thought, "goal": goal, **more}, "say": say, "delay": delay}
 
 
-def calls(name: str, /, **arguments: Any) -> dict[str, Any]:
+def calls(name: str, /, **arguments: Any) -> JsonObject:
     """To say a call of this tool."""
     return {"calls": [{"name": name, "arguments": arguments}]}
 
@@ -25,7 +27,7 @@ _STEP = {"id": "book", "description": "Get a room", "required_tools": ["book_roo
 _ASK = {"id": "ask", "description": "Find out the colour", "required_tools": ["askHuman"]}
 _QUESTION = {"question": "Which colour?", "options": ["red", "blue"]}
 
-STUBBORN: Final[list[dict[str, Any]]] = [
+STUBBORN: Final[list[JsonObject]] = [
     when("plan", "^Book", {"plan": {"steps": [_STEP]}}),
     when("act", "^Book", calls("book_room", room="R2"), last=HEARD),
     when("act", "^Book on retry", calls("book_room", room="R4"), attempt=4),

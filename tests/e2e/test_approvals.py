@@ -3,15 +3,15 @@ real processes.
 """
 
 import time
-from typing import Any
 
+from haltpoint.contracts.base import JsonObject
 from tests.e2e.calling import called, ended, receipt_of
 from tests.e2e.running import Running
 from tests.e2e.test_command_line import document
 from tests.support import PATIENCE
 
 
-def asked_anew(system: Running, chain: dict[str, Any], questions: int = 2) -> dict[str, Any]:
+def asked_anew(system: Running, chain: JsonObject, questions: int = 2) -> JsonObject:
     """The chain when its second question is open, or a later one."""
     until = time.monotonic() + PATIENCE
     while len(chain["requests"]) < questions:

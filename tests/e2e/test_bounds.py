@@ -8,12 +8,14 @@ from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.work.bounds import SaidBy
 from tests.e2e.running import Running
 
-STYLES = pytest.mark.parametrize("style", ["plan", "react"])
 
-
-@STYLES
-@pytest.mark.parametrize("words", ["Let me confirm first.", "Lass mich das erst bestätigen."])
-@pytest.mark.parametrize("decision", [Choice.APPROVE, Choice.REJECT])
+@pytest.mark.parametrize(
+    ("style", "words", "decision"),
+    [
+        ("plan", "Let me confirm first.", Choice.APPROVE),
+        ("react", "Lass mich das erst bestätigen.", Choice.REJECT),
+    ],
+)
 async def test_c12_who_wants_to_confirm_first_is_asked_once_before_anything_is_sent(
     system: Running, client: Client, style: str, words: str, decision: Choice
 ) -> None:

@@ -13,7 +13,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from redis.asyncio import Redis
@@ -21,6 +21,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
+from haltpoint.contracts.base import JsonObject
 from haltpoint.examples.contacts.outbox import Outbox
 from haltpoint.runtime.service.embedded import find_binary
 from tests.e2e.otlp import Receiver
@@ -266,6 +267,6 @@ def test_the_dependencies_of_the_image_are_those_of_the_project() -> None:
         check=True,
     )
     lines = printed.stdout.splitlines()
-    wanted: dict[str, Any] = {line.split(">=")[0]: line for line in lines}
+    wanted: JsonObject = {line.split(">=")[0]: line for line in lines}
     assert {"redis[hiredis]", "apprise", "standardwebhooks"} <= set(wanted)
     assert "pydantic-ai-slim" not in printed.stdout

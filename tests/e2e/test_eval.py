@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from evals.figures import FIGURES
 from evals.kinds import KINDS
+from haltpoint.contracts.base import JsonObject
 from tests.e2e.running import CHECKOUT, finished
 from tests.support import PATIENCE, wait_until
 
@@ -20,12 +20,12 @@ EVALS = (sys.executable, "-m", "evals")
 NONE = [figure.name for figure in FIGURES if figure.bar and figure.least is None]
 
 
-def run(tmp_path: Path, *words: str, **variables: str) -> dict[str, dict[str, Any]]:
+def run(tmp_path: Path, *words: str, **variables: str) -> dict[str, JsonObject]:
     environment = {**os.environ, "TMPDIR": str(tmp_path), **variables}
     done = finished([*EVALS, "--json", *words], environment, within=250)
     assert done.returncode == 0, done.stderr
     assert list(tmp_path.glob("haltpoint-eval-*")) == []
-    measured: dict[str, dict[str, Any]] = json.loads(done.stdout)
+    measured: dict[str, JsonObject] = json.loads(done.stdout)
     return measured
 
 

@@ -14,18 +14,16 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.recovery import Recovery
 from haltpoint.runtime.store.store import Store
-from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 from tests.support import PATIENCE, wait_until
 from tests.support.builders import literal_task, spec
-from tests.support.recording_worker import recording_worker
 
 PARTITIONS = 4
 PROGRAM = """
@@ -46,7 +44,7 @@ class Process:
         self._file = file
 
     @property
-    def log(self) -> list[dict[str, Any]]:
+    def log(self) -> list[JsonObject]:
         return [
             json.loads(line) for line in self._file.read_text().splitlines() if line.endswith("}")
         ]
@@ -90,38 +88,6 @@ async def topology(redis: Redis) -> Topology:
     topology = Topology(PARTITIONS)
     await topology.ensure(redis, ["default"])
     return topology
-
-
-async def all_completed(redis: Any, topology: Topology, ids: list[str]) -> bool:
-    statuses = {
-        ChainStatus((await redis.hget(topology.key_of("chain", one), "status")).decode())
-        for one in ids
-    }
-    return statuses == {ChainStatus.COMPLETED}
-
-
-async def test_it_stops_when_it_is_asked_to_and_leaves_nothing_behind(
-    server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path
-) -> None:
-    """SIGTERM under load: what was read is finished or handed back, the leases are free, exit code
-    0.
-    """
-    async with AutoPipeline(redis) as calls, recording_worker(server.url, topology, spec()):
-        store = Store(calls, topology)
-        async with executor(server.url, tmp_path, "first") as first:
-            await wait_until(lambda: first.says("started"))
-            (told,) = await presence.alive(redis, topology)
-            assert told["name"] == "executor"
-            ids = [(await store.submit(literal_task(10))).chain_id for _ in range(100)]
-            assert await first.ends(signal.SIGTERM) == 0
-        assert await presence.alive(redis, topology) == []
-        for partition in range(PARTITIONS):
-            assert await redis.get(topology.key(partition, "owner")) is None
-        async with executor(server.url, tmp_path, "second"):
-            await wait_until(lambda: all_completed(redis, topology, ids))
-    for partition in range(PARTITIONS):
-        assert await redis.xlen(topology.key(partition, "events")) == 0
-        assert await redis.xlen(topology.key(partition, "dead")) == 0
 
 
 async def test_it_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
@@ -178,23 +144,3 @@ async def test_r11_a_chain_whose_call_something_has_removed_is_found_and_ends(
 
         await wait_until(is_over)
         assert running.says("nothing moves in a chain: a message of it is gone")
-
-
-async def test_health_is_told_over_http(
-    server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path, unused_tcp_port: int
-) -> None:
-    import httpx
-
-    async with executor(
-        server.url, tmp_path, HALTPOINT_HEALTH_PORT=str(unused_tcp_port)
-    ) as running:
-        await wait_until(lambda: running.says("started"))
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{unused_tcp_port}") as client:
-            codes = {
-                path: (await client.get(path)).status_code
-                for path in ("/livez", "/readyz", "/other")
-            }
-            metrics = (await client.get("/metrics")).text
-        assert codes == {"/livez": 200, "/readyz": 200, "/other": 404}
-        assert "process_cpu_seconds_total" in metrics
-        assert await running.ends(signal.SIGTERM) == 0

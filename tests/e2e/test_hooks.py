@@ -2,38 +2,35 @@
 say of it.
 """
 
-from typing import Any
-
+from haltpoint.contracts.base import JsonObject
 from tests.e2e.running import Running
 from tests.e2e.test_command_line import document
 
 ALLOWED = ["far_away allow", "not_the_moon allow", "signed modify"]
 
 
-def deliver(system: Running, place: str, code: int = 0) -> dict[str, Any]:
-    chain: dict[str, Any] = document(
+def deliver(system: Running, place: str, code: int = 0) -> JsonObject:
+    chain: JsonObject = document(
         system.process("tool", "call", "deliver", f"place={place}", "--json"), code
     )
     return chain
 
 
-def action_of(chain: dict[str, Any]) -> dict[str, Any]:
+def action_of(chain: JsonObject) -> JsonObject:
     action = chain["steps"][0]["actions"][0]
-    found: dict[str, Any] = action
+    found: JsonObject = action
     return found
 
 
-def hooks_of(chain: dict[str, Any]) -> list[str]:
+def hooks_of(chain: JsonObject) -> list[str]:
     return [
         f"{one['name'].partition(':')[2]} {one['verdict']}"
         for one in action_of(chain)["receipt"]["metadata"]["hooks"]
     ]
 
 
-def watched(system: Running, chain: str, code: int = 0) -> dict[str, Any]:
-    seen: dict[str, Any] = document(
-        system.process("chain", "watch", chain, "--json", "--quiet"), code
-    )
+def watched(system: Running, chain: str, code: int = 0) -> JsonObject:
+    seen: JsonObject = document(system.process("chain", "watch", chain, "--json", "--quiet"), code)
     return seen
 
 

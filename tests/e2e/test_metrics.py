@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 import httpx
 import pytest
@@ -12,6 +11,7 @@ from typer.testing import CliRunner
 
 from haltpoint.cli.main import app
 from haltpoint.client import Client
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Party
 from tests.e2e.running import CHECKOUT, Running, services
 from tests.support import wait_until
@@ -91,10 +91,10 @@ async def test_every_service_says_whether_it_is_alive_and_ready(system: Running)
                 assert (await http.get(f"{url}/{path}")).status_code == 200, service["name"]
 
 
-DASHBOARD: dict[str, Any] = json.loads((CHECKOUT / "deploy/grafana/haltpoint.json").read_text())
-ALERTS: dict[str, Any] = yaml.safe_load((CHECKOUT / "deploy/alerts.yaml").read_text())
+DASHBOARD: JsonObject = json.loads((CHECKOUT / "deploy/grafana/haltpoint.json").read_text())
+ALERTS: JsonObject = yaml.safe_load((CHECKOUT / "deploy/alerts.yaml").read_text())
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
-RULES: list[dict[str, Any]] = ALERTS["groups"][0]["rules"]
+RULES: list[JsonObject] = ALERTS["groups"][0]["rules"]
 
 
 async def test_all_that_dashboard_alerts_and_docs_name_is_shown_by_the_services(
@@ -143,7 +143,7 @@ def high(place: dict[str, int]) -> range:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
-def test_an_alert_says_what_happens_and_what_to_do(rule: dict[str, Any]) -> None:
+def test_an_alert_says_what_happens_and_what_to_do(rule: JsonObject) -> None:
     assert rule.keys() <= {"alert", "expr", "for", "labels", "annotations"}
     assert re.fullmatch(r"Haltpoint[A-Za-z]+", rule["alert"])
     assert rule["labels"]["severity"] in ("critical", "warning", "info")

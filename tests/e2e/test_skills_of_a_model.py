@@ -29,28 +29,6 @@ async def told_once(client: Client, chain_id: str, fact: str) -> bool:
     return (facts[0], facts[-1], facts.count(fact)) == ("chain.started", fact, 1)
 
 
-async def test_a_parent_that_is_cancelled_cancels_the_child_whose_tool_runs(
-    system: Running, client: Client
-) -> None:
-    """What was dispatched is not undone, and nothing comes after it."""
-    run, child = await noting(system, client)
-    assert (await system.typed("chain", "cancel", run.id)).returncode == 0
-
-    async def both_are() -> bool:
-        return [(await client.chain(one)).status for one in (run.id, child)] == [
-            "cancelled",
-            "cancelled",
-        ]
-
-    await wait_until(both_are)
-    system.release(f"{child}.first.1")
-    shown = (await system.typed("chain", "show", child)).stdout
-    assert "the chain that called it was stopped" in shown
-    assert await told_once(client, run.id, "chain.cancelled")
-    assert await told_once(client, child, "chain.cancelled")
-    assert system.written(run.id) == [NOTED]
-
-
 async def test_r1_parent_and_child_end_although_the_executor_dies_while_the_child_runs(
     system: Running, client: Client
 ) -> None:

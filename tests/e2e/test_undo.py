@@ -2,20 +2,17 @@
 real processes.
 """
 
-from typing import Any
-
 import pytest
 
 from haltpoint.client import Client, GatewayError
-from haltpoint.contracts.base import undo_id
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.base import JsonObject, undo_id
 from haltpoint.contracts.views.undoing import UndoView
 from haltpoint.runs import Run
 from tests.e2e.running import Running
 from tests.support import wait_until
 
 
-def planting(*names: str, then: str = "") -> dict[str, Any]:
+def planting(*names: str, then: str = "") -> JsonObject:
     calls = [{"tool": "plant", "arguments": {"name": name}} for name in names]
     calls += [{"tool": then, "arguments": {}}] if then else []
     return {"plan": {"steps": [{"id": "garden", "required_tools": ["plant"], "actions": calls}]}}
@@ -81,18 +78,3 @@ async def refused(client: Client, chain: str, status: int, code: str) -> None:
     with pytest.raises(GatewayError) as caught:
         await client.undo(chain)
     assert (caught.value.status, caught.value.code) == (status, code)
-
-
-async def test_e7_an_undo_whose_worker_dies_after_its_effect_is_in_doubt_and_not_run_again(
-    system: Running, client: Client
-) -> None:
-    run = await planted(client, "willow")
-    found = await client.undo(run.id)
-    assert found.chain_id is not None
-    undoing = client.attach(found.chain_id)
-    request = await undoing.expects_request(RequestKind.IN_DOUBT)
-    assert (await client.undo(run.id)).chain_id == undoing.id, "it runs already"
-    await client.answer(request.id, decision="happened")
-    assert (await undoing.result()).status == "completed"
-    assert taken_out(system, run) == ["uprooted willow 6"]
-    assert [deed.says for deed in (await client.undo(run.id)).undone] == ['Planted "willow"']

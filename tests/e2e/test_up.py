@@ -15,11 +15,8 @@ import pytest
 from haltpoint.cli.gateway import ADDRESS_FILE, KEY_FILE
 from haltpoint.cli.local.system import free_port
 from haltpoint.client import Client
-from haltpoint.runs import Result
 from haltpoint.runtime.service.embedded import EmbeddedServer, running
 from haltpoint.runtime.streams.connection import connect
-from haltpoint.runtime.streams.presence import alive
-from haltpoint.runtime.streams.topology import Topology
 from tests.e2e.running import CHECKOUT, HALTPOINT, answers, finished
 from tests.support import PATIENCE, wait_until
 
@@ -175,54 +172,3 @@ async def test_up_reloads_tools_whose_files_change_and_loses_no_running_call(
                 return "shelf" in {one.name for one in await client.tools()}
 
             await wait_until(offered)
-
-
-STUCK = """
-import time
-from haltpoint import tool
-
-@tool(read_only=True, timeout="1s")
-async def stuck() -> str:
-    time.sleep(600)  # it blocks its event loop: that is the point
-
-@tool(read_only=True)
-async def stock() -> str:
-    return "plenty"
-"""
-
-
-async def test_r12_a_worker_that_a_call_blocks_is_replaced_and_no_other_is_hit(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "stuck.py").write_text(STUCK)
-    path = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
-    async with come_up(tmp_path, "--workers", "3", HALTPOINT_TOOLS="stuck", PYTHONPATH=path) as log:
-        key = (tmp_path / "state" / KEY_FILE).read_text().strip()
-        url = (tmp_path / "state" / ADDRESS_FILE).read_text().strip()
-        async with (
-            Client(url, key) as client,
-            connect(running(tmp_path / "state" / "data") or "") as redis,
-        ):
-
-            async def run(tool: str) -> Result:
-                steps = [{"id": "only", "actions": [{"tool": tool, "arguments": {}}]}]
-                return await (await client.run(task={"plan": {"steps": steps}})).result()
-
-            async def workers() -> int:
-                names = [one["name"] for one in await alive(redis, Topology(4))]
-                return names.count("tool-worker")
-
-            failed = await run("stuck")
-            for _ in range(5):
-                assert (await run("stock")).status == "completed"
-            await wait_until(lambda: "starts again" in log.read_text())
-
-            async def all_are_back() -> bool:
-                return await workers() == 3
-
-            await wait_until(all_are_back)
-    assert failed.status == "failed"
-    assert "blocked the event loop of its worker" in str(failed.chain)
-    ended = [line for line in log.read_text().splitlines() if "ended (" in line]
-    assert len(ended) == 1
-    assert "ended (exit code 3), starts again in 0.1 s" in ended[0]

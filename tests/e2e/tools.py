@@ -5,7 +5,6 @@ can read it.
 import asyncio
 import logging
 import os
-import signal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -175,8 +174,6 @@ def uproot(arguments: dict[str, Any], result: dict[str, Any], ctx: Ctx) -> None:
         _write_down(ctx, "left the oak")
         raise ToolError.permission("the oak stays")
     _write_down(ctx, f"uprooted {arguments['name']} {result['place']}")
-    if arguments["name"] == "willow":  # it falls onto the gardener
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @tool(says="Planted {name}", undo=uproot)

@@ -14,7 +14,7 @@ from unittest import mock
 from redis.asyncio import Redis
 
 from haltpoint.chain.checks.agents import assigned_to
-from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.base import JsonObject, chain_of
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.contracts.commands import (
     ActionRequested,
@@ -74,7 +74,7 @@ GOOD_PLAN = {
 }
 
 
-def script(*rules: dict[str, Any]) -> Script:
+def script(*rules: JsonObject) -> Script:
     return Script.model_validate({"rules": rules})
 
 
@@ -108,7 +108,7 @@ class Board:
     async def ask(self, chain: str, kind: ThoughtKind = ThoughtKind.PLAN, **more: Any) -> str:
         """Put a question on the planner's stream; returns the thought's id."""
         deadline = int(time.time() * 1000) + 60_000
-        defaults: dict[str, Any] = {
+        defaults: JsonObject = {
             "thought_id": f"{chain}.plan.t0.1",
             "kind": kind,
             "deadline": deadline,
@@ -125,13 +125,13 @@ class Board:
         await self.redis.xadd(key, {"__data__": encode(message)})
         return request.thought_id
 
-    async def replies(self, thought: str) -> list[dict[str, Any]]:
+    async def replies(self, thought: str) -> list[JsonObject]:
         """The messages that the executor got about this thought."""
         key = self.topology.stream(self.topology.partition(thought), Stream.EVENTS)
         messages = [json.loads(fields[b"__data__"]) for _, fields in await self.redis.xrange(key)]
         return [one for one in messages if one["data"].get("thought_id") == thought]
 
-    async def reply(self, thought: str) -> dict[str, Any]:
+    async def reply(self, thought: str) -> JsonObject:
         """The one message about this thought, once its question is off the stream."""
         await wait_until(lambda: self.idle(chain_of(thought)))
         (reply,) = await self.replies(thought)

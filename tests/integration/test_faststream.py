@@ -12,6 +12,7 @@ import pytest
 from faststream import FastStream, TestApp
 from faststream.redis import RedisBroker, TestRedisBroker
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.faststream import (
     ChainCompleted,
     ChainFailed,
@@ -73,7 +74,7 @@ async def test_a_bare_body_is_a_task_and_what_is_none_is_a_dead_letter_that_says
         executing(bed),
         working(bed),
     ):
-        bodies: list[dict[str, Any]] = [{"plan": PLAN}, {"gaol": "Tell John"}]
+        bodies: list[JsonObject] = [{"plan": PLAN}, {"gaol": "Tell John"}]
         for body in bodies:
             if is_binary:
                 await broker.publish(body, stream="hp:{0}:events")
@@ -174,7 +175,7 @@ async def test_a_handler_is_tested_without_a_server_as_any_of_faststream() -> No
         "question": "Which John?",
         "deadline": 1,
     }
-    fact: dict[str, Any] = {
+    fact: JsonObject = {
         "id": "c.r1/request.opened",
         "source": "test",
         "subject": "c",

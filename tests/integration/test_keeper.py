@@ -9,11 +9,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from haltpoint.cli.local.keeper import Child, Keeper, born
+from haltpoint.contracts.base import JsonObject
 from haltpoint.runtime.config.settings import Settings
 from tests.support import wait_until
 from tests.support.processes import gone
@@ -107,7 +107,7 @@ async def test_children_die_with_a_keeper_that_is_killed(log: Log) -> None:
         await wait_until(lambda: all(map(gone, children)))
 
 
-def settled(settings: dict[str, Any], log: str) -> None:
+def settled(settings: JsonObject, log: str) -> None:
     """Writes down the settings that it got, and its command line."""
     read = Settings.model_validate(settings)
     key = read.model.api_key

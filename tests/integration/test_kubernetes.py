@@ -16,12 +16,13 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from haltpoint.cli.commands.up import Service
+from haltpoint.contracts.base import JsonObject
 from haltpoint.runtime.config.settings_sources import load
 from haltpoint_gateway.api import deployment, health
 from tests.e2e.running import CHECKOUT
 from tests.support.compose import COMPOSE
 
-Manifest = dict[str, Any]
+Manifest = JsonObject
 
 OVERLAYS: Final = ("one-server", "cluster")
 DEPLOY: Final = CHECKOUT / "deploy/kubernetes"

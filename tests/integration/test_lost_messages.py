@@ -3,7 +3,6 @@ R9.
 """
 
 import json
-from typing import Any
 
 import pytest
 
@@ -12,6 +11,7 @@ from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import Received, ToolCompleted
 from haltpoint.runtime.store.rows import Data
@@ -41,10 +41,10 @@ async def dispatched(bed: Bed) -> str:
     return chain_id
 
 
-async def error_of(bed: Bed, chain_id: str) -> dict[str, Any]:
+async def error_of(bed: Bed, chain_id: str) -> JsonObject:
     await wait_until(lambda: bed.ended(chain_id))  # what comes back five times takes five leases
-    end: dict[str, Any] = json.loads(await Stored(bed.redis, bed.topology).data(chain_id, Data.END))
-    error: dict[str, Any] = end["error"]
+    end: JsonObject = json.loads(await Stored(bed.redis, bed.topology).data(chain_id, Data.END))
+    error: JsonObject = end["error"]
     return error
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
@@ -25,10 +26,10 @@ from haltpoint_planner.servers import Server as Named
 
 Answer = tuple[int, str | Sequence[str | float]]
 """A status, and a body or its parts; a number is a pause of so many seconds."""
-Server = Callable[[dict[str, Any]], Answer]
+Server = Callable[[JsonObject], Answer]
 
 
-def tool(name: str, **parameters: Any) -> dict[str, Any]:
+def tool(name: str, **parameters: Any) -> JsonObject:
     function = {"name": name, "parameters": {"type": "object", "properties": {}, **parameters}}
     return {"type": "function", "function": function}
 
@@ -62,7 +63,7 @@ class Asked:
     """A server and what it was asked."""
 
     def __init__(self, server: Server) -> None:
-        self.bodies: list[dict[str, Any]] = []
+        self.bodies: list[JsonObject] = []
         self.headers: list[dict[str, str]] = []
         self.reply_headers: list[tuple[bytes, bytes]] = []
         self._server = server
@@ -127,7 +128,7 @@ def openai(message: str, param: str | None = None) -> str:
 # ---- what a server refuses is learnt
 
 
-def refusing(refused: Callable[[dict[str, Any]], bool], words: str, status: int = 400) -> Server:
+def refusing(refused: Callable[[JsonObject], bool], words: str, status: int = 400) -> Server:
     return lambda body: (status, words) if refused(body) else (200, WHOLE)
 
 
@@ -169,12 +170,12 @@ NESTED = {
 }
 
 
-def schemas(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def schemas(body: JsonObject) -> dict[str, JsonObject]:
     functions = (each["function"] for each in body.get("tools", ()))
     return {function["name"]: function["parameters"] for function in functions}
 
 
-def mentions(word: str, of_tool: str) -> Callable[[dict[str, Any]], bool]:
+def mentions(word: str, of_tool: str) -> Callable[[JsonObject], bool]:
     return lambda body: word in json.dumps(schemas(body).get(of_tool))
 
 
@@ -259,7 +260,7 @@ TOO_LONG = {
 
 @pytest.mark.parametrize("words", TOO_LONG.values(), ids=TOO_LONG)
 async def test_the_room_of_a_prompt_is_learnt_when_a_shorter_one_is_taken(words: str) -> None:
-    def size(body: dict[str, Any]) -> int:
+    def size(body: JsonObject) -> int:
         return len(body["messages"][0]["content"]) // 4
 
     def prompt(tokens: int) -> Prompt:
@@ -339,11 +340,11 @@ def events(*data: Any) -> list[str | float]:
     return [f"data: {one if isinstance(one, str) else json.dumps(one)}\n\n" for one in data]
 
 
-def delta(finish: str | None = None, **delta: Any) -> dict[str, Any]:
+def delta(finish: str | None = None, **delta: Any) -> JsonObject:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
 
-def piece(index: int | None, name: str, arguments: str, call_id: str = "") -> dict[str, Any]:
+def piece(index: int | None, name: str, arguments: str, call_id: str = "") -> JsonObject:
     function = {"name": name, "arguments": arguments}
     return {"index": index, "id": call_id, "type": "function", "function": function}
 
@@ -393,7 +394,7 @@ async def test_what_a_provider_streams_beside_words_and_calls_is_kept_whole() ->
     ],
 )
 async def test_two_calls_are_two_whatever_index_and_id_a_stream_gives_them(
-    pieces: list[dict[str, Any]],
+    pieces: list[JsonObject],
 ) -> None:
     reply = await streamed(*[delta(tool_calls=[each]) for each in pieces], delta("tool_calls"))
     assert [(call.name, call.arguments) for call in reply.calls] == [("find", "{}")] * 2
@@ -488,7 +489,7 @@ async def test_a_server_that_is_too_slow_is_told_with_the_setting_that_helps(
 
 
 async def test_a_server_that_does_not_stream_may_be_silent_for_the_whole_time() -> None:
-    def server(body: dict[str, Any]) -> Answer:
+    def server(body: JsonObject) -> Answer:
         return (400, "no stream") if "stream" in body else (200, [0.5, WHOLE])
 
     async with served(server, silence=0.2) as (model, _):

@@ -50,6 +50,7 @@ from redis.asyncio import Redis
 
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
@@ -64,7 +65,7 @@ from tests.support.builders import OK
 from tests.support.desk import Desk, desk_at
 
 FOLDER = Path(__file__).parents[1] / "data" / "providers"
-Exchange = dict[str, Any]
+Exchange = JsonObject
 FILES = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))}
 EXCHANGES = [
     pytest.param(exchange, id=f"{stem}: {exchange['name']}")
@@ -93,7 +94,7 @@ class Provider:
     """A model's server that gives the replies of an exchange, one after the other."""
 
     replies: list[Exchange]
-    bodies: list[dict[str, Any]] = field(default_factory=list)
+    bodies: list[JsonObject] = field(default_factory=list)
 
     async def app(self, scope: Any, receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
         text = b""
@@ -139,10 +140,10 @@ def reply_with(reply: Exchange, **message: Any) -> Exchange:
 class Played:
     """What came of an exchange."""
 
-    calls: list[dict[str, Any]]
-    facts: list[tuple[str, dict[str, Any]]]
+    calls: list[JsonObject]
+    facts: list[tuple[str, JsonObject]]
     chain: Any
-    bodies: list[dict[str, Any]]
+    bodies: list[JsonObject]
 
 
 @asynccontextmanager
@@ -175,7 +176,7 @@ async def play(desk: Desk, url: str, exchange: Exchange) -> Played:
     await ToolCatalogue(desk.calls, desk.topology).announce(specs)
     chain_id = await desk.submit(task_of(exchange))
     results = {name: list(given) for name, given in exchange.get("results", {}).items()}
-    calls: list[dict[str, Any]] = []
+    calls: list[JsonObject] = []
 
     async def settled() -> bool:
         await desk.store.fire_due(0)
@@ -256,7 +257,7 @@ async def test_c9_exchanges_with_providers(
         look_at(played.bodies[number - 1], wanted)
 
 
-def look_at(body: dict[str, Any], wanted: Exchange) -> None:
+def look_at(body: JsonObject, wanted: Exchange) -> None:
     """Whether a request has what it must have."""
     text = json.dumps(body, ensure_ascii=False)
     messages = wanted.get("messages", [wanted["message"]] if "message" in wanted else [])

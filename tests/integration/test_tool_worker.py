@@ -18,6 +18,7 @@ import structlog
 from redis.asyncio import Redis
 
 import haltpoint
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.results import Outcome
@@ -66,7 +67,7 @@ class Bench:
         self.effects_file = effects
 
     def settings(self, **more: Any) -> Settings:
-        given: dict[str, Any] = {
+        given: JsonObject = {
             "redis_url": self.url,
             "partitions": 1,
             "tools": (TOOLS,),
@@ -99,9 +100,7 @@ class Bench:
         keys: list[bytes] = await self.desk.redis.keys("hp:{0}:service:tool-worker:*")
         return keys
 
-    async def order(
-        self, tool: str, *, context: dict[str, Any] | None = None, **arguments: Any
-    ) -> str:
+    async def order(self, tool: str, *, context: JsonObject | None = None, **arguments: Any) -> str:
         """Have the executor dispatch one call; returns the action's id."""
         given = {"effects": str(self.effects_file)} | (context or {})
         chain = await self.desk.submit(
@@ -276,34 +275,6 @@ async def test_c15_what_is_private_is_in_no_words_of_a_result_and_no_log(
     assert how != "raises" or "blab raised RuntimeError: cannot use ***" in str(lines)
 
 
-async def killed_in_the_middle(bench: Bench, tool: str, **context: Any) -> tuple[str, int]:
-    """A worker process that is killed after the effect; returns the action and the process's id."""
-    async with bench.process() as process:
-        action = await bench.order(tool, context=context)
-        await wait_until(lambda: bench.effects() == [action])
-    return action, process.pid
-
-
-async def test_a_repeatable_action_of_a_killed_worker_runs_again_under_its_key(
-    bench: Bench,
-) -> None:
-    action, pid = await killed_in_the_middle(bench, "put_and_hang", hang_in=os.getpid())
-    async with bench.worker():
-        outcome = await bench.outcome(action)
-    assert outcome.success
-    assert await bench.data(action) == {"by": os.getpid()}
-    assert pid != os.getpid()
-    assert bench.effects() == [action, action]
-    assert len(await bench.reports()) == 1
-
-
-async def test_an_action_with_effects_of_a_killed_worker_is_never_run_again(bench: Bench) -> None:
-    action, _ = await killed_in_the_middle(bench, "send_and_hang")
-    async with bench.worker():
-        assert error_of(await bench.outcome(action)) == "IN_DOUBT"
-    assert bench.effects() == [action]
-
-
 async def test_a_worker_that_lost_its_lease_changes_nothing(bench: Bench) -> None:
     async with bench.worker():
         action = await bench.order("wait")
@@ -316,31 +287,6 @@ async def test_a_worker_that_lost_its_lease_changes_nothing(bench: Bench) -> Non
         await bench.desk.stored.change(action, epoch=0)
         worker_tools.GATE.open()
         assert (await bench.outcome(action)).success, "and the action is taken up again"
-
-
-async def test_r8_who_takes_a_repeatable_call_over_claims_it_so_that_the_first_one_changes_nothing(
-    bench: Bench,
-) -> None:
-    action = await bench.order("wait")
-    (lost,) = await bench.desk.orders(consumer="a worker that was too slow")
-    async with bench.worker():
-        await wait_until(lambda: worker_tools.GATE.inside == 1)
-        assert (await bench.desk.action(action)).row.epoch == 1
-        assert await bench.desk.finish(lost, data='{"passed":99}', epoch=0) == "stale"
-        worker_tools.GATE.open()
-        assert (await bench.outcome(action)).success
-    assert await bench.data(action) == {"passed": 1}
-
-
-async def test_a_long_call_is_kept_alive_past_the_lease(bench: Bench) -> None:
-    async with bench.worker(), bench.worker():
-        action = await bench.order("wait")
-        await wait_until(lambda: worker_tools.GATE.inside == 1)
-        await asyncio.sleep(1.5 * LEASE)
-        worker_tools.GATE.open()
-        assert (await bench.outcome(action)).success
-    assert worker_tools.GATE.most == 1
-    assert (await bench.desk.action(action)).row.epoch == 0
 
 
 async def test_a_tool_that_blocks_the_event_loop_does_not_lose_its_lease(bench: Bench) -> None:
@@ -545,15 +491,6 @@ async def test_a_worker_that_is_stopped_finishes_what_runs_and_leaves_the_rest_t
             assert (await bench.outcome(action)).success
 
 
-async def test_a_process_that_gets_sigterm_ends_well(bench: Bench) -> None:
-    async with bench.process() as process:
-        action = await bench.order("add", left=1, right=2)
-        assert (await bench.outcome(action)).success
-        process.terminate()
-        assert await process.wait() == 0
-    assert await bench.ready() == []
-
-
 # ---- what cannot start
 # ----------------------------------------------------------------------------------------------
 
@@ -612,7 +549,7 @@ async def put_aside(bench: Bench, letters: int = 1) -> list[tuple[str, dict[byte
     ("tool", "arguments"), [("lookup", {"query": "john"}), ("send", {"text": "hi"})]
 )
 async def test_r9_an_order_for_another_release_is_given_back_and_done_once(
-    bench: Bench, another_release: Path, tool: str, arguments: dict[str, Any]
+    bench: Bench, another_release: Path, tool: str, arguments: JsonObject
 ) -> None:
     action = await bench.order(tool, **arguments)
     chain = action.partition(".")[0]

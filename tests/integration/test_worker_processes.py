@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.runtime.config.errors import BLOCKED
 from haltpoint_tool_worker.registry import load
 from tests.integration.test_tool_worker import LEASE, TOOLS, Bench, assert_blocked, error_of, said
@@ -149,7 +150,7 @@ async def test_r12_a_call_that_blocks_its_worker_fails_itself_and_none_beside_it
     bench: Bench,
 ) -> None:
     tools = [*["read_a_while"] * 5, "block_briefly", *["read_a_while"] * 4]
-    orders: list[dict[str, Any]] = [
+    orders: list[JsonObject] = [
         {"seconds": 600} if tool == "block_briefly" else {} for tool in tools
     ]
     actions = [await bench.order(tool, **given) for tool, given in zip(tools, orders, strict=True)]

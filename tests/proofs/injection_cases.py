@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import yaml
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
@@ -53,7 +54,7 @@ class Made:
     data: str
 
     @classmethod
-    def of(cls, tool: str, arguments: dict[str, Any], data: dict[str, Any] | None = None) -> "Made":
+    def of(cls, tool: str, arguments: JsonObject, data: JsonObject | None = None) -> "Made":
         return cls(
             ProposedCall(tool=tool, arguments=arguments), json.dumps(data or {}, ensure_ascii=False)
         )
@@ -76,7 +77,7 @@ class Case:
     attacker: tuple[str, ...] = ()
     origin: Origin | None = None
     attack: str = ""
-    context: dict[str, Any] = field(default_factory=dict)
+    context: JsonObject = field(default_factory=dict)
     reach: Reach | None = None
     limit: int = MOST_QUESTIONS
     refusal: str = "No, not there."
@@ -149,7 +150,7 @@ def _tool(
     return msgspec.structs.replace(declared, targets=targets_of(declared, NAMES, not_targets))
 
 
-def _schema(kind: str) -> dict[str, Any]:
+def _schema(kind: str) -> JsonObject:
     if kind.endswith("[]"):
         return {"type": "array", "items": _schema(kind.removesuffix("[]"))}
     if kind.endswith("{}"):
@@ -157,7 +158,7 @@ def _schema(kind: str) -> dict[str, Any]:
     return {"type": "string", "format": kind} if kind in FORMATS else {"type": kind}
 
 
-def _case(kind: str, said: dict[str, Any]) -> Case:
+def _case(kind: str, said: JsonObject) -> Case:
     return Case(
         id=said["id"],
         kind=kind,

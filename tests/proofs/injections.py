@@ -15,7 +15,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -23,6 +22,7 @@ from haltpoint.chain.checks.values import marked_values
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.people.humans import Choice, Question, RequestKind
 from haltpoint.contracts.results import Confirmation, Metadata, NextAction, Outcome, Target
@@ -232,7 +232,7 @@ class Figures:
     def asked_too_often(self) -> list[Played]:
         return [one for one in self.honest if one.questions > one.case.limit]
 
-    def table(self) -> dict[str, Any]:
+    def table(self) -> JsonObject:
         of = Counter(one.case.origin for one in self.attacks)
         return {
             "breaches": {

@@ -17,7 +17,7 @@ from pydantic_core import from_json, to_json
 from haltpoint.chain.checks.plans import task_fault
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.state import Action
-from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, MAX_DEPTH, JsonObject
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import (
     ActionRequested,
@@ -309,7 +309,7 @@ def test_r11_an_answer_that_is_taken_reaches_its_chain(value: bytes) -> None:
 @pytest.mark.parametrize(
     "value", [{"a": "\ud800"}, {"a": object()}, {"a": json.loads(deep(40))}, {"a": "x" * MAX_BODY}]
 )
-def test_r11_a_handlers_answer_that_no_message_can_hold_does_not_fit(value: dict[str, Any]) -> None:
+def test_r11_a_handlers_answer_that_no_message_can_hold_does_not_fit(value: JsonObject) -> None:
     assert _size_fault(Answer(kind=RequestKind.ESCALATION, value=value)) is not None
 
 

@@ -15,7 +15,7 @@ from haltpoint.chain.checks.answer import answer, deed_of, deed_words
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.answers import FinalAnswer
-from haltpoint.contracts.base import action_id, child_id
+from haltpoint.contracts.base import JsonObject, action_id, child_id
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import DeedWords
 from haltpoint.contracts.tools import ToolSpec
@@ -78,7 +78,7 @@ class Drawn:
             children=self.children,
         )
 
-    def _action(self, name: str, levels: int) -> dict[str, Any]:
+    def _action(self, name: str, levels: int) -> JsonObject:
         kind = self._draw(st.sampled_from(KINDS if levels > 1 else KINDS[:-1]))
         tool = self._draw(st.sampled_from(TOOLS))
         arguments = json.dumps({"to": self._draw(st.text(max_size=20))})
@@ -111,7 +111,7 @@ class Drawn:
             return {**fields, "receipt": _told(receipts[kind])}
         return {**fields, "in_doubt": _told(failed())} if kind == "in doubt" else fields
 
-    def _deed(self, tool: ToolSpec, name: str, arguments: str) -> dict[str, Any]:
+    def _deed(self, tool: ToolSpec, name: str, arguments: str) -> JsonObject:
         """What the worker, or a person's answer, writes down."""
         if not tool.read_only:
             self.effects.append(name)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from haltpoint.chain.model.schemas import compiled
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.tools import ToolSpec
 
 NAMES = ("a", "b", "c")
@@ -38,7 +39,7 @@ properties = st.dictionaries(
     ),
     max_size=3,
 )
-QUERY: dict[str, Any] = {
+QUERY: JsonObject = {
     "type": "object",
     "properties": {"query": {"type": "string"}},
     "required": ["query"],
@@ -46,8 +47,8 @@ QUERY: dict[str, Any] = {
 
 
 @st.composite
-def schemas(draw: st.DrawFn) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "object", "properties": draw(properties)}
+def schemas(draw: st.DrawFn) -> JsonObject:
+    schema: JsonObject = {"type": "object", "properties": draw(properties)}
     if draw(st.booleans()):
         schema["required"] = draw(st.lists(st.sampled_from(NAMES), unique=True))
     if draw(st.booleans()):
@@ -55,12 +56,12 @@ def schemas(draw: st.DrawFn) -> dict[str, Any]:
     return schema
 
 
-def fits(schema: dict[str, Any], value: Any) -> bool:
+def fits(schema: JsonObject, value: Any) -> bool:
     return compiled(ToolSpec(name="t", parameters=schema)).fits(value)
 
 
 @given(schemas(), st.one_of(arguments, values))
-def test_what_fits_in_short_fits_at_length(schema: dict[str, Any], value: Any) -> None:
+def test_what_fits_in_short_fits_at_length(schema: JsonObject, value: Any) -> None:
     if fits(schema, value):
         assert list(Draft202012Validator(schema).iter_errors(value)) == []
 
@@ -77,7 +78,7 @@ def test_what_fits_in_short_fits_at_length(schema: dict[str, Any], value: Any) -
         (QUERY, {"query": "John", "more": 1}),
     ],
 )
-def test_all_else_is_left_to_the_validator(schema: dict[str, Any], value: Any) -> None:
+def test_all_else_is_left_to_the_validator(schema: JsonObject, value: Any) -> None:
     assert not fits(schema, value)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, cast, get_args
 import typer.main
 
 from haltpoint.cli.main import app
+from haltpoint.contracts.base import JsonObject
 from tests.reference.markdown import code, page, prose, table, words
 
 INTRODUCTION: Final = """\
@@ -44,7 +45,7 @@ def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def common(root: Any) -> tuple[str, str]:
     """The options that every command takes, and those that talk to a gateway."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for _, command in commands(root, "haltpoint"):
         found |= {option.name: option for option in command.params if is_common(option)}
     note = "`--url` and `--key` are options of commands that talk to a gateway."

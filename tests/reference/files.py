@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from enum import Enum, EnumType
 from typing import Annotated, Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition
 from haltpoint.contracts.people.notices import NotifyRule
 from haltpoint.contracts.policy import Messages, Pattern, PolicyFile, Price, Targets
@@ -128,7 +129,7 @@ def _default(kind: type, name: str) -> Any:
     return None if re.search("Undefined", repr(default)) else default
 
 
-def _defaults_of_struct(kind: Any) -> dict[str, Any]:
+def _defaults_of_struct(kind: Any) -> JsonObject:
     names = kind.__struct_fields__
     defaults = kind.__struct_defaults__
     return dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))

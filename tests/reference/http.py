@@ -4,12 +4,13 @@ import ast
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from typer.testing import CliRunner
 
 import haltpoint_gateway
 from haltpoint.cli.main import app
+from haltpoint.contracts.base import JsonObject
 from tests.reference.markdown import code, page, prose, table, words
 
 INTRODUCTION: Final = """\
@@ -18,7 +19,7 @@ begins with examples. The gateway serves this as OpenAPI at `/openapi.json`, and
 openapi` prints it."""
 OUR_OWN: Final = frozenset({"Handed", "Assignment", "Earlier", "Entry", "KnownReceipt", "Below"})
 """Bodies that the runtime writes for itself."""
-Schema = dict[str, Any]
+Schema = JsonObject
 
 
 def written() -> str:

@@ -3,11 +3,10 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from msgspec import to_builtins
 
-from haltpoint.contracts.base import Contract
+from haltpoint.contracts.base import Contract, JsonObject
 from haltpoint.contracts.work.agents import Agents
 
 
@@ -30,7 +29,7 @@ def _lines(agents: Agents) -> Iterator[str]:
 
 def _table(head: str, form: Contract, without: str = "") -> Iterator[str]:
     yield head
-    fields: dict[str, Any] = to_builtins(form)
+    fields: JsonObject = to_builtins(form)
     yield from (
         f"{name} = {json.dumps(value)}" for name, value in fields.items() if name != without
     )

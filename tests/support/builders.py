@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.results import (
     Clarification,
     Confirmation,
@@ -114,7 +115,7 @@ def asks(*option_ids: str, question: str = "Which one?") -> Outcome:
 
 def confirms(action: str = "send", **asked: Any) -> Outcome:
     """A result that needs a person's yes."""
-    about: dict[str, Any] = {"target": Target(id=action), "message": "Sure?"} | asked
+    about: JsonObject = {"target": Target(id=action), "message": "Sure?"} | asked
     return Outcome(
         success=True,
         next_action=NextAction.CONFIRMATION_NEEDED,

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
-COMPOSE: Final[dict[str, Any]] = yaml.safe_load(
+from haltpoint.contracts.base import JsonObject
+
+COMPOSE: Final[JsonObject] = yaml.safe_load(
     (Path(__file__).parents[2] / "docker-compose.yml").read_text()
 )
-SERVICES: Final[dict[str, dict[str, Any]]] = COMPOSE["services"]
+SERVICES: Final[dict[str, JsonObject]] = COMPOSE["services"]
 
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::([-+?])([^${}]*))?\}")
 """One that has no other inside."""

@@ -10,8 +10,9 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.tools import ToolSpec
 
 COUNT: Final = 500
@@ -115,7 +116,7 @@ _SHOWN: Final = (
 )
 
 
-def _say(kind: str, chance: random.Random, name: str, arguments: dict[str, Any]) -> Hostile:
+def _say(kind: str, chance: random.Random, name: str, arguments: JsonObject) -> Hostile:
     """The call natively or in the words, in any form."""
     if chance.random() < 0.3:
         return Hostile(kind, calls=((name, json.dumps(arguments)),))

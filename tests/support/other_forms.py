@@ -5,10 +5,11 @@ as they were.
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from redis.asyncio import Redis
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.runtime.streams.topology import Topology
 
 FORMS: Final = ("1", "2", "3")
@@ -24,7 +25,7 @@ class OldChain:
     key: str
     """The Idempotency-Key of its task."""
 
-    task: dict[str, Any]
+    task: JsonObject
     """The body with which it was submitted."""
 
     requests: list[str]
@@ -44,7 +45,7 @@ async def restore(redis: Redis, topology: Topology, form: str) -> list[OldChain]
     ]
 
 
-async def _put(redis: Redis, topology: Topology, key: str, stored: dict[str, Any]) -> None:
+async def _put(redis: Redis, topology: Topology, key: str, stored: JsonObject) -> None:
     name = key.partition("}:")[2]
     ((kind, value),) = stored.items()
     if name.startswith("index:"):

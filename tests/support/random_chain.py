@@ -8,7 +8,7 @@ rests and approvals.
 import json
 from collections.abc import Iterator
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -18,7 +18,7 @@ from haltpoint.chain.model.outputs import Dispatch, StartChild
 from haltpoint.chain.model.state import Action, Chain, next_due
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.base import child_report_id
+from haltpoint.contracts.base import JsonObject, child_report_id
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.answerers import Answerers, OnTimeout
@@ -119,7 +119,7 @@ READINGS: Final = (
 MISSING: Final = ProposedCall(
     tool="look", arguments={"n": {"$from": "a.data.missing"}}, optional=True
 )
-WIDE: Final[dict[str, Any]] = {"goal": "send it", "parallel": 5}
+WIDE: Final[JsonObject] = {"goal": "send it", "parallel": 5}
 
 
 def _each(*tools: str) -> Plan:
@@ -191,7 +191,7 @@ def random_policy(r: Random) -> Policy:
     )
 
 
-def _literal_step(r: Random, tools: tuple[str, ...], common: dict[str, Any]) -> Step:
+def _literal_step(r: Random, tools: tuple[str, ...], common: JsonObject) -> Step:
     calls = [
         replace(random_call(r, tools), optional=r.random() < 0.2) for _ in range(r.randrange(1, 4))
     ]
@@ -210,7 +210,7 @@ def random_steps(r: Random, tools: tuple[str, ...], *, literal: bool) -> Plan:
     ids = "abcdef"[: r.randrange(1, 7)]
     steps: list[Step] = []
     for number, name in enumerate(ids):
-        common: dict[str, Any] = {
+        common: JsonObject = {
             "id": name,
             "dependencies": tuple(one for one in ids[:number] if r.random() < 0.2),
             "on_failure": r.choice(list(OnFailure)),
@@ -232,16 +232,16 @@ def random_steps(r: Random, tools: tuple[str, ...], *, literal: bool) -> Plan:
     return Plan(steps=tuple(steps))
 
 
-def random_trouble(r: Random) -> dict[str, Any]:
+def random_trouble(r: Random) -> JsonObject:
     """A small budget."""
     turns, actions = r.choice([(None, None), (2, None), (3, None), (None, 3)])
     return {"budget": Budget(turns=turns, actions=actions)}
 
 
-def random_task(r: Random, tools: tuple[str, ...], more: dict[str, Any]) -> Task:
+def random_task(r: Random, tools: tuple[str, ...], more: JsonObject) -> Task:
     """A literal plan, or a goal that a model plans for, or an open-ended one."""
     kind = r.choice(["literal", "drafted", "drafted", "react"])
-    how: dict[str, Any] = {
+    how: JsonObject = {
         "parallel": r.choice([None, 2, 3, 5, 5]),
         "mode": r.choice([Mode.STRICT, Mode.STRICT, Mode.ADVISORY, Mode.OFF]),
         **more,

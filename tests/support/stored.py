@@ -9,7 +9,7 @@ from msgspec.structs import replace as replace_fields
 
 from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.state import StepRun
-from haltpoint.contracts.base import chain_of
+from haltpoint.contracts.base import JsonObject, chain_of
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.chain_codec import decode_chain
@@ -82,7 +82,7 @@ class Stored:
     async def data(self, chain: str, field: Data) -> Any:
         return await self._redis.hget(self._topology.key_of(Key.DATA, chain), field)
 
-    async def log(self, chain: str) -> list[dict[str, Any]]:
+    async def log(self, chain: str) -> list[JsonObject]:
         lines = await self._redis.lrange(self._topology.key_of(Key.LOG, chain), 0, -1)
         return [asdict(decode_line(chain, line)) for line in lines]
 

@@ -107,21 +107,6 @@ async def blab(how: str, ctx: Ctx[Book]) -> Any:
     return {"success": False, "message": words}
 
 
-@tool
-async def send_and_hang(ctx: Ctx[Book]) -> None:
-    effect(ctx)
-    await asyncio.sleep(3600)
-
-
-@tool(idempotent=True)
-async def put_and_hang(ctx: Ctx[Book]) -> dict[str, Any]:
-    """Hangs in the process that the test kills, and nowhere else."""
-    effect(ctx)
-    if ctx.context["hang_in"] != "nowhere" and os.getpid() != ctx.context["hang_in"]:
-        await asyncio.sleep(3600)
-    return {"by": os.getpid()}
-
-
 async def until_released(ctx: Ctx[Book]) -> None:
     """Wait, in whatever process, until the test says so."""
     await wait_until(Path(ctx.context["effects"]).with_name("released").exists)

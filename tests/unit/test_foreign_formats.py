@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from faststream.redis import BinaryMessageFormatV1
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.streams.foreign_formats import read_foreign
 from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, Rejected, decode
 
-MESSAGE: dict[str, Any] = {
+MESSAGE: JsonObject = {
     "id": "order-17",
     "source": "shop",
     "type": "task.submitted.v1",

@@ -18,6 +18,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from haltpoint.cli.main import app
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.work.plans import Plan
@@ -173,7 +174,7 @@ def test_every_file_that_a_page_shows_is_read(page: Path, tmp_path: Path) -> Non
             assert Script.read(file).rules
 
 
-def read(file: Path, given: dict[str, Any]) -> None:
+def read(file: Path, given: JsonObject) -> None:
     """Read a TOML file as the service does that it is for."""
     if "agents" in given:
         assert agents_file.read(file).agents

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.doors import door, in_full
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -20,9 +21,9 @@ def begun(**task: Any) -> Story:
     return submitted(door(Task).validate_python({**in_full(literal_task()), **task}), spec())
 
 
-def told(story: Story, trace: str | None = None) -> dict[str, Any]:
+def told(story: Story, trace: str | None = None) -> JsonObject:
     """The public facts so far by their names. Their classes know all that is said."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for decision in story.decisions:
         for text in public_facts(decision, START, trace):
             name = from_json(text)["type"].removesuffix(".v1")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.contracts.base import MAX_RESULT
+from haltpoint.contracts.base import MAX_RESULT, JsonObject
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.work.tasks import Task
@@ -19,7 +19,7 @@ from haltpoint.runtime.streams.wire import (
     too_deep,
 )
 
-TASK: dict[str, Any] = {
+TASK: JsonObject = {
     "id": "order-17",
     "source": "shop",
     "type": "task.submitted.v1",

@@ -2,10 +2,8 @@
 (CONTRACT E7).
 """
 
-from typing import Any
-
 from haltpoint.chain.model.references import read_json
-from haltpoint.contracts.base import root_of
+from haltpoint.contracts.base import JsonObject, root_of
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Tool
@@ -14,8 +12,8 @@ from haltpoint_tool_worker.running.job import Job
 
 
 async def call_to_undo(
-    receipt_store: ReceiptStore, job: Job, tool: Tool, parsed: dict[str, Any]
-) -> dict[str, Any]:
+    receipt_store: ReceiptStore, job: Job, tool: Tool, parsed: JsonObject
+) -> JsonObject:
     """Those of `arguments` and `result` that the function takes; RefusedError when no such call has
     succeeded. One of another root is never undone: any submitter can write its id. Raises
     redis-py's errors.

@@ -2,8 +2,7 @@
 the chain.
 """
 
-from typing import Any
-
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.results import Metadata
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.receipts import Finished
@@ -15,7 +14,7 @@ _log = logs.get(__name__)
 def log_action(job: Job, finished: Finished) -> None:
     """Write how an action ended."""
     error, metadata = finished.outcome.error, finished.metadata or Metadata()
-    line: dict[str, Any] = {
+    line: JsonObject = {
         "tool": job.request.tool,
         "position": job.request.position,
         "status": finished.outcome.next_action.value,

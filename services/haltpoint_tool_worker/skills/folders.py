@@ -15,7 +15,7 @@ told.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
@@ -24,6 +24,7 @@ from pydantic import AfterValidator, Field, RootModel, StringConstraints, Valida
 
 from haltpoint.chain.checks.templates import skill_faults, template_faults
 from haltpoint.chain.model.schemas import argument_faults
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.doors import Form, door
 from haltpoint.contracts.results import NextAction, ToolResult
 from haltpoint.contracts.tools import ToolKind, ToolSpec
@@ -43,7 +44,7 @@ not be cut.
 
 _MAX_FILE: Final = 64 * 1024
 _NAME: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
-_INPUT: Final[dict[str, Any]] = {
+_INPUT: Final[JsonObject] = {
     "type": "object",
     "properties": {"input": {"type": "string", "description": "what the skill is needed for"}},
     "additionalProperties": False,
@@ -69,7 +70,7 @@ class Head(Form):
     description: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1024)
     ]
-    parameters: dict[str, Any] = Field(default_factory=lambda: _INPUT)
+    parameters: JsonObject = Field(default_factory=lambda: _INPUT)
     queue: str = Field(default="default", pattern=r"^[A-Za-z0-9_-]{1,64}$")
     read_only: bool = False
     destructive: bool = False
@@ -140,20 +141,20 @@ def _instruct(name: str, text: str) -> Function:
     if len(text) > MAX_INSTRUCTIONS:
         words = f"its instructions have {len(text)} characters"
         raise SkillError(f"{words}; {MAX_INSTRUCTIONS} are shown to a model at most")
-    result = ToolResult[dict[str, Any]](
+    result = ToolResult[JsonObject](
         success=True,
         next_action=NextAction.CONTINUE,
         instruction_for_ai=_TELLING,
         data={"skill": name, "instructions": text},
     )
 
-    async def instruct(arguments: dict[str, Any]) -> ToolResult[dict[str, Any]]:  # noqa: ARG001 - checked, and recorded
+    async def instruct(arguments: JsonObject) -> ToolResult[JsonObject]:  # noqa: ARG001 - checked, and recorded
         return result
 
     return instruct
 
 
-async def _admit(arguments: dict[str, Any]) -> dict[str, Any]:
+async def _admit(arguments: JsonObject) -> JsonObject:
     """What a worker does of a skill with steps: its hooks have let the call pass; a chain of its
     own carries it out.
     """
@@ -208,11 +209,11 @@ def _inputs(spec: ToolSpec) -> Inputs:
             'parameters must describe an object: {"type": "object", "properties": {...}}'
         )
 
-    def checked(arguments: dict[str, Any]) -> dict[str, Any]:
+    def checked(arguments: JsonObject) -> JsonObject:
         faults = argument_faults(spec, arguments)
         if faults:
             raise ValueError("; ".join(faults))
         return arguments
 
-    model = RootModel[Annotated[dict[str, Any], AfterValidator(checked)]]
+    model = RootModel[Annotated[JsonObject, AfterValidator(checked)]]
     return Inputs(model, {"root": "arguments"}, None, schema)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import yaml
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.strict_json import read_strictly, repeated
 
 FENCE: Final = "---"
@@ -30,7 +31,7 @@ class SkillError(ValueError):
     """Why a skill cannot be used, in words."""
 
 
-def split(text: str) -> tuple[dict[str, Any], str]:
+def split(text: str) -> tuple[JsonObject, str]:
     """The front matter of a whole file, and the text behind it. Raises SkillError."""
     before, *parts = re.split(r"(?m)^---[^\S\n]*$", text.removeprefix("\ufeff"), maxsplit=2)
     if before or not parts:
@@ -42,7 +43,7 @@ def split(text: str) -> tuple[dict[str, Any], str]:
     return _fields(parts[0].removeprefix("\n")), parts[1].strip()
 
 
-def _fields(text: str) -> dict[str, Any]:
+def _fields(text: str) -> JsonObject:
     try:
         fields = _Loader(text).get_single_data()
         fields = read_strictly(json.dumps(fields))

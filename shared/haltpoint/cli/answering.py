@@ -2,9 +2,9 @@
 `haltpoint answer ID`.
 """
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from haltpoint.contracts.base import root_of
+from haltpoint.contracts.base import JsonObject, root_of
 from haltpoint.contracts.people.humans import Choice, choices
 from haltpoint.contracts.reasons import Reach
 from haltpoint.contracts.strict_json import read_strictly
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LEAVE: Final = "/abort"
 """Ends the chain where every word may be the answer."""
 
-Said = dict[str, Any]
+Said = JsonObject
 """The arguments of `Client.answer`: an option, or a decision with what belongs to it."""
 
 
@@ -148,7 +148,7 @@ def _nothing_behind(word: str, rest: str) -> None:
         raise NotUnderstoodError(f"{word} takes no words after it, but got: {rest}")
 
 
-def _object(way: Way, text: str) -> dict[str, Any]:
+def _object(way: Way, text: str) -> JsonObject:
     fault = ""
     try:
         value = read_strictly(text)

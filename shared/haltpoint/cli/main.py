@@ -117,7 +117,6 @@ for module, name in (
     (models, None),
 ):
     app.add_typer(module.app, name=name)
-app.add_typer(inbox.claims, name="request")
 app.add_typer(operating.worker, name="worker")
 app.add_typer(operating.queue, name="queue")
 app.add_typer(operating.dlq, name="dlq")

@@ -1,10 +1,11 @@
 """Problems of the gateway in the words of the command line."""
 
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.client import GatewayError
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.phrases import count
 from haltpoint.runtime.config.errors import HaltpointError
 
@@ -58,23 +59,18 @@ _FIXES: Final = {
     "request_expired": _HOW_IT_WENT_ON,
     "request_stale": _HOW_IT_WENT_ON,
     "no_such_action": "haltpoint chain actions CHAIN lists them by their ids",
-    "no_such_agent": "haltpoint agent list shows the agents; without --agent none is chosen",
     "invalid_answer": "haltpoint inbox shows what can be answered",
     "request_changed": "haltpoint inbox shows the question as it is now",
     "too_many_submissions": "Try again in a minute; HALTPOINT_LIMITS__SUBMISSIONS is the limit",
-    "backlog_full": "Try again later, or run more workers: haltpoint up tool-worker",
     "redis_unreachable": "haltpoint chain list shows whether it took effect",
-    "not_yours": "One of them can answer it, or the holder of the admin key",
-    "claimed": "Wait until then; this person or an admin can release it: haltpoint request release",
     "answered_already": "The first answer counts; haltpoint chain show shows it",
-    "idempotency_conflict": "Use another --idempotency-key for another task",
     "invalid_fields": "haltpoint COMMAND --help shows what it takes",
     "invalid_plan": "Change these; haltpoint tool show TOOL lists a tool's arguments",
 }
 """What to do, where the gateway's own hint speaks to programs."""
 
 
-def _fault(fault: dict[str, Any]) -> str:
+def _fault(fault: JsonObject) -> str:
     """What is wrong and where: in which step, or in which option."""
     message = str(fault.get("message"))
     field = str(fault.get("field") or "")

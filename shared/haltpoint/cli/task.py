@@ -1,23 +1,14 @@
 """The options of `haltpoint run` as the body of POST /v1/tasks, and arguments of tools."""
 
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from haltpoint.cli.errors import usage
-from haltpoint.contracts.strict_json import read_strictly
 from haltpoint.runtime.config.errors import HaltpointError, why_unread
-
-_UNITS: Final = {
-    "s": timedelta(seconds=1),
-    "m": timedelta(minutes=1),
-    "h": timedelta(hours=1),
-    "d": timedelta(days=1),
-}
 
 
 class Mode(StrEnum):
@@ -43,6 +34,8 @@ def texts_of(pairs: Iterable[str], what: str, fix: str) -> dict[str, str]:
 
 def read_json(path: Path) -> Any:
     """A JSON file; `-` is stdin. Raises HaltpointError HP-041."""
+    from haltpoint.contracts.strict_json import read_strictly
+
     try:
         is_stdin = str(path) == "-"
         return read_strictly(sys.stdin.read() if is_stdin else path.read_bytes())
@@ -55,6 +48,8 @@ def context_of(text: str) -> Any:
     """--context: JSON, or @FILE with it."""
     if text.startswith("@"):
         return read_json(Path(text[1:]))
+    from haltpoint.contracts.strict_json import read_strictly
+
     try:
         return read_strictly(text)
     except ValueError as error:
@@ -64,20 +59,17 @@ def context_of(text: str) -> Any:
 
 
 def deadline_of(text: str, now: datetime) -> str:
-    """--deadline: how long from now, a time of today, or a date and a time; without a zone that of
-    this machine.
-    """
-    length = re.fullmatch(r"\s*(\d{1,6})\s*([smhd])\s*", text)
-    is_time = re.fullmatch(r"\d\d:\d\d(:\d\d)?", text)
+    """--deadline: how long from now, or a date and a time; without a zone that of this machine."""
+    from haltpoint.contracts.written import in_seconds
+
+    length = in_seconds(text)
     try:
-        if length:
-            number, unit = length.groups()
-            moment = now + int(number) * _UNITS[unit]
+        if isinstance(length, float):
+            moment = now + timedelta(seconds=length)
         else:
-            day = f"{now:%Y-%m-%d}T" if is_time else ""
-            moment = datetime.fromisoformat(day + text).astimezone()
-    except ValueError as error:
-        fix = "--deadline 2h, --deadline 18:00, or --deadline 2030-01-31T18:00"
+            moment = datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError) as error:
+        fix = "--deadline 2h, or --deadline 2030-01-31T18:00"
         why = f"{text!r} is neither"
         raise usage("--deadline takes a length of time or a time", why, fix) from error
     if moment <= now:
@@ -98,9 +90,6 @@ def task_of(options: Mapping[str, Any]) -> dict[str, Any]:
         task["plan"] = read_json(task["plan"])
     if "context" in task:
         task["context"] = context_of(task["context"])
-    if "tools" in task:
-        globs = ",".join(task["tools"]).split(",")
-        task["tools"] = [glob.strip() for glob in globs if glob.strip()]
     if "budget" in task:
         fix = "--budget turns=20,actions=10,tokens=50000,seconds=600, with those that you want"
         task["budget"] = texts_of(task["budget"].split(","), "a limit", fix)

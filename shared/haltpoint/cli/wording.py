@@ -5,6 +5,7 @@ from textwrap import TextWrapper
 from typing import Any
 
 from haltpoint.chain.model.canonical import spelt_out
+from haltpoint.contracts.base import JsonObject
 
 
 def wrapped(text: str, width: int, indent: str) -> list[str]:
@@ -31,7 +32,7 @@ def outline(value: Any, indent: str = "  ") -> Iterator[str]:
             yield f"{indent}{name}: {_plain(inner)}"
 
 
-def _numbered(value: Any) -> dict[str, Any]:
+def _numbered(value: Any) -> JsonObject:
     """An object as it is, and the objects of a list by their numbers; of anything else nothing."""
     if isinstance(value, list) and isinstance(value[0], dict):
         return {str(number): item for number, item in enumerate(value, 1)}

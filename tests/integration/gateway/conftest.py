@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import WAITING, Chain, End, StepRun
 from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
-from haltpoint.contracts.base import action_id, request_id
+from haltpoint.contracts.base import JsonObject, action_id, request_id
 from haltpoint.contracts.events import Received, TaskCancelled
 from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.answerers import ANYONE, Answerers
@@ -63,7 +63,7 @@ BACKLOG = 40
 BOSS = Principal("admin", None, frozenset({Scope.ADMIN}))
 
 
-def task(**more: Any) -> dict[str, Any]:
+def task(**more: Any) -> JsonObject:
     """The body of a task with a literal plan of one step."""
     calls = [{"tool": "lookup_contacts", "arguments": {"query": "John"}}]
     plan = {"steps": [{"id": "find", "required_tools": ["lookup_contacts"], "actions": calls}]}
@@ -92,7 +92,7 @@ class System:
         kind: RequestKind = RequestKind.CLARIFICATION,
         *,
         within: int = 60_000,
-        form: dict[str, Any] | None = None,
+        form: JsonObject | None = None,
         priority: str | None = None,
         strikes: tuple[Strike, ...] = (),
         reasons: tuple[Reason, ...] = (),
@@ -248,11 +248,11 @@ async def system(redis: Redis) -> AsyncIterator[System]:
             yield System(http, gateway, topology, redis)
 
 
-def problem(reply: httpx.Response, status: int, code: str) -> dict[str, Any]:
+def problem(reply: httpx.Response, status: int, code: str) -> JsonObject:
     """The problem document of a reply, which has all that every problem has."""
     assert reply.status_code == status, reply.text
     assert reply.headers["content-type"] == "application/problem+json"
-    document: dict[str, Any] = reply.json()
+    document: JsonObject = reply.json()
     assert document["code"] == code
     assert document["status"] == status
     assert document["title"]

@@ -1,11 +1,11 @@
 import asyncio
-from typing import Any
 
 import msgspec
 import pytest
 from httpx import Response
 
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.people.humans import COMMAND_LINE, RequestKind
 from haltpoint.contracts.people.keys import Scope
@@ -13,10 +13,10 @@ from haltpoint.contracts.reasons import Reason, ReasonKind
 from tests.integration.gateway.conftest import LOOKUP, System, problem
 
 CHOICE = {"kind": "clarification", "option_id": "u1"}
-Form = dict[str, Any] | None
+Form = JsonObject | None
 
 
-async def answer(system: System, request_id: str, body: dict[str, Any] = CHOICE) -> Response:
+async def answer(system: System, request_id: str, body: JsonObject = CHOICE) -> Response:
     return await system.http.post(f"/v1/requests/{request_id}/answer", json=body)
 
 
@@ -138,7 +138,7 @@ FORM = {
     ],
 )
 async def test_an_answer_that_does_not_fit_is_told_what_would(
-    system: System, kind: RequestKind, form: Form, said: dict[str, Any], words: str
+    system: System, kind: RequestKind, form: Form, said: JsonObject, words: str
 ) -> None:
     """I4, D3: the form that was asked for, the result schema of the tool that is missing."""
     request_id = await system.ask(await system.submit(), kind, form=form)
@@ -165,7 +165,7 @@ async def test_an_answer_that_does_not_fit_is_told_what_would(
     ],
 )
 async def test_what_fits_is_taken(
-    system: System, kind: RequestKind, form: Form, said: dict[str, Any]
+    system: System, kind: RequestKind, form: Form, said: JsonObject
 ) -> None:
     request_id = await system.ask(await system.submit(), kind, form=form)
     reply = await answer(system, request_id, {"kind": kind.value} | said)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.people.humans import COMMAND_LINE
 from haltpoint.contracts.people.keys import Scope
@@ -18,7 +19,7 @@ CHOICE = {"kind": "clarification", "option_id": "u1"}
 OWN = {"Origin": "http://gateway", "Sec-Fetch-Site": "same-origin"}
 
 
-async def lines(system: System, **query: str) -> list[dict[str, Any]]:
+async def lines(system: System, **query: str) -> list[JsonObject]:
     return await system.pages("/v1/audit", limit=2, **query)
 
 
@@ -30,10 +31,10 @@ async def test_what_is_done_to_chains_and_questions_has_a_line_each(system: Syst
     ann = await system.key("acme", Scope.SUBMIT, Scope.READ, Scope.ANSWER)
     made = (await lines(system)).pop()["about"]
 
-    async def post(path: str, body: Any = None) -> dict[str, Any]:
+    async def post(path: str, body: Any = None) -> JsonObject:
         reply = await system.http.post(path, json=body, headers=ann)
         assert reply.is_success, reply.text
-        document: dict[str, Any] = reply.json()
+        document: JsonObject = reply.json()
         return document
 
     chain = (await post("/v1/tasks", task(private={"token": "for tools alone"})))["chain_id"]

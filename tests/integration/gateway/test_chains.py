@@ -1,9 +1,8 @@
-from typing import Any
-
 import msgspec
 import pytest
 
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
@@ -82,7 +81,7 @@ async def test_a_plan_without_a_goal_is_called_by_its_steps(system: System) -> N
     assert (chain["id"], chain["goal"]) == (chain_id, "Find John, tell")
 
 
-def step(name: str, label: str) -> dict[str, Any]:
+def step(name: str, label: str) -> JsonObject:
     call = {"tool": "lookup_contacts", "arguments": {"query": "John"}}
     return {"id": name, "label": label, "required_tools": [call["tool"]], "actions": [call]}
 

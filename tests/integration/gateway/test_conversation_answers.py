@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from haltpoint.contracts.base import Ingress, derived_chain_id
+from haltpoint.contracts.base import Ingress, JsonObject, derived_chain_id
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from tests.integration.gateway.conftest import System, problem
@@ -45,7 +45,7 @@ async def test_an_answer_in_words_is_the_answer_and_no_chain(system: System) -> 
     ],
 )
 async def test_other_words_and_other_people_have_a_task(
-    system: System, words: str, more: dict[str, Any]
+    system: System, words: str, more: JsonObject
 ) -> None:
     request_id = await system.ask(await system.submit(**TALK))
     reply = await says(system, words, **more)

@@ -2,10 +2,9 @@
 else breaks.
 """
 
-from typing import Any
-
 import pytest
 
+from haltpoint.contracts.base import JsonObject
 from tests.integration.gateway.conftest import System, problem
 from tests.support.other_forms import FORMS, OldChain, restore
 
@@ -17,7 +16,7 @@ async def old(system: System, request: pytest.FixtureRequest) -> list[OldChain]:
     return await restore(system.redis, system.topology, request.param)
 
 
-def refused(document: dict[str, Any], chain: OldChain) -> bool:
+def refused(document: JsonObject, chain: OldChain) -> bool:
     says_which = "HP-022" in document["detail"] and chain.id in document["detail"]
     return says_which and "gateway of that release" in document["hint"]
 
@@ -40,7 +39,7 @@ async def test_an_ended_chain_of_another_release_is_refused_in_words(
 
 @pytest.mark.parametrize(("path", "body"), [("cancel", {"reason": "x"}), ("undo", None)])
 async def test_nothing_is_done_with_such_a_chain(
-    system: System, old: list[OldChain], path: str, body: dict[str, Any] | None
+    system: System, old: list[OldChain], path: str, body: JsonObject | None
 ) -> None:
     for chain in old:
         before = await dump(system, chain.id)

@@ -1,12 +1,13 @@
 """Tenants apart: every route of the API and every page, for every role, from both sides."""
 
 from itertools import combinations
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import httpx
 import pytest
 from fastapi.openapi.utils import get_openapi
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.keys import NewKey, Scope
 from haltpoint_gateway.pages.door import COOKIE, cookie_of
 from haltpoint_gateway.pages.site import make_pages
@@ -21,7 +22,7 @@ ENDLESS: Final = "/v1/events"
 """Has its own test: test_all_events."""
 OPEN: Final = {"/livez", "/readyz", "/metrics"}
 """Need no key, and say nothing of chains."""
-BODIES: Final[dict[str, dict[str, Any]]] = {
+BODIES: Final[dict[str, JsonObject]] = {
     "/v1/tasks": task(),
     "/v1/keys": {"name": "bob"},
     "/v1/requests/{request_id}/answer": {"kind": "clarification", "option_id": "u1"},

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from haltpoint.client import Client
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import Clarification, NextAction, Option, Outcome
@@ -44,7 +45,7 @@ WHICH_JOHN = Outcome(
         ),
     ),
 )
-TELL_JOHN: dict[str, Any] = {
+TELL_JOHN: JsonObject = {
     "goal": "Tell John I am late",
     "plan": {
         "steps": [

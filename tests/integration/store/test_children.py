@@ -12,6 +12,7 @@ import pytest
 
 from haltpoint.chain.checks.templates import with_skills
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import MessageLost, ToolCompleted
 from haltpoint.contracts.tools import ToolKind, ToolSpec
@@ -61,7 +62,7 @@ async def called(desk: Desk) -> tuple[str, str]:
     return parent, child
 
 
-async def receipt(desk: Desk, parent: str) -> dict[str, Any]:
+async def receipt(desk: Desk, parent: str) -> JsonObject:
     action = await desk.action(f"{parent}.s1.1")
     assert action.row.entry == "-", "no worker is asked"
     return json.loads(action.receipt.outcome) if action.receipt else {}

@@ -1,18 +1,18 @@
 """Public facts in Redis: written with the chain's end, for a time, and never at a chain's cost."""
 
 import json
-from typing import Any
 
 from redis.asyncio import Redis
 
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.public_facts import ChainFailed
 from tests.integration.store.test_commit import decided, heard
 from tests.support.builders import literal_task
 from tests.support.desk import Desk, desk_at
 
 
-async def told(desk: Desk) -> list[dict[str, Any]]:
+async def told(desk: Desk) -> list[JsonObject]:
     """What a program outside reads."""
     return [
         json.loads(fields[b"__data__"]) for _, fields in await desk.redis.xrange(desk.key("facts"))

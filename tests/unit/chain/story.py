@@ -12,6 +12,7 @@ from haltpoint.chain.model.needs import needed_actions, needed_thoughts
 from haltpoint.chain.model.outputs import Decision, Dispatch, Resolve
 from haltpoint.chain.model.state import Action, Chain, ChainError, next_due
 from haltpoint.chain.model.statuses import ChainStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import (
     ActionProposed,
@@ -38,10 +39,17 @@ from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Usage, Violation
 from tests.pictures.states import ARROWS, place
-from tests.support.builders import OK, asks, call, failed
+from tests.support.builders import OK, asks, call, failed, owing, spec, writing
 from tests.support.forgetting import forget
 
 START = 1_000_000
+
+TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+LOOKUP = spec("lookup")
+SEND = writing("send", parameters=TO, provenance={"to": ("lookup.id",)})
+SAVE = writing("save")
+FIND = owing("find", "lookup")
+"""The tools of most stories, and the step that looks something up."""
 
 Thought = ThoughtRequest | int | None
 """Which thought a reply is for: one that was asked for, its number, or the last."""
@@ -354,7 +362,7 @@ class Story:
     def tools_called(self) -> list[str]:
         return [dispatch.action.tool for dispatch in self.dispatches]
 
-    def told(self, name: str) -> list[dict[str, Any]]:
+    def told(self, name: str) -> list[JsonObject]:
         """The details of every fact of this name so far."""
         return [fact.details for d in self.decisions for fact in d.facts if fact.type.value == name]
 

@@ -9,6 +9,7 @@ from haltpoint.chain.checks.answer import answer, lines_for_above
 from haltpoint.chain.model.state import Action, Dropped
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.answers import FinalAnswer, NotDone, WhyNot
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.results import (
@@ -94,7 +95,7 @@ def test_f1_a_deed_says_what_was_done_to_whom_when_and_with_which_warnings() -> 
 
 
 @pytest.mark.parametrize("told", [{"by": "ann"}, {"approval": Approval(digest="d", by="ann")}])
-def test_f1_a_deed_names_who_gave_or_approved_it(told: dict[str, Any]) -> None:
+def test_f1_a_deed_names_who_gave_or_approved_it(told: JsonObject) -> None:
     [deed] = answered(action(done(**told))).deeds
     assert deed.by == "ann"
 

@@ -10,6 +10,7 @@ from haltpoint.chain.checks.bounds import merged, nameable
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, StartChild
 from haltpoint.chain.model.work import Work
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Does, Pattern, Treatment
 from haltpoint.contracts.reasons import Reach, ReasonKind
@@ -102,7 +103,7 @@ def test_c12_an_open_ended_task_reads_its_goal_before_any_data() -> None:
     ],
 )
 def test_c12_no_model_reads_where_nothing_is_to_be_read(
-    tools: tuple[ToolSpec, ...], task: dict[str, Any]
+    tools: tuple[ToolSpec, ...], task: JsonObject
 ) -> None:
     story = submitted(open_task("Find Ann", **task), *tools, read=False)
     assert story.status == "executing"
@@ -232,7 +233,7 @@ def test_a_late_or_foreign_reading_changes_nothing() -> None:
     ],
 )
 def test_c12_per_tool_the_stricter_entry_wins(
-    given: dict[str, Any], read: Bounds, patterns: tuple[Pattern, ...], holds: dict[str, Any]
+    given: JsonObject, read: Bounds, patterns: tuple[Pattern, ...], holds: JsonObject
 ) -> None:
     story = told(*patterns, bounds=Bounds(**given) if given else None)
     assert joined(story, read) == ChainBounds(**holds)
@@ -361,7 +362,7 @@ def test_c6_a_yes_to_a_destructive_tool_is_for_the_call_alone() -> None:
     ],
 )
 def test_in_advisory_mode_the_submitters_bounds_hold_and_in_off_none(
-    lists: dict[str, Any], mode: Mode, own: bool, holds: bool
+    lists: JsonObject, mode: Mode, own: bool, holds: bool
 ) -> None:
     given = bounds(**lists, optional_tools=("send",)) if own else None
     read = None if own else Bounds(**lists, optional_tools=("send",))

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Mode, Task
 from tests.support.builders import call, confirms, plan, tool_step, writing
 from tests.unit.chain.story import Story, submitted
 
-FORM: dict[str, Any] = {
+FORM: JsonObject = {
     "type": "object",
     "properties": {"id": {"type": "string"}},
     "required": ["id"],

@@ -10,6 +10,7 @@ import pytest
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.answer import MOST_NAMED, MOST_SHOWN, deed_of, deed_words
 from haltpoint.chain.model.limits import World
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import DeedWords, ErrorType, Metadata
 from haltpoint.contracts.tools import ToolSpec
@@ -65,7 +66,7 @@ def test_f1_what_nobody_knows_is_left_open() -> None:
 def test_f1_without_words_the_name_and_the_arguments_are_told() -> None:
     assert line(SEND, to="u1", copies=2) == 'Send message: to "u1", copies 2'
     assert line(SEND) == "Send message"
-    many: dict[str, Any] = {f"n{number}": number for number in range(MOST_NAMED + 1)}
+    many: JsonObject = {f"n{number}": number for number in range(MOST_NAMED + 1)}
     assert line(spec("count"), **many) == "Count: n0 0, n1 1, n2 2, n3 3, n4 4, …"
 
 
@@ -131,7 +132,7 @@ def test_f1_a_line_has_an_end() -> None:
     ],
 )
 def test_f1_the_target_is_the_first_marked_parameter_that_is_given(
-    declared: dict[str, Any], arguments: dict[str, Any], target: str | None
+    declared: JsonObject, arguments: JsonObject, target: str | None
 ) -> None:
     done = deed_of(writing("send", **declared), json.dumps(arguments), "{}")
     assert done is not None
@@ -236,7 +237,7 @@ def gives_up(told: Story) -> None:
     ],
 )
 def test_f1_what_a_step_promised_and_did_not_keep_is_not_done_at_every_end(
-    step: dict[str, Any], made: str, missing: list[str], end: Callable[[Story], None]
+    step: JsonObject, made: str, missing: list[str], end: Callable[[Story], None]
 ) -> None:
     told = submitted(Task(goal="find and pay her"), FIND, SEND, PAY, SMS)
     told.plans(Step(id="a", **step))

@@ -31,9 +31,8 @@ from tests.support.builders import (
     tool_step,
     writing,
 )
-from tests.unit.chain.story import Story, submitted
+from tests.unit.chain.story import FIND, LOOKUP, Story, submitted
 
-LOOKUP = spec("lookup")
 SEND = writing("send")
 SEND_TO = writing("send", provenance={"to": ("lookup.id",)})
 SENDING = Policy(patterns=(Pattern(id="send", pattern="tell", tools=("send",)),))
@@ -51,9 +50,6 @@ def told(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
     if steps:
         story.plans(*steps)
     return story
-
-
-FIND = owing("find", "lookup")
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.model.schemas import read_arguments
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
 from tests.support.builders import call, open_task, owing, writing
 from tests.unit.chain.story import submitted
 
 PARTY = {"type": "object", "properties": {"seats": {"type": "integer"}, "name": {"type": "string"}}}
-SCHEMA: dict[str, Any] = {
+SCHEMA: JsonObject = {
     "type": "object",
     "$defs": {"Party": PARTY, "Loop": {"anyOf": [{"$ref": "#/$defs/Loop"}]}},
     "properties": {
@@ -39,7 +40,7 @@ SCHEMA: dict[str, Any] = {
 TOOL = ToolSpec(name="book", parameters=SCHEMA)
 
 
-def read(**arguments: Any) -> dict[str, Any]:
+def read(**arguments: Any) -> JsonObject:
     return read_arguments(TOOL, arguments)
 
 
@@ -119,7 +120,7 @@ OF_LIST = {"type": "object", "properties": {"p": {"type": "array"}}}
     ],
 )
 def test_c9_two_errors_about_one_value_are_one_reading(
-    schema: dict[str, Any], written: dict[str, Any], value: dict[str, Any]
+    schema: JsonObject, written: JsonObject, value: JsonObject
 ) -> None:
     members = {"n": {"type": "integer"}, "p": schema}
     book = writing("book", parameters={"type": "object", "properties": members})

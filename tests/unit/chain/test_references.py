@@ -22,6 +22,7 @@ from haltpoint.chain.model.references import (
 )
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import Metadata, Outcome
 from haltpoint.contracts.tools import ToolSpec
@@ -77,7 +78,7 @@ def test_a_path_points_at_one_value() -> None:
 
 
 def test_references_are_replaced_wherever_they_stand() -> None:
-    def receipt(wanted: Reference) -> dict[str, Any] | None:
+    def receipt(wanted: Reference) -> JsonObject | None:
         return {"data": {"id": wanted.step}} if wanted.step != "none" else None
 
     value = {"a": [{"$from": "x.data.id"}, 1], "b": {"c": {"$from": "y.data"}}}
@@ -97,9 +98,9 @@ def receipt(
 
 def place(
     tool: ToolSpec,
-    arguments: dict[str, Any],
+    arguments: JsonObject,
     actions: dict[str, Action],
-    context: dict[str, Any] | None = None,
+    context: JsonObject | None = None,
     words: tuple[str, ...] = (),
 ) -> str | None:
     """The place of a value that was made up."""
@@ -133,7 +134,7 @@ FOUND = receipt("find", '{"people": [{"id": "u1"}, {"id": "u2"}, {"id": 1}]}')
     ],
 )
 def test_c6_a_value_has_one_of_the_known_origins(
-    to: object, context: dict[str, Any], actions: dict[str, Action], known: bool
+    to: object, context: JsonObject, actions: dict[str, Action], known: bool
 ) -> None:
     assert (place(SEND, {"to": to}, actions, context) is None) == known
 
@@ -149,7 +150,7 @@ def test_c6_a_value_has_one_of_the_known_origins(
     ],
 )
 def test_c6_a_value_inside_an_argument_has_an_origin_too(
-    arguments: dict[str, Any], known: bool
+    arguments: JsonObject, known: bool
 ) -> None:
     post = spec("post", provenance={"letters[].to": ("find.people[].id",)})
     assert place(post, arguments, FOUND) == (None if known else "letters[].to")

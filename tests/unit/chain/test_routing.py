@@ -10,6 +10,7 @@ import pytest
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.bounds import Bounds
@@ -263,7 +264,7 @@ def forms(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "narrower", [{"tools": ()}, {"task_tools": ()}, {"task_tools": ("askHuman",)}]
 )
-def test_d1_calls_where_no_tool_is_configured_are_violations(narrower: dict[str, Any]) -> None:
+def test_d1_calls_where_no_tool_is_configured_are_violations(narrower: JsonObject) -> None:
     tree = routing(**narrower)
     tree.root.calls("find_order", query="17")
     assert tree.root.strikes == 1

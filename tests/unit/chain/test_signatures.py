@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.model.schemas import signature_of
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.tools import ToolSpec
 
 
-def are_equal(schema: Any, first: dict[str, Any], second: dict[str, Any]) -> bool:
+def are_equal(schema: Any, first: JsonObject, second: JsonObject) -> bool:
     tool = ToolSpec(name="t", parameters=schema)
     return signature_of(tool, json.dumps(first)) == signature_of(tool, json.dumps(second))
 
@@ -23,7 +24,7 @@ def are_equal(schema: Any, first: dict[str, Any], second: dict[str, Any]) -> boo
         ({"copies": 1}, {}),
     ],
 )
-def test_c14_equal_calls(first: dict[str, Any], second: dict[str, Any]) -> None:
+def test_c14_equal_calls(first: JsonObject, second: JsonObject) -> None:
     schema = {"type": "object", "properties": {"copies": {"default": 1}, "any": True}}
     assert are_equal(schema, first, second)
 
@@ -38,7 +39,7 @@ def test_c14_equal_calls(first: dict[str, Any], second: dict[str, Any]) -> None:
         ({"a": [1, 2]}, {"a": [2, 1]}),
     ],
 )
-def test_c14_calls_that_differ(first: dict[str, Any], second: dict[str, Any]) -> None:
+def test_c14_calls_that_differ(first: JsonObject, second: JsonObject) -> None:
     assert not are_equal({"type": "object", "properties": {}}, first, second)
 
 

@@ -11,11 +11,9 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.plans import ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Violation
-from tests.support.builders import call, owing, spec, writing
-from tests.unit.chain.story import Story, submitted
+from tests.support.builders import call, owing, writing
+from tests.unit.chain.story import LOOKUP, TO, Story, submitted
 
-TO = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
-LOOKUP = spec("lookup")
 SEND = writing("send", parameters=TO)
 FAULT = "the arguments of send are not a JSON object within the limits"
 MODES = ("strict", "advisory", "off")

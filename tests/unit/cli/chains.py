@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.runtime.views.story import tell
 
@@ -51,7 +52,7 @@ def after(seconds: float) -> datetime:
 
 def chain(**changes: Any) -> ChainView:
     """A view with its story."""
-    view: dict[str, Any] = {
+    view: JsonObject = {
         "id": "c1",
         "status": "executing",
         "goal": "Tell John I'm running late",
@@ -64,7 +65,7 @@ def chain(**changes: Any) -> ChainView:
     return shown.model_copy(update={"story": tell(shown)})
 
 
-def step(name: str, tool: str, status: str = "in_progress", **changes: Any) -> dict[str, Any]:
+def step(name: str, tool: str, status: str = "in_progress", **changes: Any) -> JsonObject:
     """It began with its chain, unless it is still to come or `started_at` says otherwise."""
     return {
         "started_at": None if status in ("pending", "skipped") else BEGUN,
@@ -80,11 +81,11 @@ def step(name: str, tool: str, status: str = "in_progress", **changes: Any) -> d
 def action(
     name: str,
     tool: str,
-    arguments: dict[str, Any],
-    receipt: dict[str, Any] | None = None,
+    arguments: JsonObject,
+    receipt: JsonObject | None = None,
     *,
     at: float = 0,
-) -> dict[str, Any]:
+) -> JsonObject:
     """It began so many seconds after its chain, and ended half a second later."""
     status = "dispatched" if receipt is None else "done"
     return {
@@ -98,7 +99,7 @@ def action(
     }
 
 
-def request(answer: dict[str, Any] | None = None) -> dict[str, Any]:
+def request(answer: JsonObject | None = None) -> JsonObject:
     return {
         "id": "c1.r1",
         "chain_id": "c1",

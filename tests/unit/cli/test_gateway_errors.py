@@ -52,7 +52,7 @@ def test_one_fault_is_told_once() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        *("no_such_chain", "no_such_request", "no_such_action", "no_such_agent"),
+        *("no_such_chain", "no_such_request", "no_such_action"),
         *("answered_already", "invalid_answer", "invalid_plan"),
     ],
 )

@@ -1,10 +1,7 @@
 """The contracts as documents: whole, and true."""
 
 import json
-import re
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -13,13 +10,12 @@ from typer.testing import CliRunner
 
 from haltpoint.cli.asyncapi import document
 from haltpoint.cli.main import app
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import CATALOGUE, Stream
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.public_facts import PUBLIC
-
-PAGE = Path(__file__).parents[3] / "docs/guides/agents.md"
 
 
 def references(value: Any) -> Iterator[str]:
@@ -33,7 +29,7 @@ def references(value: Any) -> Iterator[str]:
             yield from references(each)
 
 
-def resolve(document: dict[str, Any], reference: str) -> Any:
+def resolve(document: JsonObject, reference: str) -> Any:
     assert reference.startswith("#/")
     value: Any = document
     for part in reference[2:].split("/"):
@@ -41,10 +37,10 @@ def resolve(document: dict[str, Any], reference: str) -> Any:
     return value
 
 
-def printed(name: str) -> dict[str, Any]:
+def printed(name: str) -> JsonObject:
     result = CliRunner().invoke(app, ["schema", name])
     assert result.exit_code == 0
-    made: dict[str, Any] = json.loads(result.stdout)
+    made: JsonObject = json.loads(result.stdout)
     return made
 
 
@@ -90,15 +86,3 @@ def test_events_are_one_union_of_all_messages_and_public_facts() -> None:
     made = printed("events")
     messages = {row.type for row in CATALOGUE}
     assert set(made["discriminator"]["mapping"]) == messages | {f"{name}.v1" for name in PUBLIC}
-
-
-def test_the_agents_file_as_json_schema_takes_the_file_of_the_page() -> None:
-    schema = json.loads(CliRunner().invoke(app, ["schema", "agents"]).stdout)
-    for example in re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL):
-        jsonschema.validate(tomllib.loads(example), schema)
-    agent = {"name": "a", "description": "b", "prompt": "x", "budget": {"seconds": "5m"}}
-    jsonschema.validate({"agents": [agent]}, schema)
-    with pytest.raises(jsonschema.ValidationError, match="5 parsecs"):
-        jsonschema.validate({"agents": [agent | {"budget": {"seconds": "5 parsecs"}}]}, schema)
-    with pytest.raises(jsonschema.ValidationError, match="prompts"):
-        jsonschema.validate({"agents": [{"name": "a", "description": "b", "prompts": "c"}]}, schema)

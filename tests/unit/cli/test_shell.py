@@ -75,7 +75,6 @@ def test_the_doctor_looks_at_what_needs_no_server_before_it_says_that_there_is_n
         ("up planner --queue q", 2, "HP-040"),
         ("up --workers 0", 2, "--workers"),
         ("up nothing", 2, "nothing"),
-        ("demo --own-model", 2, "HP-040 --own-model asks the configured model"),
         ("script-model /nonexistent", 2, "HP-041"),
     ],
 )

@@ -9,6 +9,7 @@ from rich.console import Console
 from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.cli.render.picture import print_story
 from haltpoint.cli.render.tree import tree
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.views.story import About, StoryLine, Tone
 from haltpoint.runtime.views.question import model_words
@@ -239,7 +240,7 @@ WORDS = (
     ],
 )
 def test_f1_words_and_deeds_are_shown_apart_and_deeds_first_when_they_differ(
-    more: dict[str, Any], shown: tuple[Any, ...]
+    more: JsonObject, shown: tuple[Any, ...]
 ) -> None:
     answer = {"text": 'I sent it.\n\n\u25c6 Done: Paid "x"', "deeds": [SENT], **more}
     found = answer_lines(chain(status="completed", answer=answer))

@@ -22,7 +22,7 @@ def test_every_option_is_a_field_of_the_task() -> None:
         {
             "goal": "Tell Jane hello",
             "context": '{"team": "a"}',
-            "tools": ["lookup_*,send_message", "askHuman"],
+            "tools": ["lookup_*", "askHuman"],
             "budget": "turns=5, cost=0.5",
             "deadline": "2h",
             "mode": "advisory",
@@ -33,7 +33,7 @@ def test_every_option_is_a_field_of_the_task() -> None:
         }
     )
     task = door(Task).validate_python(body)
-    assert body["tools"] == ["lookup_*", "send_message", "askHuman"]
+    assert task.tools == ("lookup_*", "askHuman")
     assert (task.context, task.user) == ({"team": "a"}, "jane")
     assert (task.budget.turns, task.budget.cost) == (5, 0.5)
     assert task.deadline
@@ -52,7 +52,6 @@ def test_a_context_is_json_or_a_file(tmp_path: Path) -> None:
         ("90s", "2030-01-31T12:01:30"),
         ("2h", "2030-01-31T14:00"),
         ("1d", "2030-02-01T12:00"),
-        ("18:30", "2030-01-31T18:30"),
         ("2030-02-01T08:00", "2030-02-01T08:00"),
         ("2030-02-01T08:00Z", "2030-02-01T08:00Z"),
     ],

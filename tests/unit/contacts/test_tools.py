@@ -12,7 +12,6 @@ from haltpoint.examples.contacts.book import Book
 from haltpoint.examples.contacts.outbox import Outbox
 from haltpoint.examples.contacts.tools import (
     Deps,
-    busy_file,
     lifespan,
     lookup_contacts,
     send_message,
@@ -93,19 +92,9 @@ async def test_nothing_goes_to_an_unknown_id(deps: Deps) -> None:
     assert deps.outbox.read() == []
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
-async def test_a_slow_carrier_says_that_it_has_the_message(tmp_path: Path, moment: str) -> None:
-    deps = Deps(BOOK, Outbox(tmp_path / "outbox.jsonl"), (moment, 0.0))
-    await send_message("user_abc123", "hello", context(deps))
-    assert busy_file(deps.outbox).read_text().isdigit()
-    assert len(deps.outbox.read()) == 1
-
-
 async def test_the_environment_names_the_outbox(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CONTACTS_OUTBOX", str(tmp_path / "o.jsonl"))
-    monkeypatch.setenv("CONTACTS_LINGER", "after:0.5")
     async with lifespan() as deps:
         assert deps.outbox.path == tmp_path / "o.jsonl"
-        assert deps.linger == ("after", 0.5)

@@ -10,6 +10,7 @@ import pytest
 from evals.case import Case
 from evals.figures import FIGURES, broken
 from evals.history import Asked, History, Ran
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.views.chains import ChainView, EventView, RequestView
 from haltpoint.contracts.work.tasks import Mode
@@ -28,13 +29,13 @@ def case(**fields: Any) -> Case:
     return msgspec.convert(told | {"target": "user_j01", "query": "John"} | fields, Case)
 
 
-def step(name: str, tool: str, status: str = "completed") -> dict[str, Any]:
+def step(name: str, tool: str, status: str = "completed") -> JsonObject:
     return {"id": name, "step_type": "tool", "required_tools": (tool,), "status": status}
 
 
 def answered(
     *deeds: tuple[str, str], text: str = "Done.", not_done: tuple[tuple[str, str], ...] = ()
-) -> dict[str, Any]:
+) -> JsonObject:
     return {
         "text": text,
         "deeds": [
@@ -44,7 +45,7 @@ def answered(
     }
 
 
-def view(answer: dict[str, Any], *steps: dict[str, Any], status: str = "completed") -> ChainView:
+def view(answer: JsonObject, *steps: JsonObject, status: str = "completed") -> ChainView:
     times = dict.fromkeys(("created_at", "updated_at", "deadline"), NOW)
     about = {
         "id": "c",

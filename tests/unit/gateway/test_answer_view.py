@@ -11,6 +11,7 @@ import pytest
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.streams.wire import encode
@@ -29,24 +30,24 @@ def receipt(
     no_effect: bool | None = None,
     **metadata: Any,
 ) -> str:
-    told: dict[str, Any] = {"success": True, "next_action": "continue"}
+    told: JsonObject = {"success": True, "next_action": "continue"}
     if error is not None:
         fault = {"error_type": error, "message": message, "no_effect": no_effect}
         told = {"success": False, "next_action": "error", "error": fault}
     return json.dumps({**told, "metadata": metadata})
 
 
-def deed(says: str = "Sent", target: str | None = "u1") -> dict[str, Any]:
+def deed(says: str = "Sent", target: str | None = "u1") -> JsonObject:
     return {"says": says, "target": target}
 
 
-def action(tool: str = "send", arguments: str = '{"to":"u1"}', **fields: Any) -> dict[str, Any]:
+def action(tool: str = "send", arguments: str = '{"to":"u1"}', **fields: Any) -> JsonObject:
     return {"tool": tool, "args": arguments, **fields}
 
 
-def record(*actions: dict[str, Any], chain: str = "c", **changes: Any) -> ChainRecord:
+def record(*actions: JsonObject, chain: str = "c", **changes: Any) -> ChainRecord:
     """A chain of one step with these actions."""
-    whole: dict[str, Any] = {
+    whole: JsonObject = {
         "id": chain,
         "head": HEAD,
         "task": Task(goal="go"),
@@ -88,7 +89,7 @@ def test_f1_a_chain_that_is_not_over_has_no_answer() -> None:
     ],
 )
 def test_f1_the_text_of_an_answer_is_the_models_alone(
-    status: str, end: dict[str, Any], text: str
+    status: str, end: JsonObject, text: str
 ) -> None:
     assert answer(head=HEAD | {"status": status}, end=end).text == text
 

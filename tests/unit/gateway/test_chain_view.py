@@ -5,6 +5,7 @@ import pytest
 
 from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import StepStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Question, RequestKind, RequestStatus
 from haltpoint.contracts.results import Option
@@ -52,7 +53,7 @@ ASKS = {
 
 
 def record(**changes: Any) -> ChainRecord:
-    whole: dict[str, Any] = {
+    whole: JsonObject = {
         "id": "c1",
         "head": HEAD,
         "task": Task(goal="Tell John", plan=PLAN),

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import (
     Answer,
     Choice,
@@ -22,7 +23,7 @@ COLOURS = (Option(id="1", title="Red"), Option(id="2", title="Blue"))
 
 def asked(kind: RequestKind, *options: Option, form: Any = None) -> RequestView:
     now = datetime.now(UTC)
-    told: dict[str, Any] = {
+    told: JsonObject = {
         "id": "c.r1",
         "chain_id": "c",
         "step_id": "s",

@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from haltpoint.contracts.base import MAX_STEPS
+from haltpoint.contracts.base import MAX_STEPS, JsonObject
 from haltpoint.contracts.views.undoing import UndoView
 from haltpoint.contracts.work.plans import OnFailure
 from haltpoint.contracts.work.tasks import Task
@@ -18,15 +18,15 @@ TOOLS = ("send", "send~undo", "pay")
 WORKED, FAILED, DOUBT = receipt(), receipt("PERMISSION"), receipt("IN_DOUBT")
 
 
-def record(*calls: dict[str, Any], **changes: Any) -> ChainRecord:
+def record(*calls: JsonObject, **changes: Any) -> ChainRecord:
     return answers.record(*calls, **{"head": HEAD, **changes})
 
 
-def deed(says: str) -> dict[str, Any]:
+def deed(says: str) -> JsonObject:
     return {"says": says, "target": "u1"}
 
 
-def sent(at: int = 0, tool: str = "send") -> dict[str, Any]:
+def sent(at: int = 0, tool: str = "send") -> JsonObject:
     """A call with an effect, which ended so many ms after the others."""
     return action(tool, receipt=receipt(deed=deed(f"Did {at}"), started_at=1_000 + at))
 

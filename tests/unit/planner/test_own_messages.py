@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
@@ -21,12 +22,12 @@ from tests.support.builders import OK, asks, failed, spec, specs
 SIGNATURE = {"google": {"thought_signature": "Q0FG"}}
 
 
-def called(name: str, arguments: object = "{}", number: str = "c1", **more: Any) -> dict[str, Any]:
+def called(name: str, arguments: object = "{}", number: str = "c1", **more: Any) -> JsonObject:
     function = {"name": name, "arguments": arguments}
     return {"id": number, "type": "function", "function": function, **more}
 
 
-def own(*calls: dict[str, Any], after: int = 0, by: str = ":a", **more: Any) -> Own:
+def own(*calls: JsonObject, after: int = 0, by: str = ":a", **more: Any) -> Own:
     return Own(by, after, {"role": "assistant", "content": None, "tool_calls": list(calls), **more})
 
 
@@ -34,7 +35,7 @@ def receipt(number: int, tool: str = "find", arguments: str = "{}", outcome: Any
     return Receipt("s", tool, arguments, outcome, "{}", number=number)
 
 
-def reply_of(message: dict[str, Any]) -> tuple[Reply, Proposal]:
+def reply_of(message: JsonObject) -> tuple[Reply, Proposal]:
     functions = [call["function"] for call in message.get("tool_calls", ())]
     natives = tuple(NativeCall(one["name"], one["arguments"]) for one in functions)
     calls = tuple(ProposedCall(tool=one["name"]) for one in functions)
@@ -57,7 +58,7 @@ def test_a_message_is_kept_whole() -> None:
     ],
 )
 def test_a_message_that_its_server_may_refuse_or_that_is_too_long_is_not_kept(
-    message: dict[str, Any],
+    message: JsonObject,
 ) -> None:
     reply, proposal = reply_of(message)
     assert kept(reply, proposal, ":a", 0, ()) == b""

@@ -40,6 +40,7 @@ from pydantic_ai.models.function import (
 )
 from pydantic_ai.models.test import TestModel
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
@@ -59,7 +60,7 @@ CALL = {
     "type": "function",
     "function": {"name": "note", "arguments": '{"text": "a"}'},
 }
-TALK: tuple[dict[str, Any], ...] = (
+TALK: tuple[JsonObject, ...] = (
     {"role": "system", "content": "You note."},
     {"role": "user", "content": "Goal: note a"},
     {"role": "assistant", "content": "", "tool_calls": [CALL]},

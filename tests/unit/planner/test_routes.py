@@ -3,12 +3,12 @@ and the prompt.
 """
 
 import json
-from typing import Any
 
 import pytest
 
 from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.agents import with_agents
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import AnswerRequested, ThoughtRequest
 from haltpoint.contracts.events import AnswerDrafted
 from haltpoint.contracts.results import Below, Metadata, NextAction, Outcome
@@ -31,7 +31,7 @@ AGENTS = (
 )
 TASK = open_task(GOAL, agent=SUPERVISOR)
 TOOLS = with_agents(specs(spec("find_order")), Agents(AGENTS, supervisor=Supervisor()), TASK)
-DECISION: dict[str, Any] = {
+DECISION: JsonObject = {
     "target_agent": "billing",
     "task": "Pay it back",
     "reasoning": "money",

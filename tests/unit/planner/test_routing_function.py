@@ -6,10 +6,10 @@ import asyncio
 import threading
 from collections.abc import Awaitable
 from contextvars import ContextVar
-from typing import Any
 
 import pytest
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_planner import routing_function
@@ -18,47 +18,47 @@ from haltpoint_planner.routing_function import run
 NAMES = ["billing", "technical"]
 
 
-def by_context(goal: str, context: dict[str, Any], names: list[str]) -> object:
+def by_context(goal: str, context: JsonObject, names: list[str]) -> object:
     """What the task's context says it returns."""
     assert (goal, names) == ("the goal", NAMES)
     return context["returns"]
 
 
-async def without_waiting(goal: str, context: dict[str, Any], names: list[str]) -> str:
+async def without_waiting(goal: str, context: JsonObject, names: list[str]) -> str:
     await asyncio.sleep(0)
     return names[1]
 
 
-def returns_what_is_awaited(goal: str, context: dict[str, Any], names: list[str]) -> Awaitable[str]:
+def returns_what_is_awaited(goal: str, context: JsonObject, names: list[str]) -> Awaitable[str]:
     return without_waiting(goal, context, names)
 
 
 RELEASED, GIVEN = threading.Event(), ContextVar("GIVEN", default="nothing")
 
 
-def hanging(goal: str, context: dict[str, Any], names: list[str]) -> str:
+def hanging(goal: str, context: JsonObject, names: list[str]) -> str:
     RELEASED.wait(10)
     context["returns"].append("it has ended")
     return "billing"
 
 
-def broken(goal: str, context: dict[str, Any], names: list[str]) -> str:
+def broken(goal: str, context: JsonObject, names: list[str]) -> str:
     raise KeyError(goal)
 
 
-def ending(goal: str, context: dict[str, Any], names: list[str]) -> str:
+def ending(goal: str, context: JsonObject, names: list[str]) -> str:
     raise context["returns"]
 
 
-async def ending_later(goal: str, context: dict[str, Any], names: list[str]) -> str:
+async def ending_later(goal: str, context: JsonObject, names: list[str]) -> str:
     raise context["returns"]
 
 
-def decision(agent: str, reasoning: str = "", confidence: float = 0.0) -> dict[str, Any]:
+def decision(agent: str, reasoning: str = "", confidence: float = 0.0) -> JsonObject:
     return {"target_agent": agent, "reasoning": reasoning, "confidence": confidence}
 
 
-async def ask(name: str, returns: object = None) -> dict[str, Any]:
+async def ask(name: str, returns: object = None) -> JsonObject:
     task = Task(goal="the goal", context={"returns": returns})
     return await run(f"{__name__}:{name}", task, NAMES)
 
@@ -74,7 +74,7 @@ async def ask(name: str, returns: object = None) -> dict[str, Any]:
     ],
 )
 async def test_i1_a_function_returns_a_name_or_a_decision(
-    returns: object, decided: dict[str, Any]
+    returns: object, decided: JsonObject
 ) -> None:
     assert await ask("by_context", returns) == decided
 
@@ -135,7 +135,7 @@ def test_i1_those_that_never_end_leave_the_others_their_threads_and_the_planner_
     RELEASED.clear()
     ended, before = list[str](), set(threading.enumerate())
 
-    async def run_them() -> dict[str, Any]:
+    async def run_them() -> JsonObject:
         monkeypatch.setattr(routing_function, "PATIENCE", 0.05)
         found = await asyncio.gather(
             *(ask("hanging", ended) for _ in range(40)), return_exceptions=True

@@ -8,6 +8,7 @@ from typing import Any
 from redis.exceptions import OutOfMemoryError
 
 from haltpoint.chain.model.state import Action
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import Confirmation, ErrorInfo
 from haltpoint.contracts.views.chains import ProgressView
@@ -75,7 +76,7 @@ class Call:
         found = registry.find(name)
         assert found is not None
         deadline = time.time_ns() // 1_000_000 + round(seconds * 1000)
-        given: dict[str, Any] = {
+        given: JsonObject = {
             "action_id": "c.s.1",
             "repeatable": found.spec.repeatable,
             "timeout": found.spec.timeout,

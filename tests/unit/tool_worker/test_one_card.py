@@ -60,19 +60,3 @@ async def test_g5_a_call_is_asked_about_once_with_all_reasons() -> None:
     await work(told, pre(sure))
     assert (len(told.questions), len(SENT)) == (1, 2)
     assert told.status == "executing"
-
-
-async def test_g5_a_call_that_hooks_changed_since_is_asked_about_anew() -> None:
-    told, texts = begin(), iter(["one", "two", "two"])
-    hooks = (
-        pre(sure, name="a"),
-        pre(lambda call: hook.modify({**call.arguments, "text": next(texts)}), name="b"),
-    )
-    told.propose(ProposedCall(tool="send_message", arguments={"to": "ann"}))
-    await work(told, *hooks)
-    told.approve()
-    await work(told, *hooks)
-    assert kinds(told) == ["changed", "hook"]
-    told.approve()
-    await work(told, *hooks)
-    assert (SENT, len(told.questions)) == ([("ann: two", True)], 2)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from haltpoint import hook
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.answerers import Answerers, OnTimeout
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.reasons import Source, SourceKind
@@ -31,9 +32,9 @@ def rule(do: str = "ask", **said: Any) -> ApprovalRule:
 
 
 def fits(
-    condition: dict[str, Any],
+    condition: JsonObject,
     place: str,
-    arguments: dict[str, Any],
+    arguments: JsonObject,
     do: str = "ask",
     **sources: str,
 ) -> bool:
@@ -54,7 +55,7 @@ def fits(
     ],
 )
 def test_a_condition_holds_when_all_of_it_does(
-    condition: dict[str, Any], yes: list[Any], no: list[Any]
+    condition: JsonObject, yes: list[Any], no: list[Any]
 ) -> None:
     assert [value for value in yes if not fits(condition, "amount", {"amount": value})] == []
     assert [value for value in no if fits(condition, "amount", {"amount": value})] == []
@@ -210,7 +211,7 @@ async def test_a_yes_of_some_people_is_none_for_a_rule_that_names_others() -> No
         ("only a rule that asks has quorum, to", "refuse", {"to": ["ann"], "quorum": 2}),
     ],
 )
-def test_what_a_rule_cannot_say_is_a_fault(fault: str, do: str, said: dict[str, Any]) -> None:
+def test_what_a_rule_cannot_say_is_a_fault(fault: str, do: str, said: JsonObject) -> None:
     with pytest.raises(ValidationError, match=fault):
         rule(do, **said)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.reasons import SourceKind
@@ -20,11 +21,11 @@ TEXT = {"type": "string"}
 EMAIL = {"type": "string", "format": "email"}
 
 
-def typed(**properties: Any) -> dict[str, Any]:
+def typed(**properties: Any) -> JsonObject:
     return {"type": "object", "properties": properties}
 
 
-def act(parameters: dict[str, Any], **more: Any) -> ToolSpec:
+def act(parameters: JsonObject, **more: Any) -> ToolSpec:
     return spec("act", parameters=parameters, **({"read_only": False} | more))
 
 
@@ -70,7 +71,7 @@ PLAIN_TREE = {
     ],
 )
 def test_c13_parameters_of_tools_with_effects_are_marked_by_name_and_format_at_every_depth(
-    parameters: dict[str, Any], places: list[str]
+    parameters: JsonObject, places: list[str]
 ) -> None:
     assert list(targets_of(act(parameters), NAMES)) == places
 

@@ -7,6 +7,7 @@ import pytest
 from haltpoint import register
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome
 from haltpoint.runtime.store.receipts import ReceiptStore
@@ -52,7 +53,7 @@ def planted(tool: str = "plant", outcome: Outcome | None = None) -> Action:
     )
 
 
-async def given(action: Action | None, root: str = "c") -> dict[str, Any]:
+async def given(action: Action | None, root: str = "c") -> JsonObject:
     registry = Registry()
     registry.add(register(plant, undo=lambda arguments, result: None))
     tool = registry.find("plant~undo")

@@ -17,11 +17,6 @@ _MOST: Final = 1000
 app = typer.Typer(help="Show who did what. Needs a key with the scope admin.", no_args_is_help=True)
 
 
-@app.callback()
-def _audit() -> None:
-    """Who did what. Needs a key with the scope admin."""
-
-
 @verb(app, "export", gateway=True)
 def export(
     shell: Shell,

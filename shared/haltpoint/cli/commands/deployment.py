@@ -74,8 +74,9 @@ def show(
     origin: Annotated[
         bool, typer.Option("--origin", help="Show where each value comes from.")
     ] = False,
-) -> int:
+) -> None:
     """Show all settings, invalid ones too (exit code 2). Secrets are masked."""
+    from haltpoint.runtime.config.settings import SettingsError
     from haltpoint.runtime.config.settings_sources import explain
 
     found, faults = explain(shell.config, redis_url=shell.redis_url)
@@ -86,11 +87,8 @@ def show(
         where = (one.origin, one.variable) if origin else ()
         rows.append((one.name, one.value, *where))
     shell.table(settings, ("setting", "value", "from", "variable")[: len(rows[0])], rows)
-    if not faults:
-        return Exit.OK
-    fix = "haltpoint config show --origin says where each is set"
-    shell.fail(HaltpointError("HP-001", "the settings are not valid", faults, fix))
-    return Exit.USAGE
+    if faults:
+        raise SettingsError(faults)
 
 
 async def _examine(shell: Shell) -> "list[Check]":

@@ -1,6 +1,4 @@
-"""`haltpoint inbox`, `haltpoint answer` and `haltpoint request`: what people are asked, and what
-they say.
-"""
+"""`haltpoint inbox` and `haltpoint answer`: what people are asked, and what they say."""
 
 from collections.abc import Iterator
 from time import monotonic
@@ -22,12 +20,7 @@ _EVERY = 1.0  # seconds between two looks at the inbox
 _PAGE = 200
 
 
-_Request = Annotated[
-    str, typer.Argument(metavar="REQUEST", help="The question's id, or its beginning.")
-]
-
 app = typer.Typer()
-claims = typer.Typer(help="Claim and release questions.", no_args_is_help=True)
 
 
 @command(app, "inbox", gateway=True)
@@ -77,7 +70,9 @@ def inbox(
 @command(app, "answer", gateway=True)
 def answer(
     shell: Shell,
-    request: _Request,
+    request: Annotated[
+        str, typer.Argument(metavar="REQUEST", help="The question's id, or its beginning.")
+    ],
     verb: Annotated[
         str,
         typer.Argument(
@@ -110,31 +105,6 @@ def answer(
     answered = talk(shell, say)
     done = "your vote is recorded" if answered.status == "open" else "answered"
     shell.show(answered, note=f"{done}: haltpoint chain watch {answered.chain_id}")
-
-
-@command(claims, "claim", gateway=True)
-def claim(shell: Shell, request: _Request) -> None:
-    """Claim a question for 15 minutes: others can neither claim nor answer it."""
-
-    async def take(client: "Client") -> "RequestView":
-        asked = await request_named(client, request)
-        return await client.claim(asked.id)
-
-    taken = talk(shell, take)
-    until = f" until {taken.claim.until.astimezone():%H:%M:%S}" if taken.claim else ""
-    shell.show(taken, note=f"Yours{until}: haltpoint answer {taken.id}")
-
-
-@command(claims, "release", gateway=True)
-def release(shell: Shell, request: _Request) -> None:
-    """Release a question that you have claimed; an admin releases any."""
-
-    async def give_back(client: "Client") -> "RequestView":
-        asked = await request_named(client, request)
-        return await client.release(asked.id)
-
-    free = talk(shell, give_back)
-    shell.show(free, note=f"Others may answer {free.id} again.")
 
 
 def card(request: "RequestView", width: int = 80) -> Iterator[str]:

@@ -21,11 +21,6 @@ _URL = "HALTPOINT_MODEL__BASE_URL"
 app = typer.Typer(help="Try a model.", no_args_is_help=True)
 
 
-@app.callback()
-def _model() -> None:
-    """Try a model."""
-
-
 @verb(app, "check")
 def check(
     shell: Shell,

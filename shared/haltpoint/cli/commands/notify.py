@@ -11,11 +11,6 @@ from haltpoint.runtime.config.errors import HaltpointError
 app = typer.Typer(help="Send a test notice.", no_args_is_help=True)
 
 
-@app.callback()
-def _notify() -> None:
-    """Notices of questions."""
-
-
 @verb(app, "test")
 def test(shell: Shell, name: Annotated[str, typer.Argument(help="The rule's name.")]) -> None:
     """Send a test notice by one rule of the policy file."""

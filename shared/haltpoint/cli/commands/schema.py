@@ -2,11 +2,14 @@
 
 import json
 from enum import StrEnum
-from typing import Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
 import typer
 
 from haltpoint.cli.shell import Shell, verb
+
+if TYPE_CHECKING:
+    from haltpoint.contracts.base import JsonObject
 
 
 class Document(StrEnum):
@@ -15,7 +18,6 @@ class Document(StrEnum):
     OPENAPI = "openapi"
     ASYNCAPI = "asyncapi"
     EVENTS = "events"
-    AGENTS = "agents"
 
 
 app = typer.Typer()
@@ -23,7 +25,7 @@ app = typer.Typer()
 
 @verb(app, "schema")
 def schema(shell: Shell, document: Annotated[Document, typer.Argument()]) -> None:
-    """Print a schema as JSON: HTTP API, streams, messages and public facts, or agents file."""
+    """Print a schema as JSON: HTTP API, streams, or messages and public facts."""
     made = _MAKERS[document]()
     if shell.json:
         shell.emit(made)
@@ -31,7 +33,7 @@ def schema(shell: Shell, document: Annotated[Document, typer.Argument()]) -> Non
         print(json.dumps(made, indent=2, ensure_ascii=False))
 
 
-def _openapi() -> dict[str, Any]:
+def _openapi() -> "JsonObject":
     from haltpoint.runtime.config.settings import Settings
     from haltpoint.runtime.observability.telemetry import Tracing, start_tracing
     from haltpoint.runtime.streams.connection import AutoPipeline, connect
@@ -46,17 +48,16 @@ def _openapi() -> dict[str, Any]:
     gateway = assemble(
         settings, redis, AutoPipeline(redis), Topology(settings.partitions), tracing, ""
     )
-    document: dict[str, Any] = make_api(gateway).openapi()
-    return document
+    return make_api(gateway).openapi()
 
 
-def _asyncapi() -> dict[str, Any]:
+def _asyncapi() -> "JsonObject":
     from haltpoint.cli.asyncapi import document
 
     return document()
 
 
-def _events() -> dict[str, Any]:
+def _events() -> "JsonObject":
     from pydantic import Field, TypeAdapter
 
     from haltpoint.contracts.commands import AnyMessage
@@ -69,15 +70,8 @@ def _events() -> dict[str, Any]:
     }
 
 
-def _agents() -> dict[str, Any]:
-    from haltpoint.runtime.config.agents_file import schema
-
-    return schema()
-
-
 _MAKERS = {
     Document.OPENAPI: _openapi,
     Document.ASYNCAPI: _asyncapi,
     Document.EVENTS: _events,
-    Document.AGENTS: _agents,
 }

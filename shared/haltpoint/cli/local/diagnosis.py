@@ -175,26 +175,19 @@ async def _disk(scene: Scene) -> str:
 
 
 async def _consumers(scene: Scene) -> str:
-    """Whether readers that are gone hold entries: others take these over when the lease is over.
-    Those that hold none are removed when one of their kind starts.
-    """
+    """Whether readers that are gone hold entries: others take these over when the lease is over."""
     places = [(Stream.EVENTS, ""), (Stream.PLANS, ""), (Stream.HUMANS, "")]
     queues = {spec.queue for spec in scene.tools.values()}
     places += [(Stream.TOOLS, queue) for queue in queues]
-    held, idle = Counter[str](), Counter[str]()
+    held = Counter[str]()
     for partition in range(scene.topology.partitions):
         for stream, queue in places:
             key = scene.topology.stream(partition, stream, queue)
             if await scene.redis.exists(key):
                 for each in await scene.redis.xinfo_consumers(key, GROUP[stream].value):
-                    name = each["name"].decode()
-                    held[name] += each["pending"]
-                    idle[name] += not each["pending"]
+                    held[each["name"].decode()] += each["pending"]
     alive = {str(service["instance"]) for service in scene.alive}
-    left = sum(idle[name] for name in idle.keys() - alive)
     what = f"{count(held.total(), 'message')} under way"
-    if left:
-        what += f"; {count(left, 'reader')} of services that are gone"
     gone = sorted(name for name in held.keys() - alive if held[name])
     if gone:
         messages = count(sum(held[name] for name in gone), "message")

@@ -2,9 +2,7 @@
 
     haltpoint up --tools haltpoint.examples.contacts.tools
 
-CONTACTS_OUTBOX names the outbox (default: outbox/outbox.jsonl). CONTACTS_LINGER makes the carrier
-slow, once, to let one watch what happens when a worker dies meanwhile: `before:20` waits 20 s
-before the message goes out, `after:20` when it has gone out and nobody has been told.
+CONTACTS_OUTBOX names the outbox (default: outbox/outbox.jsonl).
 """
 
 import asyncio
@@ -41,22 +39,17 @@ class Sent(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What the tools work with, opened once by each worker. `linger` is (before or after,
-    seconds).
-    """
+    """What the tools work with, opened once by each worker."""
 
     book: Book
     outbox: Outbox
-    linger: tuple[str, float] | None = None
 
 
 @asynccontextmanager
 async def lifespan() -> AsyncGenerator[Deps]:
     """The address book beside this file, and the outbox that the environment names."""
-    moment, _, seconds = os.environ.get("CONTACTS_LINGER", "").partition(":")
     path = os.environ.get("CONTACTS_OUTBOX", "outbox/outbox.jsonl")
-    linger = (moment, float(seconds)) if seconds else None
-    yield Deps(Book.read(), Outbox(Path(path)), linger)
+    yield Deps(Book.read(), Outbox(Path(path)))
 
 
 @tool(queue="contacts", read_only=True, may_clarify=True, timeout="5s")
@@ -92,10 +85,8 @@ async def send_message(
         raise ToolError.not_found(
             f"There is no contact {recipient_id!r}.", suggestion="Look the person up first."
         )
-    await _linger(ctx.deps, "before")
     message = Message(ctx.idempotency_key, contact.id, contact.name, contact.email, content)
     sent, _ = await asyncio.to_thread(ctx.deps.outbox.send, message)
-    await _linger(ctx.deps, "after")
     return Sent(message_id=sent.key, recipient_id=sent.to, name=sent.name)
 
 
@@ -124,24 +115,3 @@ def _option(found: Found) -> Option:
         metadata=why,
         value=_match(found).model_dump(),
     )
-
-
-async def _linger(deps: Deps, moment: str) -> None:
-    """Say in a file beside the outbox that the carrier has the message, and take time; only the
-    first one does.
-    """
-    if deps.linger is None or deps.linger[0] != moment:
-        return
-    try:
-        with busy_file(deps.outbox).open("x") as file:
-            file.write(str(os.getpid()))
-    except FileExistsError:
-        return
-    await asyncio.sleep(deps.linger[1])
-
-
-def busy_file(outbox: Outbox) -> Path:
-    """The file that appears as soon as a lingering carrier has a message; it holds the worker's
-    process id.
-    """
-    return outbox.path.with_suffix(".busy")

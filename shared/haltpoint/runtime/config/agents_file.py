@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.doors import door
 from haltpoint.contracts.tools import BUILT_IN
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.routing import (
@@ -54,12 +52,6 @@ def read(path: Path | None) -> Agents:
     if path is None:
         return Agents()
     return _FILE.checked(path, _FILE.read(path), Agents, _faults)
-
-
-def schema() -> JsonObject:
-    """The file as JSON Schema."""
-    made = door(Agents).json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
 def _faults(file: Agents) -> Iterator[str]:

@@ -6,7 +6,6 @@ through the example's tools, and what was sent is read from the outbox and nowhe
 
 import asyncio
 import json
-import os
 import tempfile
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -58,13 +57,12 @@ CASES: Final = (
 @dataclass
 class Show:
     """One performance with a state directory and an outbox of its own. `alone`: why the demo
-    answers for the person; empty where the person does. `own`: the user's own model is asked.
+    answers for the person; empty where the person does.
     """
 
     shell: Shell
     folder: Path
     alone: str
-    own: bool
     page: bool
     wrong: int = 0
     never: int = 0
@@ -101,8 +99,8 @@ class Show:
             print(words, flush=True)
 
     def _faults(self, case: Case, chain: "ChainView", sent: list[Any]) -> list[str]:
-        """Messages go to whom a person chose, else to the only match; a model of our own sends one
-        where there is such a person.
+        """One message goes to whom a person chose, else to the only match; where there is neither
+        none does.
         """
         answers = [request.answer.answer.option_id for request in chain.requests if request.answer]
         allowed = list(filter(None, answers)) or case.for_whom
@@ -110,7 +108,7 @@ class Show:
         self.wrong += len(wrong)
         faults = [f"{case.goal!r}: {name} got a message" for name in wrong]
         expected = 1 if allowed else 0
-        if not self.own and len(sent) != expected:
+        if len(sent) != expected:
             messages = count(len(sent), "message")
             faults.append(f"{case.goal!r}: {messages} instead of {expected}")
         return faults
@@ -136,14 +134,14 @@ class Show:
             state_dir=str(self.folder),
             tools="haltpoint.examples.contacts.tools",
             gateway={"port": 0},
-            model={} if self.own else model,
+            model=model,
         )
         return local_system(
             # Always a server of its own, whatever is configured: no data of the user are touched.
             settings.model_copy(update={"redis_url": None}),
             environment={"CONTACTS_OUTBOX": str(self.folder / "outbox.jsonl")},
             output=self.folder / "services.log",
-            beside=() if self.own else (scripted,),
+            beside=(scripted,),
             say=lambda words: self.say(f"  {words}"),
         )
 
@@ -160,16 +158,14 @@ class Show:
         return await watch_to_end(self.shell, client, run.id, live=not self.shell.json, asked=asked)
 
 
-def perform(shell: Shell, *, by_itself: bool, own: bool, page: bool) -> None:
+def perform(shell: Shell, *, by_itself: bool, page: bool) -> None:
     """Run the demo. Raises HaltpointError HP-045 when it did not come out as it must."""
     alone = "" if shell.interactive else "This is not a terminal"
-    if os.environ.get("CI"):
-        alone = "CI is set"
     if by_itself:
         alone = "--yes was given"
     with tempfile.TemporaryDirectory(prefix="haltpoint-demo-") as folder:
         try:
-            asyncio.run(Show(shell, Path(folder), alone, own, page).play())
+            asyncio.run(Show(shell, Path(folder), alone, page).play())
         except KeyboardInterrupt:
             if not page:
                 raise
