@@ -57,13 +57,13 @@ chaos-long: $(SYNCED) ## a soak of half an hour with a thousand kills, a crowd o
 	@MODEL_CHAINS=500 MODEL_AWAY=300 MODEL_SECONDS=3600 $(BIN)/pytest tests/chaos/test_model.py
 	@LOSSES=20 $(BIN)/pytest tests/chaos/test_losses.py
 
-# The tests of the whole system that use one server, on two kinds of several.
+# The tests of the whole system that use one server, on two kinds of several, and with a user for each service.
 ON_TOPOLOGIES := $(addprefix tests/e2e/test_,$(addsuffix .py,five_cases agents approvals approval_rules ask_human bounds \
     control escalation hooks routing secrets skills sources undo))
 
 topologies: $(SYNCED) ## real Sentinels and clusters: outages under load, the crash matrix and the system's tests on each; half an hour
 	@failed=0; $(BIN)/pytest -n 0 tests/topologies || failed=$$?; \
-	    for kind in sentinel cluster; do TOPOLOGY=$$kind $(BIN)/pytest -n 2 --quiet $(ON_TOPOLOGIES) || failed=$$?; done; \
+	    for kind in sentinel cluster users; do TOPOLOGY=$$kind $(BIN)/pytest -n 2 --quiet $(ON_TOPOLOGIES) || failed=$$?; done; \
 	    cat build/topologies.md; exit $$failed
 
 ui: $(SYNCED) ## the pages in a real browser: needs Debian's chromium, or one that CHROMIUM names

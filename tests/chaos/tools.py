@@ -1,7 +1,8 @@
 """A provider that writes down, on the disk, each time that it is called: a tool for each class of
 effects.
 
-The task's context says where (`history`) and how long a call takes (`seconds`).
+The task's context says where (`history`) and how long a call takes (`seconds`, or `until` there is
+such a file, which it takes away).
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import Any
 from haltpoint import Ctx, Option, ToolResult, tool
 from tests.chaos.fail_points import passing
 from tests.proofs.records import DESTRUCTIVE, Effect, Recorder, hash_of
+from tests.support import wait_until
 
 
 @cache
@@ -28,6 +30,10 @@ async def _happen(ctx: Ctx, effects: str, text: str) -> dict[str, Any]:
     )
     passing("effect")
     await asyncio.sleep(float(ctx.context.get("seconds", 0)))
+    if "until" in ctx.context:
+        awaited = Path(ctx.context["until"])
+        await wait_until(awaited.exists)
+        await asyncio.to_thread(awaited.unlink)
     return {"text": text}
 
 

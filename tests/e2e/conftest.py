@@ -12,7 +12,7 @@ import os
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
@@ -30,6 +30,7 @@ from tests.e2e.running import CHECKOUT, HALTPOINT, Running, answers, finished, s
 from tests.e2e.stubborn import STUBBORN
 from tests.support import PATIENCE
 from tests.topologies.servers import TOPOLOGIES, VALKEY
+from tests.topologies.users import Users
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -56,26 +57,40 @@ def system(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iter
     """Server, model and four services; stopped as Ctrl-C does. HALTPOINT_PARTITIONS is honoured."""
     folder = tmp_path_factory.mktemp("system")
     (folder / "agents.toml").write_text(AGENTS_FILE)
-    with topology(folder) as variables, run_system(folder, receiver, variables) as running:
-        yield running
+    with ExitStack() as stack:
+        variables, urls = stack.enter_context(topology(folder))
+        yield stack.enter_context(run_system(folder, receiver, variables, urls))
 
 
 @contextmanager
-def topology(folder: Path) -> Iterator[dict[str, str]]:
-    """The environment of the servers that TOPOLOGY names; without it `up` starts its own."""
+def topology(folder: Path) -> Iterator[tuple[dict[str, str], Mapping[str, str]]]:
+    """The environment of the servers that TOPOLOGY names, and the address of each service that has
+    its own; without it `up` starts a server.
+    """
     kind = os.environ.get("TOPOLOGY")
     if not kind:
-        yield {}
+        yield {}, {}
+        return
+    if kind == "users":
+        with Users(folder / "servers", VALKEY) as users:
+            urls = dict(users.urls)
+            yield {"HALTPOINT_REDIS_URL": urls.pop("operator")}, urls
+            assert users.refused() == []
         return
     with TOPOLOGIES[kind](folder / "servers", VALKEY) as servers:
-        yield {"HALTPOINT_REDIS_URL": servers.url}
+        yield {"HALTPOINT_REDIS_URL": servers.url}, {}
 
 
 @contextmanager
 def run_system(
-    folder: Path, receiver: Receiver, variables: Mapping[str, str] = MappingProxyType({})
+    folder: Path,
+    receiver: Receiver,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    urls: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Running]:
-    """A system with the `agents.toml` of this folder, and these variables."""
+    """A system with the `agents.toml` of this folder, and these variables; with `urls` each service
+    is kept by an `up` of its own.
+    """
     script = folder / "script.json"
     rules = (
         script_for("Tell", "contacts_good")
@@ -120,11 +135,19 @@ def run_system(
         done = finished([*HALTPOINT, "init"], environment)
         assert done.returncode == 0, done.stderr
     log = (folder / "log").open("wb")
+    # With these options each `up` keeps a process, and starts it again when it is killed.
+    kept = {"tool-worker": ["--reload"]}
+    ups = [(["up", name, *kept.get(name, ["--workers", "2"])], url) for name, url in urls.items()]
+    model = ["script-model", str(script), "--port", str(model_port)]
     started = [
         subprocess.Popen(
-            [*HALTPOINT, *words], env=environment, cwd=CHECKOUT, stdout=log, stderr=log
+            [*HALTPOINT, *words],
+            env={**environment, **({"HALTPOINT_REDIS_URL": url} if url else {})},
+            cwd=CHECKOUT,
+            stdout=log,
+            stderr=log,
         )
-        for words in (("script-model", str(script), "--port", str(model_port)), ("up",))
+        for words, url in ((model, ""), *(ups or [(["up"], "")]))
     ]
     try:
         address = state / ADDRESS_FILE
@@ -143,7 +166,7 @@ def run_system(
             process.terminate()
         codes = [process.wait(PATIENCE) for process in started]
         log.close()
-    assert codes == [0, 0], (folder / "log").read_text()[-4000:]
+    assert not any(codes), (folder / "log").read_text()[-4000:]
 
 
 @pytest.fixture

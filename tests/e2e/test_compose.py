@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import pytest
+import yaml
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
@@ -235,6 +237,28 @@ def test_ports_are_open_to_this_machine_alone() -> None:
     ports = [port for each in SERVICES.values() for port in each.get("ports", ())]
     assert len(ports) == 3
     assert all(interpolated(port, {}).startswith("127.0.0.1:") for port in ports)
+
+
+def test_each_service_has_a_user_of_its_own_where_that_is_chosen(tmp_path: Path) -> None:
+    users = yaml.safe_load((CHECKOUT / "deploy/acl/compose.yml").read_text())["services"]
+    filled = subprocess.run(
+        ["sh", "deploy/acl/fill", "deploy/acl/users.acl"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    passwords = dict(line.split("=") for line in filled.stderr.splitlines())
+    for name in (*OURS, "init"):
+        (url,) = users[name]["environment"].values()
+        login = urlsplit(interpolated(url, passwords))
+        assert login.username == ("operator" if name == "init" else name)
+        assert f"user {login.username} on >{login.password} " in filled.stdout
+        with pytest.raises(LookupError, match="fill"):
+            interpolated(url, {})
+    (mount,) = users["valkey"]["volumes"]
+    assert mount.split(":")[1] == users["valkey"]["command"][-1]
+    assert mount.split(":")[0].removeprefix("./") in (CHECKOUT / ".gitignore").read_text()
 
 
 def test_the_files_that_the_compose_file_mounts_are_there() -> None:

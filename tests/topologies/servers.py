@@ -91,15 +91,15 @@ class Node:
         self.folder = folder
         folder.mkdir(parents=True)
         here = (*site.at(self.port), "--bind", "127.0.0.1", "--dir", folder)
-        self._command = [site.binary, *map(str, (*options, *here))]
+        self.command = [site.binary, *map(str, (*options, *here))]
         self._process: subprocess.Popen[bytes] | None = None
-        password = None if "--sentinel" in self._command else PASSWORD
+        password = None if "--sentinel" in self.command else PASSWORD
         self._client = site.client(self.port, password)
 
     def stand_behind(self, gate: Gate, told: str) -> None:
         """Others find it at this gate, as this option tells them."""
         self.gates.append(gate)
-        self._command += [told, str(gate.port)]
+        self.command += [told, str(gate.port)]
 
     @property
     def place(self) -> int:
@@ -116,13 +116,16 @@ class Node:
 
     def start(self) -> None:
         """Start it, or start it again, and return when it answers."""
-        if self.lives:
-            return
+        if not self.lives:
+            self.spawn()
+            until(self._answers)
+
+    def spawn(self) -> None:
+        """Start it, and do not wait for it."""
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
-        until(self._answers)
 
     @property
     def lives(self) -> bool:

@@ -16,7 +16,8 @@ from redis.exceptions import (
 )
 
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
+from haltpoint.runtime.streams.connection import unusable
+from haltpoint.runtime.streams.refused import CutShort, RefusedForNow, meaning_of
 
 
 def counted(code: str) -> float:
@@ -51,8 +52,8 @@ def counted(code: str) -> float:
 )
 def test_a_refusal_is_told_apart_and_says_why_and_what_to_do(error: RedisError, code: str) -> None:
     before = counted(code)
-    refused = refused_for_now(error)
-    assert refused is not None
+    refused = meaning_of(error)
+    assert isinstance(refused, RefusedForNow)
     assert counted(code) == before + 1
     assert refused.code == code
     assert refused.why in str(refused)
@@ -68,14 +69,53 @@ def test_a_refusal_is_told_apart_and_says_why_and_what_to_do(error: RedisError, 
         ResponseError("BUSYGROUP Consumer Group name already exists"),
         ResponseError("NOGROUP No such key"),
         ResponseError("WRONGTYPE Operation against a key holding the wrong kind of value"),
-        ResponseError("unknown command 'X'"),
         ResponseError(""),
         AuthenticationError("invalid username-password pair"),
-        NoPermissionError("this user has no permissions"),
     ],
 )
-def test_all_else_is_none(error: RedisError) -> None:
-    assert refused_for_now(error) is None
+def test_all_else_is_itself(error: RedisError) -> None:
+    assert meaning_of(error) is error
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        ("User worker has no permissions to run the 'fcall' command", "worker +fcall ~hp:*"),
+        ("this user has no permissions to run the 'xgroup|create' command", "USER +xgroup|create"),
+        ("No permissions to access a key", "USER ~hp:*"),
+        ("this user has no permissions to access one of the keys used as arguments", "USER ~hp:*"),
+    ],
+)
+def test_a_missing_right_is_named_in_the_words_of_redis_and_of_valkey(
+    words: str, rule: str
+) -> None:
+    refused = meaning_of(NoPermissionError(words))
+    assert isinstance(refused, RefusedForNow)
+    assert (refused.code, refused.why, refused.lasts) == ("NOPERM", words, True)
+    assert f"ACL SETUSER {rule}" in refused.fix
+    assert unusable(refused).code == "HP-025"
+
+
+@pytest.mark.parametrize("prefix", ["", "ERR "])
+def test_a_command_under_another_name_is_named(prefix: str) -> None:
+    words = f"{prefix}unknown command 'INFO', with args beginning with: 'everything' "
+    refused = meaning_of(ResponseError(words))
+    assert isinstance(refused, RefusedForNow)
+    assert "unknown command 'INFO'" in refused.why
+    assert unusable(refused).code == "HP-011"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ACL failure in script: User w has no permissions to run the 'set' command script",
+        "ERR The user executing the script can't run this command or subcommand script: hp10_x",
+    ],
+)
+def test_a_function_that_lacked_a_right_in_its_middle_may_have_written(words: str) -> None:
+    cut = meaning_of(ResponseError(words))
+    assert isinstance(cut, CutShort)
+    assert isinstance(cut, UNREACHABLE), "its caller does not know either whether it was done"
 
 
 def test_it_is_searched_for_by_the_codes_of_the_server() -> None:

@@ -25,7 +25,7 @@ _EXITS: Final = {
         ),
         Exit.USAGE,
     ),
-    **dict.fromkeys(("HP-010", "HP-021", "HP-042", "HP-050"), Exit.UNREACHABLE),
+    **dict.fromkeys(("HP-010", "HP-011", "HP-021", "HP-025", "HP-042", "HP-050"), Exit.UNREACHABLE),
 }
 
 

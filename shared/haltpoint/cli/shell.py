@@ -297,8 +297,12 @@ _KNOWN = {
 }
 _FROM_SERVER = ("redis.exceptions", "haltpoint.runtime.streams.refused")
 _NO_SERVER = (
-    *("ConnectionError", "TimeoutError", "RefusedForNow"),
-    *("AuthenticationError", "AuthorizationError", "NoPermissionError"),
+    "ConnectionError",
+    "TimeoutError",
+    "RefusedForNow",
+    "CutShort",
+    "AuthenticationError",
+    "AuthorizationError",
 )
 
 

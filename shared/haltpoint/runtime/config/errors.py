@@ -31,6 +31,7 @@ CATALOGUE: Final[dict[str, str]] = {
     ),
     "HP-023": "The server's history went backwards: it has lost writes that it had acknowledged.",
     "HP-024": "A Sentinel, a node of the cluster or a replica is missing.",
+    "HP-025": "The user of the Redis server lacks a right that Haltpoint needs.",
     "HP-030": "The tools of a worker cannot be used.",
     "HP-031": "Two tools have the same name.",
     "HP-032": "A hook cannot be loaded.",

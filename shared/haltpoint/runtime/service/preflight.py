@@ -17,22 +17,13 @@ from redis.exceptions import ResponseError
 from haltpoint.contracts.base import value
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.service import rights
 from haltpoint.runtime.store import library
 from haltpoint.runtime.streams.connection import unusable
 from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
 from haltpoint.runtime.streams.servers.cluster import primaries
 from haltpoint.runtime.streams.topology import Topology
 
-_COMMANDS: Final = (
-    "fcall",
-    "function",
-    "xadd",
-    "xreadgroup",
-    "xpending",
-    "xclaim",
-    "xautoclaim",
-    "zrangebyscore",
-)
 _SKEW_MS: Final = 5000
 
 
@@ -49,25 +40,36 @@ class Check:
     vital: bool = False
 
 
-async def examine(redis: Redis, settings: Settings, topology: Topology, url: str) -> list[Check]:
-    """Look at everything, in this order. Raises redis-py's errors when the server goes away
-    meanwhile.
+async def examine(
+    redis: Redis, settings: Settings, topology: Topology, url: str, who: str = ""
+) -> list[Check]:
+    """Look at everything, in this order, also at what `who`, a service, may do. Raises redis-py's
+    errors when the server goes away meanwhile.
     """
     looks = [await _look_at(server, settings) for server in await primaries(redis)]
+    functions = await _vital("functions", "HP-014", library.check(redis))
     return [
         *(min(alike, key=lambda check: check.ok) for alike in zip(*looks, strict=True)),
         _encryption(settings.profile, url),
         await _test_clock(redis, settings.profile, topology),
-        await _vital("functions", "HP-014", library.check(redis)),
+        functions,
+        *([await _rights(redis, topology, who, url)] if functions.ok else ()),
         await _vital("deployment", "HP-016", topology.fits(redis)),
     ]
+
+
+async def _rights(redis: Redis, topology: Topology, who: str, url: str) -> Check:
+    try:
+        what = await rights.look(redis, topology, who, url)
+    except RefusedForNow as error:
+        return failed("rights", unusable(error), vital=True)
+    return Check("rights", "HP-025", ok=True, what=what)
 
 
 async def _look_at(server: Redis, settings: Settings) -> list[Check]:
     """The checks of one server; of the nodes of a cluster the first that fails one is told."""
     info = await server.info("everything")
     return [
-        await _commands(server),
         _eviction(info),
         await _durability(server, settings, info),
         await _clock(server),
@@ -96,23 +98,8 @@ async def _config(redis: Redis, name: str) -> str | None:
     """A setting of the server, or None where CONFIG is forbidden."""
     try:
         return dict(await redis.config_get(name)).get(name)
-    except ResponseError:
+    except (ResponseError, RefusedForNow):
         return None
-
-
-async def _commands(redis: Redis) -> Check:
-    known = await redis.command_list()
-    missing = [name.upper() for name in _COMMANDS if name.encode() not in known]
-    has = f"no {', '.join(missing)}" if missing else "all commands"
-    return Check(
-        "server",
-        "HP-011",
-        not missing,
-        f"the server has {has}",
-        "Redis 7.0 and Valkey 7.2 or newer have them",
-        "Use a newer server",
-        vital=True,
-    )
 
 
 def _eviction(info: dict[str, Any]) -> Check:

@@ -25,13 +25,13 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, Final, TypeVar
 
 from redis.asyncio import Redis
-from redis.exceptions import NoPermissionError, RedisError, ResponseError
+from redis.exceptions import RedisError, ResponseError
 
 from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime.config.errors import HaltpointError, unforeseen
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.observability import logs
-from haltpoint.runtime.service import preflight
+from haltpoint.runtime.service import preflight, rights
 from haltpoint.runtime.service.address import redis_url
 from haltpoint.runtime.service.http import HttpServer, health_app
 from haltpoint.runtime.store import library
@@ -164,17 +164,21 @@ class Service:
         """
 
         async def repeat() -> None:
-            away = False
+            said = ""
             while True:
                 try:
                     await tick()
-                    away = False
+                    said = ""
                 except RefusedForNow as error:
                     self._say_refused(error)
                 except UNREACHABLE as error:
-                    if not away:
-                        _log.warning("Redis is unreachable", task=name, reason=str(error))
-                    away = True
+                    if said != "Redis is unreachable":
+                        said = "Redis is unreachable"
+                        _log.warning(said, task=name, reason=str(error))
+                except RedisError as error:
+                    if said != str(error):
+                        said = str(error)
+                        _log.exception("an unforeseen reply of Redis, told once", task=name)
                 await asyncio.sleep(seconds)
 
         self.spawn(repeat(), name)
@@ -221,6 +225,7 @@ class Service:
         self._subscriptions.clear()
 
     async def _heartbeat(self) -> None:
+        await self._hold_without_rights()
         await self._presence.renew(self.redis, self.about)
         self._last_heartbeat = time.monotonic()
         if self._refused is not None:
@@ -230,6 +235,16 @@ class Service:
             await presence.forget_dead(self.redis, self.topology)
             self._ready = True
             _log.info("started", instance=self.instance, **self.about)
+
+    async def _hold_without_rights(self) -> None:
+        """Send nothing while a right is missing."""
+        continuity = self.calls.continuity
+        try:
+            await rights.look(self.redis, self.topology, self.name, self.url)
+        except RefusedForNow as error:
+            continuity.held = error if error.lasts else None
+            raise
+        continuity.held = None
 
     async def _look(self) -> None:
         """Whether the server knows all of each partition that we have heard of (R10)."""
@@ -264,8 +279,8 @@ class Service:
     async def _load_library(self) -> None:
         try:
             await library.load_where_missing(self.redis)
-        except NoPermissionError as error:
-            _log.warning("this service may not load the function library", reason=str(error))
+        except RefusedForNow as error:
+            _log.warning("this service cannot load the function library", reason=str(error))
         except (
             *UNREACHABLE,
             ResponseError,
@@ -321,7 +336,7 @@ async def running(
         redis = connect(url)
         stack.push_async_callback(redis.aclose)
         topology = Topology(settings.partitions)
-        checks = await reach(url, lambda: preflight.examine(redis, settings, topology, url))
+        checks = await reach(url, lambda: preflight.examine(redis, settings, topology, url, name))
         for check in preflight.refuse(checks, allow_unsafe=settings.allow_unsafe):
             _log.warning("unsafe", code=check.code, what=check.what, why=check.why, fix=check.fix)
         await reach(url, lambda: topology.ensure(redis, queues))

@@ -34,10 +34,12 @@ _UNREADABLE: Final = (
 
 
 def unusable(error: Exception, url: str = "") -> HaltpointError:
-    """HP-010: the server does not let us in, or is not there. HP-021: it refuses for now."""
+    """HP-010: the server does not let us in, or is not there. Else what its refusal says: HP-021,
+    HP-025 or HP-011.
+    """
     if isinstance(error, RefusedForNow):
         why = f"{error.why} ({error.code})"
-        return HaltpointError("HP-021", "the server refuses writes for now", why, error.fix)
+        return HaltpointError(error.of_catalogue, error.what, why, error.fix)
     shown = place_in(url)
     rejection = refusal(error)
     if rejection is None:
@@ -105,7 +107,8 @@ class AutoPipeline:
         continuity: Continuity | None = None,
     ) -> None:
         self.continuity = continuity or Continuity()
-        self._manner = Manner(patience, pause, timeout, waits, on_refused)
+        held = lambda: self.continuity.held  # noqa: E731
+        self._manner = Manner(patience, pause, timeout, waits, on_refused, held)
         self._redis = redis
         self._lanes: dict[str, Lane] = {}
         self._only = None if isinstance(redis, ClusterRedis) else self._open("")

@@ -8,6 +8,8 @@ was heard in the one before is kept, until the server has said whether it knows 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from haltpoint.runtime.streams.refused import RefusedForNow
+
 
 class Mark(NamedTuple):
     """A place in a partition's history: when its term began (ms), and how far it had counted."""
@@ -18,10 +20,12 @@ class Mark(NamedTuple):
 
 class Continuity:
     """For all partitions. `on_break` hears at once that another term has begun in one: before the
-    reply that says so reaches its caller.
+    reply that says so reaches its caller. `held` says why nothing is sent now: a right is gone, and
+    a function without it would end in its middle.
     """
 
     def __init__(self) -> None:
+        self.held: RefusedForNow | None = None
         self.on_break: Callable[[int], None] = lambda _: None
         self._marks: dict[int, Mark] = {}
         self._before: dict[int, Mark] = {}

@@ -141,6 +141,28 @@ local function register(name, callback)
   redis.register_function{ function_name = PREFIX .. name, callback = while_whole(counted), flags = flags }
 end
 
+--[[
+hp_rights command...
+
+Which of these commands, each in words between spaces, its caller may not run, or this server does not know: {number, code}
+of each. A function runs with its user's rights and would end in its middle, so they are asked before (service/rights.py).
+]]
+redis.register_function{ function_name = PREFIX .. 'rights', flags = { 'no-writes', 'allow-oom', 'allow-stale' },
+  callback = while_whole(function(_, args)
+    local lacks = {}
+    for n, command in ipairs(args) do
+      local words = {}
+      for word in string.gmatch(command, '%S+') do
+        table.insert(words, word)
+      end
+      local known, allowed = pcall(redis.acl_check_cmd, unpack(words))
+      if not (known and allowed) then
+        table.insert(lacks, { n, known and 'NOPERM' or 'NOCOMMAND' })
+      end
+    end
+    return lacks
+  end) }
+
 -- One command that answers 1 when it changed a key of this partition: for what needs no more than a line in the audit.
 register('change', function(keys, args)
   return redis.call(args[1], prefix_of(keys) .. args[2], unpack(args, 3))

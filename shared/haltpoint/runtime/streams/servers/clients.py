@@ -23,7 +23,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from haltpoint.contracts.base import value
-from haltpoint.runtime.streams.refused import refused_for_now
+from haltpoint.runtime.streams.refused import meaning_of
 from haltpoint.runtime.streams.servers.cluster import ClusterRedis
 from haltpoint.runtime.streams.servers.link import Link
 from haltpoint.runtime.streams.servers.locating import Guide, Guides, Place, Whereabouts
@@ -47,10 +47,10 @@ class _Telling(AbstractConnection):
         try:
             return await super().read_response(*args, **options)
         except (ResponseError, BusyLoadingError) as error:
-            refused = refused_for_now(error)
-            if refused is None:
+            meaning = meaning_of(error)
+            if meaning is error or "client|setinfo" in str(error):  # redis-py ignores it
                 raise
-            raise refused from error
+            raise meaning from error
 
 
 class _TcpConnection(_Telling, Connection): ...

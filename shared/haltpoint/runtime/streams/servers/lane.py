@@ -5,12 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from redis.exceptions import (
-    AuthenticationError,
-    AuthorizationError,
-    NoPermissionError,
-    RedisError,
-)
+from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from haltpoint.contracts.base import value
@@ -18,14 +13,16 @@ from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.servers.link import Call, Link, fail, open_link
 from haltpoint.runtime.streams.tasks import end
 
-_REFUSED: Final = (AuthenticationError, AuthorizationError, NoPermissionError)
+_REFUSED: Final = (AuthenticationError, AuthorizationError)
 """Causes of a failed handshake that no patience helps against."""
 
 
 def refusal(error: BaseException) -> BaseException | None:
-    """The server's own words when it is there and does not let us in; None: the trouble is
-    another.
+    """The server's own words when it is there and lets us in only after a person has changed
+    something; None: the trouble is another.
     """
+    if isinstance(error, RefusedForNow):
+        return error if error.lasts else None
     if isinstance(error, _REFUSED):
         return error
     return error.__cause__ if isinstance(error.__cause__, _REFUSED) else None
@@ -40,6 +37,7 @@ class Manner:
     timeout: float
     waits: Callable[[], bool]
     on_refused: Callable[[RefusedForNow], None]
+    held: Callable[[], RefusedForNow | None]
 
 
 class Lane:
@@ -90,7 +88,10 @@ class Lane:
         elif not self._link.leaving:
             calls = [call for call in self._waiting if not call.future.done()]
             self._waiting.clear()
-            if calls:
+            if held := self._manner.held():
+                for call in calls:
+                    self._again_later(call, held)
+            elif calls:
                 self._link.send(calls)
 
     async def _open(self, broken: Exception | None) -> None:

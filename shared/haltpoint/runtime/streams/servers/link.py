@@ -17,7 +17,7 @@ from redis.exceptions import AuthenticationError, NoPermissionError, ResponseErr
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from haltpoint.runtime.streams.refused import RefusedForNow, refused_for_now
+from haltpoint.runtime.streams.refused import RefusedForNow, meaning_of
 
 # hiredis' own hints know commands of one argument only.
 pack: Final = cast("Callable[[tuple[str | bytes | int | float, ...]], bytes]", hiredis.pack_command)
@@ -117,12 +117,12 @@ class Link(asyncio.Protocol):
         self.on_end(self.over)
 
     def _hear_error(self, call: Call, error: Exception) -> None:
-        refused = refused_for_now(error)
-        if refused is None:
-            fail(call, error)
-        else:
+        meaning = meaning_of(error)
+        if isinstance(meaning, RefusedForNow):
             self.leaving = True
-            self.on_refused(call, refused)
+            self.on_refused(call, meaning)
+        else:
+            fail(call, meaning)
 
     def _fail_all(self, error: Exception) -> None:
         for call in self.unanswered:

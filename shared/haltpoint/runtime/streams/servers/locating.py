@@ -14,9 +14,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakSet
 
 from redis.asyncio.connection import ConnectionPool
-from redis.exceptions import AuthenticationError, NoPermissionError, RedisError
+from redis.exceptions import AuthenticationError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.servers.link import Link, ask
 from haltpoint.runtime.streams.tasks import end
 
@@ -120,7 +121,7 @@ async def _answer(
     try:
         try:
             reply = await ask(guide.anonymous, _PATIENCE, *question)
-        except (AuthenticationError, NoPermissionError):
+        except (AuthenticationError, RefusedForNow):
             reply = await ask(guide.known, _PATIENCE, *question)
         return read(reply, guide)
     except (RedisError, OSError, LookupError) as error:
