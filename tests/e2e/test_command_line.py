@@ -44,7 +44,10 @@ def test_run_ends_with_3_when_a_person_is_asked_and_answer_goes_on(system: Runni
     refused = system.command("answer", request["id"], "user_123")
     assert refused.returncode == 2
     assert "HP-040" in refused.stderr
-    assert "'user_123' is no answer to this question; possible: the number or id" in refused.stderr
+    assert (
+        "'user_123' does not answer this question; possible answers: the number or id"
+        in refused.stderr
+    )
     answered = document(system.command("answer", request["id"], "user_abc123", "--json"))
     assert answered["status"] == "answered"
     again = system.command("answer", request["id"], "user_def456")

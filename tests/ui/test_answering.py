@@ -163,7 +163,7 @@ def test_an_edit_with_a_fault_is_said_and_one_with_another_preview_is_shown_agai
     ann.page.get_by_role("button", name="with these arguments").click()
     ann.sends_now()
     ann.goes_to(f"/inbox/{run.expects_request().id}")
-    ann.sees("Against what was approved before")
+    ann.sees("Compared with what was approved before")
     ann.page.get_by_role("button", name="Delete page another", exact=True).click()
     ann.sends_now()
     assert run.result().status == "completed"

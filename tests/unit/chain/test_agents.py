@@ -464,7 +464,7 @@ def test_i3_chains_of_agents_are_four_deep_at_most() -> None:
     for level in range(3):
         story = whole.hand_on(story, "billing", f"Part {level}")
     story.calls("route", target_agent="billing", task="Part 4")
-    assert "handed on 3 times at most" in story.correction
+    assert "handed on at most 3 times" in story.correction
 
 
 def test_budget_an_agent_gets_what_is_left_and_what_it_used_is_added_when_it_ends() -> None:

@@ -275,7 +275,7 @@ def test_c6_a_number_that_the_schema_cannot_be_asked_about_is_a_faulty_argument(
     told.calls("pay", amount=amount)
 
     assert told.dispatches == []
-    assert "cannot be held against" in told.correction
+    assert "cannot be checked against" in told.correction
 
 
 @pytest.mark.parametrize(

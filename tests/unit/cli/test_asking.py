@@ -222,11 +222,19 @@ def test_a_command_names_what_is_decided(kind: str, typed: str, said: Said) -> N
 @pytest.mark.parametrize(
     ("kind", "typed", "why"),
     [
-        ("clarification", "John", "'John' is no answer to this question; possible: the number or"),
+        (
+            "clarification",
+            "John",
+            "'John' does not answer this question; possible answers: the number or",
+        ),
         ("escalation", "manual sent", "manual takes a JSON object; this is not one"),
         ("escalation", "manual [1]", "manual takes a JSON object; this is not one: [1]"),
         ("escalation", "rephrase", "rephrase takes words; write: rephrase WORDS"),
-        ("input", "value 7", "'value' is no answer to this question; possible: text WORDS, abort"),
+        (
+            "input",
+            "value 7",
+            "'value' does not answer this question; possible answers: text WORDS, abort",
+        ),
     ],
 )
 def test_what_is_no_answer_is_refused_with_what_would_be_one(

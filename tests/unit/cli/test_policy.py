@@ -70,7 +70,7 @@ def test_c2_all_that_is_wrong_with_a_file_is_named_at_once(tmp_path: Path) -> No
     words = " ".join(found.stderr.split())
     assert words.startswith("HP-004")
     assert "strike is not a key; did you mean strikes?" in words
-    assert "pattern 'deploy'.pattern: '(deploy' is no regular expression" in words
+    assert "pattern 'deploy'.pattern: '(deploy' is not a regular expression" in words
     assert "pattern 'file-write'.tool is not a key; did you mean tools?" in words
     assert "pattern number 1.id: is missing" in words
     one_of_them = "must be 'ask', 'refuse' or 'allow'"
