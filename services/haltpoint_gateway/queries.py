@@ -64,6 +64,16 @@ class StreamQuery(Form):
     types: tuple[FactType, ...] = ()
 
 
+class Feedback(Form):
+    """What a person says of a chain, or of one action: that it was wrong, or right, in words if
+    they like.
+    """
+
+    wrong: bool
+    action_id: str | None = Field(default=None, max_length=500)
+    words: str = Field(default="", max_length=4096)
+
+
 class Cancel(Form):
     """Why a chain is stopped."""
 

@@ -112,6 +112,15 @@ class Client(Operating):
         page = await self._get(Page[ActionRecord], path)
         return page.items
 
+    async def feedback(
+        self, chain_id: str, words: str = "", *, wrong: bool = True, action_id: str | None = None
+    ) -> None:
+        """Say that a chain, or one of its actions, was wrong (or right). Raises GatewayError
+        `no_such_chain`, `no_such_action`, `too_much_feedback`.
+        """
+        body = {"wrong": wrong, "words": words, "action_id": action_id}
+        await self._send("POST", path_of("chains", chain_id, "feedback"), json=body)
+
     async def cancel(self, chain_id: str, reason: str = "") -> None:
         """Stop a chain. Raises GatewayError `chain_ended` when there is nothing to stop."""
         await self._send("POST", path_of("chains", chain_id, "cancel"), json={"reason": reason})

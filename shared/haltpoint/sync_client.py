@@ -117,6 +117,7 @@ class SyncClient(_Sync[Client]):
     chain = _waits(Client.chain)
     chains = _waits(Client.chains)
     actions = _waits(Client.actions)
+    feedback = _waits(Client.feedback)
     cancel = _waits(Client.cancel)
     undo = _waits(Client.undo)
     requests = _waits(Client.requests)

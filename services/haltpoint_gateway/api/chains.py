@@ -14,7 +14,8 @@ from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.views.chains import ChainSummary, ChainView, EventView, Page
 from haltpoint.contracts.views.steps import ActionRecord
 from haltpoint.contracts.views.undoing import UndoView
-from haltpoint.runtime.store.store import CancelStatus, SubmitStatus
+from haltpoint.runtime.store.counting import UNKNOWN
+from haltpoint.runtime.store.store import CancelStatus, FeedbackStatus, SubmitStatus
 from haltpoint.runtime.views.log_view import place_of
 from haltpoint.runtime.views.queries import ChainQuery
 from haltpoint.runtime.views.views import ChainHeader
@@ -22,7 +23,7 @@ from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
 from haltpoint_gateway.guard import Guarded
 from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
-from haltpoint_gateway.queries import EVENT_ID, Cancel, EventQuery, ViewQuery
+from haltpoint_gateway.queries import EVENT_ID, Cancel, EventQuery, Feedback, ViewQuery
 from haltpoint_gateway.shared_logs import as_stream
 from haltpoint_gateway.stars import Starred
 
@@ -149,10 +150,7 @@ async def events(
 @router.get("/{chain_id}/actions")
 async def get_actions(gateway: Here, chain_id: str, who: Reader) -> Page[ActionRecord]:
     """The action log: one record for each action, in the order in which they began."""
-    actions = await gateway.views.actions(chain_id, who.can_see)
-    if actions is None:
-        raise no_chain(chain_id)
-    return Page[ActionRecord](items=actions)
+    return Page[ActionRecord](items=await _actions(gateway, chain_id, who))
 
 
 @router.get(
@@ -173,6 +171,34 @@ async def get_result(gateway: Here, chain_id: str, action_id: str, who: Reader) 
     hidden = await gateway.views.secrets(chain_id)
     shown = starred({"data": msgspec.json.decode(data)}, values=hidden)
     return Response(msgspec.json.encode(shown["data"]), media_type="application/json")
+
+
+@router.post("/{chain_id}/feedback", status_code=204)
+async def give_feedback(gateway: Here, chain_id: str, who: Submitter, body: Feedback) -> None:
+    """Say that a chain, or one of its actions, was wrong or right. It is in the log; wrongs are
+    counted by tool.
+    """
+    actions = await _actions(gateway, chain_id, who)
+    tools = {action.action_id: action.tool for action in actions}
+    fact = {**body.model_dump(exclude_none=True), "by": who.name}
+    tool = UNKNOWN
+    if body.action_id is not None:
+        name = f"{chain_id}.{body.action_id.removeprefix(f'{chain_id}.')}"
+        if name not in tools:
+            detail = f"The chain has no action {body.action_id!r}."
+            hint = "GET the chain's actions: the id is `action_id` there."
+            raise Problem(404, "no_such_action", detail, hint=hint)
+        tool = tools[name]
+        fact["action_id"] = name
+    match await gateway.store.feedback(chain_id, fact, tool if body.wrong else None):
+        case FeedbackStatus.UNKNOWN:
+            raise no_chain(chain_id)
+        case FeedbackStatus.FULL:
+            hint = "The first 100 are in the log; GET the events to read them."
+            detail = f"The chain {chain_id!r} takes no more feedback."
+            raise Problem(409, "too_much_feedback", detail, hint=hint)
+        case FeedbackStatus.RECORDED:
+            pass
 
 
 @router.post("/{chain_id}/cancel", status_code=202)
@@ -231,3 +257,10 @@ async def header_of(gateway: Gateway, chain_id: str, who: Principal) -> ChainHea
     if header is None:
         raise no_chain(chain_id)
     return header
+
+
+async def _actions(gateway: Gateway, chain_id: str, who: Principal) -> tuple[ActionRecord, ...]:
+    actions = await gateway.views.actions(chain_id, who.can_see)
+    if actions is None:
+        raise no_chain(chain_id)
+    return actions

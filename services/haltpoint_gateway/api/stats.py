@@ -14,5 +14,10 @@ router = APIRouter(prefix="/v1/stats", tags=["stats"], route_class=Guarded)
 
 @router.get("")
 async def stats(gateway: Here, _: Admin, query: Annotated[StatsQuery, Query()]) -> StatsView:
-    """Calls, failures, questions, violations and strikes by tool and model, of all tenants."""
-    return await gateway.history.read(query.days)
+    """Calls, failures, questions, corrections, violations and strikes by tool and model, of all
+    tenants.
+    """
+    tools = await gateway.catalogue.read()
+    return await gateway.history.read(
+        query.days, {name for name, spec in tools.items() if spec.may_clarify}
+    )

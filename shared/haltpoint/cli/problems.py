@@ -59,6 +59,7 @@ _FIXES: Final = {
     "request_expired": _HOW_IT_WENT_ON,
     "request_stale": _HOW_IT_WENT_ON,
     "no_such_action": "haltpoint chain actions CHAIN lists them by their ids",
+    "too_much_feedback": "The first 100 are kept; haltpoint chain show shows the chain",
     "invalid_answer": "haltpoint inbox shows what can be answered",
     "request_changed": "haltpoint inbox shows the question as it is now",
     "too_many_submissions": "Try again in a minute; HALTPOINT_LIMITS__SUBMISSIONS is the limit",

@@ -56,6 +56,8 @@ class FactType(StrEnum):
     """The chain did not reach its goal."""
     CHAIN_CANCELLED = "chain.cancelled"
     """The chain was stopped."""
+    FEEDBACK_GIVEN = "feedback.given"
+    """A person said that the chain, or one call, was wrong or right."""
 
 
 FINAL_FACTS = frozenset({FactType.CHAIN_COMPLETED, FactType.CHAIN_FAILED, FactType.CHAIN_CANCELLED})

@@ -30,6 +30,7 @@ ROUTES = [
     ("POST", "/v1/chains/x/cancel", Scope.SUBMIT),
     ("GET", "/v1/chains/x/actions", Scope.READ),
     ("GET", "/v1/chains/x/results/x.s.1", Scope.READ),
+    ("POST", "/v1/chains/x/feedback", Scope.SUBMIT),
     ("POST", "/v1/chains/x/undo", Scope.SUBMIT),
     ("POST", "/v1/requests/x.r1/answer", Scope.ANSWER),
     ("POST", "/v1/requests/x.r1/claim", Scope.ANSWER),
@@ -56,6 +57,7 @@ BODIES = {
     "/v1/requests/x.r1/answer": {"kind": "clarification", "option_id": "u1"},
 }
 BODIES["/v1/keys"] = {"name": "ann"}
+BODIES["/v1/chains/x/feedback"] = {"wrong": True}
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), ROUTES)

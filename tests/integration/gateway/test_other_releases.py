@@ -37,7 +37,9 @@ async def test_an_ended_chain_of_another_release_is_refused_in_words(
             assert refused(problem(reply, 409, "other_release"), chain)
 
 
-@pytest.mark.parametrize(("path", "body"), [("cancel", {"reason": "x"}), ("undo", None)])
+@pytest.mark.parametrize(
+    ("path", "body"), [("cancel", {"reason": "x"}), ("undo", None), ("feedback", {"wrong": True})]
+)
 async def test_nothing_is_done_with_such_a_chain(
     system: System, old: list[OldChain], path: str, body: JsonObject | None
 ) -> None:

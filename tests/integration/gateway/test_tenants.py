@@ -25,6 +25,7 @@ OPEN: Final = {"/livez", "/readyz", "/metrics"}
 BODIES: Final[dict[str, JsonObject]] = {
     "/v1/tasks": task(),
     "/v1/keys": {"name": "bob"},
+    "/v1/chains/{chain_id}/feedback": {"wrong": True},
     "/v1/requests/{request_id}/answer": {"kind": "clarification", "option_id": "u1"},
 }
 """Of the routes that need one; a route that is new here and needs a body fails the test below."""

@@ -117,19 +117,39 @@ async def _play_tools(system: System, calls: AutoPipeline) -> None:
                 )
 
 
-async def test_a_question_and_its_answer_are_counted_for_its_tool(client: Client) -> None:
+async def _told_john(client: Client) -> str:
+    """The id of a chain in which a person chose John Doe."""
     run = await client.run(task=TELL_JOHN)
     request = await run.expects_request("clarification")
     await client.answer(request.id, option_id="u2")
     assert (await run.result()).status == "completed"
+    return run.id
 
-    events = [event async for event in client.events(run.id)]
+
+async def test_a_person_says_that_an_action_was_wrong(client: Client) -> None:
+    chain_id = await _told_john(client)
+
+    await client.feedback(chain_id, "the other John", action_id="send.1")
+    await client.feedback(chain_id, wrong=False)
+
+    events = [event async for event in client.events(chain_id)]
     assert events[-1].type == "chain.completed", "who watches hears of the end once"
     assert "answer" in events[-1].details
-    behind = [event async for event in client.events(run.id, after=events[-1].id)]
-    assert behind == []
+    behind = [event async for event in client.events(chain_id, after=events[-1].id)]
+    assert [(one.type, one.details) for one in behind] == [
+        (
+            "feedback.given",
+            {
+                "wrong": True,
+                "action_id": f"{chain_id}.send.1",
+                "words": "the other John",
+                "by": "admin",
+            },
+        ),
+        ("feedback.given", {"wrong": False, "words": "", "by": "admin"}),
+    ]
     stats = await client.stats(1)
     (lookup,) = [row for row in stats.tools if row.name == "lookup_contacts"]
     (send,) = [row for row in stats.tools if row.name == "send_message"]
-    assert (lookup.asked, lookup.answered, lookup.none) == (1, 1, 0)
-    assert (send.asked, send.answered) == (0, 0)
+    assert (lookup.asked, lookup.answered, lookup.none, lookup.corrections) == (1, 1, 0, 0)
+    assert (send.asked, send.corrections) == (0, 1)

@@ -102,6 +102,19 @@ async def test_a_history_without_calls_is_empty(desk: Desk) -> None:
     assert (found.tools, found.models, (found.until - found.since).days) == ((), (), 29)
 
 
+async def test_calls_without_a_question_are_direct_of_a_tool_that_may_ask(desk: Desk) -> None:
+    desk_day = (await desk.redis.time())[0] // 86_400
+    fields = {
+        "tool:calls:look": 5,
+        "tool:failures:look": 1,
+        "tool:clarified:look": 2,
+        "tool:calls:send": 3,
+    }
+    await desk.redis.hset(desk.topology.key(0, "stats", str(desk_day)), mapping=fields)
+    look, send = (await History(desk.redis, desk.topology).read(1, {"look", "gone"})).tools
+    assert (look.direct, send.direct) == (2, 0)
+
+
 async def test_chains_are_counted_by_hour_and_answers_by_the_time_that_they_took(
     desk: Desk,
 ) -> None:

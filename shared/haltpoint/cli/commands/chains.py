@@ -120,6 +120,20 @@ def actions(shell: Shell, chain: _ID) -> None:
     shell.table(found, names, map(_record, found), right=("took", "runs", "tokens"))
 
 
+@verb(app, "wrong", gateway=True)
+def wrong(
+    shell: Shell,
+    chain: _ID,
+    words: Annotated[str, typer.Argument(help="What was wrong.")] = "",
+    action: Annotated[
+        str | None, typer.Option(help="The action that was wrong, by its id.")
+    ] = None,
+) -> None:
+    """Report a chain, or one of its actions, as wrong. `haltpoint stats` counts the reports."""
+    _about(shell, chain, lambda client, name: client.feedback(name, words, action_id=action))
+    shell.show({"chain_id": chain, "recorded": True}, note="recorded, thank you")
+
+
 def _summary(chain: "ChainSummary", *, short: bool) -> tuple[object, ...]:
     name = chain.id[:_SHORT] if short else chain.id
     begun = f"{chain.created_at:%d %b %H:%M}"

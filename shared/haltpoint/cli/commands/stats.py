@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from haltpoint.contracts.views.deployment import StatsRow, StatsView
 
 _COLUMNS = ("calls", "failures", "violations", "strikes", "escalations")
-_QUESTIONS = ("asked", "answered", "none", "undecided")
+_QUESTIONS = ("asked", "answered", "none", "undecided", "direct", "corrections")
 
 
 app = typer.Typer()

@@ -13,7 +13,9 @@ class StatsRow(View):
     """What was counted of one tool or model. `calls` of a model are its thoughts.
 
     Of a tool also the questions about it: `asked`, `answered`, of these `none` of the options,
-    and `undecided` (no answer came in time).
+    `undecided` (no answer came in time), and for tools that may ask which one is meant `direct`,
+    the calls that brought a result without a question. `corrections`: a person said that it was
+    wrong.
     """
 
     name: str
@@ -26,6 +28,8 @@ class StatsRow(View):
     answered: int = 0
     none: int = 0
     undecided: int = 0
+    direct: int = 0
+    corrections: int = 0
 
 
 class HourRow(View):

@@ -23,7 +23,7 @@ from haltpoint.contracts.events import (
     ToolCompleted,
 )
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import Choice, Question
+from haltpoint.contracts.people.humans import Choice, Question, RequestKind
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode
@@ -65,6 +65,8 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
             case FactType.REQUEST_OPENED:
                 tool = _asked_about(chain, details)
                 counts[f"tool:asked:{tool}"] += 1
+                if details.get("kind") == RequestKind.CLARIFICATION:
+                    counts[f"tool:clarified:{tool}"] += 1
             case FactType.REQUEST_ANSWERED:
                 tool = _asked_about(before, details)
                 counts[f"tool:answered:{tool}"] += 1

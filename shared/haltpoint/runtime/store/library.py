@@ -33,6 +33,7 @@ _PARTS: Final = (
     "parked",
     "leases",
     "agents",
+    "feedback",
     "limits",
     "effects",
 )

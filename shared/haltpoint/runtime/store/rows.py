@@ -60,6 +60,7 @@ class Head(StrEnum):
     SPENT = "spent"
     """Turns, actions, tokens and cost."""
     THOUGHT = "thought"
+    FEEDBACK = "feedback"
 
 
 FEED_AGE: Final = 900_000

@@ -8,11 +8,11 @@ import hashlib
 import secrets
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC
 from enum import StrEnum
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -20,6 +20,7 @@ from haltpoint.chain.model.state import Action
 from haltpoint.contracts.base import Ingress, chain_of, derived_chain_id, value
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
+from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.audit import Audited, Line
 from haltpoint.contracts.work.tasks import Handed, OwnSpan, Task
 from haltpoint.runtime.observability import logs
@@ -139,6 +140,15 @@ class CancelStatus(StrEnum):
     SENT = "sent"
     FINAL = "final"
     UNKNOWN = "unknown"
+
+
+class FeedbackStatus(StrEnum):
+    """Whether a person's words about a chain are in its log."""
+
+    RECORDED = "recorded"
+    UNKNOWN = "unknown"
+    FULL = "full"
+    """There is no room for more."""
 
 
 class Store(Side):
@@ -336,6 +346,15 @@ class Store(Side):
         chain = message.subject
         reply = await self._functions.about(chain, "cancel", encode(message), line=line)
         return CancelStatus(reply.decode())
+
+    async def feedback(
+        self, chain: str, fact: Mapping[str, Any], tool: str | None
+    ) -> FeedbackStatus:
+        """Write a person's words about a chain down, as a correction of `tool` if there is one."""
+        line = encode(["feedback", [(FactType.FEEDBACK_GIVEN, fact)]])
+        field = "" if tool is None else f"tool:corrections:{tool}"
+        reply = await self._functions.about(chain, "feedback", b"[", b"," + line[1:], field)
+        return FeedbackStatus.RECORDED if reply.isdigit() else FeedbackStatus(reply.decode())
 
     def _version(self, number: str) -> str:
         """Never the same twice: a version that is found again proves that this commit was

@@ -1,7 +1,7 @@
 """The failure history as it is read: the counters of all partitions, added up."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, product
 from typing import Final
@@ -25,8 +25,10 @@ class History:
         self._redis = redis
         self._topology = topology
 
-    async def read(self, days: int) -> StatsView:
-        """The last `days` days, today (UTC) among them."""
+    async def read(self, days: int, clarifying: Collection[str] = ()) -> StatsView:
+        """The last `days` days, today (UTC) among them. `clarifying` are the tools that may ask
+        which one is meant.
+        """
         now = datetime.now(UTC)
         today = int(now.timestamp()) // _DAY
         places = product(range(self._topology.partitions), range(today - days + 1, today + 1))
@@ -36,7 +38,7 @@ class History:
         return StatsView(
             since=now.date() - timedelta(days=days - 1),
             until=now.date(),
-            tools=_rows(counts, "tool"),
+            tools=_rows(counts, "tool", clarifying),
             models=_rows(counts, "model"),
             hours=tuple(_hours(counts)),
             waited_p50=_within(counts, 0.5),
@@ -44,7 +46,9 @@ class History:
         )
 
 
-def _rows(counts: Mapping[str, int], kind: str) -> tuple[StatsRow, ...]:
+def _rows(
+    counts: Mapping[str, int], kind: str, clarifying: Collection[str] = ()
+) -> tuple[StatsRow, ...]:
     """A row for each tool or model, those with most violations and failures first. A counter is
     `<kind>:<what>:<name>` (see store/counting.py).
     """
@@ -53,6 +57,9 @@ def _rows(counts: Mapping[str, int], kind: str) -> tuple[StatsRow, ...]:
         counted, what, name = field.split(":", 2)
         if counted == kind:
             by_name[name][what] = number
+    for name in by_name.keys() & set(clarifying):
+        row = by_name[name]
+        row["direct"] = row["calls"] - row["failures"] - row["clarified"]
     rows = [StatsRow.model_validate({"name": name, **row}) for name, row in by_name.items()]
     return tuple(
         sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name))
