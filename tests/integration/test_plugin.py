@@ -6,10 +6,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
+from haltpoint.runtime.service.embedded import EmbeddedServer
+from haltpoint.testing.clock import Clock
 from tests.support import PATIENCE, wait_until
 from tests.support.leftovers import NAME, left
 
@@ -116,6 +120,21 @@ async def test_an_interrupted_run_leaves_nothing_behind(
     await wait_until(lambda: not list(left(str(tmp_path))))
     if number is signal.SIGINT:  # the others end it at once; pytest removes old folders
         await has_left_nothing(tmp_path)
+
+
+def test_what_never_comes_to_rest_is_named(
+    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("haltpoint.testing.clock._PATIENCE", 0.1)
+    checks: list[None] = []
+    with Redis.from_url(server.url) as redis:
+        redis.flushall()
+        clock = Clock(redis, ["events", "plans"], partial(checks.append, None))
+        assert clock.settle().busy == ()
+        redis.xadd("plans", {"a": "b"})
+        with pytest.raises(TimeoutError, match=r"under way after 0.1 s: plans$"):
+            clock.settle()
+    assert checks
 
 
 def test_a_run_without_the_fixture_imports_nothing_for_it() -> None:

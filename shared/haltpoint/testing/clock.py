@@ -15,14 +15,15 @@ from haltpoint.runtime.streams.topology import Topology
 TOPOLOGY: Final = Topology(1)
 _CLOCK: Final = TOPOLOGY.key(0, "clock")
 _LOOK: Final = 0.01  # seconds between two looks
+_PATIENCE: Final = 120.0  # seconds; four times as long as a call may take by default
 
 
 class Moment(NamedTuple):
-    """What is now, in ms: whether something is under way, and when the next thing is due."""
+    """What is now, in ms: when the next thing is due, and what is under way."""
 
     now: float
     due: float
-    busy: bool
+    busy: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,15 @@ class Clock:
     check: Callable[[], None]
 
     def settle(self) -> Moment:
-        """Wait until nothing is under way: what is open waits for a person, or for its time."""
+        """Wait until nothing is under way: what is open waits for a person, or for its time. Raises
+        TimeoutError after two minutes.
+        """
+        deadline = time.monotonic() + _PATIENCE
         while (moment := self._look()).busy:
             self.check()
+            if time.monotonic() > deadline:
+                names = ", ".join(moment.busy)
+                raise TimeoutError(f"still under way after {_PATIENCE:g} s: {names}")
             time.sleep(_LOOK)
         return moment
 
@@ -65,5 +72,7 @@ class Clock:
         now += int(moved or 0)
         scores = [score for _, score in timers + resting]
         due = min(scores, default=inf)
-        is_due = due <= now
-        return Moment(now, due, is_due or any(waiting))
+        busy = [stream for stream, length in zip(self.streams, waiting, strict=True) if length]
+        if due <= now:
+            busy.append("timers")
+        return Moment(now, due, tuple(busy))
