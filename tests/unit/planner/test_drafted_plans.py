@@ -148,7 +148,7 @@ def test_a_plan_that_ends_too_early_is_refused_and_not_completed_by_guessing() -
         ('{"answer": 3}', "it has no list of steps"),
         ('{"steps": 3}', "it has no list of steps"),
         ('{"steps": ["x"]}', "step 1 is not a JSON object"),
-        ('{"steps": [], "steps": []}', "its JSON has the key 'steps' twice"),
+        ('{"steps": [], "steps": []}', "it is not JSON: it has the key 'steps' twice"),
         ('{"steps": []} {"steps": []}', "it has two JSON objects where one is read"),
         ('{"steps": []}', "the plan has no steps"),
     ],
