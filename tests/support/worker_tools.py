@@ -135,7 +135,7 @@ async def read_a_while() -> str:
     return "read"
 
 
-@tool
+@tool(timeout="5m")
 async def send_slowly(ctx: Ctx[Book]) -> None:
     effect(ctx)
     await until_released(ctx)

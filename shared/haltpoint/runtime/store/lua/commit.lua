@@ -113,7 +113,8 @@ function operations.open_request(run, id, question, deadline, rank, message)
 end
 
 function operations.withdraw_request(run, id, message)
-  if string.match(redis.call('HGET', run.head, id) or '', '^open ') then
+  local state = redis.call('HGET', run.head, id) or ''
+  if state == 'withdrawn' or string.match(state, '^open ') then
     redis.call('HSET', run.head, id, 'withdrawn')
     redis.call('ZREM', run.prefix .. 'index:requests', run.chain .. '.' .. id)
     add(run.prefix, 'humans', message)
