@@ -154,6 +154,21 @@ async def test_what_a_dead_consumer_held_is_taken_over_after_its_lease(
     assert await pending(redis) == 0
 
 
+async def test_r12_what_was_delivered_least_is_taken_over_first(
+    server: EmbeddedServer, redis: Any
+) -> None:
+    """What was often taken over and never finished may be deadly: others do not wait for it."""
+    await add(redis, 1, 2, 3)
+    await read_and_die(redis, 3)
+    (suspect, _), *_ = await redis.xrange(STREAM)
+    await idle_for(redis, LEASE_MS)
+    await redis.xclaim(STREAM, GROUP, "dead", 0, [suspect], idle=LEASE_MS, retrycount=2)
+    reader = Reader(redis)
+    async with subscribed(reader, "a"):
+        await wait_until(lambda: len(reader.numbers) == 3)
+    assert reader.numbers == [2, 3, 1]
+
+
 async def test_r12_what_is_taken_over_is_handed_over_with_nothing_else_in_hand(
     server: EmbeddedServer, redis: Redis
 ) -> None:

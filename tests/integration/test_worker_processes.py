@@ -154,6 +154,21 @@ async def supervised(bench: Bench, workers: int, **more: Any) -> AsyncIterator[l
         await asyncio.gather(*(process.wait() for process in alive))
 
 
+async def test_r12_kills_from_outside_bury_no_call(bench: Bench) -> None:
+    actions = [await bench.order("read_until_released") for _ in range(10)]
+    begun = bench.effects_file.with_name("begun")
+    for _ in range(6):  # more than the deliveries of one call
+        worker = await bench.spawn(slots=16)
+        begun.unlink(missing_ok=True)
+        await wait_until(begun.exists)
+        worker.kill()
+        await worker.wait()
+    bench.effects_file.with_name("released").touch()
+    async with bench.process(slots=16):
+        assert all([(await bench.outcome(action)).success for action in actions])
+    assert await bench.desk.redis.xlen("hp:{0}:dead") == 0
+
+
 @pytest.mark.parametrize(
     ("killer", "kind"), [("read_and_die", "SERVER"), ("send_and_die", "IN_DOUBT")]
 )

@@ -37,6 +37,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from redis.asyncio import Redis
@@ -275,14 +276,16 @@ class Subscription:
             await asyncio.wait_for(self._closing.wait(), seconds)
 
     async def _reclaim(self) -> bool:
-        """Take over the oldest entry that lay idle for a lease; False when there was none."""
+        """Take over an entry that lay idle for a lease: the one that was delivered least, so that a
+        deadly one comes last and kills from outside do not add up. False when there was none.
+        """
         # Our own entries may fill the first page when a heartbeat is late.
         page = self._max_records + len(self._handled) + 100
         pending = await self._pending(count=page, idle=self._lease_ms)
         orphans = {name: count for name, count in pending.items() if not self._is_mine(name)}
         if not orphans:
             return False
-        entry_id, delivered = next(iter(orphans.items()))
+        entry_id, delivered = min(orphans.items(), key=itemgetter(1))
         if await self._waits_for_owners(entry_id):
             return True
         deliveries = delivered + 1
