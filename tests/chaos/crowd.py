@@ -4,10 +4,12 @@ What others wait meanwhile, and what each process keeps.
 
 import asyncio
 import itertools
+import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -73,11 +75,11 @@ class Crowd:
             for chain in (long, watched)
             for _ in range(self.many(1_000))
         ]
-        await asyncio.gather(
-            self._submitted(self.many(20_000), lambda: task("send")),
-            self._submitted(self.many(5_000), lambda: task("ask")),
-            self._submitted(self.many(20), lambda: task("bulk", bytes=LARGE)),
-        )
+        work = [task("send")] * self.many(20_000) + [task("ask")] * self.many(5_000)
+        work += [task("bulk", bytes=LARGE)] * self.many(20)
+        random.Random(0).shuffle(work)
+        left = iter(work)
+        await asyncio.gather(*(self._submit_all(left) for _ in range(SUBMITTERS)))
         await killing
         await wait_until(self._is_calm, timeout=1200)
         answering = asyncio.create_task(self._answer())
@@ -95,7 +97,8 @@ class Crowd:
 
     async def judge(self) -> None:
         """Nothing is lost, and nothing happened twice."""
-        assert await self.system.dead_letters() == []
+        letters = await self.system.dead_letters()
+        assert not letters, (len(letters), letters[0])
         ends = Counter([await self._status(chain) for chain in self.system.accepted])
         assert ends == {b"completed": len(self.system.accepted)}
         sent = Counter(one.key for one in effects_in(self.system.history) if one.effects == "other")
@@ -117,14 +120,9 @@ class Crowd:
     async def _submit(self, work: Task) -> str:
         return await self.system.submit(work, over_http=True)
 
-    async def _submitted(self, times: int, work: Callable[[], Task]) -> None:
-        numbers = iter(range(times))
-
-        async def some() -> None:
-            for _ in numbers:
-                await self._submit(work())
-
-        await asyncio.gather(*(some() for _ in range(SUBMITTERS)))
+    async def _submit_all(self, work: Iterator[Task]) -> None:
+        for each in work:
+            await self._submit(each)
 
     async def _look(self, chain: str) -> None:
         """Somebody else looks at one chain again and again."""
@@ -140,12 +138,18 @@ class Crowd:
                 self.weigh()
 
     async def _restart(self) -> None:
-        name = Party.WORKER.value
+        """Kill the worker as soon as it has done something, and start another one."""
         for _ in range(self.many(200)):
-            self._services[name].signal(9)
-            await self._services[name].dies()
-            self._services[name] = await self.system.launch(Party.WORKER)
+            worker = self._services[Party.WORKER.value]
+            await wait_until(partial(self._has_begun, worker))
+            worker.signal(9)
+            await worker.dies()
+            self._services[Party.WORKER.value] = await self.system.launch(Party.WORKER)
             self.restarts += 1
+
+    def _has_begun(self, worker: Child) -> bool:
+        file = self.system.history / f"{Party.WORKER.value}.{worker.pid}.jsonl"
+        return file.stat().st_size > 0
 
     async def _answer(self) -> None:
         while True:

@@ -49,3 +49,15 @@ async def test_streams_that_begin_at_once_leave_other_requests_alone(system: Sys
     assert not stream.done()
     room.release()
     assert "event: chain.completed" in (await stream).text
+
+
+async def test_the_status_of_a_chain_is_read_before_its_log(system: System) -> None:
+    """The other way round a stream would end without the end, where the chain ends in between."""
+    chain_id = await system.submit()
+    async with system.redis.monitor() as monitor:
+        await system.gateway.views.log(chain_id, 0, LINES)
+        commands: list[str] = []
+        while "LRANGE" not in commands:
+            told: Any = await monitor.next_command()
+            commands.append(told["command"].split()[0].upper())
+    assert "HMGET" in commands

@@ -272,12 +272,10 @@ class Views:
         """At most `count` lines of the log, from the line `first` on; the last event of a chain has
         the answer (F1). For readers who may see the chain.
         """
-        # The status comes first: when it is final, the log is whole.
+        # One after the other: when the status is final, the log that is read after it is whole.
+        head = await self._chains.head(chain_id, Head.STATUS)
         key = self._topology.key_of(Key.LOG, chain_id)
-        head, lines = await asyncio.gather(
-            self._chains.head(chain_id, Head.STATUS),
-            self._calls.call("LRANGE", key, first, first + count),
-        )
+        lines = await self._calls.call("LRANGE", key, first, first + count)
         place = None
         events: list[EventView] = []
         for number, text in enumerate(lines[:count], start=first):
