@@ -34,7 +34,7 @@ _READ_TWO_WAYS: Final = re.compile(
 _UNLISTED: Final = re.compile(
     r"(?:\[[\da-f:.]+\]|[\d.]+|([\w-]+\.)*localhost\.?)(?::\d*)?", re.IGNORECASE
 )
-"""Hosts that are ours or nobody's: addresses, and this machine."""
+"""Hosts that need no setting: addresses, and this machine."""
 
 
 class Door(H11Protocol):
