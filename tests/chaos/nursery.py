@@ -26,14 +26,22 @@ from tests.support.processes import until
 
 
 @cache
-def place() -> str:
-    """The socket of this test process's own nursery."""
+def place(release: tuple[Path, ...] = ()) -> str:
+    """The socket of this test process's own nursery for a release: ours, or that whose code is in
+    these folders.
+    """
     path = Path(tempfile.mkdtemp()) / "nursery"
-    nursery = subprocess.Popen([sys.executable, "-m", "tests.chaos.nursery", path])
+    words = [sys.executable, "-m", "tests.chaos.nursery", str(path)]
+    nursery = subprocess.Popen(words, env=environment(release))
     atexit.register(nursery.wait)
     atexit.register(nursery.kill)
     until(path.exists)
     return str(path)
+
+
+def environment(release: tuple[Path, ...]) -> dict[str, str]:
+    """In which Python finds the code of a release."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, release), *sys.path])}
 
 
 def main(path: str) -> None:

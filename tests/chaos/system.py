@@ -111,7 +111,8 @@ class Server(Protocol):
 class System:
     """All of it on one folder, from entering to leaving. `server` is what it runs on: an embedded
     server, or one that is there already. Without being `observed` nobody answers, and no history is
-    written of it.
+    written of it. `release`: the folders with the code of another one, of which services are from
+    then on.
     """
 
     def __init__(
@@ -149,6 +150,7 @@ class System:
             limits=LimitSettings(chain_deadline=chain_timeout),
         )
         self.children: list[Child] = []
+        self.release: tuple[Path, ...] = ()
         self._observed = observed
         self._stack = AsyncExitStack()
         self._markers = 0
@@ -231,14 +233,16 @@ class System:
         log = self.folder / f"{party.value}.{self._markers}.log"
         environment = {
             **self._environment,
-            **_variables(self.settings),
+            **variables(self.settings),
             "CHAOS_HISTORY": str(self.history),
             "CHAOS_POINT": point,
             "CHAOS_NTH": str(nth),
             "CHAOS_MARKER": str(self.folder / f"died.{self._markers}"),
         }
         log.touch()
-        reader, writer = await asyncio.open_unix_connection(await asyncio.to_thread(nursery.place))
+        reader, writer = await asyncio.open_unix_connection(
+            await asyncio.to_thread(nursery.place, self.release)
+        )
         writer.write(json.dumps([party.value, environment, str(log)]).encode() + b"\n")
         pid = int(await reader.readline())
         child = Child(pid, asyncio.ensure_future(_code(reader, writer)), log)
@@ -405,7 +409,7 @@ async def _code(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> i
     return code
 
 
-def _variables(settings: Settings) -> dict[str, str]:
+def variables(settings: Settings) -> dict[str, str]:
     """The environment that makes these settings of ours."""
     found = {
         "REDIS_URL": settings.redis_url,

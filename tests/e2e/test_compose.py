@@ -26,6 +26,7 @@ from haltpoint.client import Client
 from haltpoint.contracts.base import JsonObject
 from haltpoint.examples.contacts.outbox import Outbox
 from haltpoint.runtime.service.embedded import find_binary
+from haltpoint.runtime.streams.topology import PREFIX
 from tests.e2e.otlp import Receiver
 from tests.e2e.running import CHECKOUT, HALTPOINT, answers, script_for
 from tests.support import PATIENCE, wait_until
@@ -254,6 +255,7 @@ def test_each_service_has_a_user_of_its_own_where_that_is_chosen(tmp_path: Path)
         login = urlsplit(interpolated(url, passwords))
         assert login.username == ("operator" if name == "init" else name)
         assert f"user {login.username} on >{login.password} " in filled.stdout
+        assert f"+fcall|{PREFIX}claim " in filled.stdout
         with pytest.raises(LookupError, match="fill"):
             interpolated(url, {})
     (mount,) = users["valkey"]["volumes"]

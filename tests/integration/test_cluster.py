@@ -112,7 +112,7 @@ async def test_a_node_without_the_library_is_named(redis: Any, servers: Cluster)
     async with AutoPipeline(redis, patience=0) as calls:
         with pytest.raises(RefusedForNow, match="the function library is not loaded"):
             await Store(calls, TOPOLOGY).lease(3, "a", 1.0)
-        await library.load_where_missing(redis)
+        await library.load(redis)
         assert (await Store(calls, TOPOLOGY).lease(3, "a", 0.01)).holder == "a"
 
 

@@ -151,7 +151,7 @@ async def test_a_server_that_refuses_writes_is_found_out_by_one_that_changes_not
 async def test_a_missing_or_foreign_library_is_never_gone_on_with(
     fit: Any, server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "source", lambda: "another build")
+    monkeypatch.setattr(library, "LIBRARY", "haltpoint_of_another_build")
     found = await failed(fit)
     assert found["functions"].fix == "Run: haltpoint init"
     with pytest.raises(HaltpointError, match="HP-014"):

@@ -30,6 +30,7 @@ from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime.config.errors import HaltpointError, unforeseen
 from haltpoint.runtime.service import service
 from haltpoint.runtime.store import library
+from haltpoint.runtime.streams import topology
 from haltpoint.runtime.streams.refused import CODES
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.testing.script_model import ScriptedModel
@@ -290,12 +291,8 @@ WAYS: Final[dict[str, tuple[Act, Act]]] = {
     "MOVED": (slot_moved, slot_back),
     "ASK, TRYAGAIN": (slot_moves, says("CLUSTER", "SETSLOT", slot_of(0), "STABLE")),
     "Function not found": (
-        both(NO_LOADING, says("FUNCTION", "DELETE", library.NAME)),
+        both(NO_LOADING, says("FUNCTION", "DELETE", topology.LIBRARY)),
         both(LIBRARY, says("ACL", "SETUSER", *USER)),
-    ),
-    "functions of another build": (
-        says("FUNCTION", "LOAD", "REPLACE", library.source() + "-- another"),
-        LIBRARY,
     ),
     "another number of partitions": (
         says("HSET", "hp:{0}:deployment", "partitions", 9),

@@ -16,12 +16,12 @@ from haltpoint.runtime.streams.connection import connect
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.topology import PREFIX, Topology
 from tests.topologies.servers import ENGINES, Site
-from tests.topologies.users import ACL_FILE, USERS, Users
+from tests.topologies.users import ACL, USERS, Users
 
 TOPOLOGY: Final = Topology(2)
 LINES: Final = {
     name: line
-    for name, line in re.findall(r"^user (\S+) (.*)$", ACL_FILE.read_text(), re.MULTILINE)
+    for name, line in re.findall(r"^user (\S+) (.*)$", ACL, re.MULTILINE)
     if name != "default"
 }
 FUNCTIONS: Final = {name: re.findall(r"\+fcall\|(\S+)", line) for name, line in LINES.items()}
@@ -177,6 +177,4 @@ def test_each_function_of_the_library_is_that_of_a_service() -> None:
 
 
 def test_no_user_has_a_password_that_anybody_knows(tmp_path: Path) -> None:
-    assert re.findall(r" >(\S+)", ACL_FILE.read_text()) == [
-        f"{name.upper()}_PASSWORD" for name in LINES
-    ]
+    assert re.findall(r" >(\S+)", ACL) == [f"{name.upper()}_PASSWORD" for name in LINES]

@@ -3,9 +3,12 @@
 from pathlib import Path
 from typing import Final, Self
 
+from haltpoint.runtime.streams.topology import PREFIX
 from tests.topologies.servers import LOGIN, PASSWORD, Node, Site
 
 ACL_FILE: Final = Path(__file__).parents[2] / "deploy/acl/users.acl"
+ACL: Final = ACL_FILE.read_text().replace("PREFIX_", PREFIX)
+"""As `fill` fills it, but for the passwords."""
 USERS: Final = ("gateway", "planner", "executor", "tool-worker", "operator")
 
 
@@ -18,7 +21,7 @@ class Users:
         folder.mkdir(parents=True, exist_ok=True)
         acl = folder / "users.acl"
         everything = f"user default on >{PASSWORD} ~* +@all"
-        acl.write_text(ACL_FILE.read_text().replace("user default off", everything))
+        acl.write_text(ACL.replace("user default off", everything))
         self.node = Node(site, folder / "server", "--appendonly", "yes", "--aclfile", acl)
         self.urls = {
             user: f"redis://{user}:{user.upper()}_PASSWORD@{self.node}/0" for user in USERS

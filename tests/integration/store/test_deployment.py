@@ -1,6 +1,8 @@
 """The library beside its successor, the catalogue, the topology's check."""
 
 from collections.abc import AsyncIterator
+from importlib.resources import files
+from typing import Final
 
 import pytest
 from redis.asyncio import Redis
@@ -8,11 +10,14 @@ from redis.asyncio import Redis
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store import library
+from haltpoint.runtime.streams.presence import Presence
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.streams.topology import PREFIX, Topology
+from haltpoint.runtime.streams.topology import FORM, LIBRARY, PREFIX, Topology
 from tests.support.builders import literal_task, spec
 from tests.support.catalogue import silence
 from tests.support.desk import Desk
+
+SUCCESSOR: Final = library.source().replace(LIBRARY, "haltpoint_3").replace(PREFIX, "hp3_")
 
 
 @pytest.fixture
@@ -30,16 +35,12 @@ async def test_the_library_is_loaded_and_checked(functions: Redis) -> None:
     await library.load(functions)
     await library.load(functions)
     await library.check(functions)
-    await functions.function_load(library.source() + "\n-- of another build", replace=True)
-    with pytest.raises(HaltpointError, match=r"HP-014 .*another build"):
-        await library.check(functions)
 
 
 async def test_two_versions_live_side_by_side_on_the_same_data(
     functions: Redis, desk: Desk
 ) -> None:
-    successor = library.source().replace(library.NAME, "haltpoint_3").replace(PREFIX, "hp3_")
-    await functions.function_load(successor, replace=True)
+    await functions.function_load(SUCCESSOR, replace=True)
     order = await desk.order_of(literal_task(1, "send"))
     args = (
         desk.topology.stream(0, Stream.EVENTS),
@@ -50,12 +51,42 @@ async def test_two_versions_live_side_by_side_on_the_same_data(
     (claimed, *_) = await functions.fcall("hp3_claim", 1, *args, "one", "new")
     assert claimed == [b"go", 1]
     assert (await desk.claim(order)).status == "in_doubt"
-    names = {name.decode() for name in _names(await functions.function_list())}
-    assert {library.NAME, "haltpoint_3"} <= names
+    assert await names(functions) == {LIBRARY, "haltpoint_3"}
 
 
-def _names(libraries: list[dict[bytes, bytes]]) -> list[bytes]:
-    return [one[b"library_name"] for one in libraries]
+async def names(redis: Redis) -> set[str]:
+    """The libraries on the server."""
+    return {one[b"library_name"].decode() for one in await redis.function_list()}
+
+
+async def test_a_library_goes_when_no_service_uses_it_any_more(
+    functions: Redis, desk: Desk
+) -> None:
+    await functions.function_load(SUCCESSOR, replace=True)
+    events = desk.topology.stream(0, Stream.EVENTS)
+    counted = [desk.topology.key(0, name, "hp3_") for name in ("seq", "terms")]
+    await functions.fcall("hp3_miss", 1, events)
+    service = Presence(desk.topology, "executor", "one", 0)
+    for says in ("haltpoint_3", None):  # None: a release that does not say
+        await service.renew(functions, {"library": says})
+        await library.remove_unused(functions, desk.topology)
+        assert await names(functions) == {LIBRARY, "haltpoint_3"}
+    await service.leave(functions)
+    await library.remove_unused(functions, desk.topology)
+    assert await names(functions) == {LIBRARY}
+    assert all([0 < await functions.ttl(key) <= 86_400 for key in counted])
+
+    await functions.function_load(SUCCESSOR)  # a service of it was only silent
+    await functions.fcall("hp3_miss", 1, events)
+    assert [await functions.ttl(key) for key in counted] == [-1, -1]
+
+
+def test_the_library_is_named_after_its_text() -> None:
+    parts = [*files("haltpoint.runtime.store").joinpath("lua").iterdir()]
+    texts = {part.name: part.read_text() for part in parts}
+    assert all(text in library.source() for text in texts.values()), "a file is in no library"
+    assert LIBRARY.startswith(f"haltpoint_{FORM}_")
+    assert f"#!lua name={LIBRARY}\n" in library.source()
 
 
 def test_the_functions_know_the_groups_of_the_catalogue() -> None:

@@ -20,15 +20,16 @@ app = typer.Typer()
 def init(shell: Shell) -> None:
     """Prepare a server: load the function library, create streams and groups.
 
-    It also records the number of partitions. Safe to repeat.
+    It also records the number of partitions, and removes libraries that no service uses. Safe to
+    repeat.
     """
     from haltpoint.cli.local.system import initialise
-    from haltpoint.runtime.store.library import NAME
+    from haltpoint.runtime.streams.topology import LIBRARY
 
     wait(initialise(shell.settings))
     partitions = shell.settings.partitions
-    note = f"{NAME} is loaded, {partitions} partitions have their streams and groups"
-    shell.show({"library": NAME, "partitions": partitions}, note=note)
+    note = f"{LIBRARY} is loaded, {partitions} partitions have their streams and groups"
+    shell.show({"library": LIBRARY, "partitions": partitions}, note=note)
 
 
 @verb(app, "doctor")

@@ -151,12 +151,10 @@ async def _missing(redis: Redis, topology: Topology, children: Sequence[Child]) 
 
 
 async def initialise(settings: Settings) -> None:
-    """Load the function library, create streams and groups, write the number of partitions. Safe to
-    repeat.
-    """
+    """Prepare the server (`library.install`). Safe to repeat."""
     async with connect(redis_url(settings)) as redis:
-        await library.load(redis)
-        await Topology(settings.partitions).ensure(redis)
+        topology = Topology(settings.partitions)
+        await library.install(redis, topology)
 
 
 def serve_as_child(service: str, settings: JsonObject, *names: list[str]) -> int:

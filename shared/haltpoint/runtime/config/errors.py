@@ -18,7 +18,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "HP-011": "The server lacks a command that Haltpoint needs.",
     "HP-012": "The server may evict keys when its memory is full.",
     "HP-013": "The server may lose acknowledged writes.",
-    "HP-014": "The function library is missing on the server, or is another version.",
+    "HP-014": "The function library of this version is missing on the server.",
     "HP-015": "A stream or its consumer group is missing.",
     "HP-016": "The deployment has another number of partitions.",
     "HP-017": "The clocks of this machine and of the server differ.",

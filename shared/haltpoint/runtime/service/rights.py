@@ -37,7 +37,8 @@ def needed(who: str) -> tuple[Right, ...]:
     command and each kind of key once or twice: a key goes with the first two commands of its part,
     which read and write.
     """
-    text = (files("haltpoint.runtime.service") / "users.acl").read_text()
+    listed = (files("haltpoint.runtime.service") / "users.acl").read_text()
+    text = listed.replace("PREFIX_", PREFIX)
     own = re.findall(f"^user {re.escape(who)} .*", text, re.MULTILINE)
     allowed: dict[Right, None] = {}
     for part in re.split(r"[()\n]", own[0] if own else text):

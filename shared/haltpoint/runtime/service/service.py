@@ -278,7 +278,7 @@ class Service:
 
     async def _load_library(self) -> None:
         try:
-            await library.load_where_missing(self.redis)
+            await library.load(self.redis)
         except RefusedForNow as error:
             _log.warning("this service cannot load the function library", reason=str(error))
         except (

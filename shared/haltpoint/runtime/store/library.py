@@ -1,8 +1,9 @@
 """The function library: every change of state that must be whole is one function of it.
 
-The library's name carries its version, and so do the names of its functions, so that N and N+1 live
-side by side while the services are replaced. Loaded by `haltpoint init`; a service loads it again
-where it has gone, if it may: on a node that has joined a cluster, or after FUNCTION FLUSH.
+The library's name has the digest of its text, and so have the names of its functions: that of
+another release lives beside it while the services are replaced. Loaded by `haltpoint init`; a
+service loads it again where it has gone, if it may: on a node that has joined a cluster, or after
+FUNCTION FLUSH.
 """
 
 from functools import cache
@@ -13,10 +14,11 @@ from redis.asyncio import Redis
 
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.store.rows import ActionState, Data, Head, Key, Kind, Part
+from haltpoint.runtime.streams.presence import alive
 from haltpoint.runtime.streams.servers.cluster import place_of, primaries
-from haltpoint.runtime.streams.topology import FORM, PREFIX
+from haltpoint.runtime.streams.topology import LIBRARY, PREFIX, Topology
 
-NAME: Final = f"haltpoint_{FORM}"
+_DAY: Final = 86_400
 
 _PARTS: Final = (
     "base",
@@ -55,50 +57,58 @@ def source() -> str:
     """The whole library as one Lua script, beginning with its `#!lua name=` line."""
     folder = files("haltpoint.runtime.store") / "lua"
     parts = [(folder / f"{part}.lua").read_text("utf-8") for part in _PARTS]
-    return "\n".join((f"#!lua name={NAME}", _names(), *parts))
+    return "\n".join((f"#!lua name={LIBRARY}", _names(), *parts))
+
+
+async def install(redis: Redis, topology: Topology) -> None:
+    """Load the library, create streams and groups, write the number of partitions, and remove
+    libraries that no service uses. Raises HaltpointError as `Topology.ensure` does.
+    """
+    await load(redis)
+    await topology.ensure(redis)
+    await remove_unused(redis, topology)
 
 
 async def load(redis: Redis) -> None:
-    """Load the library on each server, over an older text of the same version if there is one. Safe
-    to repeat: the same text is left alone, since a new one begins a term (lua/base.lua).
+    """Load the library on each server that has it not. Safe to repeat. Raises redis-py's
+    NoPermissionError.
     """
     for server in await primaries(redis):
-        if await _loaded(server) != source().encode():
-            await server.function_load(source(), replace=True)
-
-
-async def load_where_missing(redis: Redis) -> None:
-    """Load the library on each server that has none of this version. Raises redis-py's
-    NoPermissionError, and ResponseError when another service was quicker.
-    """
-    for server in await primaries(redis):
-        if await _loaded(server) is None:
-            await server.function_load(source())
+        if not await server.function_list(LIBRARY):
+            await server.function_load(source(), replace=True)  # of two at once, none fails
 
 
 async def check(redis: Redis) -> str:
-    """What was seen: exactly this library is loaded, on each server. Raises HaltpointError
-    HP-014.
-    """
+    """What was seen: the library is loaded, on each server. Raises HaltpointError HP-014."""
     for server in await primaries(redis):
-        loaded = await _loaded(server)
-        if loaded is None:
-            raise _unfit("is not loaded", server)
-        if loaded != source().encode():
-            raise _unfit("is of another build", server)
-    return f"the function library {NAME} is loaded"
+        if not await server.function_list(LIBRARY):
+            what = f"the function library {LIBRARY} is not loaded on {place_of(server)}"
+            why = "it was never loaded, or has been removed"
+            raise HaltpointError("HP-014", what, why, "Run: haltpoint init")
+    return f"the function library {LIBRARY} is loaded"
 
 
-async def _loaded(server: Redis) -> bytes | None:
-    """The text of the library on a server, if there is one."""
-    reply = await server.function_list(NAME, withcode=True)
-    return reply[0][b"library_code"] if reply else None
+async def remove_unused(redis: Redis, topology: Topology) -> None:
+    """Remove the libraries of releases of which no service is alive. None where one is that does
+    not say what it uses.
+    """
+    used = {LIBRARY, *(service.get("library") for service in await alive(redis, topology))}
+    if None in used:
+        return
+    for server in await primaries(redis):
+        for library in await server.function_list("haltpoint_*"):
+            name = library[b"library_name"].decode()
+            if name not in used:
+                await server.function_delete(name)
+                await _forget(redis, topology, name)
 
 
-def _unfit(problem: str, server: Redis) -> HaltpointError:
-    what = f"the function library {NAME} {problem} on {place_of(server)}"
-    why = "it was never loaded, or another version of Haltpoint loaded it"
-    return HaltpointError("HP-014", what, why, "Run: haltpoint init")
+async def _forget(redis: Redis, topology: Topology, library: str) -> None:
+    """Let what it has counted go in a day, unless it is loaded again (`begin_term`)."""
+    prefix = library.replace("haltpoint_", "hp") + "_"
+    for partition in range(topology.partitions):
+        for counted in ("seq", "terms"):
+            await redis.expire(topology.key(partition, counted, prefix), _DAY)
 
 
 def _names() -> str:

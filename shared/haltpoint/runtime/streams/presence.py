@@ -1,7 +1,7 @@
 """Which services are ready, by the keys that each renews every second.
 
 The key `hp:{0}:service:<name>:<instance>` is JSON {name, instance, pid, parent, host, since (ms),
-...about}; it is gone 5 s after the last renewal, and at once after a clean stop. The set
+library, ...about}; it is gone 5 s after the last renewal, and at once after a clean stop. The set
 `hp:{0}:services` has the names of these keys.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from haltpoint.contracts.base import JsonObject
-from haltpoint.runtime.streams.topology import Topology
+from haltpoint.runtime.streams.topology import LIBRARY, Topology
 
 GONE_AFTER: Final = 5.0
 """Seconds after its last renewal for which a key stays."""
@@ -34,6 +34,7 @@ class Presence:
             "parent": os.getppid(),
             "host": socket.gethostname(),
             "since": since,
+            "library": LIBRARY,
         }
 
     async def renew(self, redis: Redis, about: Mapping[str, Any]) -> None:

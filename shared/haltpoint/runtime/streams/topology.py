@@ -9,6 +9,8 @@ import re
 from binascii import crc_hqx
 from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import sha256
+from importlib.resources import files
 from typing import Final, Self
 
 from msgspec import Struct
@@ -26,8 +28,21 @@ FORM: Final = "10"
 start while chains of this form are under way (HP-022).
 """
 
-PREFIX: Final = f"hp{FORM}_"
-"""Of the names of the functions: N and N+1 live side by side while the services are replaced."""
+
+def _digest() -> str:
+    """Of the texts that the function library is made of (`store/library.py`)."""
+    store = files("haltpoint.runtime.store")
+    functions = sorted(store.joinpath("lua").iterdir(), key=str)
+    texts = [part.read_bytes() for part in (store / "rows.py", *functions)]
+    return sha256(b"".join(texts)).hexdigest()[:8]
+
+
+_BUILD: Final = f"{FORM}_{_digest()}"
+LIBRARY: Final = f"haltpoint_{_BUILD}"
+PREFIX: Final = f"hp{_BUILD}_"
+"""The function library, and what the names of its functions begin with: of another text, another
+name. So two releases live side by side while the services are replaced.
+"""
 
 _DEPLOYMENT: Final = "hp:{0}:deployment"
 _STREAM_KEY: Final = re.compile(r"hp:\{(\d+)\}:((?:events|plans|humans|tools:.+))", re.DOTALL)

@@ -111,6 +111,8 @@ local function begin_term(prefix, seq, step)
   terms[prefix] = { seq = seq, began = began, opens = is_new and 0 or began + ROLL_CALL }
   redis.call('RPUSH', prefix .. TERMS, digits(began) .. ' ' .. digits(seq - step))
   redis.call('LTRIM', prefix .. TERMS, -TERMS_KEPT, -1)
+  redis.call('PERSIST', prefix .. SEQ) -- the library was removed, and is back (library.py)
+  redis.call('PERSIST', prefix .. TERMS)
   if last and last.seq > seq - step then
     note_loss(prefix, last.seq, seq - step)
   end
@@ -182,7 +184,7 @@ register('change', function(keys, args)
   return redis.call(args[1], prefix_of(keys) .. args[2], unpack(args, 3))
 end)
 
--- hp3_note_policy digest: of the policy file that counts now, '' for none. Returns 1 when the last one was another.
+-- note_policy digest: of the policy file that counts now, '' for none. Returns 1 when the last one was another.
 register('note_policy', function(keys, args)
   local key = prefix_of(keys) .. 'policy'
   if (redis.call('GET', key) or '') == args[1] then
