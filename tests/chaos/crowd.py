@@ -24,6 +24,8 @@ from tests.support.builders import line_plan
 
 SUBMITTERS: Final = 16
 STEPS: Final = 500
+PAUSE: Final = 0.02
+"""Seconds between two looks of somebody else."""
 LARGE: Final = 15_000_000
 """Bytes of a large result."""
 UNDER_WAY: Final = (b"accepted", b"planning", b"executing")
@@ -104,6 +106,11 @@ class Crowd:
         sent = Counter(one.key for one in effects_in(self.system.history) if one.effects == "other")
         assert set(sent.values()) == {1}
 
+    @property
+    def slowness(self) -> float:
+        """How many times as long a pause is on this machine, beside its other work."""
+        return 1 + most(self.late) / PAUSE
+
     def __str__(self) -> str:
         waits = sorted(self.waits)
         memory = ", ".join(
@@ -128,9 +135,9 @@ class Crowd:
         """Somebody else looks at one chain again and again."""
         for turn in itertools.count():
             begun = time.monotonic()
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(PAUSE)
             asked = time.monotonic()
-            self.late.append(asked - begun - 0.02)
+            self.late.append(asked - begun - PAUSE)
             with suppress(GatewayError):
                 await self.system.client.chain(chain)
                 self.waits.append(time.monotonic() - asked)

@@ -21,7 +21,6 @@ async def test_nobody_else_waits_and_nothing_is_lost_in_a_crowd(tmp_path: Path) 
         await crowd.all_at_once()
         print(crowd)
         await crowd.judge()
-        # A request passes three processes, and on a busy machine each is late.
-        assert most(crowd.waits) < 0.25 + 3 * most(crowd.late), str(crowd)
+        assert most(crowd.waits) < 0.25 * crowd.slowness, str(crowd)
         grown = [name for name, told in crowd.memory.items() if told[-1] > 1.5 * told[0]]
         assert not grown, str(crowd)

@@ -40,7 +40,8 @@ class Slots:
         began is `left_over`, which does not end; None when it is not so.
         """
         now = time.monotonic()
-        if self.held - self._waits != left_over or not (self._readers or self._waits):
+        is_full = self.held - self._waits == left_over and (self._readers or self._waits)
+        if not (left_over and is_full):
             self._stuck_since = None
             return None
         if self._stuck_since is None:

@@ -40,6 +40,16 @@ async def test_a_suspect_has_all_slots_and_readers_wait_until_it_has_ended() -> 
     assert await reader == 1
 
 
+async def test_one_that_waits_to_be_alone_with_a_suspect_is_not_stuck() -> None:
+    slots = Slots(2, 1)
+    slots.pause()
+    reader = asyncio.create_task(slots.promise())
+    await asyncio.sleep(0)
+    assert slots.stuck_for(left_over=0) is None, "no call that does not end holds anything"
+    slots.resume()
+    assert await reader == 1
+
+
 async def test_a_reader_that_finds_more_gets_its_part_of_all_slots() -> None:
     slots = Slots(16, 2)
     slots.hold(4, promised=4)
