@@ -55,7 +55,7 @@ for _stream in Stream:  # 0 of each: Prometheus sees a counter grow only from a 
     metrics.REDELIVERIES.labels(_stream)
 
 _LONG: Final = 3
-"""Leases for which an entry lies idle only where nobody has looked, or a clock has jumped."""
+"""Leases for which an entry lies idle only where no consumer has looked, or a clock has jumped."""
 _TRUSTED: Final = 60.0
 """Seconds for which idle times are believed then."""
 
