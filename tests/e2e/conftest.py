@@ -152,8 +152,11 @@ def run_system(
     try:
         address = state / ADDRESS_FILE
         deadline = time.monotonic() + PATIENCE
-        while not address.exists() or not asyncio.run(
-            answers(f"http://127.0.0.1:{model_port}/v1/models")
+        # A task that comes before the tools are announced has none.
+        while (
+            (folder / "log").read_text().count("ready: ") < len(urls)
+            or not address.exists()
+            or not asyncio.run(answers(f"http://127.0.0.1:{model_port}/v1/models"))
         ):
             ended = [process.poll() for process in started]
             assert not any(code is not None for code in ended), (folder / "log").read_text()[-4000:]
