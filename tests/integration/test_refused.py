@@ -1,4 +1,4 @@
-"""R13: a server that refuses ends no process. docs/operations/refusals.md has what each caller does
+"""R13: a server that refuses ends no process. docs/reference/refusals.md has what each caller does
 at each refusal; here all four services run on a real server that is brought into each state, and
 each cell is compared with what was seen.
 """
@@ -41,7 +41,7 @@ from tests.support import wait_until
 from tests.support.processes import until
 from tests.topologies.servers import PASSWORD, SLOTS, VALKEY, Node, slot_of
 
-PAGE: Final = Path(__file__).parents[2] / "docs/operations/refusals.md"
+PAGE: Final = Path(__file__).parents[2] / "docs/reference/refusals.md"
 SERVICES: Final = (Party.EXECUTOR, Party.WORKER, Party.PLANNER, Party.GATEWAY)
 REFUSED: Final = "the server refuses writes for now; waiting"
 UNREACHABLE: Final = "Redis is unreachable"

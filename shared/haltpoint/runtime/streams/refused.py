@@ -10,7 +10,7 @@ before its first line: the server asks its flags (lua/base.lua), and once a func
 refuses nothing more. Only a right that its user lacks ends it in its middle, so each service looks
 for its rights before (service/rights.py).
 
-docs/operations/refusals.md has what each caller does then.
+docs/reference/refusals.md has what each caller does then.
 """
 
 import re
