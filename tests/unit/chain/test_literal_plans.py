@@ -323,7 +323,7 @@ def test_a_tool_that_is_gone_fails_its_step() -> None:
 
     told.result()
 
-    assert told.error == ChainError("HP-207", "no worker declares note any more", "s2")
+    assert told.error == ChainError("HP-207", "no worker serves note any more", "s2")
 
 
 def test_a_tool_that_changed_since_is_checked_again() -> None:
