@@ -1,4 +1,4 @@
-"""Every outage on every topology, under load: the table of docs/decisions/0013-servers-that-move.md."""
+"""Every outage on every topology, under load: decision 13 has the table."""
 
 from collections.abc import Iterator
 from pathlib import Path
