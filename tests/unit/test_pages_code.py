@@ -35,7 +35,7 @@ PAGES = [
 ]
 INCLUDED = re.compile(r'--8<-- "([\w/.-]+?)(?::\d+:\d+)?"')
 """A block that is a file, or lines of it."""
-RUN = ("examples/shop/", "docs/guides/examples/")
+RUN = ("examples/shop/", "examples/payments/", "docs/guides/examples/")
 """Files of pages that tests run: those of the tutorial, and those of `GUIDES` here."""
 GUIDES = CHECKOUT / "docs/guides/examples"
 ERRORS = CHECKOUT / "docs/reference/errors.md"
