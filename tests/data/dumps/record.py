@@ -75,11 +75,8 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, **{f"HALTPOINT_{name}": text for name, text in settings.items()}}
 
 
-def record(folder: Path, dump: Path) -> None:
-    """Play the story, and keep the server's data."""
-    haltpoint = (sys.executable, "-m", "haltpoint")
-    subprocess.run((*haltpoint, "init"), env=environment(folder), check=True)
-    up = subprocess.Popen((*haltpoint, "up"), env=environment(folder), stderr=subprocess.PIPE)
+def play(up: "subprocess.Popen[bytes]") -> dict[str, str]:
+    """The story; its chains."""
     assert up.stderr is not None
     line = next(line for line in up.stderr if b"ready: " in line)
     url = line.decode().rpartition("ready: ")[2].strip()
@@ -88,10 +85,21 @@ def record(folder: Path, dump: Path) -> None:
     asked(url, "queues/contacts/pause", {})
     time.sleep(3)  # the worker hears of it within two seconds
     queued = submitted(url, "Jane", "executing")
-    up.terminate()
-    up.communicate()
+    return {"done": done, "waits": waits, "queued": queued}
+
+
+def record(folder: Path, dump: Path) -> None:
+    """Play the story, and keep the server's data."""
+    haltpoint = (sys.executable, "-m", "haltpoint")
+    subprocess.run((*haltpoint, "init"), env=environment(folder), check=True)
+    up = subprocess.Popen((*haltpoint, "up"), env=environment(folder), stderr=subprocess.PIPE)
+    try:
+        chains = play(up)
+    finally:
+        up.terminate()
+        up.communicate()
     with Redis(unix_socket_path=f"{folder}/socket") as redis:
-        redis.set("hp:{0}:recorded", json.dumps({"done": done, "waits": waits, "queued": queued}))
+        redis.set("hp:{0}:recorded", json.dumps(chains))
         redis.save()
     dump.write_bytes((folder / "dump.rdb").read_bytes())
 
