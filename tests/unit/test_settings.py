@@ -73,17 +73,19 @@ def test_every_bad_value_is_told_with_name_origin_and_what_is_allowed(
 ) -> None:
     monkeypatch.setenv("HALTPOINT_PROFILE", "prod")
     monkeypatch.setenv("HALTPOINT_GATEWAY__PORT", "99999")
+    monkeypatch.setenv("HALTPOINT_LIMITS__RETENTION", "21000d")  # begins before 1970
     monkeypatch.setenv("HALTPOINT_REDIS_URL", "http://me:hunter2@db")
     with pytest.raises(SettingsError) as error:
         settings_sources.load(slots=0)
     text = str(error.value)
-    assert len(text.splitlines()) == 4
+    assert len(text.splitlines()) == 5
     assert (
         "profile = prod (from environment; HALTPOINT_PROFILE): must be 'dev', 'standard' "
         "or 'strict'"
     ) in text
     assert "slots = 0 (from flag; HALTPOINT_SLOTS)" in text
     assert "must be at most 65535" in text
+    assert "limits.retention = 21000d" in text
     assert "unix://" in text
     assert "hunter2" not in text
 

@@ -164,8 +164,8 @@ class LimitSettings(_Section):
     """How long an approval holds."""
     chain_deadline: Seconds = 7 * 86400.0
     """How long a chain may take."""
-    retention: Seconds = 7 * 86400.0
-    """How long ended chains are kept."""
+    retention: Annotated[Seconds, Field(le=10 * 365 * 86400)] = 7 * 86400.0
+    """How long ended chains are kept: ten years at most."""
     facts_age: Annotated[float, BeforeValidator(in_seconds), Field(ge=0)] = Field(default=86400.0)
     """How long public facts are kept for FastStream services; 0: none are written."""
     backlog_limit: Count = 10_000
