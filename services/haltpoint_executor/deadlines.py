@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
-from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.store import Store
 from haltpoint_executor.clock import ServerClock
 
@@ -12,9 +11,6 @@ EVERY: Final = 0.25
 """Seconds between two looks at the timers: what is due starts at most this much later."""
 
 _LIMIT: Final = 100
-_JUMPED: Final = "the server's clock has jumped; what is open keeps its time"
-
-_log = logs.get(__name__)
 
 
 async def fire_due(store: Store, clocks: Iterable[tuple[int, ServerClock]]) -> None:
@@ -24,13 +20,8 @@ async def fire_due(store: Store, clocks: Iterable[tuple[int, ServerClock]]) -> N
 
     async def fire(partition: int, clock: ServerClock) -> None:
         while True:
-            fired = await store.fire_due(partition, _LIMIT, clock.counted())
-            if fired.jump:
-                fired = await store.fire_due(partition, _LIMIT, clock.counted(), holds=True)
-            if fired.jump:
-                seconds = fired.jump / 1000
-                _log.warning(_JUMPED, partition=partition, seconds=seconds, code="HP-017")
-            clock.told(fired.now, fired.clock)
+            fired = await store.fire_due(partition, _LIMIT)
+            clock.told(fired.now)
             if fired.count < _LIMIT:
                 return
 

@@ -246,6 +246,7 @@ class Executor:
         finally:
             for span in spans:
                 telemetry.finish(span)
+        self._clock.told(batch.now)
         conflicts: list[str] = []
         for commit, committed in zip(commits, batch.chains, strict=True):
             chain_id = commit.loaded.chain.id

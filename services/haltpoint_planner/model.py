@@ -9,6 +9,7 @@ second try changes.
 import asyncio
 import json
 import re
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
@@ -18,7 +19,6 @@ import msgspec
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.thoughts import Usage
-from haltpoint.runtime.config import steady
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
@@ -100,7 +100,7 @@ class Port:
         return min(asked, named)
 
     async def _reply(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
-        left = request.deadline / 1000 - steady.now()
+        left = request.deadline / 1000 - time.time()
         if left <= 0:
             raise self.server.error("HP-307", "the deadline has passed", "Give the task more time")
         body = self._body(name, prompt, request)

@@ -1,6 +1,7 @@
 """One entry in a worker's hands, from the moment it was read until it is finished or given back."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,6 @@ from opentelemetry.trace import Span
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import HookRecord
-from haltpoint.runtime.config import steady
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.limits.reserving import Place
@@ -70,7 +70,7 @@ class Job(Struct, eq=False):
     @property
     def time_left(self) -> float:
         """Seconds until its deadline."""
-        return self.request.deadline / 1000 - steady.now()
+        return self.request.deadline / 1000 - time.time()
 
     @property
     def lost(self) -> bool:

@@ -102,21 +102,20 @@ class Committed:
 
 @value
 class Batch:
-    """What became of a batch: one for each chain, in its order."""
+    """What became of a batch: one for each chain, in its order. `now` is the server's time in
+    ms.
+    """
 
+    now: int
     chains: Sequence[Committed]
 
 
 @value
 class Fired:
-    """How many chains were told that their timer went off, at the server's time `now` (ms). `clock`
-    is its clock, without the test kit's offset, `jump` by how much that has jumped.
-    """
+    """How many chains were told that their timer went off, at the server's time `now` (ms)."""
 
     count: int
     now: int
-    clock: int
-    jump: int
 
 
 @value
@@ -295,24 +294,17 @@ class Store(Side):
                 broken = poison(commit, error)
                 args.append(broken)
             after.append(Loaded(commit.chain, version, before.trace))
-        numbers = await self._functions.call("commit", partition, *args)
+        now, *numbers = await self._functions.call("commit", partition, *args)
         committed = [
             Committed(_COMMIT_STATUS[number], None if number else loaded)
             for loaded, number in zip(after, numbers, strict=True)
         ]
-        return Batch(committed)
+        return Batch(now, committed)
 
-    async def fire_due(
-        self, partition: int, limit: int = 100, counted: int = 0, *, holds: bool = False
-    ) -> Fired:
-        """Tell up to `limit` chains that their timer went off, and expire their requests (R1).
-
-        Nothing when the server's clock has jumped away from what was `counted` (0: nothing was),
-        unless the jump is to be held: then no deadline sees it.
-        """
-        args = (limit, _REFIRE, counted, int(holds))
-        now, chains, clock, jump = await self._functions.call("fire_due", partition, *args)
-        return Fired(chains, now, clock, jump)
+    async def fire_due(self, partition: int, limit: int = 100) -> Fired:
+        """Tell up to `limit` chains that their timer went off, and expire their requests (R1)."""
+        now, chains = await self._functions.call("fire_due", partition, limit, _REFIRE)
+        return Fired(chains, now)
 
     async def parked(self, partition: int, place: int, queues: Iterable[str]) -> Parked:
         """Look for chains in which nothing moves, from a place on (R11)."""

@@ -38,7 +38,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
@@ -53,11 +53,6 @@ from haltpoint.runtime.streams.topology import PREFIX, EntryRef
 
 for _stream in Stream:  # 0 of each: Prometheus sees a counter grow only from a sample before
     metrics.REDELIVERIES.labels(_stream)
-
-_LONG: Final = 3
-"""Leases for which an entry lies idle only where no consumer has looked, or a clock has jumped."""
-_TRUSTED: Final = 60.0
-"""Seconds for which idle times are believed then."""
 
 _log = logs.get(__name__)
 
@@ -147,7 +142,6 @@ class Subscription:
         # An entry lies idle for at most a quarter of a lease after its lease has run out.
         quarter = lease_ms / 4000
         self._pause = min(max(quarter, 0.02), 1.0)
-        self._trusts_until = 0.0
         longest = POLL_MS / 1000 + 6
         self._reading = AutoPipeline(redis, patience=math.inf, timeout=longest)
 
@@ -286,8 +280,6 @@ class Subscription:
         if not orphans:
             return False
         entry_id, delivered = min(orphans.items(), key=itemgetter(1))
-        if await self._waits_for_owners(entry_id):
-            return True
         deliveries = delivered + 1
         if deliveries > self._max_deliveries:
             exhausted = await self._claim(entry_id, deliveries)
@@ -297,18 +289,6 @@ class Subscription:
         async with self._alone(partial(self._is_idle, entry_id)) as alone:
             if alone and not self._closing.is_set():
                 await self._take_over(entry_id, deliveries)
-        return True
-
-    async def _waits_for_owners(self, entry_id: str) -> bool:
-        """Give those who live the time for a heartbeat, once, when an entry seems to lie idle for
-        long: the server's clock may have jumped, and with it the idle time of all.
-        """
-        if time.monotonic() < self._trusts_until:
-            return False
-        if not await self._pending(entry_id, entry_id, count=1, idle=_LONG * self._lease_ms):
-            return False
-        await self._rest(self._lease_ms / 2000)
-        self._trusts_until = time.monotonic() + _TRUSTED
         return True
 
     async def _take_over(self, entry_id: str, deliveries: int) -> None:

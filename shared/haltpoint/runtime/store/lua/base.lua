@@ -44,23 +44,9 @@ local function real_now()
   return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
 end
 
--- The server's clock without its jumps: `held` is their sum, as `fire_due` has seen them.
-local function steady_now(prefix)
-  return real_now() + tonumber(redis.call('GET', prefix .. 'held') or 0)
-end
-
--- The time that deadlines live in: with the test kit's offset.
+-- The time that deadlines live in: the real one plus the test kit's offset.
 local function now(prefix)
-  return steady_now(prefix) + tonumber(redis.call('GET', prefix .. 'clock') or 0)
-end
-
-local JUMP = 60000 -- ms: what is less is no jump of a clock
-local looked = {} -- when the timers of a partition were last looked at, by the server's clock
-
--- The time by which something has expired. A jump since the last look at the timers does not count: the next look takes it away.
-local function now_for_expiry(prefix)
-  local since = real_now() - (looked[prefix] or real_now())
-  return now(prefix) - (math.abs(since) > JUMP and since or 0)
+  return real_now() + tonumber(redis.call('GET', prefix .. 'clock') or 0)
 end
 
 -- A Lua number prints large integers as 1.7e+12; Redis wants digits.

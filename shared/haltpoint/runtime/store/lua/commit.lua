@@ -8,7 +8,7 @@ The executor's one way to change chains: a batch of one partition, each chain wh
             operations below have the same names, and take their fields in order
 The feed gets one entry for the whole batch: `lines`, with `<chain>:<n>` for each new line of a log that has facts, n
 its place in the log, with blanks between.
-Returns {status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repeat of a commit that was applied finds
+Returns {now, status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repeat of a commit that was applied finds
 `version` in the chain and is ok. A fault is an error after the first write: the chain has failed and says so, its
 version is "quarantined", which no commit can expect, and its timer and questions go; each of its entries goes to the dead
 letters with its bytes, and is acknowledged.
@@ -227,7 +227,7 @@ end
 register('commit', function(keys, args)
   local prefix = prefix_of(keys)
   local run = { prefix = prefix, at = now(prefix), lines = {} }
-  local reply, finished, counts = {}, {}, {}
+  local reply, finished, counts = { run.at }, {}, {}
   local first = 3 + tonumber(args[2])
   for n = 3, first - 1 do
     finished[#finished + 1] = args[n]

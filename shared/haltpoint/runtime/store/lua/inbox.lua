@@ -3,7 +3,7 @@ local function question_at(prefix, id)
   local chain, name = split(id)
   local head, data = row(prefix, KEY.CHAIN, chain), row(prefix, KEY.DATA, chain)
   local is = redis.call('HMGET', head, name, HEAD.STATUS)
-  local question = { head = head, data = data, name = name, at = now_for_expiry(prefix) }
+  local question = { head = head, data = data, name = name, at = now(prefix) }
   if not is[1] then
     question.closed = { 'unknown', 0, '', '' }
     return question

@@ -14,7 +14,7 @@ local function consume_approval(prefix, chain, name, digest)
     return 'changed'
   end
   if state == 'open' then
-    if tonumber(deadline) <= now_for_expiry(prefix) then
+    if tonumber(deadline) <= now(prefix) then
       return 'late'
     end
     redis.call('HSET', data, field, approved .. ' ' .. deadline .. ' consumed\n' .. by)

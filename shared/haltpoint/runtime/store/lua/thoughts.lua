@@ -58,7 +58,7 @@ register('rest_thought', function(keys, args)
   if not fields then
     return 'resting'
   end
-  local at, last = now_for_expiry(prefix), tonumber(args[6]) - 1000
+  local at, last = now(prefix), tonumber(args[6]) - 1000
   if at >= last then
     return 'late'
   end

@@ -1,14 +1,11 @@
 --[[
-hp3_fire_due limit again_in counted holds
+hp3_fire_due limit again_in
 
 Tell the chains whose timer has gone off, the earliest first, at most `limit`: expire their open requests that are due
 and add timer.due. Each timer is set to now + again_in ms, so that it goes off again should the message get lost; the
 executor's commit sets the true one. A timer without a living chain is removed. Thoughts that have rested go to the planner
 again, unless their chain is over.
-  counted  the server's clock (ms), as the executor has counted on by its own since the last look; 0: it has not
-  holds    '1': what the clock is off from that is no time that has passed, and deadlines do not see it. Else nothing is done then,
-           as `counted` may be old: it is called again at once. When no chain lives the server's clock counts again
-Returns {now, number of chains told, the clock, ms by which it has jumped}.
+Returns {now, number of chains told}.
 ]]
 
 -- The ids of a chain's questions that are due, as JSON strings; those that are open expire.
@@ -42,23 +39,8 @@ local function wake_thoughts(prefix, stamp, limit)
   end
 end
 
--- By how much the server's clock is off from what was counted: 0 when that is no jump.
-local function jump_from(prefix, counted)
-  local off = steady_now(prefix) - counted
-  return counted > 0 and math.abs(off) > JUMP and off or 0
-end
-
 register('fire_due', function(keys, args)
   local prefix = prefix_of(keys)
-  local jump = jump_from(prefix, tonumber(args[3]))
-  if jump ~= 0 and args[4] ~= '1' then
-    return { now(prefix), 0, steady_now(prefix), jump }
-  elseif jump ~= 0 then
-    redis.call('INCRBY', prefix .. 'held', digits(-jump))
-  elseif redis.call('EXISTS', prefix .. 'timers') == 0 then
-    redis.call('DEL', prefix .. 'held')
-  end
-  looked[prefix] = real_now()
   local at = now(prefix)
   local stamp = digits(at)
   local due = redis.call('ZRANGEBYSCORE', prefix .. 'timers', '-inf', stamp, 'LIMIT', 0, args[1])
@@ -77,5 +59,5 @@ register('fire_due', function(keys, args)
       told = told + 1
     end
   end
-  return { at, told, steady_now(prefix), jump }
+  return { at, told }
 end)
