@@ -16,7 +16,7 @@ from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.delivery import Subscription
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint_executor import deadlines, parked, recalling
+from haltpoint_executor import deadlines, recalling
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.executor import Executor, Parts
@@ -45,7 +45,6 @@ class Partitions:
             facts_age=policy.facts_age,
         )
         self._clocks: dict[int, ServerClock] = {}
-        self._places: dict[int, int] = {}
         self._subscriptions: dict[int, Subscription] = {}
         self.world = _world(here)
         self._kept: dict[int, list[Loaded]] = {}
@@ -68,13 +67,6 @@ class Partitions:
         for partition in [p for p in self._kept if not self._here.calls.continuity.is_broken(p)]:
             del self._kept[partition]
         await deadlines.fire_due(self._store, self._clocks.items())
-
-    async def move_parked(self) -> None:
-        """Look for chains in which nothing moves, in all partitions that are ours."""
-        queues = {spec.queue for spec in self.world.value.tools.values()}
-        for partition in list(self._clocks):
-            place = self._places.get(partition, 0)
-            self._places[partition] = await parked.look(self._store, partition, place, queues)
 
     async def _take(self, partition: int) -> bool:
         me = self._here.instance
@@ -146,7 +138,6 @@ async def run(settings: Settings) -> None:
         here.every(1.0, partitions.world.refresh, "tools")
         here.every(settings.executor_lease / 4, partitions.leases.tick, "leases")
         here.every(deadlines.EVERY, partitions.fire_due, "deadlines")
-        here.every(parked.EVERY, partitions.move_parked, "parked chains")
         await here.serve()
         await partitions.leases.close()
         await asyncio.to_thread(partitions.tracing.close)

@@ -13,11 +13,8 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.runtime.config.errors import BLOCKED
-from haltpoint.runtime.store.inbox import Stale
 from haltpoint_tool_worker.registry import load
 from tests.integration.test_tool_worker import LEASE, TOOLS, Bench, assert_blocked, error_of, said
 from tests.support import wait_until, worker_tools
@@ -76,33 +73,6 @@ async def test_r8_a_sleeper_that_had_claimed_the_call_does_not_start_it_after_it
             os.kill(sleeper.pid, signal.SIGCONT)
             await wait_until(lambda: said(bench, "the lease was lost before the call"))
     assert bench.effects() == []
-
-
-async def test_r4_a_worker_that_was_taken_for_dead_settles_the_doubt_about_its_call(
-    bench: Bench,
-) -> None:
-    desk = bench.desk
-    async with bench.process() as sleeper:
-        action = await bench.order("send_slowly")
-        chain = action.partition(".")[0]
-        await wait_until(lambda: bench.effects() == [action])
-        os.kill(sleeper.pid, signal.SIGSTOP)
-        async with bench.process():
-            assert error_of(await bench.outcome(action)) == "IN_DOUBT"
-            await desk.decide_all()
-            assert (await desk.chain(chain)).status is ChainStatus.ESCALATED
-            bench.effects_file.with_name("released").touch()
-            os.kill(sleeper.pid, signal.SIGCONT)
-
-            async def is_settled() -> bool:
-                return (await bench.outcome(action)).success
-
-            await wait_until(is_settled)
-    answer = Answer(kind=RequestKind.IN_DOUBT, decision=Choice.NOT_HAPPENED)
-    assert isinstance(await desk.answer(f"{chain}.r1", answer), Stale)
-    await desk.decide_all()
-    assert (await desk.chain(chain)).status is ChainStatus.COMPLETED
-    assert bench.effects() == [action]
 
 
 @pytest.mark.parametrize("sleeps", ["before claim", "after claim"])

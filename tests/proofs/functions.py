@@ -258,8 +258,6 @@ def complete(
     """hp3_complete for one action; `digest` is that of the call about which a person is asked."""
     row, given = store.actions[item.action], store.ghosts[item.action].given
     has_lease = item in store.tools
-    if receipt is not Receipt.IN_DOUBT and not store.final and row.settled_by(item.entry, epoch):
-        return _settle(store, item, receipt, digest)
     status = rules.complete(row, item.entry, epoch, has_lease=has_lease, without=without)
     if status != "recorded":
         return (finish(store, item) if status == "again" else store), status
@@ -275,18 +273,6 @@ def complete(
             Promise.R8, f"a worker of epoch {epoch} wrote the receipt, the last claim was {given}"
         )
     return _record(finish(store, item), item.action, receipt, digest), "recorded"
-
-
-def _settle(store: Store, item: Item, receipt: Receipt, digest: str) -> tuple[Store, str]:
-    """A late result: the person is asked no more, unless they have answered."""
-    asked = enumerate(store.requests, 1)
-    doubts = [n for n, one in asked if (one.action, one.kind) == (item.action, "in_doubt")]
-    number = doubts[-1] if doubts else 0
-    heard = {each.number for each in store.events if each.name == "answered"}
-    if number in heard or (number and store.requests[number - 1].status == "expired"):
-        return finish(store, item), "again"
-    store = _resolve(store, number, "withdrawn") if number else store
-    return _record(store, item.action, receipt, digest), "recorded"
 
 
 def _record(store: Store, action: int, receipt: Receipt, digest: str = "") -> Store:

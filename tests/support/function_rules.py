@@ -69,11 +69,6 @@ class ActionRow(NamedTuple):
         """Whether its effects may be there and cannot be repeated."""
         return self.started and not self.may_run_again(without)
 
-    def settled_by(self, entry: int, epoch: int) -> bool:
-        """Whether a result of this earlier holder takes the place of its doubt."""
-        is_doubt = self.receipt is Receipt.IN_DOUBT and self.verdict == "in_doubt"
-        return is_doubt and not self.resolution and self.entry == entry and self.epoch > epoch
-
 
 class Approval(NamedTuple):
     """The record of a person's yes to a call. A digest is `<action>/<what else it is over>`."""

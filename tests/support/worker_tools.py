@@ -135,7 +135,7 @@ async def read_a_while() -> str:
     return "read"
 
 
-@tool(timeout="5m")
+@tool
 async def send_slowly(ctx: Ctx[Book]) -> None:
     effect(ctx)
     await until_released(ctx)

@@ -122,11 +122,7 @@ class Job(Struct, eq=False):
         return is_stopped or self.over is not None
 
     def stop(self, why: Stopped) -> None:
-        """Stop what runs: of a cancelled call the outcome is recorded, of a lost one nothing. But a
-        call with effects ends: no other worker runs it, and its result settles the doubt (R4).
-        """
-        if why is Stopped.LOST and self.called and not self.repeatable:
-            return
+        """Stop what runs: what is known of a cancelled call is recorded, of a lost one nothing."""
         self.over = Stopped.LOST if self.lost else why
         for run in self.runs:
             run.stop(why)

@@ -6,12 +6,9 @@ import asyncio
 
 import pytest
 
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ToolCompleted
-from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
 from haltpoint.contracts.results import ErrorType
-from haltpoint.runtime.store.inbox import Stale, Taken
 from haltpoint.runtime.store.receipts import (
     Claimed,
     ClaimStatus,
@@ -23,7 +20,7 @@ from haltpoint.runtime.store.receipts import (
 from haltpoint.runtime.store.rows import Head, Key, Kind
 from haltpoint.runtime.streams.topology import EntryRef
 from tests.support.builders import OK, failed, literal_task
-from tests.support.desk import Desk, Order
+from tests.support.desk import Desk
 
 GO, DOUBT, DONE = ClaimStatus.GO, ClaimStatus.IN_DOUBT, ClaimStatus.DONE
 STALE, LOST = ClaimStatus.STALE, ClaimStatus.LOST
@@ -140,53 +137,8 @@ async def test_a_doubt_is_no_receipt_and_is_reported_once(desk: Desk) -> None:
     receipt = (await desk.action(order.action)).receipt
     assert receipt is not None
     assert receipt.kind is Kind.IN_DOUBT
-    assert await desk.finish(order, OK, epoch=doubtful.epoch) is Completion.AGAIN
+    assert await desk.finish(order, OK, epoch=1) is Completion.AGAIN
     assert await desk.backlog(Stream.EVENTS) == 1
-
-
-async def in_doubt(desk: Desk) -> tuple[Order, int]:
-    """A call whose worker was taken for dead, the epoch of that, and a person is asked."""
-    order = await desk.order_of(literal_task(1, "send"))
-    first = await desk.claim(order)
-    taken_over = await desk.claim(order)
-    outcome = failed(ErrorType.IN_DOUBT, "it was interrupted")
-    await desk.finish(order, outcome, "", epoch=taken_over.epoch)
-    await desk.decide_all()
-    assert (await desk.chain(order.chain)).status is ChainStatus.ESCALATED
-    return order, first.epoch
-
-
-HAPPENED, NOT_HAPPENED = (
-    Answer(kind=RequestKind.IN_DOUBT, decision=choice)
-    for choice in (Choice.HAPPENED, Choice.NOT_HAPPENED)
-)
-
-
-async def test_r4_a_late_result_settles_the_doubt_and_nobody_is_asked_any_more(desk: Desk) -> None:
-    order, epoch = await in_doubt(desk)
-    assert await desk.finish(order, OK, '{"id":7}', epoch=epoch) is Completion.RECORDED
-    assert isinstance(await desk.answer(f"{order.chain}.r1", NOT_HAPPENED), Stale)
-    assert await desk.redis.zcard(desk.key("index:requests")) == 0
-    assert await desk.finish(order, OK, "{}", epoch=epoch) is Completion.AGAIN
-    await desk.run()
-    assert (await desk.chain(order.chain)).status is ChainStatus.COMPLETED
-    receipt = (await desk.action(order.action)).receipt
-    assert receipt is not None
-    assert (receipt.kind, receipt.data) == (Kind.RECEIPT, '{"id":7}')
-
-
-@pytest.mark.parametrize("answer", [HAPPENED, NOT_HAPPENED])
-@pytest.mark.parametrize("heard", [False, True])
-async def test_r4_a_result_that_comes_after_the_answer_changes_nothing(
-    desk: Desk, answer: Answer, heard: bool
-) -> None:
-    order, epoch = await in_doubt(desk)
-    assert isinstance(await desk.answer(f"{order.chain}.r1", answer), Taken)
-    if heard:
-        await desk.decide_all()
-    before = await desk.snapshot()
-    assert await desk.finish(order, OK, epoch=epoch) is not Completion.RECORDED
-    assert await desk.snapshot() == before
 
 
 async def test_a_heartbeat_keeps_what_is_held_and_says_what_is_lost(desk: Desk) -> None:

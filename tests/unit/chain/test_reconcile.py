@@ -108,28 +108,3 @@ def test_e5_a_call_that_is_in_doubt_again_and_again_comes_to_a_person() -> None:
         if len(story.dispatches) > 5:
             story.result(doubt(ErrorType.UNKNOWN))
     assert len(story.dispatches) == 7
-
-
-def test_r4_a_late_result_settles_a_doubt_that_a_person_is_asked_about() -> None:
-    story = paying()
-    story.result(doubt(ErrorType.TIMEOUT))
-    story.result(data='{"receipt":"r1"}')
-    assert (story.status, story.chain.requests) == ("completed", ())
-    (withdrawn,) = story.told("request.withdrawn")
-    assert withdrawn["reason"] == "its worker has reported after all"
-
-
-def test_r4_a_late_result_settles_a_doubt_that_its_tool_would_be_asked_about() -> None:
-    story = paying()
-    story.result(doubt())
-    story.result(data='{"receipt":"r1"}')
-    assert (story.status, len(story.dispatches)) == ("completed", 1)
-
-
-def test_r4_a_late_result_of_another_call_leaves_the_question_open() -> None:
-    steps = (tool_step("s", call("pay")), tool_step("t", call("pay")))
-    story = submitted(Task(goal="x", plan=plan(*steps), parallel=2), PAY)
-    first, second = (one.action.id for one in story.dispatches)
-    story.result(doubt(ErrorType.TIMEOUT), of=first)
-    story.result(of=second)
-    assert [question.action_id for question in story.chain.requests] == [first]

@@ -21,7 +21,7 @@ from haltpoint.chain.model.schemas import text_of
 from haltpoint.chain.model.state import Action, Rest
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import ask_about_call, free, take_back
+from haltpoint.chain.turns.asking import ask_about_call
 from haltpoint.chain.turns.dispatching import child_for
 from haltpoint.chain.turns.gate import calls_of
 from haltpoint.chain.turns.receipts import fail_action, fail_with, outcome_of, record, succeed
@@ -40,9 +40,6 @@ _MOST_ASKED: Final = 6
 asked.
 """
 
-_SETTLED: Final = "its worker has reported after all"
-"""Why a person is no longer asked about a doubt."""
-
 _MOST_LISTED: Final = 20
 """Calls that a card lists beside the first."""
 
@@ -54,13 +51,9 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     """Record the receipt: continue, stop and ask, or end the step."""
     action = work.actions.get(message.data.action_id)
     outcome = message.data.outcome
-    if action is None or message.id != report_id(action):  # nobody has dispatched this attempt
+    if action is None or action.status is not ActionStatus.DISPATCHED or work.rests(action.id):
         return None
-    fault = outcome.error
-    error_type = fault and fault.error_type
-    if error_type is not ErrorType.IN_DOUBT:
-        action = _without_doubt(work, action)
-    if action.status is not ActionStatus.DISPATCHED or work.rests(action.id):
+    if message.id != report_id(action):  # nobody has dispatched this attempt
         return None
     if action.child:
         _take_back(work, message.data)
@@ -68,6 +61,8 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     plan = work.world.spec(action.tool).plan
     if plan is not None and outcome.satisfies and not action.child and not is_over:
         return _begin_skill(work, action, plan)
+    fault = outcome.error
+    error_type = fault and fault.error_type
     approval = work.approvals.get(action.id)
     if fault is not None and approval is not None and error_type is ErrorType.IN_DOUBT:
         # it is used up: people are asked anew before the call runs again (G1)
@@ -88,21 +83,6 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         return succeed(work, receipt)
     record(work, receipt)
     return None
-
-
-def _without_doubt(work: Work, action: Action) -> Action:
-    """The action as it was before the doubt that its late result settles: a person need not say,
-    nor its tool.
-    """
-    rest = work.resting.get(action.id)
-    if rest is not None and rest.reconcile and rest.until:
-        work.resting = {**work.resting, action.id: replace(rest, until=0)}
-    for question in work.requests:
-        if question.action_id == action.id and question.kind is RequestKind.IN_DOUBT:
-            take_back(work, question, _SETTLED)
-            free(work, question)
-            return structs.replace(action, status=ActionStatus.DISPATCHED)
-    return action
 
 
 def _take_back(work: Work, data: ToolCompleted.Data) -> None:

@@ -162,17 +162,12 @@ def resume(work: Work, index: int | None = None, **told: Any) -> None:
         work.tell(FactType.CHAIN_RESUMED, index, **told)
 
 
-def take_back(work: Work, request: Question, reason: str) -> None:
-    """Ask no more."""
-    work.outputs.append(Withdraw(request.request_id, reason))
-    close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
-
-
 def withdraw(work: Work, reason: str, step_id: str = "") -> None:
     """Take back the questions of a step that is over, or all; what they were about never runs."""
     for request in work.requests:
         if step_id in ("", request.step_id):
-            take_back(work, request, reason)
+            work.outputs.append(Withdraw(request.request_id, reason))
+            close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
             action = work.actions.get(request.action_id)
             if action is not None:
                 ledger.settle(work, action)

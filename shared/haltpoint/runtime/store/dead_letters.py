@@ -137,7 +137,7 @@ def loss_of(fields: Mapping[bytes, bytes], rejected: Rejected) -> MessageLost | 
     label = _label_of(fields)
     if label is None:
         return None
-    return lost(label.id, label.subject, f"{rejected.reason.value}: {rejected.detail}")
+    return _lost(label.id, label.subject, f"{rejected.reason.value}: {rejected.detail}")
 
 
 def owner_of(fields: Mapping[bytes, bytes]) -> Orphan | None:
@@ -153,7 +153,7 @@ def loss_of_message(message: Message, reason: str) -> MessageLost | Orphan:
     """The message.lost to send; an orphan for a lost message.lost."""
     if isinstance(message, MessageLost) or not message.subject:
         return Orphan(message.subject)
-    return lost(message.id, message.subject, reason)
+    return _lost(message.id, message.subject, reason)
 
 
 def _label_of(fields: Mapping[bytes, bytes]) -> _Label | None:
@@ -166,8 +166,7 @@ def _label_of(fields: Mapping[bytes, bytes]) -> _Label | None:
         return None
 
 
-def lost(message_id: str, chain_id: str, reason: str) -> MessageLost:
-    """Tells a chain that a message will not come."""
+def _lost(message_id: str, chain_id: str, reason: str) -> MessageLost:
     data = MessageLost.Data(message_id=message_id, reason=reason[:1000])
     name = f"{message_id}/lost"
     return MessageLost(id=name[:512], source="haltpoint/dead-letters", subject=chain_id, data=data)

@@ -32,7 +32,6 @@ _PARTS: Final = (
     "timers",
     "dead_letters",
     "consumers",
-    "parked",
     "leases",
     "agents",
     "feedback",

@@ -8,7 +8,7 @@ import hashlib
 import secrets
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC
 from enum import StrEnum
 from itertools import count
@@ -16,9 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from haltpoint.chain.model.state import Action
-from haltpoint.contracts.base import Ingress, chain_of, derived_chain_id, value
-from haltpoint.contracts.catalogue import Stream
+from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.audit import Audited, Line
@@ -28,19 +26,15 @@ from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
 from haltpoint.runtime.store.conversations import Conversations
 from haltpoint.runtime.store.counting import AgentCounts
-from haltpoint.runtime.store.dead_letters import lost
 from haltpoint.runtime.store.loading import load
 from haltpoint.runtime.store.rows import FEED_AGE, Head
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Side
-from haltpoint.runtime.streams.outgoing import completed_parts, rfc3339
+from haltpoint.runtime.streams.outgoing import rfc3339
 from haltpoint.runtime.streams.topology import Topology
-from haltpoint.runtime.streams.wire import BODY, DATA, encode
+from haltpoint.runtime.streams.wire import encode
 
 _log = logs.get(__name__)
 _REFIRE: Final = 30_000  # ms after which a timer goes off again when its message got lost
-
-_QUIET: Final = 60_000
-"""Ms for which a chain in which nothing moves has not changed, until that is looked at (R11)."""
 
 _ACCEPTED: Final = 10_000
 """Chains whose ids a process keeps, to say that they are gone when a server has lost them."""
@@ -116,14 +110,6 @@ class Fired:
 
     count: int
     now: int
-
-
-@value
-class Parked:
-    """Chains in which nothing moves, and where the next look begins (0: all were looked at)."""
-
-    place: int
-    chains: Sequence[str]
 
 
 @value
@@ -305,31 +291,6 @@ class Store(Side):
         """Tell up to `limit` chains that their timer went off, and expire their requests (R1)."""
         now, chains = await self._functions.call("fire_due", partition, limit, _REFIRE)
         return Fired(chains, now)
-
-    async def parked(self, partition: int, place: int, queues: Iterable[str]) -> Parked:
-        """Look for chains in which nothing moves, from a place on (R11)."""
-        following, *chains = await self._functions.call("parked", partition, place, _QUIET, *queues)
-        return Parked(following, [chain.decode() for chain in chains])
-
-    async def repeat(self, action: Action, trace: str | None) -> bool:
-        """Tell the executor once more what a call came to; False when there is no receipt of it."""
-        stored = await self._reader.action(action.id)
-        if stored is None or stored.receipt is None:
-            return False
-        chain, attempt = chain_of(action.id), None if action.child else action.attempt
-        head, tail = completed_parts(action.id, attempt, chain, trace)
-        told = head + stored.receipt.outcome.encode() + tail
-        await self._send(chain, told, stored.receipt.data)
-        return True
-
-    async def lose(self, chain: str, message_id: str) -> None:
-        """Tell the executor that a message which a chain waits for is nowhere any more."""
-        await self._send(chain, encode(lost(message_id, chain, "the server has it no more")), "")
-
-    async def _send(self, chain: str, message: bytes, body: str) -> None:
-        partition = self._topology.partition(chain)
-        fields = (DATA, message, BODY, body)
-        await self._functions.call("change", partition, "XADD", Stream.EVENTS, "*", *fields)
 
     async def lease(self, partition: int, owner: str, seconds: float) -> PartitionLease:
         """Take or renew the partition's lease, when it is free or ours."""

@@ -13,8 +13,6 @@ Rules that hold for every function of this library:
 local GROUPS = { events = 'executor', plans = 'planner', humans = 'gateway' }
 local WORKERS = 'tool-worker'
 local FINAL = { completed = true, failed = true, cancelled = true }
-local LIVE = { 'accepted', 'planning', 'executing', 'awaiting_clarification', 'awaiting_confirmation',
-  'awaiting_input', 'escalated' }
 local DAY = 86400000
 
 -- What brings things to their end goes on when the memory is full: refused, it would only be delivered again and again

@@ -113,8 +113,7 @@ function operations.open_request(run, id, question, deadline, rank, message)
 end
 
 function operations.withdraw_request(run, id, message)
-  local state = redis.call('HGET', run.head, id) or ''
-  if state == 'withdrawn' or string.match(state, '^open ') then
+  if string.match(redis.call('HGET', run.head, id) or '', '^open ') then
     redis.call('HSET', run.head, id, 'withdrawn')
     redis.call('ZREM', run.prefix .. 'index:requests', run.chain .. '.' .. id)
     add(run.prefix, 'humans', message)
@@ -165,6 +164,9 @@ local function forget_old(prefix, oldest)
     end
   end
 end
+
+local LIVE = { 'accepted', 'planning', 'executing', 'awaiting_clarification', 'awaiting_confirmation',
+  'awaiting_input', 'escalated' }
 
 -- A child that could not be written reports nothing: what its parent waits for is lost.
 local function tell_parent(prefix, chain)

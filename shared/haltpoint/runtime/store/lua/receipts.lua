@@ -97,38 +97,12 @@ register('claim', function(keys, args)
   return { state == STATE.IN_DOUBT and 'in_doubt' or 'go', epoch }
 end)
 
--- Whether the result of an earlier holder of this entry takes the place of the doubt about its action: nobody has resolved it. A
--- person is not asked any more then.
-local function settles(prefix, id, entry, epoch)
-  local chain, name = split(id)
-  local action, status = read_action(prefix, chain, name)
-  local head, data = row(prefix, KEY.CHAIN, chain), row(prefix, KEY.DATA, chain)
-  local receipt = redis.call('HGET', data, name .. '.' .. PART.RECEIPT) or ''
-  if FINAL[status] or action.entry ~= entry or action.state ~= STATE.IN_DOUBT or action.epoch <= epoch
-    or string.find(receipt, KIND.IN_DOUBT, 1, true) ~= 1
-    or redis.call('HEXISTS', data, name .. '.' .. PART.RESOLUTION) == 1 then
-    return false
-  end
-  for number in string.gmatch(redis.call('HGET', head, HEAD.OPEN) or '', '%d+') do
-    local request = 'r' .. number
-    if string.find(redis.call('HGET', data, request), '"action_id":"' .. id .. '"', 1, true) then
-      if not string.match(redis.call('HGET', head, request), '^open ') then
-        return false
-      end
-      redis.call('HSET', head, request, 'withdrawn')
-      redis.call('ZREM', prefix .. 'index:requests', chain .. '.' .. request)
-    end
-  end
-  return true
-end
-
 --[[
 hp3_complete consumer [stream entry action epoch in_doubt outcome data head tail]...
 
 Record receipts of entries that are pending for this consumer. `in_doubt` '1': the outcome says IN_DOUBT, which is no receipt
 but takes its place until a person's answer resolves the action or has it dispatched again. The message to the executor is
 head .. outcome .. tail, its body the data.
-A result of an action that is in doubt, as its worker was taken for dead, takes the place of the doubt.
 Returns for each: recorded | again (a receipt is there: the entry was finished) | stale (not current, or not this
 consumer's: nothing was done).
 A final chain's receipt is recorded, and nobody is told.
@@ -150,11 +124,6 @@ register('complete', function(keys, args)
           add(prefix, 'events', args[i + 7] .. outcome .. args[i + 8], data)
         end
       end
-    elseif action and args[i + 4] ~= '1' and settles(prefix, args[i + 2], entry, tonumber(args[i + 3])) then
-      status = 'recorded'
-      redis.call('HSET', row(prefix, KEY.DATA, chain), name .. '.' .. PART.RECEIPT,
-        KIND.RECEIPT .. '\n' .. outcome .. '\n' .. data)
-      add(prefix, 'events', args[i + 7] .. outcome .. args[i + 8], data)
     elseif action and has_receipt(prefix, chain, name) then
       status = 'again'
     end
