@@ -36,11 +36,30 @@ class WorkerDiedError(Exception):
 class Crashes:
     """The calls that lose their worker, by tool and place: how many are still to come."""
 
-    redis: Any
+    redis: Any = None
     coming: Counter[tuple[str, Place]] = field(default_factory=Counter)
+    names: set[str] = field(default_factory=set)
+    """Of the tools that are served."""
+
+    def let_die(self, tool: str, place: Place, times: int) -> None:
+        """Let so many calls of a tool lose their worker. Raises LookupError for a tool that is not
+        served.
+        """
+        if tool not in self.names:
+            served = ", ".join(sorted(self.names)) or "none: call harness.start first"
+            raise LookupError(f"no tool is called {tool!r}; these are served: {served}")
+        self.coming[tool, place] += times
+
+    def all_came(self) -> None:
+        """Raise AssertionError for a crash that did not happen: its test has tested nothing."""
+        for (tool, place), times in self.coming.items():
+            if times:
+                what = f"{tool} was to lose its worker {place.value}"
+                raise AssertionError(f"{what}, and no call of it came there")
 
     def around(self, tool: Tool) -> Tool:
         """The tool with both places in it."""
+        self.names.add(tool.name)
         function, context = tool.function, tool.inputs.context
         name = context or _CONTEXT
         reach = partial(self._reach, tool)

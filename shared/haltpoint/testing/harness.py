@@ -65,12 +65,15 @@ class Harness:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._stack = ExitStack()
+        self._crashes = Crashes()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
         self._stack.close()
+        if raised is None:
+            self._crashes.all_came()
 
     def start(
         self,
@@ -134,14 +137,16 @@ class Harness:
         self._clock.skip(seconds_of(length, "length"))
 
     def crash_before(self, tool: str, times: int = 1) -> None:
-        """Let the worker of the tool's next call die before its effect."""
-        self._crashes.coming[tool, Place.BEFORE] += times
+        """Let the worker of the tool's next call die before its effect. Raises LookupError for a
+        tool that is not served; the test fails at its end when the call did not come.
+        """
+        self._crashes.let_die(tool, Place.BEFORE, times)
 
     def crash_after(self, tool: str, times: int = 1) -> None:
-        """Let the worker of the tool's next call die after its effect, before anyone hears of
-        it.
+        """Let the worker of the tool's next call die after its effect, before anyone hears of it;
+        else as `crash_before`.
         """
-        self._crashes.coming[tool, Place.AFTER] += times
+        self._crashes.let_die(tool, Place.AFTER, times)
 
 
 @dataclass(frozen=True, slots=True)
