@@ -26,7 +26,7 @@ BARS = {
 
 
 @pytest.mark.parametrize(
-    ("path", "functions", "files"), [("decide", 62, 19), ("executor", 120, 41), ("worker", 65, 24)]
+    ("path", "functions", "files"), [("decide", 62, 19), ("executor", 121, 41), ("worker", 72, 27)]
 )
 def test_one_plain_action_walks_few_functions(
     path: str, functions: int, files: int, tmp_path: Path

@@ -71,10 +71,10 @@ def repeated(pairs: _Pairs) -> str | None:
 
 
 def _once(pairs: _Pairs) -> JsonObject:
-    name = repeated(pairs)
-    if name is not None:
-        raise StrictJsonError(f"it has the key {name[:40]!r} twice")
-    return dict(pairs)
+    names = dict(pairs)
+    if len(names) < len(pairs):
+        raise StrictJsonError(f"it has the key {str(repeated(pairs))[:40]!r} twice")
+    return names
 
 
 def _integer(digits: str) -> int:

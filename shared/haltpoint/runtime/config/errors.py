@@ -6,7 +6,6 @@ from json import JSONDecodeError
 from typing import Final
 
 from haltpoint.chain.model.statuses import Code
-from haltpoint.contracts.strict_json import StrictJsonError
 
 CATALOGUE: Final[dict[str, str]] = {
     "HP-001": "The settings are not valid.",
@@ -120,9 +119,9 @@ def why_unread(error: OSError | ValueError) -> str:
         return error.strerror or type(error).__name__
     if isinstance(error, JSONDecodeError):
         return f"it is not JSON: see line {error.lineno}, column {error.colno}"
-    if isinstance(error, StrictJsonError):
-        return str(error)
-    return "it is not UTF-8 text"
+    if isinstance(error, UnicodeError):
+        return "it is not UTF-8 text"
+    return str(error)
 
 
 def unforeseen(error: BaseException) -> HaltpointError:
