@@ -47,7 +47,7 @@ async def test_waits_for_a_loop_of_its_own(bank, harness):
     assert harness.call("find_payee", name="Kim").result().status == "completed"
 
 def test_names_no_tool(bank, harness):
-    harness.crash_after("mial")
+    harness.crash_after("no_tool")
 
 def test_does_not_crash(bank, harness):
     harness.crash_after("mail")
@@ -110,7 +110,7 @@ async def test_a_failing_test_says_what_happened_and_leaves_nothing_behind(tmp_p
     assert "Which Sam?" in told
     assert "NotEndedError: chain " in told
     assert "runs again at" in told
-    assert "LookupError: no tool is called 'mial'; these are served: " in told
+    assert "LookupError: no tool is called 'no_tool'; these are served: " in told
     assert "mail was to lose its worker after its effect, before its receipt, and no call" in told
     await has_left_nothing(tmp_path)
 
