@@ -103,7 +103,7 @@ class Losing:
         """The server comes back with a copy of its data of two seconds before."""
         copy = self.system.folder / "copy"
         shutil.copytree(self._folder, copy)
-        await asyncio.sleep(2)
+        await asyncio.sleep(2)  # what the copy lacks
         server = self.system.server
         await asyncio.to_thread(server.kill)
         shutil.rmtree(self._folder)
@@ -140,7 +140,7 @@ class Losing:
             await wait_until(is_in_step)
             await asyncio.sleep(0.5)
             await other.replicaof("NO", "ONE")
-            await asyncio.sleep(1)
+            await asyncio.sleep(1)  # what the replica lacks
         await asyncio.to_thread(self.system.server.kill)
         place = self.system.server.url.removeprefix("unix://")
         os.rename(replica.url.removeprefix("unix://"), place)  # noqa: PTH104

@@ -53,8 +53,8 @@ def fault_in(value: object) -> str:
 
 
 def in_texts(text: str) -> str:
-    """JSON of a tool's result, with a text in place of each value that is none for others; the same
-    text where there is none.
+    """JSON of a tool's result, in which each value that other programs may misread is a text. The
+    same text when it has no such value.
     """
     try:
         _STRICT.decode(text)

@@ -203,7 +203,7 @@ class Following:
         return self.script.model
 
     def next(self, talk: Conversation) -> Rule | None:
-        """The first rule that fits, with its templates filled in; None when there is none. Raises
+        """The first rule that fits, with its templates filled in; None when no rule fits. Raises
         KeyError.
         """
         about_goal = talk.thought == ThoughtKind.BOUNDS

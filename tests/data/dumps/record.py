@@ -110,7 +110,7 @@ def main() -> None:
         words = ("redis-server", "--port", "0", "--unixsocket", f"{name}/socket", "--dir", name)
         server = subprocess.Popen((*words, "--save", "", "--daemonize", "no"))
         try:
-            time.sleep(1)
+            time.sleep(1)  # the server listens by then
             record(Path(name), dump)
         finally:
             server.terminate()

@@ -121,7 +121,7 @@ def _misdirected(host: str) -> Response:
         "title": "Misdirected Request",
         "status": 421,
         "code": "unknown_host",
-        "detail": f"The header Host says {host!r}, and this is none of our names.",
+        "detail": f"The header Host names {host!r}, which is not a name of this server.",
         "hint": "Add the name to HALTPOINT_HOSTS, or set HALTPOINT_GATEWAY__PUBLIC_URL to the "
         "address that people type.",
     }

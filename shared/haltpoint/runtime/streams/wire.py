@@ -144,7 +144,7 @@ def _second_look(data: bytes, fault: str) -> AnyMessage | Rejected:
     """
     try:
         fields = read_strictly(data)
-    except ValueError as error:  # a number that is none
+    except ValueError as error:  # such as a number of 4,000 digits
         return _bad_json(error)
     if not isinstance(fields, dict):
         return Rejected(DeadLetterReason.BAD_FIELDS, "a message is a JSON object")
