@@ -3,11 +3,14 @@
 Absolute figures say as much about the machine as about the system: compare the ratios.
 """
 
+import argparse
 import asyncio
 import json
 import math
 import secrets
+import signal
 import statistics
+import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -211,6 +214,9 @@ def table(figures: Figures) -> Table:
 
 def main() -> None:
     """Measure, print, write."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    # Ended as by an error, so that every process of a part ends with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     console = Console()
     with tempfile.TemporaryDirectory(prefix="haltpoint-bench-") as name:
         folder = Path(name)

@@ -46,6 +46,9 @@ async def test_waits_for_a_loop_of_its_own(bank, harness):
     await asyncio.sleep(0)
     assert harness.call("find_payee", name="Kim").result().status == "completed"
 
+def test_begins_without_tools(harness):
+    harness.run("Pay Sam")
+
 def test_names_no_tool(bank, harness):
     harness.crash_after("no_tool")
 
@@ -105,11 +108,12 @@ async def test_a_failing_test_says_what_happened_and_leaves_nothing_behind(tmp_p
     (tmp_path / "test_user.py").write_text(USER)
     with run_of(tmp_path, *LOOPS, "-W", "error", "-k", "not interrupted") as run:
         told, _ = run.communicate(timeout=PATIENCE)
-    assert "3 failed, 2 passed, 1 deselected, 1 error" in told
+    assert "4 failed, 2 passed, 1 deselected, 1 error" in told
     assert "LookupError: there is no open confirmation question of pay: chain " in told
     assert "Which Sam?" in told
     assert "NotEndedError: chain " in told
     assert "runs again at" in told
+    assert "AttributeError: 'client': call harness.start(tools=...) first" in told
     assert "LookupError: no tool is called 'no_tool'; these are served: " in told
     assert "mail was to lose its worker after its effect, before its receipt, and no call" in told
     await has_left_nothing(tmp_path)

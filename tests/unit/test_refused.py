@@ -92,7 +92,7 @@ def test_a_missing_right_is_named_in_the_words_of_redis_and_of_valkey(
     refused = meaning_of(NoPermissionError(words))
     assert isinstance(refused, RefusedForNow)
     assert (refused.code, refused.why, refused.lasts) == ("NOPERM", words, True)
-    assert f"ACL SETUSER {rule}" in refused.fix
+    assert f"A user of deploy/acl: load that file again; another: ACL SETUSER {rule}" in refused.fix
     assert unusable(refused).code == "HP-025"
 
 

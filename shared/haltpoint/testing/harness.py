@@ -20,7 +20,7 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, NoReturn, Self
 
 from anyio.from_thread import start_blocking_portal
 from redis import Redis
@@ -69,6 +69,10 @@ class Harness:
 
     def __enter__(self) -> Self:
         return self
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raises AttributeError: it has no such thing, or has it only once it has started."""
+        raise AttributeError(f"{name!r}: call harness.start(tools=...) first")
 
     def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
         self._stack.close()

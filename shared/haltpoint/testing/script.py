@@ -161,8 +161,9 @@ class Script(Form):
         except (OSError, UnicodeDecodeError) as error:
             names = sorted(script.name.removesuffix(".json") for script in SCRIPTS.iterdir())
             fix = f"Name a JSON file, or one of: {', '.join(names)}"
+            why = error.strerror if isinstance(error, OSError) else error.reason
             raise HaltpointError(
-                "HP-041", f"the script {path} cannot be read", str(error), fix
+                "HP-041", f"the script {path} cannot be read", str(why), fix
             ) from error
         try:
             return cls.model_validate_json(text)

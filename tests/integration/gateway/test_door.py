@@ -133,7 +133,16 @@ async def test_a_host_that_is_none_is_refused(url: str, host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["localhost", "LocalHost:1", "shop.localhost.", "127.0.0.1:80", "[::1]:80", "10.1.2.3"]
+    "host",
+    [
+        "localhost",
+        "LocalHost:1",
+        "shop.localhost.",
+        "127.0.0.1:80",
+        "[::1]:80",
+        "[fe80::1%25eth0]:80",
+        "10.1.2.3",
+    ],
 )
 async def test_this_machine_and_addresses_need_no_listing(url: str, host: str) -> None:
     assert statuses(await sent(url, post(LENGTH, host=host))) == [202]
@@ -141,7 +150,12 @@ async def test_this_machine_and_addresses_need_no_listing(url: str, host: str) -
 
 async def test_a_health_port_knows_its_names_too(health: str) -> None:
     async with httpx.AsyncClient(trust_env=False) as client:
-        for host, status in (("planner:8701", 200), ("10.1.2.3", 200), ("evil.example", 421)):
+        for host, status in (
+            ("planner:8701", 200),
+            ("Planner.:1", 200),
+            ("10.1.2.3", 200),
+            ("evil.example", 421),
+        ):
             reply = await client.get(f"{health}/metrics", headers={"Host": host})
             assert reply.status_code == status
 

@@ -104,5 +104,6 @@ def test_a_faulty_script_is_told_with_its_place(tmp_path: Path, content: str, wh
 
 
 def test_a_missing_script_is_told_with_the_ready_made_ones(tmp_path: Path) -> None:
-    with pytest.raises(HaltpointError, match="contacts_good"):
+    with pytest.raises(HaltpointError, match="contacts_good") as told:
         Script.read(tmp_path / "nothing.json")
+    assert told.value.why == "No such file or directory"

@@ -32,7 +32,7 @@ _READ_TWO_WAYS: Final = re.compile(
 """A bare line feed, a folded line, two lengths: a proxy in front may read another request."""
 
 _UNLISTED: Final = re.compile(
-    r"(?:\[[\da-f:.]+\]|[\d.]+|([\w-]+\.)*localhost\.?)(?::\d*)?", re.IGNORECASE
+    r"(?:\[[\da-f:.]+(?:%[\w.-]+)?\]|[\d.]+|([\w-]+\.)*localhost\.?)(?::\d*)?", re.IGNORECASE
 )
 """Hosts that need no setting: addresses, and this machine."""
 
@@ -108,7 +108,7 @@ def for_own_names(app: ASGIApp, names: Collection[str]) -> ASGIApp:
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         host = Headers(scope=scope).get("host", "localhost")
-        is_listed = host.lower().partition(":")[0] in names
+        is_listed = host.lower().partition(":")[0].removesuffix(".") in names
         is_own = is_listed or _UNLISTED.fullmatch(host)
         await (app if is_own else _misdirected(host))(scope, receive, send)
 

@@ -133,7 +133,7 @@ class CutShort(RedisConnectionError):  # noqa: N818 - as above
 
 def lacking(user: str, why: str, right: str) -> RefusedForNow:
     """NOPERM: what the user may not do, and what would give it to them."""
-    fix = f"On the server: ACL SETUSER {user} {right}; or load the users of deploy/acl"
+    fix = f"A user of deploy/acl: load that file again; another: ACL SETUSER {user} {right}"
     return RefusedForNow("NOPERM", why, fix)
 
 
