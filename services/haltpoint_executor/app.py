@@ -45,6 +45,7 @@ class Partitions:
             facts_age=policy.facts_age,
         )
         self._clocks: dict[int, ServerClock] = {}
+        self._places: dict[int, int] = {}
         self._subscriptions: dict[int, Subscription] = {}
         self.world = _world(here)
         self._kept: dict[int, list[Loaded]] = {}
@@ -68,10 +69,15 @@ class Partitions:
             del self._kept[partition]
         await deadlines.fire_due(self._store, self._clocks.items())
 
+    async def move_parked(self) -> None:
+        """Look for chains in which nothing moves, some hundred in each partition that is ours."""
+        for partition in list(self._clocks):
+            place = self._places.get(partition, 0)
+            self._places[partition] = await self._store.move_parked(partition, place)
+
     async def _take(self, partition: int) -> bool:
         me = self._here.instance
-        lease = await self._store.lease(partition, me, self._lease)
-        return lease.holder == me
+        return await self._store.lease(partition, me, self._lease) == me
 
     async def _store_give_up(self, partition: int) -> None:
         await self._store.give_up(partition, self._here.instance)
@@ -138,6 +144,7 @@ async def run(settings: Settings) -> None:
         here.every(1.0, partitions.world.refresh, "tools")
         here.every(settings.executor_lease / 4, partitions.leases.tick, "leases")
         here.every(deadlines.EVERY, partitions.fire_due, "deadlines")
+        here.every(5.0, partitions.move_parked, "parked chains")
         await here.serve()
         await partitions.leases.close()
         await asyncio.to_thread(partitions.tracing.close)

@@ -15,13 +15,15 @@ import pytest
 from redis.asyncio import Redis
 
 from haltpoint.contracts.base import JsonObject
+from haltpoint.contracts.catalogue import Stream
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.store.recovery import Recovery
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams.connection import AutoPipeline
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 from tests.support import PATIENCE, wait_until
-from tests.support.builders import literal_task
+from tests.support.builders import literal_task, spec
 
 PARTITIONS = 4
 PROGRAM = """
@@ -118,3 +120,27 @@ async def test_r10_after_a_flush_it_says_so_and_goes_on(
         await wait_until(over)
         assert {line.get("code") for line in running.log} >= {"HP-020", "HP-023"}
         assert (await Recovery(calls, topology).losses())[0].before > 0
+
+
+async def test_r11_a_chain_whose_call_something_has_removed_is_found_and_ends(
+    server: EmbeddedServer, redis: Any, topology: Topology, tmp_path: Path
+) -> None:
+    async with AutoPipeline(redis) as calls, executor(server.url, tmp_path) as running:
+        await ToolCatalogue(calls, topology).announce([spec()])
+        await wait_until(lambda: running.says("started"))
+        submitted = await Store(calls, topology).submit(literal_task())
+        partition = topology.partition(submitted.chain_id)
+        queue = topology.stream(partition, Stream.TOOLS, "default")
+
+        async def is_removed() -> bool:
+            return bool(await redis.xtrim(queue, maxlen=0))
+
+        await wait_until(is_removed)
+        await redis.incrby(topology.key(partition, "clock"), 31_000)
+        chain = topology.key_of("chain", submitted.chain_id)
+
+        async def is_over() -> bool:
+            return bool(await redis.hget(chain, "status") == b"failed")
+
+        await wait_until(is_over)
+        assert running.says("nothing moves in a chain: what it waits for was removed")

@@ -90,7 +90,7 @@ class Code(StrEnum):
     NO_ANSWER = "HP-210", "The chain's question got no answer in time."
     MESSAGE_LOST = (
         "HP-211",
-        "A message that the chain waited for could not be processed; it is in the dead letters.",
+        "A message that the chain waited for is in the dead letters, or was removed.",
     )
     NOT_ROUTED = "HP-215", "The supervisor named no agent, and no agent may take the task."
     AGENT_GONE = "HP-216", "The task names an agent that the agents file does not have."

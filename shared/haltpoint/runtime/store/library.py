@@ -30,6 +30,7 @@ _PARTS: Final = (
     "thoughts",
     "inbox",
     "timers",
+    "parked",
     "dead_letters",
     "consumers",
     "leases",

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.base import Ingress, derived_chain_id, value
 from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
@@ -27,7 +28,7 @@ from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writ
 from haltpoint.runtime.store.conversations import Conversations
 from haltpoint.runtime.store.counting import AgentCounts
 from haltpoint.runtime.store.loading import load
-from haltpoint.runtime.store.rows import FEED_AGE, Head
+from haltpoint.runtime.store.rows import FEED_AGE, Head, local
 from haltpoint.runtime.streams.connection import Argument, AutoPipeline, Side
 from haltpoint.runtime.streams.outgoing import rfc3339
 from haltpoint.runtime.streams.topology import Topology
@@ -35,6 +36,9 @@ from haltpoint.runtime.streams.wire import encode
 
 _log = logs.get(__name__)
 _REFIRE: Final = 30_000  # ms after which a timer goes off again when its message got lost
+
+_QUIET: Final = 30_000
+"""Ms for which a chain has not changed, until it is looked at whether it moves (R11)."""
 
 _ACCEPTED: Final = 10_000
 """Chains whose ids a process keeps, to say that they are gone when a server has lost them."""
@@ -109,14 +113,6 @@ class Fired:
     """How many chains were told that their timer went off, at the server's time `now` (ms)."""
 
     count: int
-    now: int
-
-
-@value
-class PartitionLease:
-    """Who may decide for a partition ("" for nobody), at the server's time `now` (ms)."""
-
-    holder: str
     now: int
 
 
@@ -292,11 +288,30 @@ class Store(Side):
         now, chains = await self._functions.call("fire_due", partition, limit, _REFIRE)
         return Fired(chains, now)
 
-    async def lease(self, partition: int, owner: str, seconds: float) -> PartitionLease:
-        """Take or renew the partition's lease, when it is free or ours."""
+    async def move_parked(self, partition: int, place: int) -> int:
+        """Look for chains in which nothing moves, and tell them what they wait for (R11): a result
+        or answer on record once more, else that it is lost. Returns the place of the next look.
+        """
+        following, *found = await self._functions.call("find_parked", partition, place, _QUIET)
+        versions = dict(zip(found[::2], found[1::2], strict=True))
+        for loaded in (await self.load([chain.decode() for chain in versions])).values():
+            chain = loaded.chain
+            rests = any(rest.until for rest in chain.resting.values())
+            if rests and not chain.requests:  # until its deadline: a timer before that is a wait
+                continue
+            actions = chain.actions.values()
+            calls = [local(a.id) for a in actions if a.status is ActionStatus.DISPATCHED]
+            version = versions[chain.id.encode()]
+            if await self._functions.about(chain.id, "move_parked", version, *calls):
+                with logs.about(chain=chain.id, trace=loaded.trace):
+                    _log.warning("nothing moves in a chain: what it waits for was removed")
+        return int(following)
+
+    async def lease(self, partition: int, owner: str, seconds: float) -> str:
+        """Take or renew the partition's lease, when it is free or ours; who holds it then."""
         ms = max(1, round(seconds * 1000))
-        holder, now = await self._functions.call("lease", partition, owner, ms)
-        return PartitionLease(holder.decode(), now)
+        holder = await self._functions.call("lease", partition, owner, ms)
+        return str(holder.decode())
 
     async def give_up(self, partition: int, owner: str) -> None:
         """Free the partition's lease if it is ours."""

@@ -13,6 +13,8 @@ Rules that hold for every function of this library:
 local GROUPS = { events = 'executor', plans = 'planner', humans = 'gateway' }
 local WORKERS = 'tool-worker'
 local FINAL = { completed = true, failed = true, cancelled = true }
+local LIVE = { 'accepted', 'planning', 'executing', 'awaiting_clarification', 'awaiting_confirmation',
+  'awaiting_input', 'escalated' }
 local DAY = 86400000
 
 -- What brings things to their end goes on when the memory is full: refused, it would only be delivered again and again
@@ -211,6 +213,12 @@ local function envelope(id, chain, name, data, trace)
   local traced = (trace and trace ~= '') and ('"traceparent":"' .. trace .. '",') or ''
   return '{"specversion":"1.0","id":"' .. id .. '","source":"haltpoint/executor","subject":"' .. chain .. '",' .. traced
     .. '"type":"' .. name .. '.v1","data":' .. data .. '}'
+end
+
+-- Tells a chain that a message does not come. `reason` needs no escaping.
+local function lost(message, chain, reason, trace)
+  return envelope(message .. '/lost', chain, 'message.lost',
+    '{"message_id":"' .. message .. '","reason":"' .. reason .. '"}', trace)
 end
 
 -- The fields of one entry as a flat list, or nil when it is gone.

@@ -59,6 +59,7 @@ function operations.dispatch(run, id, queue, attempt, repeatable, tool, argument
     put_aside(run.data, id, before.attempt)
   end
   local entry = add(run.prefix, 'tools:' .. queue, message, arguments)
+  redis.call('HSETNX', run.prefix .. 'queues', queue, entry)
   run.fields[#run.fields + 1] = id
   run.fields[#run.fields + 1] = row_of(entry, 0, attempt, repeatable, STATE.SENT, NONE)
   redis.call('HSET', run.data, id .. '.' .. PART.CALL, tool .. '\n' .. arguments)
@@ -165,16 +166,13 @@ local function forget_old(prefix, oldest)
   end
 end
 
-local LIVE = { 'accepted', 'planning', 'executing', 'awaiting_clarification', 'awaiting_confirmation',
-  'awaiting_input', 'escalated' }
-
 -- A child that could not be written reports nothing: what its parent waits for is lost.
 local function tell_parent(prefix, chain)
   local parent, step, number = string.match(chain, '^(.*)~([^~]*)%-(%d+)$')
   if parent then
     local report = parent .. '.' .. step .. '.' .. number .. '/child/done'
-    redis.pcall('XADD', prefix .. 'events', '*', '__data__', envelope(report .. '/lost', parent, 'message.lost',
-      '{"message_id":"' .. report .. '","reason":"the chain ' .. chain .. ' could not be written"}'))
+    redis.pcall('XADD', prefix .. 'events', '*', '__data__', lost(report, parent,
+      'the chain ' .. chain .. ' could not be written'))
   end
 end
 

@@ -2,7 +2,7 @@
 hp3_lease owner ttl
 
 Take or renew the executor's lease of this partition for `ttl` ms of real time; 0 gives it up.
-Returns {holder, now}: who holds it afterwards, '' for nobody.
+Returns who holds it afterwards, '' for nobody.
 ]]
 register('lease', function(keys, args)
   local prefix = prefix_of(keys)
@@ -17,7 +17,7 @@ register('lease', function(keys, args)
     redis.call('SET', key, args[1], 'PX', args[2])
     holder = args[1]
   end
-  return { holder, now(prefix) }
+  return holder
 end)
 
 --[[
