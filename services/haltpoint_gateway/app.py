@@ -61,6 +61,8 @@ _HOLD: Final = 3.0
 
 _BATCH: Final = 64
 _HOUR: Final = 3600.0
+_NOTICES: Final = 0.1
+"""Seconds between two looks at what is due by a rule: others of the gateway have turns between."""
 
 
 async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
@@ -180,7 +182,7 @@ async def _announce(here: service.Service, gateway: Gateway, public_url: str) ->
         fix = "Leave HALTPOINT_LIMITS__FACTS_AGE out, or remove [[notify]]"
         raise HaltpointError("HP-006", "no notice can be sent", why, fix)
     channels = list(map(channel_of, rules))
-    notifier = Notifier(here.redis, gateway, rules, public_url)
+    notifier = Notifier(here.redis, gateway, rules, f"{public_url.rstrip('/')}/inbox")
     for partition in range(here.topology.partitions):
         stream = here.topology.key(partition, "facts")
         await make_group(here.redis, stream, NOTICES)
@@ -192,7 +194,8 @@ async def _announce(here: service.Service, gateway: Gateway, public_url: str) ->
             on_exhausted=notifier.exhausted,
         )
     for rule, channel in zip(rules, channels, strict=True):
-        here.spawn(notifier.run(rule, channel), f"notices {rule.name}")
+        deliver = partial(notifier.deliver, rule, channel)
+        here.every(_NOTICES, deliver, f"notices {rule.name}")
 
 
 async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> list[str]:

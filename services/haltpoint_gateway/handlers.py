@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.commands import HumanRequested, HumanWithdrawn
 from haltpoint.contracts.people.audit import Deed
-from haltpoint.contracts.people.humans import RequestKind, RequestStatus, Way
+from haltpoint.contracts.people.humans import RequestKind, Way
 from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.observability import logs
@@ -72,7 +72,7 @@ class RequestsHandler:
 
     async def _tell(self, message: HumanRequested) -> None:
         request = await self._gateway.views.request(message.data.request_id, lambda _: True)
-        if request is None or request.status is not RequestStatus.OPEN:
+        if request is None or not request.is_open:
             return  # answered, late or forgotten while the message was on its way
         ids = {"chain": request.chain_id, "step": request.step_id, "action": request.action_id}
         with logs.about(**ids, trace=message.traceparent):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from haltpoint.contracts.answers import FinalAnswer
-from haltpoint.contracts.people.humans import RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.views.chains import ChainView, EventView, RequestView
 from haltpoint.contracts.views.steps import ActionView
 from haltpoint.runtime.views.question import asked_in
@@ -92,7 +92,7 @@ class Run:
     async def requests(self) -> list[RequestView]:
         """The open questions of the chain and of all chains below it."""
         asked = asked_in(await self._client.chain(self.id))
-        return [request for request in asked if request.status is RequestStatus.OPEN]
+        return [request for request in asked if request.is_open]
 
     async def expects_request(self, kind: RequestKind | str | None = None) -> RequestView:
         """Wait for an open question (of this kind). Raises LookupError when the chain ends without

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.audit import Deed
-from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus
+from haltpoint.contracts.people.humans import Answer, Choice
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.secrets import starred, unstarred
 from haltpoint.contracts.views.chains import AnswerView, ClaimView, Page, RequestView
@@ -120,7 +120,7 @@ async def _claim(
 
 def check_seen(request: RequestView, answer: Answer, if_match: str | None) -> None:
     """Refuse a yes to a destructive call that was given without a look at it as it is."""
-    is_yes = request.status is RequestStatus.OPEN and answer.decision is Choice.APPROVE
+    is_yes = request.is_open and answer.decision is Choice.APPROVE
     if not is_yes or ReasonKind.DESTRUCTIVE not in {reason.kind for reason in request.reasons}:
         return
     hint = "GET the request, look at the call, and send its ETag as If-Match."
@@ -143,7 +143,7 @@ async def take_answer(
     check_answerer(who, request)
     if body.arguments is not None:
         body = structs.replace(body, arguments=await _edited(gateway, request, body.arguments))
-    if request.status is RequestStatus.OPEN:
+    if request.is_open:
         await _check(gateway, request, body)
     chain = await gateway.views.header(request.chain_id, who.can_see)
     trace = chain.trace if chain else None

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Final
 
 import httpx
@@ -54,9 +53,8 @@ def _service(rule: NotifyRule, url: str) -> Channel:
     threads = ThreadPoolExecutor(_THREADS)
 
     async def send(_: str, letter: Letter) -> None:
-        notify = partial(service.notify, body=letter.text, title=letter.title)
         loop = asyncio.get_running_loop()
-        if not await loop.run_in_executor(threads, notify):
+        if not await loop.run_in_executor(threads, service.notify, letter.text, letter.title):
             raise UndeliveredError("the service did not accept it; the gateway's log may say why")
 
     return send

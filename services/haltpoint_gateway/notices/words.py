@@ -26,34 +26,19 @@ def letter_of(
     """The notice of a question as it is now; `link` is the address of its page."""
     shown: JsonObject = starred(request.model_dump(mode="json"), typed=typed)
     question = shown["question"]
-    arguments = shown["arguments"]
-    to = shown["answerers"]["to"]
-    document = {name: shown[name] for name in _SHOWN}
-    document |= {"id": notice.id, "request_id": request.id, "to": to, "link": link}
-    lines = [question, ""]
-    if to:
-        whom = " or ".join(to)
-        lines.append(f"It is for {whom}.")
-    if rule.arguments:
-        others = [other["arguments"] for other in shown.get("others", ())]
-        document |= {"arguments": arguments, "others": others}
-        for called in (arguments, *others):
-            lines += [f"{name}: {given}" for name, given in called.items()]
+    arguments, *others = [call["arguments"] for call in (shown, *shown.get("others", ()))]
+    title, kind = f"A person is asked: {question}", "request.opened"
+    end = f"Open until {request.deadline:%Y-%m-%d %H:%M} UTC."
     if notice.is_of_an_end:
-        document["type"] = "request.closed"
-        title = f"Closed: {question}"
-        lines.append(_end(shown))
-    else:
-        document["type"] = "request.opened"
-        title = f"A person is asked: {question}"
-        lines.append(f"Open until {request.deadline:%Y-%m-%d %H:%M} UTC.")
-    text = "\n".join([*lines, link])
-    return Letter(title[:200], text, document)
-
-
-def _end(shown: JsonObject) -> str:
-    answer = shown["answer"]
-    if answer is None:
-        return f"It is {shown['status']}."
-    decision = answer["answer"]["decision"]
-    return f"{answer['by']} has answered: {decision}."
+        title, kind = f"Closed: {question}", "request.closed"
+        end = f"It is {request.status}."
+    document = {name: shown[name] for name in _SHOWN}
+    document |= {"type": kind, "id": notice.id, "request_id": request.id, "link": link}
+    document["to"] = to = shown["answerers"]["to"]
+    lines = [question, "", *(f"It may be answered by {name}." for name in to)]
+    if rule.arguments:
+        document |= {"arguments": arguments, "others": others}
+        lines += [
+            f"{name}: {given}" for call in (arguments, *others) for name, given in call.items()
+        ]
+    return Letter(title[:200], "\n".join([*lines, end, link]), document)

@@ -12,7 +12,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from haltpoint.chain.checks.answer import deed_words
 from haltpoint.contracts.base import JsonObject, chain_of, value
-from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import Page, RequestView
@@ -132,7 +131,7 @@ def _card(visit: Visit, case: _Case, typed: Typed, answered: str) -> HTMLRespons
         seen=api.tag_of(request),
         ways=ways(request),
         reaches=reaches(request),
-        is_open=request.status is RequestStatus.OPEN,
+        is_open=request.is_open,
         may_answer=may_answer(visit.who, request),
         whom=who_may(request),
         holder=_holder(request),

@@ -28,7 +28,7 @@ async def make_key(gateway: Here, who: Admin, key: Annotated[NewKey, Body()]) ->
 
 
 @router.delete("/keys/{key_id}", status_code=204)
-async def revoke_key(gateway: Here, who: Admin, key_id: str) -> None:
+async def revoke_key(gateway: Here, key_id: str, who: Admin) -> None:
     """End a key: within two seconds it opens no gateway, and its streams end."""
     if not await gateway.keyring.revoke(key_id, who):
         hint = "GET /v1/keys lists the keys with their ids."

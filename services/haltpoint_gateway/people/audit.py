@@ -24,29 +24,31 @@ class Audit(Side):
 
     def line(self, who: Principal, deed: Deed, about: str) -> Line:
         """The line about a deed, to be written by the function that does it."""
-        audited = Audited(deed, about, who.name, who.way, who.address, who.tenant)
-        return Line(audited, self._age)
+        return Line(Audited(deed, about, who.name, who.way, who.address, who.tenant), self._age)
 
     async def note_policy(self, digest: str, by: str) -> None:
         """Write down that this policy file counts, when another did before."""
-        audited = Audited(Deed.POLICY_CHANGED, digest, by)
-        line = Line(audited, self._age)
+        line = Line(Audited(Deed.POLICY_CHANGED, digest, by), self._age)
         await self._functions.call("note_policy", 0, digest, line=line)
 
     async def page(self, query: AuditQuery) -> Page[AuditView]:
         """Lines of all partitions, the oldest first."""
-        span = query.since, query.until
         entries, more = await read_timeline(
-            self._calls, self._topology, AUDIT, query.cursor, query.limit, *span
+            self._calls,
+            self._topology,
+            AUDIT,
+            query.cursor,
+            query.limit,
+            query.since,
+            query.until,
         )
-        lines = tuple(_view(place.ms, text) for place, (_, text) in entries)
-        return Page(items=lines, next_cursor=more)
+        lines = [
+            AuditView.model_validate({**msgspec.json.decode(text), "at": moment(place.ms)})
+            for place, (_, text) in entries
+        ]
+        return Page(items=tuple(lines), next_cursor=more)
 
 
 def digest_of(policy_file: Path | None) -> str:
     """What names the text of this file; empty for none."""
     return hashlib.sha256(policy_file.read_bytes()).hexdigest() if policy_file else ""
-
-
-def _view(ms: int, text: bytes) -> AuditView:
-    return AuditView.model_validate({**msgspec.json.decode(text), "at": moment(ms)})

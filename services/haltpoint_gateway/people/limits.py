@@ -20,25 +20,23 @@ class Submissions:
 
     async def check(self, who: Principal) -> None:
         """Count one more. Raises Problem 429 when it is too much; an admin is not counted."""
-        if who.admin:
+        minute, seconds = divmod(int(time.time()), _MINUTE)
+        key = f"hp:{{0}}:submitted:{minute}:{[who.tenant, who.name]}"
+        if who.admin or await self._count(key) <= self._most:
             return
-        now = int(time.time())
-        minute, seconds = divmod(now, _MINUTE)
-        tenant = who.tenant or ""
-        key = f"hp:{{0}}:submitted:{minute}:{len(tenant)}:{tenant}:{who.name}"
+        left = str(_MINUTE - seconds)
+        raise Problem(
+            429,
+            "too_many_submissions",
+            f"{who.name!r} has submitted {self._most} tasks in this minute.",
+            hint=f"Send it again in {left} s, with the same Idempotency-Key; "
+            "HALTPOINT_LIMITS__SUBMISSIONS raises the limit.",
+            headers={"Retry-After": left},
+        )
+
+    async def _count(self, key: str) -> int:
         pipeline = self._redis.pipeline(transaction=True)
         pipeline.incr(key)
         pipeline.expire(key, _MINUTE)
         count, _ = await pipeline.execute()
-        if count > self._most:
-            raise _too_many(who, self._most, _MINUTE - seconds)
-
-
-def _too_many(who: Principal, most: int, seconds: int) -> Problem:
-    detail = f"{who.name!r} has submitted {most} tasks in this minute; this one was not accepted."
-    hint = (
-        f"Send it again in {seconds} s, with the same Idempotency-Key; "
-        "HALTPOINT_LIMITS__SUBMISSIONS raises the limit."
-    )
-    headers = {"Retry-After": str(seconds)}
-    return Problem(429, "too_many_submissions", detail, hint=hint, headers=headers)
+        return int(count)

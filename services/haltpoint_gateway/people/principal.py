@@ -1,7 +1,9 @@
 """Who asks: a person or a program, by a key or by the word of a proxy that has signed them in."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from haltpoint.contracts.base import Strings
 from haltpoint.contracts.people.humans import Way
 from haltpoint.contracts.people.keys import Scope
 
@@ -14,8 +16,8 @@ class Principal:
 
     name: str
     tenant: str | None
-    scopes: frozenset[Scope]
-    groups: frozenset[str] = frozenset()
+    scopes: Collection[Scope]
+    groups: Strings = ()
     key: bytes = b""
     """The digest of the key; empty for a person whom a proxy has signed in."""
     holds_admin_key: bool = False
@@ -37,3 +39,8 @@ class Principal:
     def can_see(self, tenant: str | None) -> bool:
         """Whether a chain of this tenant exists at all as far as this person is concerned."""
         return self.admin or self.tenant == tenant
+
+
+def between_commas(text: str) -> Strings:
+    """The names that stand between commas."""
+    return tuple(filter(None, map(str.strip, text.split(","))))

@@ -2,7 +2,6 @@
 proxy alone.
 """
 
-import ipaddress
 from typing import Any, Final
 
 from starlette.datastructures import Headers
@@ -13,47 +12,33 @@ from haltpoint.contracts.people.answerers import person
 from haltpoint.contracts.people.keys import EVERYDAY
 from haltpoint.contracts.people.keys import Scope as Allowed
 from haltpoint.runtime.config.settings import GatewaySettings
-from haltpoint_gateway.people.principal import Principal
+from haltpoint_gateway.people.principal import Principal, between_commas
 
 ADMINS: Final = "haltpoint-admin"
 """The group whose people are admins."""
 
 
 def behind_proxy(app: ASGIApp, settings: GatewaySettings) -> ASGIApp:
-    """The application as the trusted proxy reaches it; as it is without one."""
-    proxy = settings.trusted_proxy
-    return app if proxy is None else _SignOn(app, settings, proxy)
-
-
-class _SignOn:
-    """The outermost layer of the gateway: what the trusted proxy says of the caller.
+    """The application as the trusted proxy reaches it; as it is without one.
 
     A person whom it has signed in is `state.signed_on` of the request.
     """
+    if settings.trusted_proxy is None:
+        return app
+    proxied: Any = ProxyHeadersMiddleware(app, settings.trusted_proxy)  # type: ignore[arg-type]
 
-    def __init__(self, app: ASGIApp, settings: GatewaySettings, proxy: str) -> None:
-        self._app: Any = ProxyHeadersMiddleware(app, trusted_hosts=proxy)  # type: ignore[arg-type]
-        self._proxies = ipaddress.ip_network(proxy, strict=False)
-        self._user = settings.user_header or ""
-        self._groups = settings.groups_header or ""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] == "http" and self._trusts(scope.get("client")):
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        address, _ = scope.get("client") or ("", 0)
+        if scope["type"] == "http" and address in proxied.trusted_hosts:
             headers = Headers(scope=scope)
-            state = scope.setdefault("state", {})
-            state["signed_on"] = self._principal(headers)
-        await self._app(scope, receive, send)
+            scope.setdefault("state", {})["signed_on"] = _signed_on(headers, settings)
+        await proxied(scope, receive, send)
 
-    def _trusts(self, client: tuple[str, int] | None) -> bool:
-        return client is not None and ipaddress.ip_address(client[0]) in self._proxies
+    return serve
 
-    def _principal(self, headers: Headers) -> Principal | None:
-        said = headers.get(self._user, "")
-        name = person(said)
-        if not name:
-            return None
-        listed = headers.get(self._groups, "").split(",")
-        groups = frozenset(map(str.strip, listed)) - {""}
-        scopes = {*EVERYDAY, Allowed.ADMIN} if ADMINS in groups else EVERYDAY
-        return Principal(name, None, frozenset(scopes), groups)
+
+def _signed_on(headers: Headers, settings: GatewaySettings) -> Principal | None:
+    name = person(headers.get(settings.user_header or "", ""))
+    groups = between_commas(headers.get(settings.groups_header or "", ""))
+    scopes = (*EVERYDAY, Allowed.ADMIN) if ADMINS in groups else EVERYDAY
+    return Principal(name, None, scopes, groups) if name else None

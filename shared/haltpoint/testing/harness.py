@@ -28,7 +28,7 @@ from redis import Redis
 from haltpoint.cli.local.system import initialise
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.contracts.people.humans import RequestKind, RequestStatus
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.runs import NotEndedError, Result
 from haltpoint.runtime.config.settings import Settings
@@ -194,7 +194,7 @@ class Trial:
 
 
 def _open(chain: ChainView) -> list[RequestView]:
-    return [request for request in asked_in(chain) if request.status is RequestStatus.OPEN]
+    return [request for request in asked_in(chain) if request.is_open]
 
 
 def _told(chain: ChainView) -> str:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pydantic import SecretStr
 from redis.asyncio import Redis
 
-from haltpoint.chain.model.outputs import Decision
+from haltpoint.chain.model.outputs import Decision, Withdraw
 from haltpoint.chain.model.state import WAITING, Chain, End, StepRun
 from haltpoint.chain.model.statuses import ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import JsonObject, action_id, request_id
@@ -159,7 +159,8 @@ class System:
             for request in chain.requests
         ]
         after = replace(chain, requests=(), status=ChainStatus.EXECUTING)
-        await self._commit(Decision(after, facts=tuple(facts)))
+        back = [Withdraw(request.request_id, "") for request in chain.requests]
+        await self._commit(Decision(after, tuple(back), tuple(facts)))
 
     async def end(self, chain_id: str, status: ChainStatus = ChainStatus.COMPLETED) -> None:
         """Let the chain end."""

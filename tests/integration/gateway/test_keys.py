@@ -34,7 +34,7 @@ async def test_a_key_is_shown_once_and_its_hash_is_kept(system: System) -> None:
     made = await make(system, groups=["finance"], tenant="acme", expires="90d")
     text = made.pop("key")
     assert text.startswith("hp_")
-    assert made["scopes"] == ["answer", "read", "submit"]
+    assert made["scopes"] == ["submit", "read", "answer"]
     assert (made["groups"], made["tenant"], made["made_by"]) == (["finance"], "acme", "admin")
     assert await listed(system) == [made]
     rows = cast("dict[bytes, bytes]", await system.redis.hgetall(KEYS))
@@ -228,7 +228,7 @@ async def test_an_admin_makes_and_revokes_keys_on_the_page(system: System) -> No
     assert (key["name"], key["groups"], key["scopes"]) == (
         "ann",
         ["finance", "ops"],
-        ["answer", "read"],
+        ["read", "answer"],
     )
     text = made.text.partition("<code>hp_")[2].partition("</code>")[0]
     assert (await http.get("/v1/chains", headers=bearer(f"hp_{text}"))).status_code == 200

@@ -212,7 +212,7 @@ async def test_a_notice_that_no_service_takes_is_seen_and_given_up_after_a_day(
             assert not item["given_up"]
             shown = await system.http.get(f"/v1/requests/{request}")
             assert shown.json()["status"] == "open"  # a failing notice touches no chain
-        monkeypatch.setattr("haltpoint_gateway.notices.outbox.KEEPS_TRYING", 0.0)
+        monkeypatch.setattr("haltpoint_gateway.notices.outbox._TRIES", 1)
         again = await system.asked()
         async with gateway(system, server, tmp_path, rule(where)):
 

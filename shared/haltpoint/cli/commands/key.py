@@ -46,7 +46,7 @@ def create(
         asked["scopes"] = [word.strip() for word in scope.split(",")]
     key = _asked(asked)
     made = talk(shell, lambda client: client.make_key(key))
-    shell.show(made, [made.key], note=f"Key {made.id} of {made.name}. It is not shown again.")
+    shell.show(made, [made.key], note=f"Key {made.id[:12]} of {made.name}. It is not shown again.")
 
 
 @verb(app, "list", gateway=True)
@@ -65,7 +65,7 @@ def revoke(
     known = talk(shell, lambda client: client.keys())
     key_id = only("key", name, [each.id for each in known])
     talk(shell, lambda client: client.revoke_key(key_id))
-    shell.show({"id": key_id}, note=f"Key {key_id} is revoked.")
+    shell.show({"id": key_id}, note=f"Key {key_id[:12]} is revoked.")
 
 
 def _asked(fields: dict[str, Any]) -> "NewKey":
@@ -87,7 +87,7 @@ def _row(key: "KeyView") -> tuple[object, ...]:
     scopes, groups = ", ".join(key.scopes), ", ".join(key.groups)
     used = _day(key.used_at)
     end = _day(key.expires_at)
-    return key.id, key.name, scopes, key.tenant, groups, key.made_by, used, end
+    return key.id[:12], key.name, scopes, key.tenant, groups, key.made_by, used, end
 
 
 def _day(moment: "datetime | None") -> str:

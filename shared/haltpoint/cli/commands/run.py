@@ -201,10 +201,9 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
 def _hint(shell: Shell, chain: "ChainView", *, shown: bool) -> None:
     """How to answer what the chain waits for; the question too, unless it was shown."""
     from haltpoint.cli.commands.inbox import card, how_to_answer
-    from haltpoint.contracts.people.humans import RequestStatus
 
     for request in chain.requests:
-        if request.status is RequestStatus.OPEN:
+        if request.is_open:
             lines = how_to_answer if shown else card
             for line in lines(request, shell.err.width):
                 shell.tell(line)

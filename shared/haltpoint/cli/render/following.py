@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from haltpoint.cli.errors import Exit
-from haltpoint.contracts.people.humans import RequestStatus
 from haltpoint.contracts.views.chains import ProgressView
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ async def follow(
                     listeners[name] = asyncio.create_task(listening)
             chain = chain.model_copy(update={"requests": tuple(asked_in(chain))})
             for request in chain.requests:
-                if request.status is RequestStatus.OPEN and request.id not in seen:
+                if request.is_open and request.id not in seen:
                     seen.add(request.id)
                     if not await asked(request):
                         return chain

@@ -9,7 +9,6 @@ after = "30s"
 url = "slack://TokenA/TokenB/TokenC/#approvals"
 """
 
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Annotated, Final, Self
 
@@ -73,19 +72,16 @@ class Notice(View):
     """The same for each delivery: `<rule>/<request>/opened`, or `closed`."""
     rule: str
     request_id: str
-    since: datetime
-    """When it was first due."""
     tries: int = 0
     fault: str = ""
     """Why the last try failed."""
     given_up: bool = False
 
     @classmethod
-    def begun(cls, notice_id: str, due: float) -> Self:
-        """A notice that no one has tried to deliver; `due` in seconds since the epoch."""
+    def begun(cls, notice_id: str) -> Self:
+        """A notice that no one has tried to deliver."""
         rule, request_id, _ = notice_id.split("/")
-        since = datetime.fromtimestamp(due, UTC)
-        return cls(id=notice_id, rule=rule, request_id=request_id, since=since)
+        return cls(id=notice_id, rule=rule, request_id=request_id)
 
     @property
     def is_of_an_end(self) -> bool:

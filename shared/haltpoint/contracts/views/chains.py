@@ -171,6 +171,11 @@ class RequestView(View):
     deadline: datetime
     answer: AnswerView | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits for an answer."""
+        return self.status is RequestStatus.OPEN
+
 
 class ChildView(View):
     """A chain below another, which carries out a call of an agent or of a skill: `requests` are its

@@ -266,7 +266,7 @@ class Views:
             chain = await self.chain(chain_id, visible_to)
             if chain is not None:
                 views += asked_in(chain)
-        return [view for view in views if view.status is RequestStatus.OPEN]
+        return [view for view in views if view.is_open]
 
     async def log(self, chain_id: str, first: int, count: int) -> LogSlice:
         """At most `count` lines of the log, from the line `first` on; the last event of a chain has
