@@ -161,14 +161,7 @@ async def _listen(here: service.Service, gateway: Gateway) -> None:
     path = gateway.settings.escalation_handler
     handler = EscalationHandler.load(path) if path else None
     requests = RequestsHandler(here.redis, gateway, handler)
-    for partition in range(here.topology.partitions):
-        await here.subscribe(
-            here.topology.stream(partition, Stream.HUMANS),
-            GROUP[Stream.HUMANS].value,
-            requests.handle,
-            max_records=_BATCH,
-            on_exhausted=requests.exhausted,
-        )
+    await _subscribe(here, Stream.HUMANS, GROUP[Stream.HUMANS], requests)
     feed.listen(here, gateway.watchers)
 
 
@@ -181,21 +174,23 @@ async def _announce(here: service.Service, gateway: Gateway, public_url: str) ->
         why = "they are made of public facts, and HALTPOINT_LIMITS__FACTS_AGE=0 writes none"
         fix = "Leave HALTPOINT_LIMITS__FACTS_AGE out, or remove [[notify]]"
         raise HaltpointError("HP-006", "no notice can be sent", why, fix)
-    channels = list(map(channel_of, rules))
-    notifier = Notifier(here.redis, gateway, rules, f"{public_url.rstrip('/')}/inbox")
+    notifier = Notifier(here.redis, gateway, rules, public_url)
+    ticks = {rule.name: partial(notifier.deliver, rule, channel_of(rule)) for rule in rules}
+    await _subscribe(here, "facts", NOTICES, notifier)
+    for name, deliver in ticks.items():
+        here.every(_NOTICES, deliver, f"notices {name}")
+
+
+async def _subscribe(
+    here: service.Service, stream: str, group: str, handler: RequestsHandler | Notifier
+) -> None:
+    """Hand what comes in a stream of each partition to a handler."""
     for partition in range(here.topology.partitions):
-        stream = here.topology.key(partition, "facts")
-        await make_group(here.redis, stream, NOTICES)
+        key = here.topology.key(partition, stream)
+        await make_group(here.redis, key, group)
         await here.subscribe(
-            stream,
-            NOTICES,
-            notifier.handle,
-            max_records=_BATCH,
-            on_exhausted=notifier.exhausted,
+            key, group, handler.handle, max_records=_BATCH, on_exhausted=handler.exhausted
         )
-    for rule, channel in zip(rules, channels, strict=True):
-        deliver = partial(notifier.deliver, rule, channel)
-        here.every(_NOTICES, deliver, f"notices {rule.name}")
 
 
 async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> list[str]:

@@ -7,7 +7,6 @@ notice delays no chain and no answer.
 import asyncio
 import json
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -29,13 +28,13 @@ _log = logs.get(__name__)
 class Notifier:
     """Keeps a notice for each question that a rule announces, and delivers those that are due.
 
-    `inbox` is where people find the questions: the address of a page.
+    `public_url` is where people reach the pages of this gateway.
     """
 
     redis: Redis
     gateway: Gateway
     rules: tuple[NotifyRule, ...]
-    inbox: str
+    public_url: str
 
     async def handle(self, entries: list[Entry]) -> None:
         """Keep the notices of these facts, then acknowledge them."""
@@ -53,18 +52,20 @@ class Notifier:
     async def deliver(self, rule: NotifyRule, channel: Channel) -> None:
         """Deliver what is due by one rule."""
         send = partial(self._send, rule, channel)
-        await asyncio.gather(*map(send, await self.gateway.outbox.due(rule.name)))
+        notices = await self.gateway.outbox.due(rule.name)
+        await asyncio.gather(*map(send, notices))
 
     async def _hear(self, request_id: str) -> None:
         request = await self._request(request_id)
         if request is None:
             return
         kind = "opened" if request.is_open else "closed"
+        to = request.answerers.to
         for rule in self.rules:
             due = _due(rule, request)
-            if due is not None and rule.fits(request.kind, request.tool, request.answerers.to):
-                notice_id = f"{rule.name}/{request_id}/{kind}"
-                await self.gateway.outbox.add(rule.name, notice_id, due.timestamp())
+            if due and rule.fits(request.kind, request.tool, to):
+                name = f"{rule.name}/{request_id}/{kind}"
+                await self.gateway.outbox.add(rule.name, name, due)
 
     async def _send(self, rule: NotifyRule, channel: Channel, notice: Notice) -> None:
         outbox = self.gateway.outbox
@@ -73,7 +74,9 @@ class Notifier:
             await outbox.done(notice)  # it was closed before its opening was announced
             return
         typed = await self.gateway.catalogue.typed_secrets()
-        letter = letter_of(notice, rule, request, f"{self.inbox}/{request.id}", typed)
+        site = self.public_url.rstrip("/")
+        link = f"{site}/inbox/{request.id}"
+        letter = letter_of(notice, rule, request, link, typed)
         try:
             await channel(notice.id, letter)
             await outbox.done(notice)
@@ -85,10 +88,14 @@ class Notifier:
         return await self.gateway.views.request(request_id, visible_to=lambda _: True)
 
 
-def _due(rule: NotifyRule, request: RequestView) -> datetime | None:
-    """When a question as it is now is announced; None: its end is not, or its beginning was not."""
-    opened_at = request.asked_at + timedelta(seconds=rule.after)
-    closed_at = request.closed_at or request.deadline
+def _due(rule: NotifyRule, request: RequestView) -> float | None:
+    """When a question as it is now is announced, in seconds since the epoch; None: its end is not,
+    or its beginning was not.
+    """
+    opened = request.asked_at.timestamp() + rule.after
     if request.is_open:
-        return opened_at
-    return closed_at if rule.also_closed and closed_at >= opened_at else None
+        return opened
+    closed_at = request.closed_at or request.deadline
+    closed = closed_at.timestamp()
+    is_announced = rule.also_closed and closed >= opened
+    return closed if is_announced else None

@@ -16,10 +16,8 @@ _FAILED: Final = "hp:{0}:notices"
 """The hash of the notices whose last try failed, by their ids."""
 _LEASE: Final = 30.0
 """Seconds in which a gateway that took a notice has to send it; it may have twice as long."""
-_PAUSES: Final = (5.0, 3600.0)
-"""Seconds before the second try, and at most between two: each pause is twice the one before."""
-_TRIES: Final = 33
-"""With these pauses the last try comes after 24 hours."""
+_PAUSES: Final = (*(5.0 * 2**n for n in range(10)), *[3600.0] * 23, math.inf)
+"""Seconds behind each try that failed: a day in all, and then no more."""
 _BATCH: Final = 2
 """Notices of a rule that are sent side by side. Twenty held up answers by a quarter of a second."""
 
@@ -34,40 +32,48 @@ class Outbox:
 
     async def add(self, rule: str, notice_id: str, due: float) -> None:
         """Keep a notice until it is due; one that is there already stays as it is."""
-        await self._redis.zadd(_queue(rule), {notice_id: due}, nx=True)
+        queue = _queue(rule)
+        await self._redis.zadd(queue, {notice_id: due}, nx=True)
 
     async def due(self, rule: str) -> list[Notice]:
         """Those of a rule that are to be sent now, each by one gateway alone."""
         now = time.time()
-        lease = (now // _LEASE + 2) * _LEASE
+        leases = now // _LEASE + 2
+        lease = leases * _LEASE
         queue = _queue(rule)
         taken: list[Notice] = []
-        for name in await self._redis.zrangebyscore(queue, 0, now, 0, _BATCH):
+        names = await self._redis.zrangebyscore(queue, 0, now, 0, _BATCH)
+        for name in names:
             # Of two gateways that saw it at the same moment, the second one changes nothing.
             if await self._redis.zadd(queue, {name: lease}, xx=True, gt=True, ch=True):
                 text = await self._redis.hget(_FAILED, name)
-                taken.append(_read(text) if text else Notice.begun(name.decode()))
+                notice = _read(text) if text else Notice.begun(name.decode())
+                taken.append(notice)
         return taken
 
     async def done(self, notice: Notice) -> None:
         """A notice was delivered, or is needed no more."""
-        await self._redis.zrem(_queue(notice.rule), notice.id)
+        queue = _queue(notice.rule)
+        await self._redis.zrem(queue, notice.id)
         await self._redis.hdel(_FAILED, notice.id)
 
     async def again(self, notice: Notice, fault: str) -> Notice:
         """A try has failed: the next one comes after a pause, unless it is given up."""
-        tries = notice.tries + 1
-        known = {"tries": tries, "fault": fault, "given_up": tries >= _TRIES}
+        pause = _PAUSES[notice.tries]
+        is_over = pause == math.inf
+        known = {"tries": notice.tries + 1, "fault": fault, "given_up": is_over}
         tried = notice.model_copy(update=known)
-        shortest, longest = _PAUSES
-        pause = math.inf if tried.given_up else min(longest, shortest * 2**notice.tries)
-        await self._redis.hset(_FAILED, tried.id, tried.model_dump_json())
-        await self._redis.zadd(_queue(tried.rule), {tried.id: time.time() + pause}, xx=True)
+        text = tried.model_dump_json()
+        await self._redis.hset(_FAILED, tried.id, text)
+        queue = _queue(tried.rule)
+        again_at = time.time() + pause
+        await self._redis.zadd(queue, {tried.id: again_at}, xx=True)
         return tried
 
     async def failing(self) -> list[Notice]:
         """The notices whose last try failed, those that were given up among them."""
-        return list(map(_read, await self._redis.hvals(_FAILED)))
+        texts = await self._redis.hvals(_FAILED)
+        return list(map(_read, texts))
 
 
 def _queue(rule: str) -> str:

@@ -9,6 +9,9 @@ from haltpoint.contracts.views.chains import RequestView
 
 _SHOWN = ("kind", "tool", "question", "status", "chain_id", "deadline")
 """Of the question, in the notice's document."""
+_OPENED = "request.opened", "A person is asked: {}", "Open until {0.deadline:%Y-%m-%d %H:%M} UTC."
+_CLOSED = "request.closed", "Closed: {}", "It is {0.status}."
+"""The type, the title and the end of a notice."""
 
 
 @value
@@ -24,21 +27,20 @@ def letter_of(
     notice: Notice, rule: NotifyRule, request: RequestView, link: str, typed: frozenset[str]
 ) -> Letter:
     """The notice of a question as it is now; `link` is the address of its page."""
+    kind, title, end = _CLOSED if notice.is_of_an_end else _OPENED
     shown: JsonObject = starred(request.model_dump(mode="json"), typed=typed)
     question = shown["question"]
-    arguments, *others = [call["arguments"] for call in (shown, *shown.get("others", ()))]
-    title, kind = f"A person is asked: {question}", "request.opened"
-    end = f"Open until {request.deadline:%Y-%m-%d %H:%M} UTC."
-    if notice.is_of_an_end:
-        title, kind = f"Closed: {question}", "request.closed"
-        end = f"It is {request.status}."
+    to = shown["answerers"]["to"]
     document = {name: shown[name] for name in _SHOWN}
-    document |= {"type": kind, "id": notice.id, "request_id": request.id, "link": link}
-    document["to"] = to = shown["answerers"]["to"]
-    lines = [question, "", *(f"It may be answered by {name}." for name in to)]
+    document |= {"type": kind, "id": notice.id, "request_id": request.id}
+    document |= {"to": to, "link": link}
+    lines = [question, "", *map("It may be answered by {}.".format, to)]
     if rule.arguments:
-        document |= {"arguments": arguments, "others": others}
-        lines += [
-            f"{name}: {given}" for call in (arguments, *others) for name, given in call.items()
-        ]
-    return Letter(title[:200], "\n".join([*lines, end, link]), document)
+        listed = shown.get("others", ())
+        calls = [call["arguments"] for call in (shown, *listed)]
+        document |= {"arguments": calls[0], "others": calls[1:]}
+        for call in calls:
+            lines += [f"{name}: {given}" for name, given in call.items()]
+    lines += [end.format(request), link]
+    text = "\n".join(lines)
+    return Letter(title.format(question)[:200], text, document)

@@ -22,16 +22,18 @@ def admin_key(settings: Settings) -> str:
     """
     gateway = settings.gateway
     chosen = gateway.admin_key
-    is_guarded = chosen is not None and gateway.trusted_proxy is not None
+    is_guarded = chosen and gateway.trusted_proxy
     if gateway.host not in _LOOPBACK and not is_guarded:
-        raise HaltpointError(
-            "HP-001",
-            f"the gateway does not listen on {gateway.host} without a key and TLS",
-            "other machines could reach it, and it serves plain HTTP",
+        what = f"the gateway does not listen on {gateway.host} without a key and TLS"
+        why = "other machines could reach it, and it serves plain HTTP"
+        fix = (
             "Set HALTPOINT_GATEWAY__ADMIN_KEY, put a proxy that terminates TLS in front of it and "
-            "name it in HALTPOINT_GATEWAY__TRUSTED_PROXY; or listen on 127.0.0.1",
+            "name it in HALTPOINT_GATEWAY__TRUSTED_PROXY; or listen on 127.0.0.1"
         )
-    return ensure_admin_key(settings.state_dir) if chosen is None else chosen.get_secret_value()
+        raise HaltpointError("HP-001", what, why, fix)
+    if chosen is None:
+        return ensure_admin_key(settings.state_dir)
+    return chosen.get_secret_value()
 
 
 def ensure_admin_key(state_dir: Path) -> str:

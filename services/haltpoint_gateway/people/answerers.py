@@ -8,16 +8,18 @@ from haltpoint_gateway.problems import Problem
 
 def is_theirs(who: Principal, request: RequestView) -> bool:
     """Whether a rule addresses this person, or they have taken the question."""
-    claim = request.claim
-    return _is_named(who, request) or (claim is not None and claim.by == who.name)
+    holder = request.claim.by if request.claim else ""
+    return holder == who.name or _is_named(who, request)
 
 
 def may_answer(who: Principal, request: RequestView) -> bool:
     """Whether this person may answer. The admin key always does: it is the operator's own."""
+    if who.holds_admin_key:
+        return True
     answerers = request.answerers
-    is_left_out = answerers.not_requester and who.name == request.requester
-    is_asked = not answerers.to or _is_named(who, request)
-    return who.holds_admin_key or (is_asked and not is_left_out)
+    if answerers.not_requester and who.name == request.requester:
+        return False
+    return not answerers.to or _is_named(who, request)
 
 
 def check_answerer(who: Principal, request: RequestView) -> None:
@@ -25,17 +27,20 @@ def check_answerer(who: Principal, request: RequestView) -> None:
     if not may_answer(who, request):
         hint = "One of them can answer it, or the holder of the admin key."
         detail = f"The question is for {who_may(request)}."
-        raise Problem(403, "not_yours", detail, hint=hint, to=list(request.answerers.to))
+        to = list(request.answerers.to)
+        raise Problem(403, "not_yours", detail, hint=hint, to=to)
 
 
 def who_may(request: RequestView) -> str:
     """Who may answer, in words."""
     answerers = request.answerers
     people = " or ".join(answerers.to) or "each person whose key may answer"
-    but = f", but not for {request.requester}, who submitted the task"
-    return people + but if answerers.not_requester else people
+    if answerers.not_requester:
+        people += f", but not for {request.requester}, who submitted the task"
+    return people
 
 
 def _is_named(who: Principal, request: RequestView) -> bool:
-    groups = (f"{GROUP}{group}" for group in who.groups)
-    return not folded(request.answerers.to).isdisjoint([who.name, *groups])
+    groups = map(GROUP.__add__, who.groups)
+    named = folded(request.answerers.to)
+    return not named.isdisjoint([who.name, *groups])

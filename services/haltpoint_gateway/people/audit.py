@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.audit import AUDIT, Audited, AuditView, Deed, Line
 from haltpoint.contracts.views.chains import Page
 from haltpoint.runtime.streams.connection import AutoPipeline, Side
@@ -24,11 +25,13 @@ class Audit(Side):
 
     def line(self, who: Principal, deed: Deed, about: str) -> Line:
         """The line about a deed, to be written by the function that does it."""
-        return Line(Audited(deed, about, who.name, who.way, who.address, who.tenant), self._age)
+        audited = Audited(deed, about, who.name, who.way, who.address, who.tenant)
+        return Line(audited, self._age)
 
     async def note_policy(self, digest: str, by: str) -> None:
         """Write down that this policy file counts, when another did before."""
-        line = Line(Audited(Deed.POLICY_CHANGED, digest, by), self._age)
+        audited = Audited(Deed.POLICY_CHANGED, digest, by)
+        line = Line(audited, self._age)
         await self._functions.call("note_policy", 0, digest, line=line)
 
     async def page(self, query: AuditQuery) -> Page[AuditView]:
@@ -37,18 +40,17 @@ class Audit(Side):
             self._calls,
             self._topology,
             AUDIT,
-            query.cursor,
-            query.limit,
-            query.since,
-            query.until,
+            **dict(query),
         )
-        lines = [
-            AuditView.model_validate({**msgspec.json.decode(text), "at": moment(place.ms)})
-            for place, (_, text) in entries
-        ]
-        return Page(items=tuple(lines), next_cursor=more)
+        lines = tuple(_view(place.ms, text) for place, (_, text) in entries)
+        return Page(items=lines, next_cursor=more)
 
 
 def digest_of(policy_file: Path | None) -> str:
     """What names the text of this file; empty for none."""
     return hashlib.sha256(policy_file.read_bytes()).hexdigest() if policy_file else ""
+
+
+def _view(ms: int, text: bytes) -> AuditView:
+    line: JsonObject = msgspec.json.decode(text)
+    return AuditView.model_validate({**line, "at": moment(ms)})

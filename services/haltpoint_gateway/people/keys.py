@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.answerers import person
 from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.people.keys import KeyView, MadeKey, NewKey, Scope
@@ -53,7 +54,7 @@ class Keyring:
         comparison takes the same time for every wrong key.
         """
         if hmac.compare_digest(digest, self.admin_digest):
-            return Principal("admin", None, [Scope.ADMIN], key=digest, holds_admin_key=True)
+            return Principal("admin", None, (Scope.ADMIN,), key=digest, holds_admin_key=True)
         return self._known.get(digest) or await self._read(digest)
 
     async def make(self, asked: NewKey, who: Principal) -> MadeKey:
@@ -61,16 +62,13 @@ class Keyring:
         text = new_key()
         digest = digest_of(text).hex()
         now = datetime.now(UTC)
-        made = MadeKey(
-            **asked.model_dump(exclude={"expires"}),
-            id=digest,
-            made_by=who.name,
-            made_at=now,
-            expires_at=now + timedelta(seconds=asked.expires) if asked.expires else None,
-            key=text,
-        )
-        row = made.model_dump_json(exclude={"key"})
+        expires = timedelta(seconds=asked.expires or 0)
+        end = now + expires if expires else None
+        given = asked.model_dump(exclude={"expires"})
+        given |= {"id": digest, "made_by": who.name, "made_at": now}
+        made = MadeKey(**given, expires_at=end, key=text)
         line = self.audit.line(who, Deed.KEY_MADE, digest)
+        row = made.model_dump_json(exclude={"key"})
         await self.functions.call("change", 0, "HSET", _KEYS, digest, row, line=line)
         return made
 
@@ -78,12 +76,7 @@ class Keyring:
         """Every key but the admin key, the newest first."""
         rows = await self.redis.hgetall(KEYS)
         uses = await self.redis.hgetall(_USES)
-        keys = [
-            KeyView.model_validate(
-                {**msgspec.json.decode(row), "id": digest, "used_at": uses.get(digest)}
-            )
-            for digest, row in rows.items()
-        ]
+        keys = [_read(row, uses.get(digest)) for digest, row in rows.items()]
         return sorted(keys, key=lambda key: key.made_at, reverse=True)
 
     async def revoke(self, key_id: str, who: Principal) -> bool:
@@ -113,18 +106,30 @@ class Keyring:
     async def _read(self, digest: bytes) -> Principal | None:
         # Found by its digest: what the time of this look-up tells is a digest, and no key can be
         # made from one.
-        row = await self.redis.hget(KEYS, digest.hex())
-        key = KeyView.model_validate_json(row) if row else None
-        now = datetime.now(UTC)
-        if key is None or (key.expires_at is not None and key.expires_at <= now):
+        name = digest.hex()
+        row = await self.redis.hget(KEYS, name)
+        if row is None:
             return None
-        await self.redis.hset(_USES, digest.hex(), int(now.timestamp()))
-        holder = Principal(person(key.name), key.tenant, key.scopes, key.groups, digest)
+        key = _read(row)
+        now = datetime.now(UTC)
+        end = key.expires_at or now
+        if end < now:
+            return None
+        seconds = int(now.timestamp())
+        await self.redis.hset(_USES, name, seconds)
+        who = person(key.name)
+        holder = Principal(who, key.tenant, key.scopes, key.groups, digest)
         self._known[digest] = holder
-        asyncio.get_running_loop().call_later(_TRUSTED, self._known.pop, digest, None)
+        loop = asyncio.get_running_loop()
+        loop.call_later(_TRUSTED, self._known.pop, digest, None)
         return holder
 
 
 def digest_of(key: str) -> bytes:
     """Under which a key is known: no key can be found again from it."""
     return hashlib.sha256(key.encode()).digest()
+
+
+def _read(row: bytes, used: bytes | None = None) -> KeyView:
+    key: JsonObject = msgspec.json.decode(row)
+    return KeyView.model_validate({**key, "used_at": used})

@@ -20,19 +20,21 @@ class Submissions:
 
     async def check(self, who: Principal) -> None:
         """Count one more. Raises Problem 429 when it is too much; an admin is not counted."""
-        minute, seconds = divmod(int(time.time()), _MINUTE)
-        key = f"hp:{{0}}:submitted:{minute}:{[who.tenant, who.name]}"
-        if who.admin or await self._count(key) <= self._most:
+        if who.admin:
+            return
+        now = int(time.time())
+        minute, seconds = divmod(now, _MINUTE)
+        whose = [who.tenant, who.name]
+        if await self._count(f"hp:{{0}}:submitted:{minute}:{whose}") <= self._most:
             return
         left = str(_MINUTE - seconds)
-        raise Problem(
-            429,
-            "too_many_submissions",
-            f"{who.name!r} has submitted {self._most} tasks in this minute.",
-            hint=f"Send it again in {left} s, with the same Idempotency-Key; "
-            "HALTPOINT_LIMITS__SUBMISSIONS raises the limit.",
-            headers={"Retry-After": left},
+        detail = f"{who.name!r} has submitted {self._most} tasks in this minute."
+        hint = (
+            f"Send it again in {left} s, with the same Idempotency-Key; "
+            "HALTPOINT_LIMITS__SUBMISSIONS raises the limit."
         )
+        headers = {"Retry-After": left}
+        raise Problem(429, "too_many_submissions", detail, hint=hint, headers=headers)
 
     async def _count(self, key: str) -> int:
         pipeline = self._redis.pipeline(transaction=True)

@@ -43,4 +43,5 @@ class Principal:
 
 def between_commas(text: str) -> Strings:
     """The names that stand between commas."""
-    return tuple(filter(None, map(str.strip, text.split(","))))
+    names = map(str.strip, text.split(","))
+    return tuple(filter(None, names))

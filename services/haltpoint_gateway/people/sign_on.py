@@ -31,14 +31,19 @@ def behind_proxy(app: ASGIApp, settings: GatewaySettings) -> ASGIApp:
         address, _ = scope.get("client") or ("", 0)
         if scope["type"] == "http" and address in proxied.trusted_hosts:
             headers = Headers(scope=scope)
-            scope.setdefault("state", {})["signed_on"] = _signed_on(headers, settings)
+            state = scope.setdefault("state", {})
+            state["signed_on"] = _signed_on(headers, settings)
         await proxied(scope, receive, send)
 
     return serve
 
 
 def _signed_on(headers: Headers, settings: GatewaySettings) -> Principal | None:
-    name = person(headers.get(settings.user_header or "", ""))
-    groups = between_commas(headers.get(settings.groups_header or "", ""))
+    said = headers.get(settings.user_header or "", "")
+    name = person(said)
+    if not name:
+        return None
+    listed = headers.get(settings.groups_header or "", "")
+    groups = between_commas(listed)
     scopes = (*EVERYDAY, Allowed.ADMIN) if ADMINS in groups else EVERYDAY
-    return Principal(name, None, scopes, groups) if name else None
+    return Principal(name, None, scopes, groups)

@@ -4,6 +4,7 @@ fail.
 
 import asyncio
 import json
+import math
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -182,7 +183,7 @@ async def _is_empty(system: System) -> bool:
 async def test_a_service_that_fails_gets_the_notice_again_under_the_same_id(
     system: System, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("haltpoint_gateway.notices.outbox._PAUSES", (0.05, 0.1))
+    monkeypatch.setattr("haltpoint_gateway.notices.outbox._PAUSES", (0.05, 0.1, 0.1))
     receiver = Receiver(lambda nth: 500 if nth < 4 else 200)
     async with listening(receiver) as where, gateway(system, server, tmp_path, rule(where)):
         request = await system.asked()
@@ -212,7 +213,7 @@ async def test_a_notice_that_no_service_takes_is_seen_and_given_up_after_a_day(
             assert not item["given_up"]
             shown = await system.http.get(f"/v1/requests/{request}")
             assert shown.json()["status"] == "open"  # a failing notice touches no chain
-        monkeypatch.setattr("haltpoint_gateway.notices.outbox._TRIES", 1)
+        monkeypatch.setattr("haltpoint_gateway.notices.outbox._PAUSES", (math.inf,))
         again = await system.asked()
         async with gateway(system, server, tmp_path, rule(where)):
 

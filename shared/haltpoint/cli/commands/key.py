@@ -65,7 +65,7 @@ def revoke(
     known = talk(shell, lambda client: client.keys())
     key_id = only("key", name, [each.id for each in known])
     talk(shell, lambda client: client.revoke_key(key_id))
-    shell.show({"id": key_id}, note=f"Key {key_id[:12]} is revoked.")
+    shell.show({"id": key_id}, note=f"Key {name} is revoked.")
 
 
 def _asked(fields: dict[str, Any]) -> "NewKey":
