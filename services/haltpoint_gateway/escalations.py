@@ -46,18 +46,10 @@ class EscalationHandler:
         """
         try:
             answer = await dotted_path.call(self._function, self._patience, case)
+            if answer is None or isinstance(answer, Answer):
+                return answer
+            raise TypeError(f"it gave a {type(answer).__name__}, which is no Answer")
         except Exception as error:  # noqa: BLE001 - whatever it raises, people are asked
-            _log.error(
-                "the escalation handler failed; a person is asked",
-                handler=self.name,
-                exc_info=error,
-            )
+            words = "the escalation handler failed; a person is asked"
+            _log.error(words, handler=self.name, exc_info=error)
             return None
-        if answer is None or isinstance(answer, Answer):
-            return answer
-        _log.error(
-            "the escalation handler gave no answer; a person is asked",
-            handler=self.name,
-            gave=type(answer).__name__,
-        )
-        return None

@@ -9,7 +9,7 @@ import asyncio
 from redis.asyncio import Redis
 
 from haltpoint.contracts.catalogue import GROUP, Stream
-from haltpoint.contracts.commands import HumanRequested, HumanWithdrawn
+from haltpoint.contracts.commands import HumanRequested
 from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.people.humans import RequestKind, Way
 from haltpoint.contracts.secrets import starred
@@ -45,19 +45,14 @@ class RequestsHandler:
     async def _take(self, entry: Entry) -> None:
         decoded = decode(Stream.HUMANS, entry.fields)
         if isinstance(decoded, Rejected):
-            _log.error(
-                "a message to the gateway cannot be read",
-                reason=decoded.reason.value,
-                detail=decoded.detail,
-            )
+            words = "a message to the gateway cannot be read"
+            _log.error(words, reason=decoded.reason.value, detail=decoded.detail)
             await self._dead_letter(entry, decoded.reason, decoded.detail)
             return
         message = decoded.message
         if isinstance(message, HumanRequested):
-            await self._tell(message)
-        elif isinstance(message, HumanWithdrawn):
             with logs.about(chain=message.subject, trace=message.traceparent):
-                _log.info("a question was withdrawn", request=message.data.request_id)
+                await self._tell(message)
         await self._finish(entry)
 
     async def exhausted(self, entry: Entry) -> None:
@@ -71,48 +66,37 @@ class RequestsHandler:
         await letters.add(ref, reason, detail, about=owner_of(entry.fields))
 
     async def _tell(self, message: HumanRequested) -> None:
-        request = await self._gateway.views.request(message.data.request_id, lambda _: True)
-        if request is None or not request.is_open:
-            return  # answered, late or forgotten while the message was on its way
-        ids = {"chain": request.chain_id, "step": request.step_id, "action": request.action_id}
-        with logs.about(**ids, trace=message.traceparent):
-            if request.kind is RequestKind.ESCALATION and await self._resolved(
-                request, message.traceparent
-            ):
-                return
-            # Without the question: what people are asked, and about whom, is for the inbox and not
-            # for logs.
-            _log.info(
-                "a person is asked; haltpoint inbox shows the question",
-                request=request.id,
-                kind=request.kind.value,
-                until=request.deadline.isoformat(),
-            )
+        asked = message.data
+        # Without the question: what people are asked, and about whom, is for the inbox and not for
+        # logs.
+        words = "a person is asked; haltpoint inbox shows the question"
+        _log.info(words, request=asked.request_id, kind=asked.kind.value)
+        if self._escalation_handler and asked.kind is RequestKind.ESCALATION:
+            await self._settle(self._escalation_handler, message)
 
-    async def _resolved(self, case: RequestView, trace: str | None) -> bool:
-        """Whether the handler has decided the case; its answer is checked and taken as a person's
-        is.
-        """
-        handler, catalogue = self._escalation_handler, self._gateway.catalogue
-        if handler is None:
-            return False
-        shown = starred(case.model_dump(mode="json"), typed=await catalogue.typed_secrets())
+    async def _settle(self, handler: EscalationHandler, message: HumanRequested) -> None:
+        """Let the handler decide the case; its answer is checked and taken as a person's is."""
+        gateway = self._gateway
+        case = await gateway.views.request(message.data.request_id, lambda _: True)
+        if case is None or not case.is_open:
+            return  # answered, late or forgotten while the message was on its way
+        typed = await gateway.catalogue.typed_secrets()
+        shown = starred(case.model_dump(mode="json"), typed=typed)
         answer = await handler.decide(RequestView.model_validate(shown))
         if answer is None:
-            return False
+            return
         name = handler.name
-        _, faults = await faults_of(catalogue, case, answer)
+        _, faults = await faults_of(gateway.catalogue, case, answer)
         if faults:
             words = "the answer of the escalation handler does not fit"
             _log.error(words, handler=name, faults=list(faults))
-            return False
-        program = Principal(name, None, frozenset(), way=Way.HANDLER)
-        line = self._gateway.audit.line(program, Deed.ANSWERED, case.id)
-        verdict = await self._gateway.inbox.answer(case.id, answer, line=line, trace=trace)
-        if not isinstance(verdict, Taken):
-            return False  # a person was quicker, or has taken the case
-        _log.info("an escalation was resolved", handler=name, decision=answer.decision.value)
-        return True
+            return
+        program = Principal(name, None, (), way=Way.HANDLER)
+        line = gateway.audit.line(program, Deed.ANSWERED, case.id)
+        trace = message.traceparent
+        verdict = await gateway.inbox.answer(case.id, answer, line=line, trace=trace)
+        if isinstance(verdict, Taken):  # else a person was quicker, or has taken the case
+            _log.info("an escalation was resolved", handler=name, decision=answer.decision.value)
 
     async def _finish(self, entry: Entry) -> None:
         pipeline = self._redis.pipeline(transaction=True)

@@ -4,7 +4,7 @@ what to do.
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from fastapi import FastAPI, Request
@@ -25,11 +25,25 @@ from haltpoint.runtime.views.reading import OtherReleaseError
 
 log = logs.get(__name__)
 
+T = TypeVar("T")
+
 MEDIA_TYPE = "application/problem+json"
 
 _AWAY = (RedisConnectionError, RedisTimeoutError)
 _KINDS = (ClientDisconnect, HTTPException, RequestValidationError)
 _UNKNOWN_ROW = (OtherReleaseError, msgspec.ValidationError)
+
+_WHERE = {
+    "chain": "GET /v1/chains lists all chains; finished ones are kept for the retention time.",
+    "request": "GET /v1/requests lists the open ones.",
+    "action": "GET the chain's actions: the id is `action_id` there.",
+    "result": "GET the chain: a receipt without `whole` in its metadata holds all its data.",
+    "tool": "GET /v1/tools lists all; a worker must serve this one: haltpoint up tool-worker.",
+    "queue": "GET /v1/queues lists the queues of all tools that workers have served within a day.",
+    "letter": "GET /v1/dlq lists all; it was requeued or dropped before, or never was there.",
+    "key": "GET /v1/keys lists the keys with their ids.",
+}
+"""Where to look for what is not there."""
 
 _HINTS = {
     400: "Send the body as JSON with Content-Type: application/json.",
@@ -68,6 +82,19 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
         """The document with its media type, and with stars in place of secrets."""
         shown = starred(self.document)
         return JSONResponse(shown, self.status, self.headers, media_type=MEDIA_TYPE)
+
+
+def no_such(kind: str, name: object) -> Problem:
+    """404, the same for what never was, what is forgotten and what is another tenant's."""
+    detail = f"There is no {kind} {name!r}."
+    return Problem(404, f"no_such_{kind}", detail, hint=_WHERE[kind])
+
+
+def found(thing: T | None, kind: str, name: object) -> T:
+    """The thing. Raises Problem 404 when there is none."""
+    if thing is None:
+        raise no_such(kind, name)
+    return thing
 
 
 def redis_unreachable(error: Exception) -> Problem:

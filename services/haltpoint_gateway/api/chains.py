@@ -22,7 +22,7 @@ from haltpoint.runtime.views.views import ChainHeader
 from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
 from haltpoint_gateway.guard import Guarded
 from haltpoint_gateway.people.principal import Principal
-from haltpoint_gateway.problems import Problem
+from haltpoint_gateway.problems import Problem, found, no_such
 from haltpoint_gateway.queries import EVENT_ID, Cancel, EventQuery, Feedback, ViewQuery
 from haltpoint_gateway.shared_logs import as_stream
 from haltpoint_gateway.stars import Starred
@@ -45,12 +45,6 @@ def accepted(chain_id: str) -> Accepted:
         chain_id=chain_id,
         links={"self": base, "events": f"{base}/events", "cancel": f"{base}/cancel"},
     )
-
-
-def no_chain(chain_id: str) -> Problem:
-    """404, the same for a chain that never was, one that is forgotten and one of another tenant."""
-    hint = "GET /v1/chains lists all chains; finished ones are kept for the retention time."
-    return Problem(404, "no_such_chain", f"No chain has the id {chain_id!r}.", hint=hint)
 
 
 def backlog_full(gateway: Gateway) -> Problem:
@@ -99,9 +93,8 @@ async def get_chain(
 ) -> Response:
     """One chain, whole."""
     text = await gateway.views.as_json(chain_id, who.can_see, story=query.story)
-    if text is None:
-        raise no_chain(chain_id)
-    return Response(text, media_type="application/json")
+    whole = found(text, "chain", chain_id)
+    return Response(whole, media_type="application/json")
 
 
 router.include_router(whole)
@@ -163,11 +156,8 @@ async def get_result(gateway: Here, chain_id: str, action_id: str, who: Reader) 
     `metadata.whole`.
     """
     await header_of(gateway, chain_id, who)
-    data = await gateway.views.whole(action_id) if chain_of(action_id) == chain_id else None
-    if data is None:
-        detail = f"No uncut data are stored for {action_id!r}."
-        hint = "GET the chain: a receipt without `whole` in its metadata holds all its data."
-        raise Problem(404, "no_such_result", detail, hint=hint)
+    is_here = chain_of(action_id) == chain_id
+    data = found(await gateway.views.whole(action_id) if is_here else None, "result", action_id)
     hidden = await gateway.views.secrets(chain_id)
     shown = starred({"data": msgspec.json.decode(data)}, values=hidden)
     return Response(msgspec.json.encode(shown["data"]), media_type="application/json")
@@ -184,15 +174,11 @@ async def give_feedback(gateway: Here, chain_id: str, who: Submitter, body: Feed
     tool = UNKNOWN
     if body.action_id is not None:
         name = f"{chain_id}.{body.action_id.removeprefix(f'{chain_id}.')}"
-        if name not in tools:
-            detail = f"The chain has no action {body.action_id!r}."
-            hint = "GET the chain's actions: the id is `action_id` there."
-            raise Problem(404, "no_such_action", detail, hint=hint)
-        tool = tools[name]
+        tool = found(tools.get(name), "action", body.action_id)
         fact["action_id"] = name
     match await gateway.store.feedback(chain_id, fact, tool if body.wrong else None):
         case FeedbackStatus.UNKNOWN:
-            raise no_chain(chain_id)
+            raise no_such("chain", chain_id)
         case FeedbackStatus.FULL:
             hint = "The first 100 are in the log; GET the events to read them."
             detail = f"The chain {chain_id!r} takes no more feedback."
@@ -224,7 +210,7 @@ async def cancel(
             hint = "It cannot be cancelled; GET the chain to see how it ended."
             raise Problem(409, "chain_ended", f"The chain {chain_id!r} has ended.", hint=hint)
         case CancelStatus.UNKNOWN:
-            raise no_chain(chain_id)
+            raise no_such("chain", chain_id)
 
 
 @router.post("/{chain_id}/undo", status_code=202)
@@ -239,8 +225,7 @@ async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
         raise Problem(409, "chain_runs", f"The chain {chain_id!r} has not ended.", hint=hint)
     tools = await gateway.catalogue.read()
     undoing = await gateway.views.undoing(chain_id, tools, who.can_see)
-    if undoing is None:
-        raise no_chain(chain_id)
+    undoing = found(undoing, "chain", chain_id)
     if undoing.task is not None:
         await gateway.submissions.check(who)
         name = undoing.view.chain_id
@@ -253,14 +238,8 @@ async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
 
 async def header_of(gateway: Gateway, chain_id: str, who: Principal) -> ChainHeader:
     """A chain's header. Raises Problem 404 when there is no chain that this one sees."""
-    header = await gateway.views.header(chain_id, who.can_see)
-    if header is None:
-        raise no_chain(chain_id)
-    return header
+    return found(await gateway.views.header(chain_id, who.can_see), "chain", chain_id)
 
 
 async def _actions(gateway: Gateway, chain_id: str, who: Principal) -> tuple[ActionRecord, ...]:
-    actions = await gateway.views.actions(chain_id, who.can_see)
-    if actions is None:
-        raise no_chain(chain_id)
-    return actions
+    return found(await gateway.views.actions(chain_id, who.can_see), "chain", chain_id)

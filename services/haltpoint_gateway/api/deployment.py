@@ -13,7 +13,7 @@ from haltpoint.runtime.store.dead_letters import RequeueStatus
 from haltpoint.runtime.streams.timeline import PLACE, Place
 from haltpoint.runtime.views.queues import without_tenants
 from haltpoint_gateway.gateway import Admin, Gateway, Here, Reader
-from haltpoint_gateway.problems import Problem
+from haltpoint_gateway.problems import Problem, found, no_such
 from haltpoint_gateway.queries import LetterQuery
 from haltpoint_gateway.stars import Starred
 
@@ -87,7 +87,7 @@ async def requeue(gateway: Here, letter: Letter, who: Admin) -> None:
         case RequeueStatus.REQUEUED:
             pass
         case RequeueStatus.GONE:
-            raise _no_letter(letter)
+            raise no_such("letter", letter)
         case RequeueStatus.DONE:
             detail = "Its action has an outcome, its chain has ended, or a person decides."
             hint = "Drop it, or leave it: nothing waits for it."
@@ -100,25 +100,17 @@ async def drop(gateway: Here, letter: Letter, who: Admin) -> None:
     place = _place(gateway, letter)
     line = gateway.audit.line(who, Deed.LETTER_DROPPED, letter)
     if not await gateway.dead_letters.drop(place.partition, place.entry, line):
-        raise _no_letter(letter)
+        raise no_such("letter", letter)
 
 
 async def _queue(gateway: Gateway, name: str) -> QueueState:
     """One queue. Raises Problem 404."""
-    for queue in await gateway.queues():
-        if queue.name == name:
-            return queue
-    hint = "GET /v1/queues lists the queues of all tools that workers have served within a day."
-    raise Problem(404, "no_such_queue", f"No tool has the queue {name!r}.", hint=hint)
+    queues = {queue.name: queue for queue in await gateway.queues()}
+    return found(queues.get(name), "queue", name)
 
 
 def _place(gateway: Gateway, letter: str) -> Place:
     place = Place.parse(letter)
     if place.partition >= gateway.settings.partitions:
-        raise _no_letter(letter)
+        raise no_such("letter", letter)
     return place
-
-
-def _no_letter(letter: str) -> Problem:
-    hint = "GET /v1/dlq lists all; it was requeued or dropped before, or never was there."
-    return Problem(404, "no_such_letter", f"No dead letter has the id {letter!r}.", hint=hint)

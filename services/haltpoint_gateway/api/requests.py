@@ -28,19 +28,11 @@ from haltpoint_gateway.answering import allowed, approves, faults_of
 from haltpoint_gateway.gateway import Answerer, Gateway, Here, Reader
 from haltpoint_gateway.people.answerers import check_answerer, is_theirs
 from haltpoint_gateway.people.principal import Principal
-from haltpoint_gateway.problems import Problem
+from haltpoint_gateway.problems import Problem, found, no_such
 from haltpoint_gateway.stars import Starred
 
 CLAIMED: Final = 900
 """Seconds for which a person takes a question."""
-
-
-def no_request(request_id: str) -> Problem:
-    """404, the same for a request that never was, one that is forgotten and one of another
-    tenant.
-    """
-    hint = "GET /v1/requests lists the open ones."
-    return Problem(404, "no_such_request", f"No request has the id {request_id!r}.", hint=hint)
 
 
 router = APIRouter(prefix="/v1/requests", tags=["requests"], route_class=Starred)
@@ -171,10 +163,7 @@ async def _edited(gateway: Gateway, request: RequestView, edit: JsonObject) -> J
 
 async def seen(gateway: Gateway, request_id: str, who: Principal) -> RequestView:
     """The request. Raises Problem 404 when there is none that this one sees."""
-    request = await gateway.views.request(request_id, who.can_see)
-    if request is None:
-        raise no_request(request_id)
-    return request
+    return found(await gateway.views.request(request_id, who.can_see), "request", request_id)
 
 
 async def _check(gateway: Gateway, request: RequestView, answer: Answer) -> None:
@@ -223,4 +212,4 @@ def _refused(request_id: str, verdict: Refusal) -> Problem:
             hint = "It can no longer be answered; GET its chain to see why."
             return Problem(412, "request_stale", detail, hint=hint)
         case Unknown():
-            return no_request(request_id)
+            return no_such("request", request_id)

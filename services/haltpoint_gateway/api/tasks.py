@@ -20,11 +20,11 @@ from haltpoint.runtime.observability.telemetry import finish
 from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
 from haltpoint.runtime.views.reading import OtherReleaseError
 from haltpoint_gateway.answering import short_answer
-from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full, check_root, no_chain
+from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full, check_root
 from haltpoint_gateway.api.requests import check_seen, seen, take_answer
 from haltpoint_gateway.gateway import Gateway, Here, Submitter
 from haltpoint_gateway.people.principal import Principal
-from haltpoint_gateway.problems import Problem, other_release
+from haltpoint_gateway.problems import Problem, found, other_release
 from haltpoint_gateway.queries import IdempotencyKey
 from haltpoint_gateway.stars import Starred
 
@@ -75,9 +75,7 @@ async def again(
     idempotency_key: IdempotencyKey = None,
 ) -> Accepted:
     """Submit the task of a chain once more: a new chain, whose id is in the answer."""
-    task = await gateway.views.task(chain_id, who.can_see)
-    if task is None:
-        raise no_chain(chain_id)
+    task = found(await gateway.views.task(chain_id, who.can_see), "chain", chain_id)
     check_root(chain_id)
     await _check(gateway, task)
     return await _begin(

@@ -6,7 +6,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import Page
 from haltpoint_gateway.gateway import Here, Reader
 from haltpoint_gateway.guard import Guarded
-from haltpoint_gateway.problems import Problem
+from haltpoint_gateway.problems import found
 
 router = APIRouter(prefix="/v1/tools", tags=["tools"], route_class=Guarded)
 
@@ -26,9 +26,5 @@ async def list_tools(gateway: Here, _: Reader) -> Page[ToolSpec]:
 async def get_tool(gateway: Here, name: str, _: Reader) -> ToolSpec:
     """One tool."""
     spec = (await gateway.catalogue.read()).get(name)
-    if spec is None or spec.gone:
-        hint = (
-            "GET /v1/tools lists all tools; a worker must serve this one: haltpoint up tool-worker."
-        )
-        raise Problem(404, "no_such_tool", f"No tool has the name {name!r}.", hint=hint)
-    return spec
+    is_served = spec is not None and not spec.gone
+    return found(spec if is_served else None, "tool", name)

@@ -21,7 +21,7 @@ from haltpoint_gateway.pages.answers import answer_of, forms_of, reaches, ways
 from haltpoint_gateway.pages.door import Form, Typed
 from haltpoint_gateway.pages.visit import Looks, Searched, Visit, to_chain
 from haltpoint_gateway.people.answerers import is_theirs, may_answer, who_may
-from haltpoint_gateway.problems import Problem
+from haltpoint_gateway.problems import Problem, no_such
 
 router = APIRouter(prefix="/inbox")
 
@@ -104,7 +104,7 @@ async def _case(visit: Visit, request_id: str) -> _Case:
     view = await visit.gateway.views.chain(chain_of(request_id), visit.who.can_see)
     requests = {request.id: request for request in view.requests} if view else {}
     if view is None or request_id not in requests:
-        raise api.no_request(request_id)
+        raise no_such("request", request_id)
     request = requests[request_id]
     shown, chain = await visit.documents((request, view))
     tools = await visit.tools()

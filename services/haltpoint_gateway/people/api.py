@@ -9,7 +9,7 @@ from haltpoint.contracts.people.keys import KeyView, MadeKey, NewKey
 from haltpoint.contracts.views.chains import Page
 from haltpoint_gateway.gateway import Admin, Here
 from haltpoint_gateway.guard import Guarded
-from haltpoint_gateway.problems import Problem
+from haltpoint_gateway.problems import no_such
 from haltpoint_gateway.queries import AuditQuery
 
 router = APIRouter(prefix="/v1", tags=["people"], route_class=Guarded)
@@ -31,8 +31,7 @@ async def make_key(gateway: Here, who: Admin, key: Annotated[NewKey, Body()]) ->
 async def revoke_key(gateway: Here, key_id: str, who: Admin) -> None:
     """End a key: within two seconds it opens no gateway, and its streams end."""
     if not await gateway.keyring.revoke(key_id, who):
-        hint = "GET /v1/keys lists the keys with their ids."
-        raise Problem(404, "no_such_key", f"No key has the id {key_id!r}.", hint=hint)
+        raise no_such("key", key_id)
 
 
 @router.get("/audit")

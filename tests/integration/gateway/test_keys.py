@@ -1,6 +1,5 @@
 """Keys are made, listed, used and revoked; people behind a sign-on need none."""
 
-import asyncio
 from dataclasses import replace
 from typing import Any, cast
 
@@ -8,13 +7,13 @@ import httpx
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from haltpoint.contracts.people.keys import NewKey, Scope
+from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.config.settings import GatewaySettings
 from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.people.keys import KEYS
 from haltpoint_gateway.people.limits import Submissions
 from haltpoint_gateway.people.sign_on import behind_proxy
-from tests.integration.gateway.conftest import ADMIN, BOSS, System, bearer, problem, task
+from tests.integration.gateway.conftest import ADMIN, System, bearer, problem, task
 from tests.support import wait_until
 
 
@@ -204,12 +203,6 @@ async def test_pages_of_other_origins_are_let_in_only_by_setting(system: System)
         assert allowed.headers["access-control-allow-origin"] == asks["Origin"]
         other = await http.options(path, headers={**asks, "Origin": "https://evil.example.com"})
         assert "access-control-allow-origin" not in other.headers
-
-
-async def test_two_keys_that_are_made_at_once_are_two(system: System) -> None:
-    keyring = system.gateway.keyring
-    made = await asyncio.gather(*(keyring.make(NewKey(name="ann"), BOSS) for _ in range(5)))
-    assert len({key.id for key in made}) == len({key.key for key in made}) == 5
 
 
 async def test_an_admin_makes_and_revokes_keys_on_the_page(system: System) -> None:

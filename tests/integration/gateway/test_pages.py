@@ -415,7 +415,7 @@ async def test_the_deployment_has_pages(system: System, browser: Browser) -> Non
     seen = await browser.see("/tools/lookup_contacts")
     assert "may ask which" in seen
     assert "In the last seven days Nothing yet." in seen
-    assert "No tool has the name 'nothing'" in await browser.see("/tools/nothing", 404)
+    assert "There is no tool 'nothing'" in await browser.see("/tools/nothing", 404)
     assert "Nothing yet." in await browser.see("/stats?days=1")
     key = (await system.key("shop", Scope.READ))["Authorization"].partition(" ")[2]
     await browser.sign_in(key)
@@ -480,7 +480,7 @@ async def test_what_is_no_page_is_said_as_a_page_and_below_v1_as_a_document(
     system: System, browser: Browser
 ) -> None:
     assert "This did not work" in await browser.see("/nothing", 404)
-    assert "No request has the id 'r9'" in await browser.see("/inbox/r9", 404)
+    assert "There is no request 'r9'" in await browser.see("/inbox/r9", 404)
     reply = await system.http.get("/v1/nothing")
     assert reply.headers["content-type"] == "application/problem+json"
     assert "kind" in await browser.see("/inbox?kind=strange", 422)
