@@ -33,7 +33,7 @@ _AWAY = (RedisConnectionError, RedisTimeoutError)
 _KINDS = (ClientDisconnect, HTTPException, RequestValidationError)
 _UNKNOWN_ROW = (OtherReleaseError, msgspec.ValidationError)
 
-_WHERE = {
+WHERE = {
     "chain": "GET /v1/chains lists all chains; finished ones are kept for the retention time.",
     "request": "GET /v1/requests lists the open ones.",
     "action": "GET the chain's actions: the id is `action_id` there.",
@@ -87,7 +87,7 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
 def no_such(kind: str, name: object) -> Problem:
     """404, the same for what never was, what is forgotten and what is another tenant's."""
     detail = f"There is no {kind} {name!r}."
-    return Problem(404, f"no_such_{kind}", detail, hint=_WHERE[kind])
+    return Problem(404, f"no_such_{kind}", detail, hint=WHERE[kind])
 
 
 def found(thing: T | None, kind: str, name: object) -> T:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import haltpoint_gateway
 from haltpoint.cli.main import app
 from haltpoint.contracts.base import JsonObject
+from haltpoint_gateway.problems import WHERE
 from tests.reference.markdown import code, page, prose, table, words
 
 INTRODUCTION: Final = """\
@@ -135,6 +136,8 @@ def body(name: str, schema: Schema) -> Iterator[str]:
 
 def problems() -> Iterator[tuple[int, str]]:
     """The status and code of every problem that the gateway's code makes."""
+    for kind in WHERE:
+        yield 404, f"no_such_{kind}"
     for file in Path(haltpoint_gateway.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             match node:
