@@ -130,7 +130,7 @@ class Registry:
             (
                 "tools that declare no effects count as tools with effects",
                 undeclared,
-                "declare tools that change nothing with read_only=True",
+                "declare read_only=True or idempotent=True where it is true",
             ),
             (
                 "tools with effects that do not say in words what a call did",

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,26 @@ async def test_a_killed_child_starts_again(log: Log) -> None:
     assert said == ["tool-worker 2 ended (SIGKILL), starts again in 0.1 s"]
     await keeper.stop()
     assert child.pid is None
+
+
+def starting(log: str) -> None:
+    """Has not taken its signals over yet."""
+    with Path(log).open("a") as file:
+        file.write(f"began starting {os.getpid()} {os.getppid()}\n")
+    threading.Event().wait()
+
+
+async def test_a_child_that_is_told_to_stop_while_it_starts_is_no_crash(log: Log) -> None:
+    said: list[str] = []
+    keeper = Keeper(ENVIRONMENT, said.append)
+    child = Child("tool-worker", starting, (str(log.path),))
+    keeper.start([child])
+    for life in range(1, 4):
+        await wait_until(lambda life=life: len(log.lines("began")) == life)
+        child.signal(signal.SIGTERM)
+    await wait_until(lambda: len(log.lines("began")) == 4)
+    await keeper.stop()
+    assert said == []
 
 
 async def test_they_stop_in_order_and_the_one_who_decides_last(log: Log) -> None:

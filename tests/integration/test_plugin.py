@@ -38,6 +38,15 @@ def test_fails(bank, harness):
     run = harness.call("find_payee", name="Sam")
     run.expects_request("confirmation", tool="pay")
 
+def test_makes_a_payee_up(harness, tmp_path, monkeypatch):
+    monkeypatch.setenv("BANK_FILE", str(tmp_path / "bank"))
+    step = {"id": "pay", "description": "Pay", "required_tools": ["pay"]}
+    call = {"name": "pay", "arguments": {"payee_id": "x", "cents": 1}}
+    planned = {"when": {"thought": "plan"}, "say": {"plan": {"steps": [step]}}}
+    rules = [planned, {"say": {"calls": [call]}}]
+    harness.start(tools="payments", script=rules)
+    harness.run("Pay Kim").expects_request("confirmation")
+
 def test_has_not_ended(bank, harness):
     harness.call("mail", words="Hello").result()
 
@@ -108,9 +117,10 @@ async def test_a_failing_test_says_what_happened_and_leaves_nothing_behind(tmp_p
     (tmp_path / "test_user.py").write_text(USER)
     with run_of(tmp_path, *LOOPS, "-W", "error", "-k", "not interrupted") as run:
         told, _ = run.communicate(timeout=PATIENCE)
-    assert "4 failed, 2 passed, 1 deselected, 1 error" in told
+    assert "5 failed, 2 passed, 1 deselected, 1 error" in told
     assert "LookupError: there is no open confirmation question of pay: chain " in told
     assert "Which Sam?" in told
+    assert 'used a value with no known source: pay(payee_id="x", cents=1)' in told
     assert "NotEndedError: chain " in told
     assert "runs again at" in told
     assert "AttributeError: 'client': call harness.start(tools=...) first" in told

@@ -17,7 +17,7 @@ from tests.reference.markdown import code, meanings, page, prose, table, words
 INTRODUCTION: Final = """\
 What a program may import. Names of `haltpoint` come without an `import` of anything else. All
 that is not here may change without notice."""
-MODULES: Final = ("haltpoint", "haltpoint.faststream")
+MODULES: Final = ("haltpoint", "haltpoint.faststream", "haltpoint.testing.harness")
 INHERITED: Final = frozenset(dir(BaseModel))
 """Methods that pydantic's models have."""
 

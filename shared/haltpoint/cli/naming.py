@@ -41,7 +41,8 @@ async def request_named(client: "Client", name: str) -> "RequestView":
     for chain_id in known:
         ids += [asked.id for asked in asked_in(await client.chain(chain_id))]
     fitting = [asked for asked in ids if asked.endswith(dot + number)]
-    return await client.request(only("question", chain, fitting))
+    more = f"Add its number, as in {chain}.{fitting[-1].rpartition('.')[2]}" if fitting else ""
+    return await client.request(only("question", chain, fitting, more))
 
 
 async def chain_named(client: "Client", name: str) -> str:
@@ -65,8 +66,12 @@ async def _beginning_so(client: "Client", name: str) -> list[str]:
     return [chain.id for chain in page.items if chain.id.startswith(name)]
 
 
-def only(kind: str, name: str, known: Iterable[str]) -> str:
-    """The one id that begins so. Raises HaltpointError where there are several or none."""
+def only(
+    kind: str, name: str, known: Iterable[str], more: str = "Give more characters of it"
+) -> str:
+    """The one id that begins so. Raises HaltpointError where there are several, with what `more` to
+    give, or none.
+    """
     ids = [each for each in dict.fromkeys(known) if each.startswith(name)]
     if not ids:
         fix = f"{_LISTS[kind]} shows the ids"
@@ -78,6 +83,6 @@ def only(kind: str, name: str, known: Iterable[str]) -> str:
         raise usage(
             f"more than one id begins with {name}",
             f"there are {shown}",
-            "Give more characters of it",
+            more,
         )
     return name if name in ids else ids[0]

@@ -48,6 +48,8 @@ from haltpoint_planner import app as planner
 from haltpoint_tool_worker import app as worker
 from haltpoint_tool_worker.registry import registry_of
 
+__all__ = ("Harness", "Trial")
+
 Task = asyncio.Task[None]
 
 _DRAIN: Final = 5.0  # seconds that services have to end
@@ -198,7 +200,7 @@ def _open(chain: ChainView) -> list[RequestView]:
 
 
 def _told(chain: ChainView) -> str:
-    story = [line.text for line in chain.story]
+    story = [f"{line.text} {line.struck}".rstrip() for line in chain.story]
     lines = [f"chain {chain.id} is {chain.status}", *story]
     return "\n  ".join(lines)
 

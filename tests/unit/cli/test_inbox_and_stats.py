@@ -104,7 +104,7 @@ class Waiting:
         ("ab.r1", ["abc.r1 user_def456"], ""),
         ("ab.r2", [], "there is no question 'ab'"),
         ("z", [], "there is no question 'z': no id begins with that"),
-        ("def", [], "more than one id begins with def: there are def.r1, def.r2"),
+        ("def", [], "there are def.r1, def.r2. Add its number, as in def.r2"),
         ("def.r2", ["def.r2 user_def456"], ""),
         ("x", [], "bob has already answered the request"),
         ("", [], "an id is needed: it is empty"),

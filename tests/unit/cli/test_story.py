@@ -119,6 +119,13 @@ def test_a_step_that_is_left_out_says_why_below_its_calls_in_the_words_of_the_pe
     ]
 
 
+def test_a_step_whose_end_is_not_in_its_log_yet_has_no_end() -> None:
+    """Its state is read before its log: a moment later both say it, with the time."""
+    assert lines(chain(steps=[step("order", "order", "completed")])) == [
+        ("step", "running", "order"),
+    ]
+
+
 def test_an_edited_approval_is_a_line_of_its_own_and_the_call_keeps_what_was_asked_for() -> None:
     edited = {"mug": "blue", "copies": 4}
     answer = {"kind": "confirmation", "decision": "approve", "arguments": edited}

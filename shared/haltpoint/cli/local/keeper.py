@@ -69,8 +69,8 @@ class Child:
 async def keep(
     name: str, live: Callable[[], Awaitable[int]], say: Say, stopping: asyncio.Event
 ) -> None:
-    """One life after the other until we stop; what lives too short waits longer each time. A life
-    gives the code with which it ended.
+    """One life after the other until we stop; what fails soon waits longer each time. A life gives
+    the code with which it ended.
     """
     delay = _FIRST_DELAY
     while not stopping.is_set():
@@ -78,7 +78,7 @@ async def keep(
         code = await live()
         if stopping.is_set():
             return
-        if time.monotonic() - born > _LIVED_WELL:
+        if code == 0 or time.monotonic() - born > _LIVED_WELL:
             delay = _FIRST_DELAY
         if code not in (0, HOPELESS):  # it was told to, or it has said why
             say(f"{name} ended ({how(code)}), starts again in {delay:g} s")

@@ -42,6 +42,6 @@ def listen(
     except OSError as error:
         listener.close()
         why = error.strerror or str(error)
-        fix = f"If that is a haltpoint up of yours, use it; else stop it, or set {chosen_by}"
+        fix = f"Use what runs there if it is yours; else stop it, or set {chosen_by}"
         raise HaltpointError("HP-003", f"{host}:{port} cannot be used", why, fix) from error
     return listener

@@ -122,7 +122,7 @@ def _title(step: StepView) -> Lines:
 def _closing(step: StepView, late: datetime | None) -> Lines:
     """How a step ended, and whether its promise was kept."""
     at = step.ended_at or late
-    if step.started_at is None or step.status not in _ENDS:
+    if at is None or step.started_at is None or step.status not in _ENDS:  # or read before its log
         return
     tone, words, note = _ENDS[step.status], step.status, ""
     unkept = [promise.tool for promise in step.promises if promise.kept_by is None]
