@@ -16,6 +16,7 @@ from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, MAX_ITEMS
 from haltpoint.contracts.people.humans import COMMAND_LINE, Way
 from haltpoint.contracts.strict_json import read_strictly
 from haltpoint.runtime.streams.wire import too_deep
+from haltpoint_gateway.people.keys import digest_of
 from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 
@@ -84,7 +85,7 @@ async def _principal(request: Request) -> Principal:
         return signed_on
     keyring = request.app.state.gateway.keyring
     is_key = scheme.lower() == "bearer"
-    principal: Principal | None = await keyring.principal(key.strip()) if is_key else None
+    principal: Principal | None = await keyring.holder(digest_of(key.strip())) if is_key else None
     if principal is not None:
         return principal
     code, detail = "no_key", "This address needs a key."

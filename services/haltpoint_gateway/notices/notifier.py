@@ -81,8 +81,7 @@ class Notifier:
             await channel(notice.id, letter)
             await outbox.done(notice)
         except UndeliveredError as error:
-            tried = await outbox.again(notice, str(error))
-            _log.warning("a notice was not taken", **tried.model_dump(mode="json"))
+            await outbox.again(notice, str(error))
 
     async def _request(self, request_id: str) -> RequestView | None:
         return await self.gateway.views.request(request_id, visible_to=lambda _: True)

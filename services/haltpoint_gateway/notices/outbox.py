@@ -57,7 +57,7 @@ class Outbox:
         await self._redis.zrem(queue, notice.id)
         await self._redis.hdel(_FAILED, notice.id)
 
-    async def again(self, notice: Notice, fault: str) -> Notice:
+    async def again(self, notice: Notice, fault: str) -> None:
         """A try has failed: the next one comes after a pause, unless it is given up."""
         pause = _PAUSES[notice.tries]
         is_over = pause == math.inf
@@ -68,7 +68,6 @@ class Outbox:
         queue = _queue(tried.rule)
         again_at = time.time() + pause
         await self._redis.zadd(queue, {tried.id: again_at}, xx=True)
-        return tried
 
     async def failing(self) -> list[Notice]:
         """The notices whose last try failed, those that were given up among them."""

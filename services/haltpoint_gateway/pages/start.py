@@ -21,6 +21,7 @@ from haltpoint_gateway.pages.inbox import questions
 from haltpoint_gateway.pages.looks import html
 from haltpoint_gateway.pages.visit import Looks, Visit, to_chain
 from haltpoint_gateway.pages.words import WORDS
+from haltpoint_gateway.people.keys import digest_of
 from haltpoint_gateway.problems import Problem
 
 router = APIRouter()
@@ -80,7 +81,7 @@ async def signed_in(request: Request, form: Form, gateway: Here) -> Response:
     """Begin a session."""
     where = form.text("next")
     key = form.text("key").strip()
-    principal = await gateway.keyring.principal(key)
+    principal = await gateway.keyring.holder(digest_of(key))
     if principal is None or not principal.may(Scope.READ):
         fault = WORDS["login"]["no_read" if principal else "unknown"]
         return html("login", status=401, next=where, fault=fault)

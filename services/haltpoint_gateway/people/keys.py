@@ -45,10 +45,6 @@ class Keyring:
     _known: dict[bytes, Principal] = field(default_factory=dict)
     """Who holds a key, by its digest."""
 
-    async def principal(self, key: str) -> Principal | None:
-        """Who holds this key; None for one that is unknown, revoked or expired."""
-        return await self.holder(digest_of(key))
-
     async def holder(self, digest: bytes) -> Principal | None:
         """Who holds the key with this digest; None for one that is unknown, revoked or expired. The
         comparison takes the same time for every wrong key.
