@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from msgspec import structs
 
 from haltpoint.contracts.views.deployment import AgentsView, AgentView
+from haltpoint_gateway.api.tools import served
 from haltpoint_gateway.gateway import Here, Reader
 from haltpoint_gateway.guard import Guarded
 
@@ -20,11 +21,11 @@ async def list_agents(gateway: Here, who: Reader) -> AgentsView:
     if not agents:
         return AgentsView(items=())
     under_way = await gateway.store.agents.open_chains() if who.admin else None
-    served = [spec.name for spec in (await gateway.catalogue.read()).values() if not spec.gone]
+    names = [*await served(gateway)]
     items = [
         AgentView(
             **structs.asdict(structs.replace(agent, prompt="")),
-            unserved=_unserved(agent.tools, served),
+            unserved=_unserved(agent.tools, names),
             under_way=None if under_way is None else under_way[agent.name],
         )
         for agent in agents
@@ -33,7 +34,7 @@ async def list_agents(gateway: Here, who: Reader) -> AgentsView:
     if supervisor is None:
         return view
     shown = structs.replace(supervisor, prompt="")
-    unserved = _unserved(supervisor.tools, served)
+    unserved = _unserved(supervisor.tools, names)
     return view.model_copy(update={"supervisor": shown, "unserved": unserved})
 
 
