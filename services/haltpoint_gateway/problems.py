@@ -181,7 +181,7 @@ def problem_of(error: Exception, request: Request) -> Problem:
         route = request.scope["route"]
         faults = [_fault(item, route) for item in error.errors()]
         detail = "; ".join(f"{fault['field']}: {fault['message']}" for fault in faults[:3])
-        hint = "Correct the fields that are listed under `errors`."
+        hint = "Correct these fields, and send it again."
         return Problem(422, "invalid_fields", detail, hint=hint, errors=faults)
     path = request.url.path
     if isinstance(error, HTTPException):
