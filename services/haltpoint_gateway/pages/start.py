@@ -105,7 +105,7 @@ def _form(visit: Visit, typed: Typed) -> HTMLResponse:
         "new",
         status=typed.status,
         typed=typed,
-        modes=[*Mode],
+        modes=Mode,
         key=secrets.token_urlsafe(),
     )
 
