@@ -8,6 +8,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.runtime.store.dead_letters import DeadAction, RequeueStatus
 from haltpoint.runtime.store.inbox import Approves
 from haltpoint.runtime.store.receipts import Lease
+from haltpoint.runtime.store.recovery import Recovery
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason
 from tests.integration.store.test_inbox import JOHN
@@ -41,6 +42,29 @@ async def test_r5_a_yes_lets_its_own_call_run_in_time(
     (order,) = await desk.orders()
     claimed = await desk.claim(order, approval="d")
     assert claimed.status == status
+
+
+@pytest.mark.parametrize(("after", "status"), [(890, "go"), (901, "late")])
+async def test_r5_a_yes_holds_no_longer_where_the_clock_goes_back(
+    desk: Desk, after: int, status: str
+) -> None:
+    """The server's clock is a day ahead, and is set right while the yes waits for its call."""
+    time = desk.key("time")
+    await desk.redis.hset(time, "back", 86_400_000)
+    await desk.store.fire_due(0)
+    first = await desk.order_of(literal_task(2, "lookup"))
+    await desk.finish(first, asks("john", "joan"))
+    await desk.decide_all()
+    approves = Approves(f"{first.chain}.s2.1", "d", 900)
+    await desk.answer(f"{first.chain}.r1", JOHN, approves=approves)
+    await desk.store.fire_due(0)
+    await desk.redis.hset(time, "back", 0)
+    await desk.decide_all()
+    (order,) = await desk.orders()
+    await desk.later(after)
+    for _ in range(2):  # before and after anybody has looked
+        assert (await desk.claim(order, approval="d")).status == status
+        await Recovery(desk.calls, desk.topology).look(0)
 
 
 async def test_r8_a_lease_is_kept_under_its_own_epoch_alone(desk: Desk) -> None:

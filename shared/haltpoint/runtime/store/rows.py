@@ -97,8 +97,8 @@ class Part(StrEnum):
     CLAIM = "claim"
     """Until when a person has taken a question (ms), and who, a line each."""
     APPROVAL = "approval"
-    """A person's yes to a call: its digest, its end (ms), `open` or `consumed`; the author on the
-    next line.
+    """A person's yes to a call: its digest, its end by the clock that never goes back (ms), `open`
+    or `consumed`; the author on the next line.
     """
     OWN = "own"
     """The provider's own message of a thought, which later prompts send back to it."""

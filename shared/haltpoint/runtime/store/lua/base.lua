@@ -54,6 +54,29 @@ local function digits(number)
   return string.format('%.0f', number)
 end
 
+--[[
+A clock that never goes back, for what must not last longer than it was given for: an approval (G1). The hash `time` has how late
+it was at the last look, `seen`, and how far the server's own clock has gone back before that, in all: `back`.
+]]
+local function read_clock(prefix)
+  local back, seen = unpack(redis.call('HMGET', prefix .. 'time', 'back', 'seen'))
+  return real_now() + tonumber(back or 0), tonumber(seen or 0)
+end
+
+local function strict_now(prefix)
+  return math.max(read_clock(prefix)) + tonumber(redis.call('GET', prefix .. 'clock') or 0)
+end
+
+-- Each service looks once a second, an executor with each look at its timers too.
+local function note_time(prefix)
+  local at, seen = read_clock(prefix)
+  if at < seen then
+    redis.call('HINCRBY', prefix .. 'time', 'back', digits(seen - at))
+  else
+    redis.call('HSET', prefix .. 'time', 'seen', digits(at))
+  end
+end
+
 -- Replies, or what a reply begins with, by which a function says that it did what was asked for.
 local DONE = { created = true, taken = true, sent = true, requeued = true, [1] = true }
 
@@ -102,6 +125,13 @@ local function begin_term(prefix, seq, step)
   if last and last.seq > seq - step then
     note_loss(prefix, last.seq, seq - step)
   end
+end
+
+-- Whether processes may know more of the partition than this server. Where its clock went back meanwhile, they get their time anew.
+local function is_recovering(prefix)
+  local at, term = real_now(), terms[prefix]
+  term.opens = math.min(term.opens, at + ROLL_CALL)
+  return term.opens > at
 end
 
 -- Who looks (step 0) does not count.

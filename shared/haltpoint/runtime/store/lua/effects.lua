@@ -48,7 +48,7 @@ Returns {1, n}, or {0}: it is another's, or may be, as this server is new here (
 ]]
 register('reserve_effect', function(keys, args)
   local prefix = prefix_of(keys)
-  if terms[prefix].opens > real_now() then
+  if is_recovering(prefix) then
     return { 0 }
   end
   local at, key = real_now(), prefix .. 'effect:' .. args[1]

@@ -94,7 +94,7 @@ register('answer', function(keys, args)
   if args[8] then
     local _, action = split(args[8])
     redis.call('HSET', data, action .. '.' .. PART.APPROVAL,
-      args[9] .. ' ' .. digits(question.at + tonumber(args[10]) * 1000) .. ' open\n' .. by)
+      args[9] .. ' ' .. digits(strict_now(prefix) + tonumber(args[10]) * 1000) .. ' open\n' .. by)
   end
   add(prefix, 'events', head .. answer .. ',"by":' .. cjson.encode(by) .. ',"at":' .. at .. '}}')
   return { 'taken', question.at, '', '' }

@@ -14,7 +14,7 @@ local function consume_approval(prefix, chain, name, digest)
     return 'changed'
   end
   if state == 'open' then
-    if tonumber(deadline) <= now(prefix) then
+    if tonumber(deadline) <= strict_now(prefix) then
       return 'late'
     end
     redis.call('HSET', data, field, approved .. ' ' .. deadline .. ' consumed\n' .. by)
@@ -70,7 +70,7 @@ register('claim', function(keys, args)
   if holder_of(prefix, stream, entry) ~= args[4] then
     return { 'lost', 0 }
   end
-  if terms[prefix].opens > real_now() then
+  if is_recovering(prefix) then
     return { 'recovering', 0 }
   end
   local epoch, state = action.epoch, action.state

@@ -16,6 +16,7 @@ that: something is lost.
 ]]
 register('look', function(keys, args)
   local prefix, after = prefix_of(keys), 0
+  note_time(prefix)
   if args[1] == '' then
     return 0
   end

@@ -41,6 +41,7 @@ end
 
 register('fire_due', function(keys, args)
   local prefix = prefix_of(keys)
+  note_time(prefix)
   local at = now(prefix)
   local stamp = digits(at)
   local due = redis.call('ZRANGEBYSCORE', prefix .. 'timers', '-inf', stamp, 'LIMIT', 0, args[1])
