@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
-.PHONY: help demo test smoke check lint type cov bench eval api chaos chaos-long topologies wheel dist release docs docs-serve reference ui lock schemas budget environment clean
+.PHONY: help demo test smoke check lint type cov bench eval api chaos chaos-long topologies stories wheel dist release docs docs-serve reference ui lock schemas budget environment clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -18,8 +18,7 @@ demo: $(SYNCED) ## see it work: embedded server, four services, five cases of th
 ONE_PARTITION := tests/e2e/test_command_line.py
 
 test: $(SYNCED) ## all tests: unit, properties, integration with a real server, end to end with four partitions and one
-	@failed=0; $(BIN)/pytest || failed=$$?; \
-	    HALTPOINT_PARTITIONS=1 $(BIN)/pytest -n 0 --quiet $(ONE_PARTITION) || failed=$$?; exit $$failed
+	@failed=0; $(BIN)/pytest || failed=$$?; $(MAKE) --no-print-directory .one-partition || failed=$$?; exit $$failed
 
 smoke: $(SYNCED) ## two minutes of tests: the story of each promise, as tests/smoke.txt lists it
 	@$(BIN)/pytest -n 2 --quiet $$(grep -v '^#' tests/smoke.txt)
@@ -49,6 +48,7 @@ eval: $(SYNCED) ## models that misbehave, a thousand chains, and a judge of what
 
 chaos: $(SYNCED) ## kill processes and servers, break connections, judge the history; property tests with new examples
 	@$(BIN)/pytest tests/chaos
+	@PROOF_SEEDS=8 $(BIN)/pytest tests/integration/test_proof_functions.py
 	@$(BIN)/pytest tests/properties --hypothesis-profile=new
 
 chaos-long: $(SYNCED) ## a soak of half an hour with a thousand kills, a crowd of 20,000 chains, a model that is away, 100 lost tails
@@ -59,12 +59,16 @@ chaos-long: $(SYNCED) ## a soak of half an hour with a thousand kills, a crowd o
 
 # The tests of the whole system that use one server, on two kinds of several, and with a user for each service.
 ON_TOPOLOGIES := $(addprefix tests/e2e/test_,$(addsuffix .py,five_cases agents approvals approval_rules ask_human bounds \
-    control escalation hooks routing secrets skills sources undo))
+    control escalation hooks secrets skills sources undo)) \
+    tests/stories/test_routing.py
 
 topologies: $(SYNCED) ## real Sentinels and clusters: outages under load, the crash matrix and the system's tests on each; half an hour
 	@failed=0; $(BIN)/pytest -n 0 tests/topologies || failed=$$?; \
 	    for kind in sentinel cluster users; do TOPOLOGY=$$kind $(BIN)/pytest -n 2 --quiet $(ON_TOPOLOGIES) || failed=$$?; done; \
 	    cat build/topologies.md; exit $$failed
+
+stories: $(SYNCED) ## long stories over real processes: the whole tutorial, all examples, the compose file, users, modes of the eval
+	@$(BIN)/pytest -n 2 --dist loadfile tests/stories
 
 ui: $(SYNCED) ## the pages in a real browser: needs Debian's chromium, or one that CHROMIUM names
 	@$(BIN)/pytest -n 0 tests/ui
@@ -112,7 +116,7 @@ clean: ## remove the environment, caches and reports
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov dist build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: .mypy .pyright .style .words .rules .budget .unit .properties .chain
+.PHONY: .mypy .pyright .style .words .rules .budget .unit .properties .chain .others .one-partition .pages .unused
 .mypy:
 	@$(BIN)/mypy
 .pyright:
@@ -134,6 +138,16 @@ clean: ## remove the environment, caches and reports
 # Every branch of what is decided is asked for by its own tests; examples found by luck (tests/properties) do not count.
 .chain:
 	@$(BIN)/pytest -n 0 --quiet tests/unit/chain --cov=haltpoint.chain --cov-report=term --cov-fail-under=100
+
+# For .ci/run, side by side with the gate: all tests but those that .chain runs.
+.others:
+	@$(BIN)/pytest -n 3 --ignore=tests/unit/chain
+.one-partition:
+	@HALTPOINT_PARTITIONS=1 $(BIN)/pytest -n 0 --quiet $(ONE_PARTITION)
+.pages:
+	@$(BIN)/pytest -n 0 --quiet $$(grep -v '^#' tests/ui/first.txt)
+.unused:
+	@$(BIN)/deptry .
 
 # With uv when it is there, else with venv and pip from the exported lock. Older than a lock file: synced again.
 $(SYNCED): pyproject.toml uv.lock requirements.lock

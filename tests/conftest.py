@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 from redis import Redis as SyncRedis
 from redis.asyncio import Redis
@@ -23,6 +24,10 @@ leftovers.end_with_this_process()
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that; our
 # tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# structlog draws each traceback with all values of its frames, which takes a second.
+_PLAIN = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+structlog.configure(processors=[*structlog.get_config()["processors"][:-1], _PLAIN])
 
 # The gate draws the same examples each time, so it judges the change and not the draw; `make chaos`
 # draws new ones. A slow machine, or the first draw of a text in a fresh clone, fails no test.

@@ -17,7 +17,8 @@ from haltpoint.client import GatewayError
 from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.streams.tasks import end
-from tests.chaos.system import KEY, Child, System, task
+from tests.chaos.nursery import Child
+from tests.chaos.system import KEY, System, task
 from tests.proofs.records import effects_in
 from tests.support import wait_until
 from tests.support.builders import line_plan

@@ -13,7 +13,8 @@ from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
-from tests.chaos.system import Child, Server, System, task
+from tests.chaos.nursery import Child
+from tests.chaos.system import Server, System, task
 from tests.support import wait_until
 from tests.support.builders import open_task
 

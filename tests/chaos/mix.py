@@ -17,7 +17,8 @@ from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.views.chains import ChainView
 from haltpoint.contracts.work.tasks import Task
-from tests.chaos.system import Child, System
+from tests.chaos.nursery import Child
+from tests.chaos.system import System
 from tests.support import wait_until
 from tests.support.builders import call, plan, tool_step
 

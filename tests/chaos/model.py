@@ -20,7 +20,8 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
-from tests.chaos.system import Child, System
+from tests.chaos.nursery import Child
+from tests.chaos.system import System
 
 SILENCE: Final = 0.6
 """Seconds without a byte after which the planner leaves its model."""

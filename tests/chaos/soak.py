@@ -20,8 +20,9 @@ from haltpoint.client import GatewayError
 from haltpoint.contracts.catalogue import Party, Stream
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.broker import UNREACHABLE
+from tests.chaos.nursery import Child
 from tests.chaos.proxy import Proxy
-from tests.chaos.system import QUEUE, Child, System, task
+from tests.chaos.system import QUEUE, System, task
 from tests.proofs.records import Claimed, Decided, Seen, Submitted, Told, of
 from tests.support.builders import open_task
 

@@ -48,6 +48,7 @@ from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views.views import Views
 from tests.chaos import launcher, nursery
+from tests.chaos.nursery import Child
 from tests.chaos.people import Person, Watcher
 from tests.proofs.history import check
 from tests.proofs.records import Ended, Recorder, Submitted
@@ -66,35 +67,6 @@ def task(*tools: str, **context: Any) -> Task:
         for n, tool in enumerate(tools)
     ]
     return Task(plan=plan(*steps), context=context)
-
-
-class Child:
-    """One service as a process; `end` brings its exit code."""
-
-    def __init__(self, pid: int, end: "asyncio.Future[int]", log: Path) -> None:
-        self.pid = pid
-        self.end = end
-        self.log = log
-
-    @property
-    def code(self) -> int | None:
-        """Its exit code, once it has ended."""
-        return self.end.result() if self.end.done() else None
-
-    async def dies(self, within: float = PATIENCE) -> None:
-        """Wait for its SIGKILL."""
-        code = await asyncio.wait_for(asyncio.shield(self.end), within)
-        assert code == -9, f"it ended by itself with {code}:\n{self.words()}"
-
-    def signal(self, number: int) -> None:
-        """Send a signal, if it is there."""
-        if not self.end.done():
-            with suppress(ProcessLookupError):
-                os.kill(self.pid, number)
-
-    def words(self) -> str:
-        """The end of its log."""
-        return self.log.read_text(errors="replace")[-3000:]
 
 
 class Server(Protocol):
@@ -239,13 +211,13 @@ class System:
             "CHAOS_NTH": str(nth),
             "CHAOS_MARKER": str(self.folder / f"died.{self._markers}"),
         }
-        log.touch()
-        reader, writer = await asyncio.open_unix_connection(
-            await asyncio.to_thread(nursery.place, self.release)
+        child = await nursery.bear(
+            "tests.chaos.launcher:main",
+            party.value,
+            environment=environment,
+            log=log,
+            release=self.release,
         )
-        writer.write(json.dumps([party.value, environment, str(log)]).encode() + b"\n")
-        pid = int(await reader.readline())
-        child = Child(pid, asyncio.ensure_future(_code(reader, writer)), log)
         self.children.append(child)
         return child
 
@@ -400,13 +372,6 @@ async def _for_ever(look: Callable[[], Awaitable[None]]) -> None:
         with suppress(*UNREACHABLE):
             await look()
         await asyncio.sleep(0.05)
-
-
-async def _code(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
-    """The exit code of a process, when it has ended; `writer` is kept so that it is told."""
-    code = int(await reader.readline())
-    writer.close()
-    return code
 
 
 def variables(settings: Settings) -> dict[str, str]:

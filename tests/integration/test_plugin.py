@@ -105,7 +105,7 @@ async def has_left_nothing(folder: Path) -> None:
 
 
 async def test_an_example_runs_side_by_side_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    with run_of(tmp_path, "-p", "xdist", "-n", "4", PAYMENTS) as run:
+    with run_of(tmp_path, "-p", "xdist", "-n", "2", PAYMENTS) as run:
         told, _ = run.communicate(timeout=PATIENCE)
     assert run.returncode == 0, told
     assert "5 passed" in told
@@ -129,7 +129,7 @@ async def test_a_failing_test_says_what_happened_and_leaves_nothing_behind(tmp_p
     await has_left_nothing(tmp_path)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 async def test_an_interrupted_run_leaves_nothing_behind(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -140,7 +140,7 @@ async def test_an_interrupted_run_leaves_nothing_behind(
         run.send_signal(number)
         run.communicate(timeout=PATIENCE)
     await wait_until(lambda: not list(left(str(tmp_path))))
-    if number is signal.SIGINT:  # the others end it at once; pytest removes old folders
+    if number is signal.SIGINT:  # a killed one ends at once; pytest removes old folders
         await has_left_nothing(tmp_path)
 
 

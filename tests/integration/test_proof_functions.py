@@ -2,6 +2,7 @@
 after them.
 """
 
+import os
 import random
 from typing import Any
 from uuid import uuid4
@@ -362,7 +363,7 @@ def _name(message: Any) -> Sent:
     raise AssertionError(message)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(int(os.environ.get("PROOF_SEEDS", "1"))))
 async def test_the_model_does_what_the_functions_do(redis: Redis, seed: int) -> None:
     chance = random.Random(seed)
     ends, approved = 0, 0

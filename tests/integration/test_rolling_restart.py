@@ -19,7 +19,8 @@ from haltpoint.runtime.streams.topology import FORM, LIBRARY
 from haltpoint.runtime.views.history import History
 from tests.chaos import nursery
 from tests.chaos.effects import provided
-from tests.chaos.system import Child, System, task, variables
+from tests.chaos.nursery import Child
+from tests.chaos.system import System, task, variables
 from tests.support import wait_until
 
 CALLS = ("look", "send", "save", "send")

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import shutil
-import sys
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -33,6 +33,8 @@ from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.queues import read_queues, unserved
 from haltpoint_tool_worker.app import run
 from haltpoint_tool_worker.registry import load
+from tests.chaos import nursery
+from tests.chaos.nursery import Child
 from tests.support import PATIENCE, wait_until, worker_tools
 from tests.support.builders import line_plan
 from tests.support.desk import Desk, desk_at
@@ -132,32 +134,22 @@ class Bench:
 
     async def spawn(
         self, *releases: Path, sleeps: str = "", held: float = 60, **more: Any
-    ) -> asyncio.subprocess.Process:
-        """Start a worker as a process of its own. `releases`: other sources; `sleeps`:
-        tests/support/sleeper.py; `held`: the seconds of processor time that native code may hold
-        it.
+    ) -> Child:
+        """Start a worker as a process of its own. `releases`: other sources; `sleeps` and `held`:
+        tests/support/sleeper.py.
         """
-        code = (
-            f"from tests.support import sleeper\nsleeper.stop_at({sleeps!r})\n"
-            "import sys\nfrom haltpoint.contracts.catalogue import Party\n"
-            "from haltpoint.runtime.service import process\nfrom "
-            "haltpoint.runtime.config.settings import Settings\n"
-            f"from haltpoint_tool_worker.app import run\nprocess.HELD = {held}\n"
-            "sys.exit(process.main(Party.WORKER, run, Settings.model_validate_json(sys.argv[1])))"
+        return await nursery.bear(
+            "tests.support.sleeper:main",
+            self.settings(**more).model_dump_json(exclude_defaults=True),
+            sleeps,
+            held,
+            environment=os.environ,
+            log=self.effects_file.with_name("log"),
+            release=releases,
         )
-        settings = self.settings(**more).model_dump_json(exclude_defaults=True)
-        with (self.effects_file.parent / "log").open("ab") as log:
-            return await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", code, settings),
-                env=os.environ | {"PYTHONPATH": os.pathsep.join([*map(str, releases), *sys.path])},
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=log,
-            )
 
     @asynccontextmanager
-    async def process(
-        self, *releases: Path, sleeps: str = "", **more: Any
-    ) -> AsyncIterator[asyncio.subprocess.Process]:
+    async def process(self, *releases: Path, sleeps: str = "", **more: Any) -> AsyncIterator[Child]:
         """The same, ready; killed at the end when it still runs."""
         before = set(await self.ready())
         process = await self.spawn(*releases, sleeps=sleeps, **more)
@@ -171,9 +163,8 @@ class Bench:
             await wait_until(is_ready)
             yield process
         finally:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
+            process.signal(signal.SIGKILL)
+            await process.end
 
 
 @pytest.fixture
@@ -325,7 +316,7 @@ async def test_e2_a_call_that_blocks_ends_its_worker_and_is_recorded_before(
 ) -> None:
     async with bench.process() as process:
         action = await bench.order(tool, seconds=10 * PATIENCE)
-        assert await process.wait() == BLOCKED
+        assert await process.end == BLOCKED
         outcome = await bench.outcome(action)
         assert await bench.desk.pending(Stream.TOOLS, "default") == 0
     assert said(bench, f"HP-038 {tool} (")
@@ -363,7 +354,7 @@ async def test_e2_what_blocks_beside_the_tool_ends_the_worker_as_the_tool_would(
     """A preview, a check of the arguments, a post-hook: what has happened by then is known."""
     async with bench.process(hooks=("tests.support.worker_tools:slow_review",)) as process:
         action = await bench.order(tool, seconds=10 * PATIENCE)
-        assert await process.wait() == BLOCKED
+        assert await process.end == BLOCKED
         outcome = await bench.outcome(action)
     assert outcome.error is not None
     assert outcome.error.message.startswith(words)
@@ -388,7 +379,7 @@ async def test_r12_which_of_two_calls_blocks_is_found_out_by_running_each_alone(
     async with bench.process(slots=2) as second:
         assert (await bench.outcome(innocent)).success
         assert_blocked(await bench.outcome(culprit), "block_briefly_in_a_task")
-        assert await second.wait() == BLOCKED
+        assert await second.end == BLOCKED
 
 
 async def test_a_worker_whose_event_loop_is_blocked_serves_no_queue(bench: Bench) -> None:
@@ -403,7 +394,7 @@ async def test_a_worker_whose_event_loop_is_blocked_serves_no_queue(bench: Bench
 
         specs = bench.desk.tools.values()
         await wait_until(is_told)
-        assert process.returncode is None
+        assert process.code is None
 
 
 # ---- slots, stopping

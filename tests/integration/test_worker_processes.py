@@ -16,6 +16,7 @@ from redis.asyncio import Redis
 from haltpoint.contracts.base import JsonObject
 from haltpoint.runtime.config.errors import BLOCKED
 from haltpoint_tool_worker.registry import load
+from tests.chaos.nursery import Child
 from tests.integration.test_tool_worker import LEASE, TOOLS, Bench, assert_blocked, error_of, said
 from tests.support import wait_until, worker_tools
 from tests.support.desk import desk_at
@@ -103,13 +104,13 @@ async def supervised(bench: Bench, workers: int, **more: Any) -> AsyncIterator[l
     died.
     """
     codes: list[int] = []
-    alive: set[asyncio.subprocess.Process] = set()
+    alive: set[Child] = set()
 
     async def keep() -> None:
         while True:
             process = await bench.spawn(slots=16, **more)
             alive.add(process)
-            codes.append(await process.wait())
+            codes.append(await asyncio.shield(process.end))
             alive.discard(process)
 
     keepers = [asyncio.create_task(keep()) for _ in range(workers)]
@@ -120,8 +121,8 @@ async def supervised(bench: Bench, workers: int, **more: Any) -> AsyncIterator[l
             keeper.cancel()
         await asyncio.gather(*keepers, return_exceptions=True)
         for process in alive:
-            process.kill()
-        await asyncio.gather(*(process.wait() for process in alive))
+            process.signal(signal.SIGKILL)
+        await asyncio.gather(*(process.end for process in alive))
 
 
 async def test_r12_kills_from_outside_bury_no_call(bench: Bench) -> None:
@@ -131,8 +132,8 @@ async def test_r12_kills_from_outside_bury_no_call(bench: Bench) -> None:
         worker = await bench.spawn(slots=16)
         begun.unlink(missing_ok=True)
         await wait_until(begun.exists)
-        worker.kill()
-        await worker.wait()
+        worker.signal(signal.SIGKILL)
+        await worker.end
     bench.effects_file.with_name("released").touch()
     async with bench.process(slots=16):
         assert all([(await bench.outcome(action)).success for action in actions])
@@ -196,7 +197,7 @@ async def test_r12_native_code_that_holds_all_threads_of_its_worker_fails_itself
         later = [await bench.order("read_a_while") for _ in range(4)]
         for action in (*actions, *later):
             assert (await bench.outcome(action)).success
-    assert codes == [-signal.SIGVTALRM] * 2
+        await wait_until(lambda: codes == [-signal.SIGVTALRM] * 2)
     assert said(bench, "in search_for_ever")
 
 

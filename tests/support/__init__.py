@@ -26,15 +26,20 @@ async def wait_until(
     """Return as soon as the condition (sync or async) holds; fail after `timeout` seconds.
 
     It asks for at most half of the time, so that what it waits for, often in this very loop, has
-    the other half.
+    the other half; and the longer it waits, the rarer it asks.
     """
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + timeout
+    begun = loop.time()
     while True:
         asked = loop.time()
         held = condition()
         if await held if inspect.isawaitable(held) else held:
             return
         answered = loop.time()
-        assert answered < deadline, f"it did not happen within {timeout:g} s"
-        await asyncio.sleep(max(0.005, answered - asked))
+        assert answered < begun + timeout, f"it did not happen within {timeout:g} s"
+        await asyncio.sleep(max(answered - asked, pause(answered - begun)))
+
+
+def pause(waited: float) -> float:
+    """Seconds until it is worth another look, after a wait of so many."""
+    return min(0.1, max(0.005, waited / 10))

@@ -4,15 +4,16 @@ import subprocess
 import time
 from collections.abc import Callable
 
-from tests.support import PATIENCE
+from tests.support import PATIENCE, pause
 
 
 def until(condition: Callable[[], bool], within: float = PATIENCE) -> None:
     """Return as soon as the condition holds, in a test without an event loop."""
-    deadline = time.monotonic() + within
+    begun = time.monotonic()
     while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.005)
+        waited = time.monotonic() - begun
+        assert waited < within, "it did not happen"
+        time.sleep(pause(waited))
 
 
 def gone(pid: int) -> bool:

@@ -1,5 +1,5 @@
-"""A worker process that stops itself between taking a call and starting it, like a frozen machine
-(SIGSTOP).
+"""A worker process that may stop itself between taking a call and starting it (SIGSTOP), like a
+frozen machine.
 
 It stops once, at the first passage of the place: "before claim", "after claim", or "after look",
 where a call that needs no claim has been admitted. The test lets it continue with SIGCONT.
@@ -10,8 +10,21 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from haltpoint.contracts.catalogue import Party
+from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.service import process
 from haltpoint.runtime.store.receipts import Claimed, ReceiptStore
 from haltpoint_tool_worker.admission.admit import Admission
+from haltpoint_tool_worker.app import run
+
+
+def main(settings: str, place: str, held: float) -> int:
+    """Be a worker that stops at `place`, with the seconds of processor time that native code may
+    hold it.
+    """
+    stop_at(place)
+    process.HELD = held  # type: ignore[misc]
+    return process.main(Party.WORKER, run, Settings.model_validate_json(settings))
 
 
 def stop_at(place: str) -> None:

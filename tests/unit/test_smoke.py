@@ -1,16 +1,26 @@
-"""The list of `make smoke`: what it names is there, and it tells the story of each promise."""
+"""The lists of `make smoke` and of `.ci/run`: what they name is there, and `make smoke` tells the
+story of each promise.
+"""
 
 import ast
 import re
 from pathlib import Path
 
+import pytest
+
 CHECKOUT = Path(__file__).parents[2]
-LINES = (CHECKOUT / "tests" / "smoke.txt").read_text().splitlines()
+
+
+def lines(file: str) -> list[str]:
+    return (CHECKOUT / "tests" / file).read_text().splitlines()
+
+
 PROMISE = re.compile(r"\bR\d+\b")
 
 
-def test_what_the_list_names_is_there() -> None:
-    named = [line for line in LINES if not line.startswith("#")]
+@pytest.mark.parametrize("file", ["smoke.txt", "ui/first.txt"])
+def test_what_a_list_names_is_there(file: str) -> None:
+    named = [line for line in lines(file) if not line.startswith("#")]
     assert named
     for line in named:
         file, _, function = line.partition("::")
@@ -25,7 +35,10 @@ def test_what_the_list_names_is_there() -> None:
 
 def test_each_promise_has_its_story() -> None:
     told = {
-        promise for line in LINES if line.startswith("# R") for promise in PROMISE.findall(line)
+        promise
+        for line in lines("smoke.txt")
+        if line.startswith("# R")
+        for promise in PROMISE.findall(line)
     }
     page = (CHECKOUT / "docs/explanation/promises.md").read_text()
     assert told == set(re.findall(r"^\| (R\d+) \|", page, re.MULTILINE))

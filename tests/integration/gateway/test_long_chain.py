@@ -61,20 +61,19 @@ async def _ended(bed: Bed, password: str = "") -> str:
     return chain_id
 
 
-@pytest.mark.parametrize("password", ["", "hunter-22-x"])
-@pytest.mark.parametrize(("query", "bar"), [("", CPU), ("?story=true", CPU + STORY)])
 async def test_a_view_costs_little_also_with_a_secret_in_it(
-    bed: Bed, http: httpx.AsyncClient, password: str, query: str, bar: float
+    bed: Bed, http: httpx.AsyncClient
 ) -> None:
-    chain_id = await _ended(bed, password)
-    costs: list[float] = []
-    for _ in range(8):
-        begun = process_time()
-        reply = await http.get(f"/v1/chains/{chain_id}{query}")
-        costs.append(process_time() - begun)
-        assert len(reply.json()["steps"]) == MAX_STEPS
-        assert "hunter" not in reply.text
-    assert min(costs) < BUSY * bar, costs
+    chain_id = await _ended(bed, "hunter-22-x")
+    for query, bar in (("", CPU), ("?story=true", CPU + STORY)):
+        costs: list[float] = []
+        for _ in range(8):
+            begun = process_time()
+            reply = await http.get(f"/v1/chains/{chain_id}{query}")
+            costs.append(process_time() - begun)
+            assert len(reply.json()["steps"]) == MAX_STEPS
+            assert "hunter" not in reply.text
+        assert min(costs) < BUSY * bar, costs
 
 
 async def test_others_do_not_wait_for_a_thousand_watchers(
