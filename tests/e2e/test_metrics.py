@@ -128,18 +128,6 @@ def test_the_dashboard_has_its_rows_and_takes_any_data_source() -> None:
     assert all(
         part["datasource"] == source for panel in PANELS for part in (panel, *panel["targets"])
     )
-    places = [panel["gridPos"] for panel in DASHBOARD["panels"]]
-    taken = {(x, y) for place in places for x in wide(place) for y in high(place)}
-    assert len(taken) == sum(place["w"] * place["h"] for place in places), "none covers another"
-    assert max(x for x, _ in taken) < 24
-
-
-def wide(place: dict[str, int]) -> range:
-    return range(place["x"], place["x"] + place["w"])
-
-
-def high(place: dict[str, int]) -> range:
-    return range(place["y"], place["y"] + place["h"])
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])

@@ -94,13 +94,6 @@ async def test_a_key_that_cannot_be_is_refused_with_the_reason(
     assert words in document["detail"]
 
 
-async def test_a_chain_says_who_submitted_it(system: System) -> None:
-    ann = await system.key("acme", Scope.SUBMIT, Scope.READ, name="ann")
-    reply = await system.http.post("/v1/tasks", json=task(), headers=ann)
-    chain = await system.get(f"chains/{reply.json()['chain_id']}")
-    assert chain["submitted_by"] == "ann"
-
-
 async def test_more_tasks_a_minute_than_the_limit_are_refused_and_an_admins_are_not(
     system: System,
 ) -> None:

@@ -311,14 +311,6 @@ async def test_alike_questions_are_answered_together_each_by_itself(
     assert words(reply).count("admin has already answered the request.") == 2
 
 
-async def test_the_second_answer_sees_the_first(system: System, browser: Browser) -> None:
-    request = await system.asked()
-    await browser.send(f"/inbox/{request}", decision="select", option_id="u1")
-    reply = await browser.send(f"/inbox/{request}", decision="select", option_id="u2")
-    assert reply.status_code == 409
-    assert "admin has already answered the request." in words(reply)
-
-
 async def test_a_key_that_may_only_read_sees_and_changes_nothing(
     system: System, stranger: Browser
 ) -> None:
