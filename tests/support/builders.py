@@ -92,6 +92,11 @@ def failed(kind: ErrorType = ErrorType.SERVER, message: str = "it broke", **abou
     return fails_with(ErrorInfo(kind, message, **about))
 
 
+def worked(**metadata: Any) -> Outcome:
+    """A success, with what its worker says of it."""
+    return replace(OK, metadata=Metadata(**metadata))
+
+
 def fails_with(fault: ErrorInfo, **metadata: Any) -> Outcome:
     return Outcome(
         success=False,
@@ -101,15 +106,16 @@ def fails_with(fault: ErrorInfo, **metadata: Any) -> Outcome:
     )
 
 
-def asks(*option_ids: str, question: str = "Which one?") -> Outcome:
-    """A result that needs a person to choose."""
-    options = tuple(
-        Option(id=name, title=name.title(), value={"id": name}) for name in option_ids or ("a", "b")
+def asks(*options: str | Option, question: str = "Which one?") -> Outcome:
+    """A result that needs a person to choose one of these, of which some have only a name."""
+    made = tuple(
+        Option(id=one, title=one.title(), value={"id": one}) if isinstance(one, str) else one
+        for one in options or ("a", "b")
     )
     return Outcome(
         success=True,
         next_action=NextAction.CLARIFICATION_NEEDED,
-        clarification=Clarification(type="selection", question=question, options=options),
+        clarification=Clarification(type="selection", question=question, options=made),
     )
 
 

@@ -14,6 +14,7 @@ from haltpoint.chain.model.state import Action, Chain, ChainError, next_due
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import (
     ActionProposed,
     AnswerDrafted,
@@ -436,4 +437,16 @@ def submitted(
 ) -> Story:
     story = Story(task, *tools, policy=policy)
     story.submit(read=read)
+    return story
+
+
+def with_plan(
+    tools: tuple[ToolSpec, ...], /, *steps: Step, policy: Policy | None = None, **task: Any
+) -> Story:
+    """A chain with these tools whose model has drafted a plan of these steps, if there are any."""
+    story = submitted(
+        door(Task).validate_python({"goal": "tell John", **task}), *tools, policy=policy
+    )
+    if steps:
+        story.plans(*steps)
     return story

@@ -4,21 +4,18 @@ say of agents.
 
 import pytest
 
-from haltpoint.chain.checks.agents import strategy_for
 from haltpoint.chain.model.outputs import Dispatch, StartChild
-from haltpoint.chain.model.state import Chain
 from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.reasons import ReasonKind, SourceKind
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, ProposedCall
-from haltpoint.contracts.work.routing import Strategy, Supervisor
 from haltpoint.contracts.work.tasks import Task
 from tests.support.builders import ALL_LISTS, call, owing, plan, tool_step
 from tests.unit.chain import test_agents as known
 from tests.unit.chain.story import Story
-from tests.unit.chain.test_agents import FILE, GOAL, Tree, confirm, tree
+from tests.unit.chain.test_agents import FILE, Tree, confirm, tree
 
 MAILS = "Mail ann@shop.example hi"
 FRONT = Agent(
@@ -132,21 +129,3 @@ def test_c11_a_persons_words_in_the_place_of_an_agents_task_count_as_the_users()
         SourceKind.GOAL,
         [ReasonKind.UNASKED],
     )
-
-
-@pytest.mark.parametrize(
-    ("strategy", "planned", "decides"),
-    [
-        (None, False, None),
-        (Strategy.LLM, False, Strategy.LLM),
-        (Strategy.LLM, True, None),
-        (Strategy.RULE, True, Strategy.RULE),
-    ],
-)
-def test_i1_a_supervisor_takes_what_names_no_agent_and_its_model_no_literal_plan(
-    strategy: Strategy | None, planned: bool, decides: Strategy | None
-) -> None:
-    said = None if strategy is None else Supervisor(strategy=strategy)
-    task = Task(goal=GOAL, plan=plan(tool_step("find", call_of("find_order"))) if planned else None)
-    file = Agents(agents=FILE.agents, supervisor=said)
-    assert strategy_for(Chain("c", task), file) is decides

@@ -10,14 +10,13 @@ from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.bounds import Bounds, LeftOut
-from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
 from haltpoint.contracts.work.thoughts import ThoughtKind
-from tests.support.builders import call, open_task, plan
+from tests.support.builders import open_task
 from tests.unit.chain import test_agents as known
 from tests.unit.chain.story import Story
 from tests.unit.chain.test_agents import Tree, done, found_order
-from tests.unit.chain.test_routing import AGENTS, begun, decision
+from tests.unit.chain.test_routing import AGENTS, decision
 
 GOAL = "Refund order 17"
 REFUND = Bounds(required_tools=("refund",))
@@ -47,36 +46,6 @@ def test_i1_a_child_reads_no_bounds_and_promises_what_it_can_call() -> None:
 
     technical = routed(supervisor(), "technical")
     assert (technical.thought.kind, technical.thought.due) == (ThoughtKind.REASON, ())
-
-
-def test_i1_a_childs_receipts_keep_the_roots_promise_also_when_the_child_fails() -> None:
-    for fails in (False, True):
-        tree = supervisor()
-        child = routed(tree, "billing")
-        found_order(child)
-        child.calls("refund", order_id="order_17")
-        child.result(done("refund", 2, child.chain.id))
-        if fails:
-            child.no_thought(child.thought.thought_id)
-        else:
-            child.writes("Paid back.")
-        tree.report(child)
-        assert tree.root.thought.due == ()
-        tree.root.writes("It is refunded.")
-        assert (tree.root.status, tree.root.chain.end.unfinished) == (
-            "completed",
-            False,
-        )
-
-
-def test_i1_after_an_agent_without_the_effect_words_are_a_strike_of_the_supervisor() -> None:
-    tree = supervisor()
-    child = routed(tree, "technical")
-    child.writes("I looked at it.")
-    tree.report(child)
-    tree.root.writes("All is well.")
-    assert tree.root.violations == ["no_call"]
-    assert begun(tree.root) == []
 
 
 def test_c11_a_supervisor_whose_agent_refuses_routes_again_and_owes_it_no_more() -> None:
@@ -186,15 +155,6 @@ def test_c6_a_correction_of_one_agent_presses_the_next_until_a_person_answers(
     first.writes("They said stop.")
     free.report(first)
     assert not is_pressed(free)
-
-
-def test_c12_an_agent_of_a_literal_plan_reads_the_submitters_words() -> None:
-    steps = plan(Step(id="ask", actions=(call("billing", task=GOAL),)))
-    tree = Tree(open_task("Ask billing", agent="front", plan=steps))
-    child = tree.begun(tree.root.submit(), read=False)
-    assert child.thought.kind is ThoughtKind.BOUNDS
-    child.read(REFUND)
-    assert child.thought.due == (("refund",),)
 
 
 def test_c3_a_front_agent_is_shown_whom_to_call_for_what_is_due() -> None:

@@ -62,23 +62,6 @@ def test_i1_the_first_rule_that_fits_goal_and_context_decides(
 
 
 @pytest.mark.parametrize(
-    ("goal", "agent"),
-    [
-        ("Refund both INVOICES after the crash", "billing"),
-        ("errors, errors", "technical"),
-        ("one error, one refund", "billing"),  # a tie: the first of the file
-        ("my categorys, with a crash", "technical"),
-        ("two Credit-Cards", "billing"),
-        ("a terror of invoicing", None),
-    ],
-)
-def test_i1_the_agent_with_most_of_its_skill_words_in_the_goal_gets_the_task(
-    goal: str, agent: str | None
-) -> None:
-    assert by_skill(Task(goal=goal), file(Strategy.SKILL), {}, 1).target_agent == agent
-
-
-@pytest.mark.parametrize(
     ("skill", "goal", "is_in"),
     [
         ("menu", "Change the menus", True),
@@ -232,11 +215,6 @@ def test_i1_a_skill_of_a_routed_task_is_not_routed_again() -> None:
 def test_i2_where_a_model_routes_the_task_is_the_supervisors() -> None:
     story = submitted(Task(goal="order"), with_front(Strategy.LLM))
     assert (story.chain.task.agent, story.told("chain.routed")) == (SUPERVISOR, [])
-
-
-def test_i5_a_task_that_names_its_agent_is_not_routed() -> None:
-    story = submitted(Task(goal="order", agent="billing"), with_front(Strategy.RULE, TO_FRONT))
-    assert (story.told("chain.routed"), story.chain.below) == ([], FromBelow())
 
 
 # ---- a function of the operator's

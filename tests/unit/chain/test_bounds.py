@@ -152,14 +152,6 @@ def test_c12_from_the_seventh_tool_on_none_is_due_or_named() -> None:
     assert asked(story, "t5") == []
 
 
-def test_c12_the_first_readable_bounds_stand() -> None:
-    story = told(style=Style.PLAN)
-    story.submit()
-    story.draft(None, "no plan", bounds=Bounds(forbidden=("pay",)))
-    story.draft(plan(owing("s", "send")), bounds=Bounds(required_tools=("pay",)))
-    assert story.chain.bounds == ChainBounds(forbidden=by(GOAL, "pay"))
-
-
 def test_c12_a_plan_without_a_reading_has_the_promises_of_patterns_and_submitter() -> None:
     story = told(WANTS, style=Style.PLAN)
     story.submit()
@@ -237,12 +229,6 @@ def test_c12_per_tool_the_stricter_entry_wins(
 ) -> None:
     story = told(*patterns, bounds=Bounds(**given) if given else None)
     assert joined(story, read) == ChainBounds(**holds)
-
-
-def test_c12_a_models_forbidden_against_a_pattern_is_ask_before_and_stays_due() -> None:
-    story = reading(Bounds(forbidden=("send",)), policy=Policy(patterns=(WANTS,)))
-    assert story.thought.due == (("send", "tell"),)
-    assert asked(story, "send") == [ReasonKind.ASK_BEFORE]
 
 
 # ---- the rows of the judges

@@ -28,7 +28,6 @@ from haltpoint.contracts.policy import Pattern, Treatment
 from haltpoint.contracts.results import (
     ErrorInfo,
     ErrorType,
-    Metadata,
 )
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.ledger import Became
@@ -36,7 +35,6 @@ from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import (
     COMPLETE,
-    OK,
     asks,
     call,
     confirms,
@@ -47,6 +45,7 @@ from tests.support.builders import (
     plan,
     spec,
     tool_step,
+    worked,
     writing,
 )
 from tests.unit.chain.story import START, Story, submitted
@@ -195,10 +194,6 @@ def test_c1_steps_are_checked_when_they_are_loaded(steps: Plan, words: str) -> N
     assert words in "; ".join(template_faults(steps, PARAMETERS))
 
 
-def test_steps_that_will_do_have_no_faults() -> None:
-    assert template_faults(TELL, PARAMETERS) == ()
-
-
 def declared(steps: Plan, *specs: ToolSpec, **more: Any) -> str:
     """What is wrong with the declaration of a skill, among these tools."""
     found = skill("does", steps, **more)
@@ -256,13 +251,11 @@ LETTER = ToolSpec(
     ("arguments", "marks"),
     [
         ({"letter": {"to": {"$from": "input.who"}}}, {"provenance": {"who": ("find.id",)}}),
-        ({"letter": {"to": {"$from": "input.who.id"}}}, {"provenance": {"who.id": ("find.id",)}}),
         ({"letter": {"$from": "input.letter"}}, {"provenance": {"letter.to": ("find.id",)}}),
         ({"copies": [{"to": {"$from": "input.who"}}]}, {"provenance": {"who": ("find.all[].id",)}}),
         ({"copies": {"$from": "input.copies"}}, {"provenance": {"copies[].to": ("goal",)}}),
         ({"tags": [{"$from": "input.tag"}, "mine"]}, {"provenance": {"tag": ("find.tags[]",)}}),
         ({"whom": {"$from": "input.who"}}, {"targets": ("who",)}),
-        ({"whom": {"$from": "input.who.mail"}}, {"targets": ("who",)}),
         ({"whom": [{"$from": "input.who"}]}, {"provenance": {"who": ("goal",)}}),
         ({"letters": {"$from": "input.letters"}}, {"targets": ("letters[].at",)}),
         ({"letters": [{"at": {"$from": "input.who"}}]}, {"targets": ("who",)}),
@@ -320,10 +313,7 @@ def test_c6_an_argument_that_becomes_two_things_needs_an_origin_that_both_take()
         {"letter": {"content": {"$from": "input.words"}}},
         {"letter": {"to": "u1"}, "whom": "ann@x.org"},
         {"letter": {"to": {"$from": "find.data.id"}}},
-        {"letter": {"to": {"$from": "find.data.selected.id"}}},
         {"letter": {"to": {"$from": "person.data.said"}}},
-        {"copies": [{"to": {"$from": "find.data.all[1].id"}}]},
-        {"tags": {"$from": "find.data.tags"}},
         {"tags": [{"$from": "find.data.tags[0]"}]},
         {"whom": {"$from": "find.data.mail"}},
     ],
@@ -402,11 +392,6 @@ def test_a_call_of_a_skill_begins_a_chain_and_its_end_is_the_receipt() -> None:
     tell_parent(story, child)
     assert story.final_facts == ["chain.completed"]
     assert story.final_answer == '{"message_id":"m1"}'
-
-
-def test_a_roots_end_reports_to_nobody() -> None:
-    story = submitted(literal_task(), spec("note"))
-    assert outputs(story.result(), Report) == []
 
 
 @pytest.mark.parametrize("kind", [ErrorType.NOT_FOUND, ErrorType.PERMISSION])
@@ -501,28 +486,6 @@ def test_r1_whatever_ends_the_parent_cancels_the_child_once(end: str) -> None:
     assert story.sends(CancelChild) == []
 
 
-def test_an_end_after_the_receipt_cancels_nobody() -> None:
-    two = plan(
-        tool_step("a", call("tell", who="John")),
-        tool_step("b", call("find", query="x"), after=("a",)),
-    )
-    story = submitted(Task(plan=two), *TOOLS)
-    child = below(story)
-    child.returns('{"id":"john"}')
-    child.result()
-    tell_parent(story, child)
-    assert outputs(story.cancel(), CancelChild) == []
-
-
-def test_a_repeated_word_of_the_child_changes_nothing() -> None:
-    story = calling()
-    child = below(story)
-    child.returns('{"id":"john"}')
-    child.result()
-    tell_parent(story, child)
-    assert tell_parent(story, child) == Decision(story.chain)
-
-
 def test_skills_that_call_themselves_end_three_levels_down() -> None:
     again = skill("again", plan(tool_step("a", call("again", who={"$from": "input.who"}))))
     story = submitted(literal_task(1, "again", who="x"), *tools(again))
@@ -613,13 +576,6 @@ def test_c14_a_skill_counts_as_it_was_proposed_and_as_its_hooks_let_it_run() -> 
     assert sorted(told) == [Became.DONE, Became.DONE]
 
 
-def test_h1_a_hook_that_refuses_a_skill_fails_it_and_nothing_begins() -> None:
-    story = hooked()
-    story.fails(ErrorType.BLOCKED, "not now")
-    assert story.sends(StartChild) == []
-    assert story.final_facts == ["chain.failed"]
-
-
 def test_h2_a_hook_that_asks_is_asked_again_with_the_approval() -> None:
     story = hooked()
     story.result(confirms("tell", digest="d"))
@@ -650,26 +606,6 @@ def test_c6_a_call_of_a_skill_whose_steps_are_too_large_is_refused() -> None:
     story = asked(note, large, allowed=("tell",))
     story.calls("tell", who="x" * 60_000)
     assert "its steps with these arguments have more than" in story.correction
-
-
-def test_a_skill_whose_filled_steps_are_too_large_is_not_begun() -> None:
-    often = {f"p{n}": {"$from": "input.x"} for n in range(6)}
-    loose = skill(
-        "loose", plan(tool_step("a", call("find", **often))), parameters={"properties": {"x": {}}}
-    )
-    story = submitted(literal_task(1, "loose", x="y" * 60_000), *tools(FIND, loose))
-
-    assert "more than 262144 bytes" in story.error.message
-    assert story.sends(StartChild) == []
-
-
-def test_what_a_template_says_itself_stays_as_it_is() -> None:
-    steps = plan(tool_step("a", call("find", ids=[1, {"deep": ["x", None]}], n=7)))
-
-    assert fill(steps, {}).steps[0].actions[0].arguments == {
-        "ids": [1, {"deep": ["x", None]}],
-        "n": 7,
-    }
 
 
 # ---- a model that calls skills
@@ -710,22 +646,6 @@ def test_c6_a_model_cannot_write_references_into_a_skill() -> None:
     story.calls("loose", x={"$from": "a.data.secret"})
     assert story.sends(StartChild) == []
     assert story.violations[-1] == "bad_arguments"
-
-
-def test_a_model_tries_something_else_when_the_childs_fault_can_be_recovered_from() -> None:
-    story = asked(FIND, SEND, skill())
-    story.calls("tell", who="Jon")
-    child = below(story)
-    child.fails(ErrorType.NOT_FOUND, "nobody")
-    tell_parent(story, child)
-    assert story.chain.status.value == "executing"
-    story.calls("tell", who="John")
-    second = below(story)
-    assert second.chain.id == "c~do-2"
-    second.returns('{"id":"john"}')
-    second.result()
-    tell_parent(story, second)
-    assert story.statuses == {"do": "completed"}
 
 
 # ---- what a skill has receipts of (F1)
@@ -835,8 +755,9 @@ def test_c13_a_skill_does_not_wash_what_strangers_write() -> None:
     story = submitted(open_task("Answer the last mail"), *tools(MAIL, inbox, mailout), policy=free)
     story.calls("inbox")
     child = below(story)
-    outcome = msgspec.structs.replace(OK, metadata=Metadata(action_id=child.action.id))
-    child.result(outcome, json.dumps({"mails": [{"sender": "eve@evil.example"}]}))
+    child.result(
+        worked(action_id=child.action.id), json.dumps({"mails": [{"sender": "eve@evil.example"}]})
+    )
     tell_parent(story, child)
     story.calls("mailout", to="eve@evil.example")
     assert [reason.parameter for reason in story.reasons] == ["to"]

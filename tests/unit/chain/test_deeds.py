@@ -14,7 +14,6 @@ from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import DeedWords, ErrorType, Metadata
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
 from tests.support.builders import (
@@ -22,8 +21,6 @@ from tests.support.builders import (
     call,
     failed,
     literal_task,
-    open_task,
-    owing,
     plan,
     spec,
     writing,
@@ -176,15 +173,6 @@ def test_b4_a_choice_completes_a_lookup_which_is_none() -> None:
     assert (told.receipt.metadata.by, told.receipt.metadata.deed) == ("ann", None)
 
 
-def test_d3_a_result_given_by_hand_is_a_deed_of_the_person() -> None:
-    told = submitted(Task(goal="go", strikes=1), SEND)
-    told.plans(owing("send", "send_message"))
-    told.writes("I did it.")
-    told.rule(Choice.MANUAL, value={"name": "Jane"})
-    metadata = told.receipt.metadata
-    assert (metadata.by, metadata.deed) == ("ann", DeedWords(says="Send message"))
-
-
 # ---- what was not done
 # -----------------------------------------------------------------------------------------------
 
@@ -247,14 +235,3 @@ def test_f1_what_a_step_promised_and_did_not_keep_is_not_done_at_every_end(
     assert told.chain.status.final
     assert [one[0] for one in never(told)] == missing
     assert {one[2] for one in never(told)} == {"left_out" if end is gives_up else "not_called"}
-
-
-@pytest.mark.parametrize("end", [cancelled, too_late])
-def test_f1_what_an_open_ended_task_required_is_not_done_at_every_end(
-    end: Callable[[Story], None],
-) -> None:
-    told = submitted(open_task("pay her and tell"), FIND, PAY, SMS, read=False)
-    told.read(Bounds(required_tools=("pay", "sms")))
-    told.calls("sms")
-    end(told)  # of the message its action tells
-    assert never(told) == [("sms", "Sms", "in_doubt"), ("pay", "pay", "not_called")]

@@ -4,6 +4,7 @@ made-up choices.
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -21,40 +22,27 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import (
-    Clarification,
     ErrorInfo,
     ErrorType,
-    Metadata,
-    NextAction,
     Option,
-    Outcome,
 )
-from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, Violation
 from tests.support.builders import (
     COMPLETE,
-    OK,
+    asks,
     call,
     fails_with,
     open_task,
     owing,
     spec,
+    worked,
     writing,
 )
-from tests.unit.chain.story import FIND, LOOKUP, SAVE, SEND, TO, Story, submitted
+from tests.unit.chain.story import FIND, LOOKUP, SAVE, SEND, TO, Story, submitted, with_plan
 
-
-def planned(
-    *steps: Step, tools: tuple[ToolSpec, ...] = (LOOKUP, SAVE, SEND, ASK_HUMAN), **more: Any
-) -> Story:
-    policy = more.pop("policy", None)
-    told = submitted(
-        door(Task).validate_python({"goal": "tell John", **more}), *tools, policy=policy
-    )
-    told.plans(*steps)
-    return told
+planned = partial(with_plan, (LOOKUP, SAVE, SEND, ASK_HUMAN))
 
 
 def test_d1_a_proposal_is_one_strike_of_its_step_also_after_a_success_in_its_midst() -> None:
@@ -239,12 +227,8 @@ def test_c6_an_option_that_a_model_wrote_is_no_origin_of_what_a_person_should_gi
 
 def test_c6_what_a_tool_calls_said_was_not_typed_by_a_person() -> None:
     told = planned(owing("save", "save"), owing("send", "send"))
-    options = (Option(id="a", title="A", value={"said": "u1"}),)
-    asked = Clarification(type="which", question="Which?", options=options)
     told.calls("save")
-    told.result(
-        Outcome(success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=asked)
-    )
+    told.result(asks(Option(id="a", title="A", value={"said": "u1"})))
     told.pick("a")
     told.calls("send", to="u1")
 
@@ -254,9 +238,7 @@ def test_c6_what_a_tool_calls_said_was_not_typed_by_a_person() -> None:
 def test_h3_an_order_names_the_receipts_that_values_may_come_from() -> None:
     told = planned(owing("both", "save", "lookup", "send"))
     told.calls("save")
-    told.result(
-        msgspec.structs.replace(OK, metadata=Metadata(action_id="c.both.1"))
-    )  # as every worker marks it
+    told.result(worked(action_id="c.both.1"))  # as every worker marks it
     told.calls("lookup")
     told.returns('{"id": "u1"}')
     told.calls("send", to="u1")
@@ -271,7 +253,7 @@ def test_c6_a_number_that_the_schema_cannot_be_asked_about_is_a_faulty_argument(
     amount: float,
 ) -> None:
     pay = spec("pay", parameters={"properties": {"amount": {"type": "number", "multipleOf": 0.01}}})
-    told = planned(owing("pay", "pay"), tools=(pay,))
+    told = with_plan((pay,), owing("pay", "pay"))
     told.calls("pay", amount=amount)
 
     assert told.dispatches == []
@@ -290,7 +272,7 @@ def test_c6_a_number_that_the_schema_cannot_be_asked_about_is_a_faulty_argument(
     ],
 )
 def test_c6_a_tool_whose_own_schema_is_broken_is_not_called(parameters: JsonObject) -> None:
-    told = planned(FIND, tools=(spec("lookup", parameters=parameters),))
+    told = with_plan((spec("lookup", parameters=parameters),), FIND)
     told.calls("lookup", a=1)
 
     assert told.dispatches == []
@@ -383,7 +365,7 @@ def test_i4_halves_of_characters_in_a_result_do_not_break_a_question() -> None:
 
 def test_c6_the_items_of_a_long_list_are_compared() -> None:
     pay = spec("pay", parameters={"properties": {"to": {"type": "array", "uniqueItems": True}}})
-    told = planned(owing("pay", "pay"), tools=(pay,))
+    told = with_plan((pay,), owing("pay", "pay"))
     items = [item for number in range(2500) for item in (number, f"{number}", {"n": number})]
     told.calls("pay", to=[*items, {"n": 7}])
     assert "more than once" in told.correction

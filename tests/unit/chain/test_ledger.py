@@ -17,7 +17,6 @@ from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.results import (
     ErrorInfo,
     ErrorType,
-    Metadata,
 )
 from haltpoint.contracts.tools import Recovery, ToolKind, ToolSpec
 from haltpoint.contracts.work.bounds import Bounds
@@ -35,6 +34,7 @@ from tests.support.builders import (
     plan,
     spec,
     tool_step,
+    worked,
 )
 from tests.unit.chain.story import Story, submitted
 from tests.unit.chain.test_children import below, tell_parent
@@ -60,8 +60,7 @@ def open_ended(mode: Mode = Mode.STRICT, policy: Policy | None = None, *tools: T
 
 def ran(story: Story, data: str = "{}", arguments: str | None = None) -> None:
     """The receipt of the call under way, as its worker writes it."""
-    metadata = Metadata(action_id=story.action.id, started_at=story.now, arguments=arguments)
-    story.result(msgspec.structs.replace(OK, metadata=metadata), data)
+    story.result(worked(action_id=story.action.id, started_at=story.now, arguments=arguments), data)
 
 
 def done(story: Story, made: ProposedCall, data: str = "{}") -> None:
@@ -189,14 +188,6 @@ def test_c14_in_advisory_mode_the_log_says_what_strict_would_ask_and_the_call_ru
     assert told["reasons"][-1].endswith("May this one run?")
 
 
-@pytest.mark.parametrize("mode", [Mode.STRICT, Mode.OFF])
-def test_c14_the_other_modes_have_no_such_line(mode: Mode) -> None:
-    story = open_ended(mode)
-    done(story, PAID)
-    assert len(reasons(story, PAID)) == (mode is Mode.STRICT)
-    assert story.told("contract.would_ask") == []
-
-
 # ---- children
 # --------------------------------------------------------------------------------------------------
 
@@ -234,21 +225,6 @@ def test_c14_what_a_child_has_done_is_in_the_ledger_of_its_root(name: str) -> No
     tell_parent(story, child)
     [words] = reasons(story, PAID)
     assert "The same call of pay was made at 1970-01-01 00:16 UTC (c~react-1" in words
-
-
-def test_c14_a_child_begins_with_the_ledger_of_its_caller_and_hands_back_what_it_added() -> None:
-    story = open_ended(Mode.STRICT, None, *SKILLED)
-    done(story, call("pay", to="bob"))
-    story.calls("settle", who="ann")
-    child = below(story)
-    before = set(child.chain.ledger)
-    assert len(before) == 1
-    ran(child, '{"id": "i"}')
-    ran(child)
-    [report] = child.sends(Report)
-    added = report.outcome.metadata.below.ledger
-    assert before.isdisjoint(added)
-    assert [entry.became for entry in added.values()] == [Became.DONE]
 
 
 @pytest.mark.parametrize(
@@ -408,20 +384,6 @@ def test_c11_the_equal_call_after_an_error_that_is_not_final_runs() -> None:
     assert reasons(tried(ErrorInfo(ErrorType.NOT_FOUND, "no ann")), PAID) == []
 
 
-def test_c11_an_idempotent_call_that_failed_for_good_but_may_have_acted_is_asked_about() -> None:
-    story = tried(ErrorInfo(ErrorType.SERVER, "it broke", recoverable=False), tool="set")
-    assert len(reasons(story, call("set", to="ann"))) == 1
-
-
-@pytest.mark.parametrize("mode", [Mode.ADVISORY, Mode.OFF])
-def test_modes_elsewhere_than_in_strict_the_call_that_failed_for_good_runs_again(
-    mode: Mode,
-) -> None:
-    story = tried(NO_RIGHTS, mode)
-    assert reasons(story, PAID) == []
-    assert story.violations == (["stuck"] if mode is Mode.ADVISORY else [])
-
-
 # ---- answered lookups, stuck models
 # ----------------------------------------------------------------------------------
 
@@ -533,18 +495,6 @@ def test_c14_a_no_stands_although_a_child_did_the_same_meanwhile() -> None:
     child.result(OK)
     tell_parent(story, child)
     assert [entry.became for entry in story.chain.ledger.values()] == [Became.DENIED]
-
-
-def test_c3_a_tool_with_effects_that_asked_has_done_nothing_and_is_called_again_with_the_pick() -> (
-    None
-):
-    story = submitted(open_task("pay bob"), PAY)
-    story.calls("pay", to="bob")
-    story.result(asks("b1", "b2"))
-    story.pick("b1")
-    assert (story.chain.ledger, story.status) == ({}, "executing")
-    story.calls("pay", to="b1")
-    assert (story.tools_called, story.reasons) == (["pay", "pay"], ())
 
 
 @pytest.mark.parametrize("style", list(Style))

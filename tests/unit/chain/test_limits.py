@@ -4,14 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from haltpoint.chain.model import schemas
 from haltpoint.chain.model.limits import Policy, deadline_of
-from haltpoint.chain.model.needs import needed_actions
-from haltpoint.chain.model.schemas import argument_faults, compiled, result_faults
-from haltpoint.chain.model.state import Chain, next_due
+from haltpoint.chain.model.schemas import argument_faults, result_faults
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import spec
-from tests.support.forgetting import forget
 
 NOW = 1_700_000_000_000
 
@@ -31,18 +27,6 @@ NOW = 1_700_000_000_000
 )
 def test_a_chain_ends_at_the_earliest_of_its_limits(task: Task, deadline: int) -> None:
     assert deadline_of(task, Policy(chain_timeout=60), NOW) == deadline
-
-
-def test_equal_declarations_share_their_validators_and_the_memory_is_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(schemas, "_by_name", {})
-    first, twin, third = spec("a"), spec("a"), spec("b")
-
-    assert compiled(first) is compiled(first)
-    assert compiled(twin).arguments is compiled(first).arguments
-    assert compiled(third) is not compiled(first)
-    assert len(schemas._by_name) == 2
 
 
 def test_a_fault_of_a_long_value_says_its_reason() -> None:
@@ -75,11 +59,3 @@ def test_a_result_is_an_object_and_fits_its_schema() -> None:
     assert result_faults(tool, [1]) == ("data: [1] is not an object",)
     assert result_faults(tool, {}) == ("data: 'id' is missing",)
     assert result_faults(spec("a"), {"x": 1}) == ()
-
-
-def test_a_chain_that_has_no_plan_yet_needs_nothing_and_has_a_due_time() -> None:
-    chain = Chain("c", Task(goal="x"), deadline=5)
-
-    assert needed_actions(chain) == ()
-    assert forget(chain) == chain
-    assert next_due(chain) == 5

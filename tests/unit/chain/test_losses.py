@@ -5,7 +5,6 @@ import json
 import pytest
 
 from haltpoint.contracts.events import MessageLost
-from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.store.dead_letters import Orphan, loss_of, loss_of_message, owner_of
@@ -86,13 +85,6 @@ def test_garbage_that_only_names_a_chain_ends_nothing(stray: str) -> None:
     assert told.status == "completed"
     told.lose("c.s2.1/1/done")
     assert told.status == "completed"
-
-
-def test_a_question_that_waits_does_not_make_its_own_action_waited_for() -> None:
-    told = submitted(literal_task(1), spec(may_clarify=True))
-    told.result(asks())
-    told.lose("c.s1.1/1/done")
-    assert told.chain.requests[0].kind is RequestKind.CLARIFICATION
 
 
 BAD = Rejected(DeadLetterReason.BAD_FIELDS, "data: is missing")

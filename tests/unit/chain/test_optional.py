@@ -46,11 +46,6 @@ def test_c3_a_required_call_that_failed_fails_its_step_also_behind_one_that_was_
     assert run(calls, outcomes).chain.status is status
 
 
-def test_the_number_of_a_literal_action_is_the_place_of_its_call() -> None:
-    story = run((LEFT_OUT, SEND, LEFT_OUT, LOOK), [OK])
-    assert [one.action.id for one in story.dispatches] == ["c.a.1", "c.b.2", "c.b.4"]
-
-
 def test_f1_an_effect_that_was_left_out_last_is_told_as_never_executed_once() -> None:
     left_out = ProposedCall(
         tool="send", arguments={"n": {"$from": "a.data.missing"}}, optional=True

@@ -89,11 +89,9 @@ def test_c2_plain_words_say_nothing(words: str) -> None:
     ("words", "name", "tool"),
     [
         ("Write a README.md file", "file-write", "WritePlanTool_begin"),
-        ("save it to a file", "file-write", "WritePlanTool_begin"),
         ("find in database: open orders", "database-search", "DatabaseTool_safe_query"),
         ("Run PCC", "skill-run", "SkillTool_execute"),
         ("analyze requirements", "skill-analyze", "SkillTool_execute"),
-        ("do a risk analysis", "skill-analyze", "SkillTool_execute"),
     ],
 )
 def test_c2_the_patterns_of_the_document_are_shipped_and_switched_off(

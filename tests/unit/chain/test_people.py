@@ -10,15 +10,11 @@ from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.doors import door, in_full
-from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.results import (
-    Clarification,
     ErrorInfo,
     ErrorType,
-    Metadata,
-    NextAction,
     Option,
     Outcome,
 )
@@ -26,6 +22,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import OnFailure, Step
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import (
+    asks,
     call,
     confirms,
     failed,
@@ -34,6 +31,7 @@ from tests.support.builders import (
     plan,
     spec,
     tool_step,
+    worked,
     writing,
 )
 from tests.unit.chain.story import START, Story, submitted
@@ -53,19 +51,11 @@ SURE = confirms(message="Really send?", preview="to Ann", digest="1a2b")
 DOUBT = failed(ErrorType.IN_DOUBT, "the worker died while it was sending")
 
 
-def which(*options: Option) -> Outcome:
-    return Outcome(
-        success=True,
-        next_action=NextAction.CLARIFICATION_NEEDED,
-        clarification=Clarification(type="contact", question="Which John?", options=options),
-    )
-
-
 JOHN = Option(
     id="user_abc123", title="John Doe", confidence=0.9, value={"contact_id": "user_abc123"}
 )
 JACK = Option(id="user_2", title="John Jack", value={"contact_id": "user_2"})
-WHICH = which(JOHN, JACK)
+WHICH = asks(JOHN, JACK, question="Which John?")
 
 
 def asked(outcome: Outcome, find: ToolSpec | None = None, **task: object) -> Story:
@@ -128,11 +118,7 @@ def test_b4_a_choice_completes_the_receipt_and_the_tool_is_not_called_again() ->
         "contact_id": "user_abc123",
         "selected": in_full(JOHN),
     }
-    assert resolved.action.outcome == Outcome(
-        success=True,
-        next_action=NextAction.CONTINUE,
-        metadata=Metadata(tool="find", started_at=told.now, by="ann"),
-    )
+    assert resolved.action.outcome == worked(tool="find", started_at=told.now, by="ann")
     assert told.status == "executing"
     assert told.chain.resume is None
     assert told.told("request.answered") == [
@@ -142,7 +128,7 @@ def test_b4_a_choice_completes_the_receipt_and_the_tool_is_not_called_again() ->
 
 
 def test_b4_an_option_without_a_value_gives_the_option_alone() -> None:
-    told = asked(which(Option(id="a", title="A")), spec("find", result_schema=CONTACT))
+    told = asked(asks(Option(id="a", title="A")), spec("find", result_schema=CONTACT))
 
     told.answer(CLARIFICATION, option="a")
 
@@ -157,24 +143,6 @@ def test_none_of_them_is_not_found_with_the_persons_words() -> None:
     assert told.reason == "A person was asked and said: I mean my brother"
     assert told.error.message == "find: NOT_FOUND: A person was asked and said: I mean my brother"
     assert told.resolved[0].action.data == '{"said":"I mean my brother"}'
-
-
-def test_an_approval_runs_the_same_action_again_under_its_id() -> None:
-    told = asked(SURE)
-
-    told.approve()
-
-    first, second = told.dispatches
-    assert (first.action.id, first.action.attempt, first.approval, first.again) == (
-        "c.find.1",
-        1,
-        None,
-        False,
-    )
-    assert (second.action.id, second.action.attempt, second.again) == ("c.find.1", 2, True)
-    assert second.approval == Approval(digest="1a2b", by="ann", preview="to Ann")
-    assert second.action.arguments == first.action.arguments
-    assert told.chain.spent.actions == 1
 
 
 def test_a_repeat_of_the_result_that_asked_is_not_taken_for_the_result_of_the_approved_run() -> (
@@ -207,11 +175,7 @@ def test_e5_a_person_says_that_it_happened() -> None:
 
     told.answer(IN_DOUBT, Choice.HAPPENED, value={"contact_id": "u1"})
 
-    assert told.receipt == Outcome(
-        success=True,
-        next_action=NextAction.CONTINUE,
-        metadata=Metadata(tool="find", started_at=told.now, by="ann"),
-    )
+    assert told.receipt == worked(tool="find", started_at=told.now, by="ann")
     assert json.loads(told.action.arguments) == {"to": "u1"}
 
 
@@ -223,21 +187,6 @@ def test_e5_it_happened_counts_without_a_value_and_is_marked_as_a_persons_word()
     assert (told.receipt.satisfies, told.receipt.metadata.by) == (True, "ann")
     assert told.receipt.warnings == ("a person says that it happened; its result is not known",)
     assert told.status_of("find") == "completed"
-
-
-@pytest.mark.parametrize(
-    ("outcome", "kind", "decision", "words"),
-    [
-        (SURE, CONFIRMATION, Choice.REJECT, "A person was asked and did not allow it: no"),
-        (WHICH, CLARIFICATION, Choice.NONE, "and said: none of the options is the right one"),
-    ],
-)
-def test_f1_what_a_person_decided_stands_in_the_receipt(
-    outcome: Outcome, kind: RequestKind, decision: Choice, words: str
-) -> None:
-    told = asked(outcome)
-    told.answer(kind, decision)
-    assert words in str(told.receipt.error)
 
 
 def test_f1_a_deployment_has_other_words_for_it() -> None:
@@ -354,18 +303,6 @@ def test_r7_nothing_else_moves_a_chain_that_waits() -> None:
     told.no_thought("c.find.t1.1")
 
     assert told.chain is waiting
-
-
-def test_a_question_that_expires_fails_the_chain() -> None:
-    told = asked(WHICH)
-
-    told.due("c.r1", at=START + DAY)
-
-    assert told.status == "failed"
-    assert (told.error.code, told.error.step_id) == ("HP-210", "find")
-    assert told.told("request.expired") == [{"request_id": "c.r1"}]
-    assert told.told("request.withdrawn") == []
-    assert told.final_facts == ["chain.failed"]
 
 
 @pytest.mark.parametrize(
@@ -491,18 +428,3 @@ def test_f1_a_pick_for_a_tool_that_no_worker_serves_any_more_is_no_deed() -> Non
     assert chosen.tools_called == ["find"]
     assert "Nothing was done: that takes a new call with it." in chosen.reason
     assert chosen.chain.end.deeds == ()
-
-
-def test_questions_are_numbered_and_wait_as_long_as_the_policy_says() -> None:
-    told = submitted(
-        Task(plan=plan(tool_step("a", call("find"), call("find")))),
-        spec("find"),
-        policy=Policy(request_timeout=5),
-    )
-    told.result(WHICH)
-    told.answer(CLARIFICATION, option="user_2")
-    told.result(WHICH)
-
-    assert [ask.request_id for ask in told.questions] == ["c.r1", "c.r2"]
-    assert told.questions[1].deadline == START + 5000
-    assert told.action.id == "c.a.2"

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.plans import (
     call_form,
     callable_tools,
@@ -15,7 +14,7 @@ from haltpoint.chain.checks.plans import (
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
 from haltpoint.contracts.work.tasks import Assignment, Earlier, Handed, Mode, Task
-from tests.support.builders import call, line_plan, owing, plan, spec, specs, tool_step, writing
+from tests.support.builders import call, owing, plan, spec, specs, tool_step, writing
 
 TO = {
     "type": "object",
@@ -46,17 +45,6 @@ def faults(checked: Plan, *, literal: bool = True) -> list[str]:
     return [str(fault) for fault in found]
 
 
-def test_a_plan_without_faults_has_none() -> None:
-    assert faults(line_plan(500)) == []
-
-
-def test_a_plan_needs_steps_and_has_not_too_many() -> None:
-    assert faults(plan()) == ["the plan has 0 steps; 1 to 500 are allowed"]
-    assert faults(line_plan(501)) == ["the plan has 501 steps; 1 to 500 are allowed"]
-    drafted = plan(*(Step(id=f"s{n}") for n in range(51)))
-    assert faults(drafted, literal=False) == ["the plan has 51 steps; 1 to 50 are allowed"]
-
-
 def test_tools_are_known_and_may_be_called() -> None:
     named = owing("a", "sned", allowed_tools=("secret", "drop", "note"))
 
@@ -72,12 +60,6 @@ def test_e7_a_literal_plan_alone_may_undo() -> None:
     assert literal_faults(named, tools) == []
     (fault,) = drafted_faults(named, tools, Task(), 50)
     assert fault.message.startswith("note~undo may not be called in this task")
-
-
-def test_without_tools_there_is_nothing_to_name() -> None:
-    [fault] = literal_faults(plan(tool_step("a", call("x"))), {})
-
-    assert fault.message == "no tool is called 'x'; there are: none"
 
 
 def test_a_drafted_tool_step_names_its_tools_and_a_reasoning_step_need_not() -> None:
@@ -121,12 +103,6 @@ def test_dependencies_do_not_go_round_in_a_circle() -> None:
     assert faults(plan(tool_step("a", after=("a",)))) == ["the dependencies form a cycle: a"]
 
 
-def test_the_calls_of_a_drafted_plan_are_not_looked_at() -> None:
-    steps = plan(owing("a", "note", actions=(call("nope"), call("send"))))
-
-    assert faults(steps, literal=False) == []
-
-
 @pytest.mark.parametrize(
     ("reference", "words"),
     [
@@ -166,14 +142,6 @@ def test_references_point_to_steps_that_come_before(
 
     assert len(found) == (words is not None)
     assert words is None or f"step 'last': actions[0] send: {words}" in found[0]
-
-
-def test_a_reference_beside_an_unknown_dependency_is_still_judged() -> None:
-    steps = plan(
-        tool_step("a"), tool_step("b", call("send", to={"$from": "a.data.x"}), after=("z", "a"))
-    )
-
-    assert faults(steps) == ["step 'b': depends on 'z', which is not a step of the plan"]
 
 
 def test_literal_arguments_fit_the_schema_and_what_is_not_known_yet_is_not_judged() -> None:
@@ -260,18 +228,6 @@ def test_c3_what_a_model_may_call_in_a_step() -> None:
     ) == ("drop", "save", "write")
 
 
-def test_the_exact_form_of_a_call_has_a_placeholder_for_every_parameter() -> None:
-    odd: dict[str, object] = {
-        "n": {"type": "integer"},
-        "x": {"type": ["string", "null"]},
-        "any": True,
-        "s": {},
-    }
-    form = call_form(ToolSpec(name="t", parameters={"type": "object", "properties": odd}))
-
-    assert form == '{"tool":"t","arguments":{"n":0,"x":"<x>","any":"<any>","s":"<s>"}}'
-
-
 RECIPIENT = {
     "type": "object",
     "properties": {"kind": {"const": "person"}, "id": {"type": "string"}, "note": {}},
@@ -326,10 +282,3 @@ def test_c9_the_form_of_a_call_is_one_that_the_schema_takes(schema: object, valu
 )
 def test_c9_no_form_is_shown_where_none_follows_from_the_schema(schema: object) -> None:
     assert form_of(schema) is None
-
-
-def test_the_form_of_a_question_has_options_under_one_name_and_not_none() -> None:
-    arguments = json.loads(call_form(built_in.HUMAN_SPEC))["arguments"]
-    assert (arguments["question"], arguments["options"]) == ("<question>", ["<options>"])
-    assert arguments["priority"] == "low"
-    assert "suggestions" not in arguments

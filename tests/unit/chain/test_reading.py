@@ -8,8 +8,7 @@ import pytest
 from haltpoint.chain.model.schemas import read_arguments
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.work.tasks import Task
-from tests.support.builders import call, open_task, owing, writing
+from tests.support.builders import call, open_task, writing
 from tests.unit.chain.story import submitted
 
 PARTY = {"type": "object", "properties": {"seats": {"type": "integer"}, "name": {"type": "string"}}}
@@ -129,15 +128,3 @@ def test_c9_two_errors_about_one_value_are_one_reading(
     story.result()
     assert story.tools_called == ["book", "book"]
     assert json.loads(story.action.arguments) == {"n": 2, **value}
-
-
-def test_c9_a_model_that_writes_a_number_as_a_text_gets_no_strike() -> None:
-    count = ToolSpec(
-        name="count",
-        parameters={"properties": {"n": {"type": "integer"}, "m": {"type": "integer"}}},
-    )
-    story = submitted(Task(goal="count"), count)
-    story.plans(owing("a", "count"))
-    story.calls("count", n="3", m=None)
-    assert story.action.arguments == '{"n":3}'
-    assert story.strikes == 0

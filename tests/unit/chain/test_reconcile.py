@@ -8,10 +8,10 @@ import pytest
 
 from haltpoint.chain.model.state import next_due
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, NextAction, Outcome
+from haltpoint.contracts.results import ErrorInfo, ErrorType, Outcome
 from haltpoint.contracts.tools import Recovery
 from haltpoint.contracts.work.tasks import Budget, Task
-from tests.support.builders import call, fails_with, plan, tool_step, writing
+from tests.support.builders import call, fails_with, plan, tool_step, worked, writing
 from tests.unit.chain.story import Story, submitted
 
 PAY = writing("pay", recovery=Recovery(reconciles=True), timeout=20.0)
@@ -23,9 +23,7 @@ def doubt(cause: ErrorType | None = None, **metadata: Any) -> Outcome:
     return fails_with(fault, **metadata)
 
 
-HAPPENED = Outcome(
-    success=True, next_action=NextAction.CONTINUE, metadata=Metadata(reconciled=True)
-)
+HAPPENED = worked(reconciled=True)
 NOT_HAPPENED = fails_with(
     ErrorInfo(ErrorType.UNKNOWN, "it did not happen", no_effect=True), reconciled=True
 )

@@ -7,16 +7,12 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Outcome
 from haltpoint.contracts.tools import Recovery, Retry
-from haltpoint.contracts.work.plans import Step
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import (
-    COMPLETE,
-    OK,
     asks,
     call,
     failed,
     fails_with,
-    open_task,
     plan,
     spec,
     tool_step,
@@ -215,14 +211,6 @@ def test_c8_a_chain_that_fails_does_not_wait_for_what_rests() -> None:
     assert story.status == "failed"
 
 
-def test_c8_a_chain_that_fails_while_steps_are_ready_ends_with_the_last_call() -> None:
-    story = literal("read", "read", "read", parallel=2, budget=Budget(actions=1))
-    assert story.chain.failing is not None
-    assert story.chain.live
-    story.result()
-    assert story.status == "failed"
-
-
 def test_c8_what_rests_in_a_step_that_is_over_is_not_sent_again() -> None:
     reads = tool_step("s", call("read"), call("read"), parallel=2, on_failure="continue")
     story = submitted(Task(goal="x", plan=plan(reads, tool_step("t", call("send")))), READ, SEND)
@@ -232,30 +220,6 @@ def test_c8_what_rests_in_a_step_that_is_over_is_not_sent_again() -> None:
     story.result(failed(), action=second)
     story.due(at=until)
     assert [one.action.tool for one in story.dispatches] == ["read", "read", "send"]
-
-
-def test_e2_a_model_waits_for_what_rests_and_keeps_its_receipt_when_the_step_ends_beside_it() -> (
-    None
-):
-    story = submitted(Task(goal="read it", parallel=2), READ, spec("look"))
-    story.plans(Step(id="read", allowed_tools=("read", "look")))
-    story.propose(call("read"), call("look"))
-    first, second = (one.action for one in story.dispatches)
-    story.result(busy(), action=first)
-    story.result(COMPLETE, action=second)
-    assert story.statuses == {"read": "completed"}
-    assert story.chain.actions[first.id].outcome == busy()
-    story.due(at=story.now + 10_000)
-    assert len(story.dispatches) == 2
-
-    story = submitted(open_task("read it"), READ)
-    story.calls("read")
-    thoughts = len(story.thoughts)
-    story.result(busy())
-    story.wake()
-    assert len(story.thoughts) == thoughts
-    story.result(OK)
-    assert len(story.thoughts) == thoughts + 1
 
 
 def test_e2_a_tool_that_is_gone_by_then_fails_the_step() -> None:

@@ -17,7 +17,7 @@ from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
 from haltpoint.contracts.work.tasks import Budget, Mode, Style, Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind, Violation
-from tests.support.builders import COMPLETE, call, failed, spec
+from tests.support.builders import call, spec
 from tests.unit.chain.story import START, Story
 from tests.unit.chain.test_agents import TOOLS, Tree
 
@@ -102,29 +102,6 @@ def test_i2_a_supervisor_is_one_open_step_whose_tools_are_its_own_a_question_and
     )
 
 
-@pytest.mark.parametrize("turns", [2, 3])
-def test_i2_rounds_are_turns_of_the_budget_which_ends_before_a_decision_is_forced(
-    turns: int,
-) -> None:
-    tree = routing(budget=Budget(turns=turns))
-    for number in range(turns):
-        assert not tree.root.thought.forced
-        look_up(tree, query=str(number))
-    assert tree.root.error.code == "HP-208"
-
-
-def test_i2_the_answer_comes_after_the_agents_result() -> None:
-    tree = routing()
-    tree.root.take(decision("billing"))
-    ended(tree)
-    assert tree.root.thought.kind is ThoughtKind.REASON
-    tree.root.writes("It is on its way.")
-    assert (tree.root.status, tree.root.final_answer) == (
-        "completed",
-        "It is on its way.",
-    )
-
-
 def test_i2_calls_of_its_tools_come_before_the_decision_and_their_results_are_kept() -> None:
     tree = routing()
     look_up(tree)
@@ -167,13 +144,6 @@ def test_i2_it_may_decide_again_as_often_as_the_file_says_then_the_answer_is_ask
     assert len(tree.root.told("chain.routed")) == 2
 
 
-def test_i2_a_tool_that_is_complete_ends_no_routing_before_a_decision() -> None:
-    tree = routing()
-    tree.root.calls("find_order", query="17")
-    tree.root.result(COMPLETE)
-    assert tree.root.thought.kind is ThoughtKind.ACT
-
-
 # ---- what is no decision
 # ---------------------------------------------------------------------------------------------
 
@@ -205,45 +175,6 @@ def test_i1_models_reach_agents_by_route_alone() -> None:
     tree.root.calls("billing", task="Refund it")
     (fault,) = tree.root.thought.corrections
     assert (fault.violation, begun(tree.root)) == (Violation.UNKNOWN_TOOL, [])
-
-
-def test_i2_words_before_a_decision_are_none_and_the_model_gets_the_form() -> None:
-    tree = routing()
-    tree.root.writes("I think billing should do it.")
-    (fault,) = tree.root.thought.corrections
-    assert fault.violation is Violation.NO_CALL
-    assert fault.message.startswith(
-        "Step 'route' is not complete before these have succeeded in it: route."
-    )
-    agents = '"target_agent":"technical"'
-    assert fault.form.startswith(f'The form of a call is: {{"tool":"route","arguments":{{{agents}')
-
-
-def test_i2_a_reply_that_cannot_be_read_gets_the_form_of_a_decision() -> None:
-    tree = routing()
-    tree.root.take(
-        Proposal(content="x", faults=("the reply holds several decisions; decide once",))
-    )
-    (fault,) = tree.root.thought.corrections
-    assert fault.violation is Violation.UNREADABLE
-    assert fault.form.startswith('The form of a call is: {"tool":"route"')
-
-
-def test_c11_a_question_in_words_goes_to_a_person_and_is_a_round() -> None:
-    tree = routing()
-    tree.root.writes("Which order do you mean?")
-    tree.root.answer(RequestKind.INPUT, text="Order 17")
-    assert tree.root.chain.below.rounds == 1
-    tree.root.take(decision("billing"))
-    assert begun(tree.root) == ["billing"]
-
-
-def test_i2_a_tool_that_fails_is_a_result_in_words_and_the_model_still_decides() -> None:
-    tree = routing()
-    tree.root.calls("find_order", query="17")
-    tree.root.result(failed(message="the table is gone", recoverable=False))
-    tree.root.take(decision("billing"))
-    assert begun(tree.root) == ["billing"]
 
 
 FORM = {
@@ -298,12 +229,6 @@ def test_d4_in_advisory_words_without_a_decision_are_the_answer_and_counted() ->
     )
 
 
-def test_i2_where_the_model_is_held_to_nothing_words_are_the_answer() -> None:
-    tree = routing(Mode.OFF)
-    tree.root.writes("Ask billing.")
-    assert (tree.root.final_answer, tree.root.told("contract.violated")) == ("Ask billing.", [])
-
-
 # ---- the bound
 # --------------------------------------------------------------------------------------------------
 
@@ -314,14 +239,6 @@ def at_the_bound(**said: Any) -> Tree:
     look_up(tree, "18")
     assert tree.root.thought.forced
     return tree
-
-
-def test_i2_behind_the_bound_the_decision_is_forced_and_may_still_come() -> None:
-    tree = at_the_bound()
-    tree.root.take(decision("billing"))
-    assert begun(tree.root) == ["billing"]
-    ended(tree)
-    assert not tree.root.thought.forced, "after a decision it has its rounds again"
 
 
 NO_DECISIONS = [
@@ -391,14 +308,6 @@ def test_i3_an_unsure_decision_asks_a_person_and_nothing_is_handed_on_before() -
     child.propose(content="Found.")
     tree.report(child)
     assert tree.root.thought.kind is ThoughtKind.REASON
-
-
-def test_i3_a_person_may_choose_another_agent_which_gets_the_same_words() -> None:
-    tree = routing(threshold=0.7)
-    tree.root.take(decision("billing", sure=0.4))
-    tree.root.pick("general")
-    child = tree.begun(tree.root.last)
-    assert (child.chain.task.agent, child.chain.task.goal) == ("general", "Find out where it is")
 
 
 def test_i3_none_of_them_goes_back_to_the_model_with_the_persons_words() -> None:

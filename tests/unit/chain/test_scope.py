@@ -2,6 +2,8 @@
 C11 may_fail.
 """
 
+from functools import partial
+
 import msgspec
 import pytest
 
@@ -10,15 +12,13 @@ from haltpoint.chain.checks.plans import callable_tools, drafted_faults, literal
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import RequestKind
-from haltpoint.contracts.policy import Pattern
 from haltpoint.contracts.results import ErrorType
-from haltpoint.contracts.work.plans import Plan, Step, StepType
+from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
 from tests.support.builders import call, failed, open_task, owing, plan, spec, specs, writing
-from tests.unit.chain.story import Story, submitted
+from tests.unit.chain.story import Story, submitted, with_plan
 
 LOOKUP = spec("lookup_contacts")
 MAIL = writing("send_mail")
@@ -28,16 +28,7 @@ GONE = failed(ErrorType.PERMISSION, "the provider says no")
 REACH = Step(id="reach", one_of=("send_mail", "send_text"))
 
 
-def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story:
-    told = submitted(
-        door(Task).validate_python({"goal": "reach John", **task}),
-        LOOKUP,
-        MAIL,
-        TEXT,
-        policy=policy,
-    )
-    told.plans(*steps)
-    return told
+drafted = partial(with_plan, (LOOKUP, MAIL, TEXT), goal="reach John")
 
 
 # ---- C15: tools, max_turns, private
@@ -82,13 +73,6 @@ def test_c15_the_submitters_own_plan_is_not_bound_by_what_a_model_may_call() -> 
     assert told.tools_called == ["send_mail"]
 
 
-def test_c15_words_ask_for_no_tool_beyond_the_scope() -> None:
-    pattern = Pattern(id="mail", pattern="reach", tools=("send_mail",))
-    told = drafted(Step(id="think"), policy=Policy(patterns=(pattern,)), tools=["lookup_contacts"])
-
-    assert told.thought.kind is ThoughtKind.REASON
-
-
 @pytest.mark.parametrize(
     ("task", "step", "most"), [(3, None, 3), (3, 2, 2), (3, 9, 3), (20, None, 20), (None, 9, 4)]
 )
@@ -119,10 +103,6 @@ def test_c15_what_is_private_is_the_origin_of_no_value() -> None:
     told.calls("send_mail", to="u1")
 
     assert told.faults == [Violation.NO_PROVENANCE]
-
-
-def test_c15_nothing_private_is_shown_where_a_task_is_written_out() -> None:
-    assert "secret" not in repr(Task(goal="x", private={"token": "secret"}))
 
 
 def test_c15_a_tool_without_a_worker_is_not_offered_and_its_promise_waits_for_one() -> None:
@@ -192,15 +172,6 @@ def test_c3_the_model_and_a_person_are_told_that_any_of_them_will_do() -> None:
     assert question.kind is RequestKind.ESCALATION
     assert "send_mail or send_text" in question.question
     assert question.tool == "send_mail"
-
-
-def test_c1_one_of_makes_a_tool_step_of_known_tools() -> None:
-    assert door(Step).validate_python({"id": "a", "one_of": ["x"]}).step_type is StepType.TOOL
-    [fault] = drafted_faults(plan(Step(id="a", one_of=("send_fax",))), TOOLS, Task(), 50)
-    assert (
-        fault.message
-        == "no tool is called 'send_fax'; there are: lookup_contacts, send_mail, send_text"
-    )
 
 
 def test_c1_a_literal_step_calls_one_of_them() -> None:

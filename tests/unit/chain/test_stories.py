@@ -93,15 +93,6 @@ def test_c7_a_step_goes_on_when_an_error_has_dropped_mails_of_it() -> None:
     assert story.thought.kind is ThoughtKind.ANSWER
 
 
-def test_c7_a_step_goes_on_when_its_turn_is_over_before_its_mails() -> None:
-    steps = plan(owing("tell", "send", allowed_tools=("list_people",), actions_per_turn=1))
-    story = begun("Tell all that lunch is at one", style=Style.PLAN, steps=steps)
-    mail = call("send", to="ann")
-    story.propose(mail, call("list_people"), call("send", to="bob"))
-    story.result()
-    assert story.thought.step_id == "tell"
-
-
 def test_c7_a_step_is_over_when_only_calls_that_it_does_not_promise_were_dropped() -> None:
     steps = plan(owing("tell", "send", allowed_tools=("list_people",), actions_per_turn=1))
     story = begun("Tell Ann that lunch is at one", style=Style.PLAN, steps=steps)
@@ -197,53 +188,6 @@ def test_c11_a_lazy_model_behind_a_lookup_is_before_a_person() -> None:
     story.result()
     story.say("Ann was reminded.")
     assert (story.status, story.chain.end.unfinished) == ("completed", False)
-
-
-def test_c6_at_most_two_messages() -> None:
-    """Nothing counts them: a person sees the words on each card."""
-    story = begun(
-        "Tell ann, bob and eve, at most two messages",
-        Bounds(required_tools=("send",), conditions=("at most two",)),
-    )
-    for name in ("ann", "bob"):
-        story.calls("send", to=name)
-        assert reasons(story) == [ReasonKind.CONDITION]
-        story.result(SURE)
-        story.approve()
-        story.result()
-    story.calls("send", to="eve")
-    story.result(SURE)
-    story.reject("two are enough")
-    story.writes("Two know.")
-    assert (story.status, story.chain.end.unfinished) == ("completed", False)
-
-
-def test_c3_a_plan_that_drops_its_own_promise_is_refused() -> None:
-    story = begun("Tell Ann", style=Style.PLAN, steps=plan(FIND))
-    assert story.correction == (
-        "No step promises send, which the goal requires. Add a step with send in "
-        "required_tools or one_of."
-    )
-    story.draft(plan(FIND), bounds=Bounds())
-    assert story.strikes == 2, "the first readable bounds stand"
-    story.plans(FIND, TELL)
-    assert story.status == "executing"
-
-
-def test_c3_three_lookups_and_a_send() -> None:
-    story = begun("Tell who is overdue")
-    for number, tool in enumerate(("list_people", "list_overdue", "list_people"), 1):
-        story.calls(tool, page=number)
-        story.returns(f'{{"page": {number}}}')
-    story.calls("send", to="ann")
-    story.result()
-    assert story.thought.due == ()
-    story.writes("Ann knows.")
-    assert (story.status, story.strikes, story.questions) == (
-        "completed",
-        0,
-        [],
-    )
 
 
 def test_c6_a_no_and_a_respelled_call() -> None:

@@ -1,62 +1,41 @@
 """The turns of a step with a model: C3, C4, C6, C7, C9, C11, E3, E4."""
 
-import pytest
-from msgspec import structs
+from functools import partial
 
-from haltpoint.chain.checks import built_in
+import pytest
+
 from haltpoint.chain.handlers.thoughts import MOST_FAULTS
 from haltpoint.chain.model.limits import Policy
-from haltpoint.chain.model.needs import needed_actions, needed_thoughts
 from haltpoint.chain.model.state import ChainError
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Choice
 from haltpoint.contracts.policy import Treatment
 from haltpoint.contracts.results import (
-    Clarification,
     ErrorInfo,
     ErrorType,
-    NextAction,
-    Option,
-    Outcome,
 )
-from haltpoint.contracts.work.plans import OnFailure, Plan, ProposedCall, Step, StepType
+from haltpoint.contracts.work.plans import OnFailure, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Budget, Mode, Task
 from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, ThoughtKind, Usage, Violation
 from tests.support.builders import (
     COMPLETE,
     OK,
+    asks,
     call,
-    confirms,
     failed,
     fails_with,
     plan,
     spec,
     writing,
 )
-from tests.unit.chain.story import LOOKUP, SAVE, SEND, START, Story, submitted
+from tests.unit.chain.story import LOOKUP, SAVE, SEND, START, Story, submitted, with_plan
 
 DROP = writing("drop", destructive=True)
 SECRET = spec("secret", internal=True)
 NOT_FOUND = failed(ErrorType.NOT_FOUND)
-WHICH = Outcome(
-    success=True,
-    next_action=NextAction.CLARIFICATION_NEEDED,
-    clarification=Clarification(
-        type="contact",
-        question="Which?",
-        options=(Option(id="u1", title="One", value={"id": "u1"}), Option(id="u2", title="Two")),
-    ),
-)
-ASK = confirms("save")
-
-
-def drafted(*steps: Step, policy: Policy | None = None, **task: object) -> Story:
-    """A chain whose plan has been accepted: its first step is being thought about."""
-    wish = door(Task).validate_python({"goal": "tell John", **task})
-    told = submitted(wish, LOOKUP, SEND, SAVE, DROP, SECRET, policy=policy)
-    told.plans(*steps)
-    return told
+WHICH = asks("u1", "u2")
+drafted = partial(with_plan, (LOOKUP, SEND, SAVE, DROP, SECRET))
 
 
 def tool(step_id: str = "send", *required: str, **more: object) -> Step:
@@ -110,6 +89,13 @@ def test_c1_where_nobody_is_to_decide_the_chain_fails_after_the_last_attempt(mod
     assert len(told.thoughts) == 2
 
 
+def test_no_plan_to_be_had_fails_the_chain_with_the_thoughts_code() -> None:
+    told = submitted(Task(goal="tell John"), LOOKUP)
+    told.no_thought(kind=ThoughtKind.PLAN)
+
+    assert told.error == ChainError("HP-301", "the model's server is away")
+
+
 def test_a_repeated_or_foreign_plan_changes_nothing() -> None:
     told = submitted(Task(goal="tell John"), LOOKUP)
     planning, first = told.chain, told.thought
@@ -119,21 +105,6 @@ def test_a_repeated_or_foreign_plan_changes_nothing() -> None:
     again = told.chain
     told.draft(plan(reason()), thought=first)
     assert told.chain is again
-
-
-def test_calls_of_a_drafted_plan_are_not_taken_over() -> None:
-    told = drafted(tool(actions=(TELL,)), reason())
-
-    assert told.chain.plan is not None
-    assert told.chain.plan.steps[0].actions == ()
-    assert told.dispatches == []
-
-
-def test_no_plan_to_be_had_fails_the_chain_with_the_thoughts_code() -> None:
-    told = submitted(Task(goal="tell John"), LOOKUP)
-    told.no_thought(kind=ThoughtKind.PLAN)
-
-    assert told.error == ChainError("HP-301", "the model's server is away")
 
 
 # ---- tool steps (C3, C7)
@@ -150,20 +121,6 @@ def test_c3_a_tool_step_ends_when_the_proposal_that_kept_its_last_promise_has_ru
     assert told.tools_called == ["lookup", "lookup"]
     assert told.thought.thought_id == "c.send.t1.1"
     assert told.thought.receipts == ("c.find.1", "c.find.2")
-
-
-def test_c3_calls_before_a_suspension_count() -> None:
-    told = drafted(tool("both", "lookup", "save"))
-    told.propose(LOOK)
-    told.returns('{"id": "u1"}')
-    told.calls("save")
-    told.result(ASK)
-    assert told.status == "awaiting_confirmation"
-    told.approve()
-    told.result()
-
-    assert told.tools_called == ["lookup", "save", "save"]
-    assert told.status_of("both") == "completed"
 
 
 def test_c3_receipts_of_another_step_do_not_count() -> None:
@@ -379,15 +336,6 @@ def test_c4_a_reasoning_step_may_call_a_read_only_tool_and_complete_ends_it() ->
     assert told.statuses == {"think": "completed"}
 
 
-def test_allowed_tools_say_what_a_step_may_call_beside_what_it_requires() -> None:
-    told = drafted(reason(allowed_tools=("save",)))
-    told.propose(LOOK)
-    assert "Tools that may be called here: save." in told.correction
-    told.calls("save")
-
-    assert told.tools_called == ["save"]
-
-
 # ---- errors and giving up (C11, E3, E4)
 
 
@@ -459,44 +407,11 @@ def test_d2_the_turns_of_budget_and_policy_are_never_overshot(limits: JsonObject
     assert told.chain.spent.turns == 2
 
 
-def test_f1_without_words_of_a_model_the_results_answer_a_persons_in_their_words() -> None:
-    wish = Task(goal="tell John")
-    told = submitted(wish, LOOKUP, built_in.HUMAN_SPEC)
-    told.plans(tool("find", "lookup", "askHuman"))
-    told.calls("askHuman", question="Which John?")
-    told.tell("John Doe")
-    told.propose(LOOK)
-    told.returns('{"id":"u1"}')
-    told.no_thought(kind=ThoughtKind.ANSWER)
-    assert str(told.final_answer).endswith('The results:\naskHuman: John Doe\nlookup: {"id":"u1"}')
-
-
-def test_a_turn_is_a_proposal_of_a_step_and_plan_and_answer_are_none() -> None:
-    told = drafted(
-        reason("think"), tool("find", "lookup", dependencies=("think",)), budget=Budget(turns=2)
-    )
-    assert (len(told.thoughts), told.chain.spent.turns) == (2, 1)
-    told.writes("John, then.")
-    told.propose(LOOK)
-    told.result()
-    told.say("It is u1.")
-
-    assert (told.status, told.chain.spent.turns) == ("completed", 2)
-
-
 def test_a_plan_that_costs_more_than_there_is_is_not_acted_on() -> None:
     told = submitted(Task(goal="x", budget=Budget(tokens=10)), LOOKUP)
     told.draft(plan(tool("find", "lookup")), usage=Usage(input_tokens=11))
 
     assert told.status == "failed"
-
-
-def test_no_better_plan_is_asked_for_when_the_tokens_are_used_up() -> None:
-    told = submitted(Task(goal="x", budget=Budget(tokens=10)), LOOKUP)
-    told.draft(None, usage=Usage(input_tokens=10))
-
-    assert told.error == ChainError("HP-208", "the chain has used up its budget of tokens")
-    assert len(told.thoughts) == 1
 
 
 @pytest.mark.parametrize(
@@ -516,53 +431,7 @@ def test_the_model_is_not_asked_when_tokens_or_money_are_used_up(
     assert told.error.code == "HP-208"
 
 
-def test_the_actions_of_the_policy_bind_a_chain_with_a_model() -> None:
-    told = drafted(tool("both", "lookup", "send"), policy=Policy(max_actions=1))
-    told.propose(LOOK)
-    told.result()
-    told.propose(LOOK)
-
-    assert told.error == ChainError("HP-208", "the chain has used up its budget of actions", "both")
-
-
-def test_the_model_is_not_asked_after_the_deadline() -> None:
-    told = drafted(tool(), budget=Budget(seconds=1))
-    told.now = START + 1000
-    told.writes("words")
-
-    assert told.error == ChainError("HP-209", "the chain's deadline has passed")
-
-
-def test_planning_ends_at_the_deadline() -> None:
-    told = submitted(Task(goal="x", budget=Budget(seconds=1)), LOOKUP)
-    told.due(at=START + 1000)
-
-    assert told.status == "failed"
-
-
 # ---- repeats, late and foreign messages
-
-
-def test_a_proposal_is_acted_on_once() -> None:
-    told = drafted(tool("both", "lookup", "send"))
-    first = told.thought
-    told.propose(LOOK)
-    acted = told.chain
-    told.propose(LOOK, thought=first)
-    assert told.chain is acted
-    told.result()
-    later = told.chain
-    told.propose(LOOK, thought=first)
-    assert told.chain is later
-
-
-def test_a_proposal_for_an_unknown_step_changes_nothing() -> None:
-    told = drafted(tool())
-    before = told.chain
-    elsewhere = structs.replace(told.thought, thought_id="c.nope.t1.1", step_id="nope")
-    told.propose(LOOK, thought=elsewhere)
-
-    assert told.chain is before
 
 
 def test_a_failed_thought_fails_the_step_that_waited_for_it_and_no_other() -> None:
@@ -587,23 +456,6 @@ def test_cancelling_a_step_that_holds_calls_says_so() -> None:
 
 
 # ---- answers
-
-
-def test_the_answer_is_asked_for_once_after_the_last_step() -> None:
-    told = drafted(tool("find", "lookup"))
-    told.propose(LOOK)
-    told.returns('{"id": "u1"}')
-
-    think = told.thought
-    assert (think.thought_id, think.kind, think.receipts) == (
-        "c.answer.t0.1",
-        ThoughtKind.ANSWER,
-        ("c.find.1",),
-    )
-    assert told.status == "executing"
-    told.say("Found him.")
-
-    assert (told.status, told.final_answer) == ("completed", "Found him.")
 
 
 def test_an_answer_to_another_thought_changes_nothing() -> None:
@@ -667,31 +519,7 @@ def react() -> Story:
     )
 
 
-def test_a_react_task_is_one_open_ended_step_without_planning() -> None:
-    told = react()
-
-    step = Step(
-        id="react", description="tell John", allowed_tools=("drop", "lookup", "save", "send")
-    )
-    assert told.chain.plan == Plan(steps=(step,))
-    assert step.step_type is StepType.REASONING
-    assert told.thought.thought_id == "c.react.t1.1"
-
-
 # ---- what a loader must fetch
-
-
-def test_a_chain_with_a_model_needs_its_receipts_and_the_proposal_that_it_acts_on() -> None:
-    told = drafted(tool("find", "lookup"), tool("send", "send", dependencies=("find",)))
-    assert (needed_actions(told.chain), needed_thoughts(told.chain)) == ((), {})
-    told.propose(LOOK)
-    told.returns('{"id": "u1"}')
-    told.propose(TELL)
-
-    assert needed_actions(told.chain) == ("c.find.1", "c.send.1")
-    assert needed_thoughts(told.chain) == {1: "c.send.t1.1"}
-    told.cancel()
-    assert (needed_actions(told.chain), needed_thoughts(told.chain)) == ((), {})
 
 
 @pytest.mark.parametrize("is_behind", [False, True])

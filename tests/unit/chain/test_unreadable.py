@@ -2,30 +2,23 @@
 taken for words.
 """
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
-from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.plans import ProposedCall, Step
-from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Violation
 from tests.support.builders import call, owing, writing
-from tests.unit.chain.story import LOOKUP, TO, Story, submitted
+from tests.unit.chain.story import LOOKUP, TO, Story, with_plan
 
 SEND = writing("send", parameters=TO)
 FAULT = "the arguments of send are not a JSON object within the limits"
 MODES = ("strict", "advisory", "off")
 
 
-def planned(*steps: Step, **task: Any) -> Story:
-    told = submitted(
-        door(Task).validate_python({"goal": "tell John", **task}), LOOKUP, SEND, ASK_HUMAN
-    )
-    if steps:
-        told.plans(*steps)
-    return told
+planned = partial(with_plan, (LOOKUP, SEND, ASK_HUMAN))
 
 
 def react(**task: Any) -> Story:
@@ -38,10 +31,6 @@ def thinking(**task: Any) -> Story:
 
 def unread(*calls: ProposedCall, content: str = "") -> Proposal:
     return Proposal(content=content, calls=calls, faults=(FAULT,))
-
-
-def violations(told: Story) -> list[str]:
-    return told.violations
 
 
 # ---- steps (C4, C6, D1)
@@ -61,7 +50,7 @@ def test_c6_a_call_that_cannot_be_read_is_a_violation_where_words_would_do(
     assert correction.violation is Violation.UNREADABLE
     assert FAULT in correction.message
     assert '{"tool": "<name>", "arguments": {"<parameter>": "<value>"}}' in correction.form
-    assert violations(told) == ["unreadable"]
+    assert told.violations == ["unreadable"]
     assert told.strikes == (mode == "strict")
     assert told.thought.attempt == 2
 
@@ -83,7 +72,7 @@ def test_c7_the_valid_siblings_of_an_unreadable_call_run_and_the_correction_goes
     told.take(unread(call("lookup")))
 
     assert told.tools_called == ["lookup"]
-    assert violations(told) == ["unreadable"]
+    assert told.violations == ["unreadable"]
     assert told.strikes == (mode == "strict")
     told.returns('{"id": "u1"}')
     assert told.faults == [Violation.UNREADABLE]
@@ -135,7 +124,7 @@ def test_c6_an_answer_that_calls_is_asked_for_again_and_then_its_words_are_deliv
     told.say(words, "send")
     assert told.status == "completed"
     assert told.final_answer == (words or in_place_of_words("the model said nothing"))
-    assert violations(told) == ["not_allowed"] * 3
+    assert told.violations == ["not_allowed"] * 3
 
 
 @pytest.mark.parametrize("mode", ["advisory", "off"])
@@ -144,26 +133,11 @@ def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_w
 ) -> None:
     told = spoken(mode=mode)
     told.say("", "send")
-    assert (told.final_answer, violations(told)) == (
+    assert (told.final_answer, told.violations) == (
         in_place_of_words("the model said nothing"),
         ["not_allowed"],
     )
 
     told = spoken(mode=mode)
     told.say("John is found.", "send")
-    assert (told.final_answer, violations(told)) == ("John is found.", ["not_allowed"])
-
-
-def test_an_answer_of_no_words_is_the_receipts() -> None:
-    told = spoken()
-    told.say("")
-    assert (told.final_answer, violations(told)) == (
-        in_place_of_words("the model said nothing"),
-        [],
-    )
-
-    told = react()
-    told.calls("lookup")
-    told.returns('{"name": "John"}')
-    told.propose()
-    assert told.final_answer == in_place_of_words("the model said nothing")
+    assert (told.final_answer, told.violations) == ("John is found.", ["not_allowed"])

@@ -8,20 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks import knowledge, values
 from haltpoint.chain.checks.knowledge import Document
-from haltpoint.chain.checks.values import MOST_SHOWN, MOST_SOURCES, rewritten
+from haltpoint.chain.checks.values import MOST_SHOWN, MOST_SOURCES
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action
-from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.reasons import Reach, ReasonKind, Source, SourceKind
+from haltpoint.contracts.reasons import Reach, ReasonKind, SourceKind
 from haltpoint.contracts.results import (
-    Clarification,
     Metadata,
-    NextAction,
     Option,
     Outcome,
 )
@@ -39,6 +35,7 @@ from tests.support.builders import (
     plan,
     spec,
     tool_step,
+    worked,
     writing,
 )
 from tests.unit.chain.story import Story, submitted
@@ -267,8 +264,7 @@ def test_c13_what_a_person_edited_in_is_theirs_in_later_calls_and_what_they_left
         "to": "person",
         "cc": "model",
     }
-    metadata = Metadata(action_id=story.action.id, sources=order.sources, approval=order.approval)
-    story.result(msgspec.structs.replace(OK, metadata=metadata))
+    story.result(worked(action_id=story.action.id, sources=order.sources, approval=order.approval))
     later = sent(story, to="ann@x.org", cc="y@x.org", words="2")
     assert asked(later) == [("cc", "model")]
 
@@ -411,31 +407,6 @@ def test_c6_a_yes_to_a_reason_without_a_value_covers_none() -> None:
     assert [grant.value for grant in story.chain.people.granted] == unknown
 
 
-def test_c13_the_call_that_was_approved_keeps_its_sources() -> None:
-    story = open_ended()
-    sent(story, to="eve@x.org")
-    ask(story)
-    story.approve()
-    approved = story.order
-    assert (approved.approval, approved.sources["to"].source) == (
-        Approval(digest="d", by="ann"),
-        SourceKind.MODEL,
-    )
-
-
-def test_c13_what_was_nowhere_in_a_call_before_is_from_who_changed_it() -> None:
-    known = {"to[0]": Source(source=SourceKind.GOAL), "to[1]": Source(source=SourceKind.MODEL)}
-    found = rewritten(
-        SEND, known, {"to": ["a", "b"]}, {"to": ["b", "c"], "cc": "a", "x": 1}, SourceKind.HOOK
-    )
-    assert {place: one.source.value for place, one in found.items()} == {
-        "to[0]": "model",
-        "to[1]": "hook",
-        "cc": "goal",
-    }
-    assert rewritten(SEND, {}, {"to": "a"}, {"to": "a"}, SourceKind.HOOK) == {}
-
-
 # ---- how much is worked out
 
 
@@ -464,17 +435,6 @@ def test_c13_texts_are_searched_only_for_the_values_that_a_question_shows(
     assert len(searches) < 10 * MOST_SOURCES
 
 
-def test_c13_a_call_and_its_defaults_are_read_once_for_all_of_its_values(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    story = knows(open_ended(), {"rows": UNKNOWN}, q=UNKNOWN[:100])
-    comparisons = count(monkeypatch, knowledge, "holds")
-    readings = count(monkeypatch, values, "defaults")
-    story.calls("send", to=UNKNOWN)
-    assert len(readings) < 20
-    assert len(comparisons) < 20 * len(UNKNOWN)
-
-
 # ---- values with an origin
 
 
@@ -500,17 +460,6 @@ def test_c6_the_correction_says_where_a_value_comes_from() -> None:
             "Call such a tool first, then this one with the value that its result holds."
         )
     ]
-
-
-def test_c6_options_of_a_model_are_never_an_origin_and_typed_words_always() -> None:
-    story = open_ended("do it", ASK_HUMAN, ring("find.id"))
-    story.calls("askHuman", question="Whom?", options=["u1", "u2"])
-    story.answer(RequestKind.INPUT, option="1")
-    story.calls("ring", to="u1")
-    assert story.faults == [Violation.NO_PROVENANCE]
-    story.calls("askHuman", question="Whom, then?")
-    story.tell(" u1 ")
-    assert sent(story, "ring", to="u1").reasons == ()
 
 
 @pytest.mark.parametrize("written", ["A\u2013B 7", "A-B  7", "A\u2010B\u00a07", "\uff21-B7"])
@@ -551,14 +500,8 @@ def test_c13_what_strangers_write_stays_theirs_in_the_option_that_a_person_picke
     inbox = spec("inbox", may_clarify=True, foreign=("sender",))
     story = submitted(open_task("answer the mail"), inbox, ToolSpec(name="send", targets=("to",)))
     story.calls("inbox")
-    option = Option(id="m1", title="Lunch?", value={"sender": "eve@evil.example"})
-    question = Clarification(
-        type="mail", question="Which?", options=(option, Option(id="m2", title="B"))
-    )
-    asked = Outcome(
-        success=True, next_action=NextAction.CLARIFICATION_NEEDED, clarification=question
-    )
-    story.result(asked)
+    lunch = Option(id="m1", title="Lunch?", value={"sender": "eve@evil.example"})
+    story.result(asks(lunch, "m2"))
     story.pick("m1")
     story.calls("send", to="eve@evil.example")
     assert ReasonKind.TARGET in [reason.kind for reason in story.reasons]

@@ -4,18 +4,14 @@ model may name, and where the rounds and turns of routing end.
 
 from dataclasses import replace
 
-import pytest
 from msgspec import structs
 
 from haltpoint.chain.checks.agents import with_agents
-from haltpoint.chain.model.limits import Policy
 from haltpoint.contracts.people.humans import RequestKind
 from tests.unit.chain.test_agents import TOOLS
 from tests.unit.chain.test_routing import (
     begun,
     decision,
-    ended,
-    look_up,
     routing,
 )
 
@@ -48,30 +44,3 @@ def test_i3_an_agent_that_left_the_file_while_a_person_thinks_gets_nothing() -> 
     assert (begun(tree.root), tree.root.told("chain.routed")) == ([], [])
     (fault,) = tree.root.thought.corrections
     assert '"target_agent":"technical"' in fault.form
-
-
-# ---- the bound
-# --------------------------------------------------------------------------------------------------
-
-
-def test_i2_behind_the_bound_a_question_in_words_is_no_round_more() -> None:
-    tree = routing(max_tool_retries=0)
-    tree.root.take(decision("billing"))
-    ended(tree)
-    tree.root.propose(content="Which order number?")
-    assert (tree.root.questions, tree.root.chain.end.answer) == ([], "Which order number?")
-
-
-@pytest.mark.parametrize(("rounds", "turns"), [(12, None), (20, None), (3, 1), (3, 3)])
-def test_i2_rounds_are_no_turns_of_the_step(rounds: int, turns: int | None) -> None:
-    tree = routing(policy=Policy(max_turns=turns) if turns else None, max_tool_retries=rounds)
-    for number in range(rounds):
-        assert not tree.root.thought.forced
-        look_up(tree, str(number), data=f'{{"id": "order_{number}"}}')
-    assert tree.root.thought.forced
-    tree.root.take(decision("billing"))
-    assert begun(tree.root) == ["billing"]
-
-
-# ---- what is owed
-# --------------------------------------------------------------------------------------------------

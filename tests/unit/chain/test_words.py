@@ -22,14 +22,6 @@ SAVING = Pattern(
 )
 
 
-def at_work(*steps: Step, policy: Policy | None = None, **task: Any) -> Story:
-    told = submitted(
-        door(Task).validate_python({"goal": "tell John", **task}), FIND, SEND, WRITE, policy=policy
-    )
-    told.plans(*(steps or (Step(id="think"),)))
-    return told
-
-
 def violations(told: Story) -> list[str]:
     return told.violations
 
@@ -54,13 +46,6 @@ def test_c2_in_advisory_mode_the_plan_is_taken_and_the_violation_told() -> None:
 
     assert told.status == "executing"
     assert violations(told) == ["bad_plan"]
-
-
-def test_c2_off_does_not_look() -> None:
-    told = saving(mode="off")
-    told.plans(owing("find", "find_contact"))
-
-    assert violations(told) == []
 
 
 def test_c2_a_pattern_whose_tools_nobody_serves_or_may_call_is_off() -> None:
