@@ -47,23 +47,6 @@ def test_a_run_is_read_as_it_was_written_and_keeps_the_hash_small(run: StepRun) 
     assert len(field) <= 64
 
 
-def test_the_numbers_have_the_order_that_is_stored() -> None:
-    run = StepRun(
-        StepStatus.COMPLETED, 1, 2, 3, 4, 5, 6, 7, 8, thinking=True, strikes=9, freed=True
-    )
-    assert encode_step(run) == "4,4,5,6,7,8,1,2,3,9,0,9"
-    assert encode_step(StepRun()) == "0"
-    ended = [
-        StepStatus.READY,
-        StepStatus.COMPLETED,
-        StepStatus.FAILED,
-        StepStatus.SKIPPED,
-        StepStatus.CANCELLED,
-    ]
-    assert [encode_step(StepRun(status)) for status in ended] == ["1", "4", "5", "6", "7"]
-    assert encode_step(StepRun(StepStatus.IN_PROGRESS, actions=3, pending=(1, 3))) == "2,3 2 0"
-
-
 @pytest.mark.parametrize("field", ["99", "a", "1.5", "{}", "1,,1", "1 a", ""])
 def test_what_is_no_run_is_refused(field: str) -> None:
     with pytest.raises((ValueError, IndexError)):

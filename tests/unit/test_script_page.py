@@ -3,16 +3,9 @@
 import re
 from pathlib import Path
 
-from haltpoint.testing.script import Rule, Script, When
+from haltpoint.testing.script import Rule, When
 
 PAGE = (Path(__file__).parents[2] / "docs/guides/testing.md").read_text()
-
-
-def test_the_example_is_a_script(tmp_path: Path) -> None:
-    [example] = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
-    file = tmp_path / "script.json"
-    file.write_text(example)
-    assert len(Script.read(file).rules) == 5
 
 
 def test_each_key_of_a_rule_is_explained() -> None:

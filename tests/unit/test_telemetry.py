@@ -76,19 +76,6 @@ def test_the_chain_joins_the_trace_of_its_caller() -> None:
     assert root.split("-")[2] == f"{began.context.span_id:016x}"
 
 
-def test_the_own_span_of_a_chain_is_as_long_as_the_chain_and_begins_its_trace() -> None:
-    traced, spans = tracing()
-    root = submitted(traced)
-    own, sent = one(spans, "invoke_agent haltpoint"), one(spans, "send task.submitted")
-    assert (own.start_time, own.end_time) == (1_000_000_000, 4_000_000_000)
-    assert own.parent is None
-    assert own.context is not None
-    assert sent.parent is not None
-    ids = f"{own.context.trace_id:032x}-{own.context.span_id:016x}"
-    assert root.startswith(f"00-{ids}-")
-    assert sent.parent.span_id == own.context.span_id
-
-
 def test_the_sampler_of_those_who_see_the_end_changes_nothing() -> None:
     """A chain is sampled once: where it ends another part of all traces may be kept."""
     begins, _ = tracing()

@@ -15,7 +15,6 @@ from haltpoint.runtime.streams.wire import (
     Decoded,
     Rejected,
     decode,
-    encode,
     too_deep,
 )
 
@@ -42,13 +41,6 @@ def test_a_task_from_redis_cli_needs_only_id_source_type_and_data() -> None:
     assert message() == TaskSubmitted(
         id="order-17", source="shop", data=Task(goal="Tell John I am late")
     )
-
-
-def test_what_was_encoded_is_read_again() -> None:
-    sent = TaskSubmitted(
-        id="1", source="s", subject="c", traceparent=TRACE, data=Task(goal="Tell John I am late")
-    )
-    assert read(encode(sent)) == Decoded(sent)
 
 
 @pytest.mark.parametrize(

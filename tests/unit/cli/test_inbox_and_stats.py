@@ -34,17 +34,6 @@ class Asked:
         return Page(items=tuple(self._items[:limit]))
 
 
-def test_urgent_questions_are_at_the_top_of_the_inbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    def talk(_: Shell, conversation: Callable[[Any], Awaitable[None]]) -> None:
-        asyncio.run(conversation(Asked("high", "normal", "low")))  # type: ignore[arg-type]
-
-    monkeypatch.setattr(inbox, "talk", talk)
-    shown = CliRunner().invoke(app, ["inbox"]).stdout
-    places = [shown.index(word) for word in ("[high]", "[low]")]
-    assert places == sorted(places)
-    assert shown.count("goal: Tell John") == 3
-
-
 def test_a_long_inbox_shows_some_and_says_how_many_are_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -75,15 +75,6 @@ def test_a_completed_chain_shows_the_choice_the_receipts_and_the_answer() -> Non
     )
 
 
-def test_a_failed_chain_says_why() -> None:
-    story = lines(failed())
-    assert told(story, "failed") == [
-        "lookup_contacts: NOT_FOUND: Nobody is called 'Zorgblort'.",
-        "find failed",
-        "failed: HP-205 Nobody is called 'Zorgblort'.",
-    ]
-
-
 def test_f1_the_words_of_the_model_are_told_to_the_byte_and_each_reason_beside_them() -> None:
     reason = "Nobody is called 'Zorgblort'."
     left = {"tool": "lookup_contacts", "says": "Find", "why": "failed", "message": reason}
@@ -231,10 +222,6 @@ WORDS = (
         (
             {"not_done": [LEFT]},
             (*DEEDS, ("not_done", "Not done: Pay", "in doubt: who knows"), *WORDS),
-        ),
-        (
-            {"not_done": [LEFT | {"message": ""}]},
-            (*DEEDS, ("not_done", "Not done: Pay", "in doubt"), *WORDS),
         ),
         (
             {"not_done": [OPEN]},

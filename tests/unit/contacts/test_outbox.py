@@ -18,15 +18,6 @@ for n in range(40):
 """
 
 
-def test_a_message_is_written_once(tmp_path: Path) -> None:
-    outbox = Outbox(tmp_path / "new" / "outbox.jsonl")
-    sent, fresh = outbox.send(LATE)
-    assert fresh
-    assert sent.at
-    assert outbox.read() == [sent]
-    assert outbox.find("k1") == sent
-
-
 def test_a_second_message_under_the_same_key_is_not_sent(tmp_path: Path) -> None:
     outbox = Outbox(tmp_path / "outbox.jsonl")
     first, _ = outbox.send(LATE)

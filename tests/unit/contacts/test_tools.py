@@ -16,7 +16,6 @@ from haltpoint.examples.contacts.tools import (
     lookup_contacts,
     send_message,
 )
-from haltpoint.tools import tool_of
 
 BOOK = Book.read()
 
@@ -28,17 +27,6 @@ def deps(tmp_path: Path) -> Deps:
 
 def context(deps: Deps, action_id: str = "c.send.1") -> Ctx[Deps]:
     return Ctx(deps=deps, action_id=action_id)
-
-
-def test_what_they_declare() -> None:
-    lookup, send = tool_of(lookup_contacts), tool_of(send_message)
-    assert lookup
-    assert send
-    assert lookup.spec.read_only
-    assert lookup.spec.may_clarify
-    assert lookup.spec.queue == send.spec.queue == "contacts"
-    assert not send.spec.repeatable  # a message is an effect: started at most once
-    assert send.spec.provenance == {"recipient_id": ("lookup_contacts.contact_id",)}
 
 
 async def test_a_clear_match_goes_on(deps: Deps) -> None:

@@ -19,16 +19,6 @@ def context(site: Site, action_id: str = "c.s.1") -> Ctx[Site]:
     return Ctx(deps=site, action_id=action_id)
 
 
-def test_a_page_is_found_by_slug_or_id_with_its_texts_or_without(site: Site) -> None:
-    light = tools.get_page(context(site), "about-us")
-    whole = tools.get_page(context(site), id=light.page_id, include_content=True)
-    assert [one.section_id for one in light.sections] == [one.section_id for one in whole.sections]
-    assert "text" not in light.sections[0].model_dump()
-    content = tools.get_section_content(light.sections[0].section_id, context(site))
-    assert content == whole.sections[0]
-    assert len(whole.model_dump_json()) > 5 * len(light.model_dump_json())
-
-
 def test_a_change_under_one_key_happens_once(site: Site) -> None:
     page = tools.create_page("News", "news", context(site))
     assert tools.create_page("News", "news", context(site)) == page

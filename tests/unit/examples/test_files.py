@@ -20,15 +20,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_write_read_edit_delete(folder: Path) -> None:
-    tools.write_file("notes/today.md", "Water the plants")
-    assert tools.read_file("notes/today.md").text == "Water the plants"
-    assert tools.edit_file("notes/today.md", "plants", "cactus").characters == 16
-    assert "Water the cactus" in tools.describe_file("notes/today.md")
-    assert tools.delete_file("notes/today.md").text == "Water the cactus"
-    assert [one.name for one in folder.rglob("*")] == ["notes"]
-
-
 @pytest.mark.parametrize(
     "path",
     [

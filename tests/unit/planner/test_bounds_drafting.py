@@ -11,7 +11,6 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint_planner.exchange import Prompt, Reply
 from haltpoint_planner.plan_drafting import draft_bounds
-from haltpoint_planner.prompting import bounds as bounds_form
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context
 from haltpoint_planner.thoughts import reply_to
@@ -127,8 +126,3 @@ def test_c12_a_correction_says_what_was_wrong() -> None:
         violation=Violation.UNREADABLE, message="More than six tools are in required_tools."
     )
     assert "More than six tools are in required_tools." in shown(wrong).messages[-1]["content"]
-
-
-def test_c12_each_list_of_bounds_comes_to_an_end() -> None:
-    lists = bounds_form.schema(["send"])["properties"].values()
-    assert all("maxItems" in one for one in lists)

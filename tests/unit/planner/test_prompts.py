@@ -284,16 +284,6 @@ def test_a_prompt_has_no_more_than_its_room_and_says_what_is_missing() -> None:
         prompts.build(replace(asked, room=500))
 
 
-def test_what_is_known_about_a_task_is_cut_between_its_values() -> None:
-    known = {f"key{number}": "v" * 90 for number in range(200)}
-    told = text(prompts.build(context(ThoughtKind.ACT, "find", task=Task(goal="x", context=known))))
-    line = next(line for line in told.splitlines() if line.startswith("Known about the task: "))
-    shown_of_it = json.loads(line.removeprefix("Known about the task: "))
-    assert len(line) < 9_500
-    assert shown_of_it.pop("[cut]").endswith(" more fields")
-    assert set(shown_of_it.values()) == {"v" * 90}
-
-
 @pytest.mark.parametrize(
     ("value", "room", "short"),
     [
@@ -317,13 +307,6 @@ def test_a_value_is_shortened_between_its_parts_and_says_how_much_is_missing(
     assert shortened(value, room) == short
 
 
-def test_a_long_description_is_cut_with_a_mark() -> None:
-    tool = ToolSpec(name="t", description="word " * 400)
-    description = form_of(tool).native["function"]["description"]
-    assert description.endswith(" more characters]")
-    assert len(description) < 1_024
-
-
 def test_schemas_that_refer_to_parts_of_themselves_do_so_inside_of_another_one() -> None:
     slot = {"enum": ["morning", "evening"]}
     tree = {"type": "object", "properties": {"below": {"items": {"$ref": "#/$defs/Tree"}}}}
@@ -341,12 +324,6 @@ def test_schemas_that_refer_to_parts_of_themselves_do_so_inside_of_another_one()
     assert form.is_valid({"name": "book", "arguments": {"slot": "morning", "tree": {"below": []}}})
     assert not form.is_valid({"name": "book", "arguments": {"slot": "noon"}})
     assert not form.is_valid({"name": "book", "arguments": {"slot": "morning", "tree": 7}})
-
-
-def test_tools_weigh_as_much_as_is_sent_of_them() -> None:
-    form = form_of(SEND)
-    sent = [form.native, call_schema([form.native])]
-    assert form.weight == pytest.approx(len(json.dumps(sent)), rel=0.05)
 
 
 def test_m7_what_a_person_has_denied_is_not_asked_for_again() -> None:

@@ -72,8 +72,6 @@ def test_c9_who_cannot_route_says_words() -> None:
     ("words", "called", "text"),
     [
         (TEXT, (ROUTE,), ""),
-        (f"```json\n{TEXT}\n```", (ROUTE,), ""),
-        ("It is on its way.", (), "It is on its way."),
         (f"The form is `{TEXT}`, as agreed.", (), f"The form is `{TEXT}`, as agreed."),
     ],
 )

@@ -127,15 +127,6 @@ async def worker() -> AsyncIterator[Worker]:
     await handlers.drain()
 
 
-async def test_a_call_that_waits_holds_up_none_behind_it(worker: Worker) -> None:
-    await worker.read("quick", "patient", "quick", "patient", "quick")
-    await wait_until(lambda: len(worker.receipts.written) == 3)
-    assert [one.metadata and one.metadata.tool for one in worker.receipts.written] == ["quick"] * 3
-    assert len(BEGUN) == 5, "all have begun"
-    GATES["patient"].set()
-    await wait_until(lambda: len(worker.receipts.written) == 5)
-
-
 async def test_what_a_tool_leaves_in_its_context_is_for_no_other(worker: Worker) -> None:
     await worker.read("untidy", "quick")
     await wait_until(lambda: len(worker.receipts.written) == 2)

@@ -4,10 +4,9 @@ data.
 
 from typing import Any
 
-from haltpoint import hook
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import DeedWords, ToolResult
-from tests.unit.tool_worker.test_hooks import post, pre, run_call
+from tests.unit.tool_worker.test_hooks import post, run_call
 
 
 async def deed_of(name: str, arguments: str, *hooks: Any) -> DeedWords | None:
@@ -17,12 +16,6 @@ async def deed_of(name: str, arguments: str, *hooks: Any) -> DeedWords | None:
 async def test_a_success_with_an_effect_is_told_with_its_target() -> None:
     told = await deed_of("send_message", '{"to":"u1","text":"a\\nb"}')
     assert told == DeedWords(says='Send message: to "u1", text "a b"', target="u1")
-
-
-async def test_what_hooks_made_of_the_call_is_what_is_told() -> None:
-    told = await deed_of("send_message", '{"to":"u1"}', pre(lambda _: hook.Modify({"to": "u2"})))
-    assert told is not None
-    assert told.target == "u2"
 
 
 async def test_what_reads_or_fails_is_no_deed() -> None:

@@ -48,8 +48,6 @@ RAISES: dict[str, tuple[Callable[[], BaseException], Cause]] = {
         Cause.UNDECLARED,
     ),
     "HTTP 404": (lambda: http_error(404), Cause.NO_EFFECT),
-    "HTTP 409": (lambda: http_error(409), Cause.NO_EFFECT),
-    "HTTP 429": (lambda: http_error(429), Cause.NO_EFFECT),
     "HTTP 408": (lambda: http_error(408), Cause.BROKEN),
     "no connection": (lambda: httpx.ConnectError("refused"), Cause.BROKEN),
     "time-out": (TimeoutError, Cause.BROKEN),

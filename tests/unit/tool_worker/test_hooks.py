@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import msgspec
 import pytest
 from pydantic import BaseModel
 
@@ -228,15 +227,6 @@ async def test_h1_allow_and_none_let_a_call_go_on(answer: object) -> None:
     assert told.outcome.success
     assert SENT == [("ann: hi", False)]
     assert told.hooks == [("check", "allow")]
-
-
-async def test_h1_changed_arguments_are_what_runs() -> None:
-    told = await run_call(
-        "send_message", TO_ANN, pre(lambda call: hook.modify({**call.arguments, "text": "bye"}))
-    )
-    assert SENT == [("ann: bye", False)]
-    assert told.hooks == [("check", "modify")]
-    assert told.ran == '{"to":"ann","text":"bye"}'
 
 
 @pytest.mark.parametrize(
@@ -502,16 +492,6 @@ async def test_g5_a_tool_that_asks_again_although_approved_has_an_error_in_its_c
 
 
 # ---- post ----
-
-
-async def test_h1_a_post_hook_may_put_another_result_in_place() -> None:
-    told = await run_call(
-        "look",
-        '{"query": "ann"}',
-        post(lambda result: msgspec.structs.replace(result, data={"contact_id": "***"})),
-    )
-    assert told.data == '{"contact_id":"***"}'
-    assert told.hooks == [("review", "modify")]
 
 
 async def test_h1_post_hooks_see_errors_and_changes_in_place_do_not_count() -> None:

@@ -216,14 +216,6 @@ def test_a_module_in_the_place_of_the_authors_is_said_with_its_file(folder: Path
     assert "time (of Python itself) declares none" in refusal_of(["time"])
 
 
-def test_two_modules_with_a_tool_of_one_name_are_both_named(folder: Path) -> None:
-    for name in ("first", "second"):
-        (folder / f"{name}.py").write_text(f"{HEAD}@tool\ndef act(): ...\n")
-    assert re.search(
-        r"at .*first\.py:3, the other at .*second\.py:3", refusal_of(["first", "second"])
-    )
-
-
 @pytest.mark.parametrize("name", ["shop.py", "./shop.py", "{folder}/shop.py"])
 def test_the_file_of_a_module_means_the_module(folder: Path, name: str) -> None:
     (folder / "shop.py").write_text(f"{HEAD}@tool\ndef act(): ...\n")
@@ -305,19 +297,6 @@ def test_deps_that_nothing_yields_are_said_to_be_missing() -> None:
     told = classify(caught.value).fault.message
     assert "ctx.deps has no 'db': the tool's module has no lifespan that yields deps" in told
     assert not NO_DEPS
-
-
-def test_a_fraction_is_between_0_and_1() -> None:
-    with pytest.raises(ValueError, match="a fraction is between 0 and 1, not 50"):
-        Ctx(progress=lambda *_: None).progress(50)
-
-
-def test_wrong_arguments_are_said_in_plain_words() -> None:
-    spec = tool_in(look).spec
-    assert argument_faults(spec, {"x": 1, "z": 2}) == (
-        "arguments: there is no 'z'; there are x, y",
-    )
-    assert argument_faults(spec, {}) == ("arguments: 'x' is missing",)
 
 
 def test_a_secret_in_wrong_arguments_is_not_said() -> None:

@@ -3,7 +3,6 @@ exception.
 """
 
 import json
-import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -123,6 +122,8 @@ def test_any_value_is_recordable(value: object) -> None:
         (Match, Match(contact_id="a"), {"contact_id": "a", "points": 1.0}),
         (Match, {"contact_id": "a", "score": 2}, {"contact_id": "a", "points": 2.0}),
         (Deleted, Deleted("s"), {"section_id": "s"}),
+        (Match | Deleted, {"section_id": "s"}, {"section_id": "s"}),
+        (dict[str, int], {"a": 1}, {"a": 1}),
         (str, "x", {"value": "x"}),
         (list[Match], [Match(contact_id="a")], {"value": [{"contact_id": "a", "points": 1.0}]}),
         (Match | None, None, {"value": None}),
@@ -210,15 +211,6 @@ def test_data_that_does_not_fit_the_schema_is_the_tools_fault(tool: Tool, value:
     assert reading.failure.cause is Cause.MALFORMED
 
 
-@pytest.mark.parametrize("returns", [Any, float, dict[str, float | None]])
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_h3_no_number_becomes_null_without_a_word(returns: Any, number: float) -> None:
-    value: Any = number if returns is float else {"a": number, "b": None}
-    reading = read_result(giving(returns), value)
-    assert "null" not in reading.data.replace('"b":null', "")
-    assert "are texts" in reading.outcome.warnings[0]
-
-
 class Text(str):
     __slots__ = ()
 
@@ -235,10 +227,6 @@ class Text(str):
 def test_h3_a_value_of_a_usual_class_is_said_in_json(value: Any, data: Any) -> None:
     inside = [{"section_id": "s"}, {"contact_id": "c", "score": 1.0}]
     assert data_of(read_result(ANYTHING, value)) == (data or {"value": inside})
-
-
-def test_an_object_of_another_class_with_the_same_fields_fits() -> None:
-    assert data_of(read_result(giving(dict[str, Any]), Deleted("s"))) == {"section_id": "s"}
 
 
 @pytest.mark.parametrize("tool", [ANYTHING, MATCH, WORDS])

@@ -207,11 +207,6 @@ def test_c6_a_mark_that_would_protect_nothing_is_refused(annotation: Any, words:
         declared(annotation)
 
 
-def test_a_mark_names_a_tool_and_a_place() -> None:
-    with pytest.raises(DeclarationError, match=r"lookup_contacts\.contact_id"):
-        FromResult("no_path")
-
-
 def declared_as(function: Callable[..., Any]) -> Tool:
     found = tool_of(function)
     assert found is not None
