@@ -4,6 +4,7 @@ told that something is lost.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any, Final
@@ -24,6 +25,7 @@ from haltpoint.runtime.store.committing import Loaded
 from haltpoint.runtime.store.dead_letters import Orphan
 from haltpoint.runtime.store.inbox import Taken
 from haltpoint.runtime.store.receipts import Lease, Rest, Rested
+from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, decode
 from tests.support.builders import (
@@ -313,7 +315,7 @@ async def test_r11_a_chain_whose_rest_ends_between_look_and_word_lives(desk: Des
     due = await desk.redis.zscore(desk.key("timers"), chain_id)
     deadline = (await desk.chain(chain_id)).deadline
     await desk.redis.zadd(desk.key("timers"), {chain_id: deadline})  # so that a look finds it
-    decided = Desk(**vars(desk) | {"store": type(desk.store)(desk.calls, desk.topology)})
+    decided = replace(desk, store=Store(desk.calls, desk.topology))
 
     async def rest_ends() -> None:
         await desk.redis.zadd(desk.key("timers"), {chain_id: due})
@@ -448,7 +450,7 @@ class Town:
 @pytest.mark.parametrize("seed", range(4))
 async def test_r11_of_chains_that_live_none_is_told_and_all_end(desk: Desk, seed: int) -> None:
     town = Town(desk, seed)
-    looking = Desk(**vars(desk) | {"store": type(desk.store)(desk.calls, desk.topology)})
+    looking = replace(desk, store=Store(desk.calls, desk.topology))
     between(looking, partial(town.turns, 3))
     place = 0
     rounds = 0
