@@ -16,7 +16,7 @@ from haltpoint.contracts.secrets import starred
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.dead_letters import owner_of
-from haltpoint.runtime.store.inbox import Taken
+from haltpoint.runtime.store.inbox import Verdict
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
@@ -95,7 +95,7 @@ class RequestsHandler:
         line = gateway.audit.line(program, Deed.ANSWERED, case.id)
         trace = message.traceparent
         verdict = await gateway.inbox.answer(case.id, answer, line=line, trace=trace)
-        if isinstance(verdict, Taken):  # else a person was quicker, or has taken the case
+        if verdict is Verdict.TAKEN:  # else a person was quicker, or has taken the case
             _log.info("an escalation was resolved", handler=name, decision=answer.decision.value)
 
     async def _finish(self, entry: Entry) -> None:

@@ -11,7 +11,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.people.humans import Answer, RequestKind
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.inbox import Inbox, Taken
+from haltpoint.runtime.store.inbox import Inbox, Verdict
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.streams.connection import AutoPipeline
 from tests.bench.system import TEXT, Driver
@@ -47,7 +47,7 @@ async def waiting_bytes(drive: Driver) -> tuple[list[float], int]:
 
     async def say(chain: str) -> None:
         verdict = await inbox.answer(request_id(chain, 1), choice, line=said_by())
-        assert isinstance(verdict, Taken), "the measurement is void"
+        assert verdict is Verdict.TAKEN, "the measurement is void"
 
     times = [await to_dispatch(drive, chain, partial(say, chain)) for chain in chains]
     await calls.aclose()

@@ -19,7 +19,7 @@ from haltpoint.contracts.catalogue import Party
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.people.approvals import digest_of
 from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind
-from haltpoint.runtime.store.inbox import Approves, Inbox, Taken
+from haltpoint.runtime.store.inbox import Approves, Inbox, Verdict
 from haltpoint.runtime.store.rows import Key, Part
 from haltpoint.runtime.streams.connection import AutoPipeline
 from tests.chaos.system import System, task
@@ -95,9 +95,9 @@ class Race:
             self.recorder.write(said)
         line = said_by(f"p{number}")
         verdict = await self.inbox.answer(question.request_id, answer, line=line, approves=record)
-        if isinstance(verdict, Taken) and not void:
+        if verdict is Verdict.TAKEN and not void:
             self.recorder.write(replace(said, taken=True))
-        return isinstance(verdict, Taken)
+        return verdict is Verdict.TAKEN
 
     async def _disturb(
         self, rival: str, question: Question, other: Question | None, moment: float
@@ -143,9 +143,8 @@ class Race:
         record = record or f"{hash_of('another call')} 99999999999999 open\na person".encode()
         await self.redis.hset(key, _field(other), record)
         answer = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.APPROVE)
-        assert isinstance(
-            await self.inbox.answer(other.request_id, answer, line=said_by("nobody")), Taken
-        )
+        verdict = await self.inbox.answer(other.request_id, answer, line=said_by("nobody"))
+        assert verdict is Verdict.TAKEN
 
     async def _later(self, seconds: int) -> None:
         """Deadlines come nearer, in every partition."""

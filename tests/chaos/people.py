@@ -17,7 +17,7 @@ from haltpoint.contracts.base import JsonObject, chain_of
 from haltpoint.contracts.facts import FINAL_FACTS
 from haltpoint.contracts.people.humans import Answer, Choice, Question, RequestKind, RequestStatus
 from haltpoint.contracts.results import NextAction
-from haltpoint.runtime.store.inbox import AnsweredAlready, Approves, Inbox, Taken
+from haltpoint.runtime.store.inbox import Approves, Inbox, Verdict
 from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import Key, Kind
 from haltpoint.runtime.streams.connection import AutoPipeline
@@ -79,11 +79,14 @@ class Person:
         verdict = await self._inbox.answer(
             request, answer, line=said_by(self.name), approves=record
         )
-        if isinstance(verdict, Taken) or (
-            isinstance(verdict, AnsweredAlready) and verdict.by == self.name
-        ):
+        if verdict is Verdict.TAKEN or await self._was_first(request):
             self._recorder.write(replace(said, taken=True))
             self.yes += answer.decision is Choice.APPROVE
+
+    async def _was_first(self, request: str) -> bool:
+        """Whether an earlier answer of this person counts."""
+        stored = await Stored(self._redis, self._topology).request(request)
+        return stored is not None and stored.answer is not None and stored.answer.by == self.name
 
     async def sees(self, request: str) -> bool:
         """Whether this is asked now."""

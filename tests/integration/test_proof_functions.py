@@ -21,7 +21,7 @@ from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store import rows
 from haltpoint.runtime.store.committing import ChainCommit, Decided, Loaded
 from haltpoint.runtime.store.dead_letters import DeadAction, Orphan
-from haltpoint.runtime.store.inbox import AnsweredAlready, Approves, Stale, Taken
+from haltpoint.runtime.store.inbox import Approves, Verdict
 from haltpoint.runtime.store.receipts import Finished, ReceiptStore
 from haltpoint.runtime.store.rows import ActionState, Head, Key, Part, StoredAction, local
 from haltpoint.runtime.streams.topology import PREFIX, EntryRef
@@ -210,7 +210,7 @@ class Pair:
         by = uuid4().hex  # the same person's answer again is no second one
         real = await self.desk.answer(f"{CHAIN}.r{number}", answer, by=by, approves=record)
         self.store, status = functions.answer(self.store, number, choice.value, 0)
-        assert type(real) is {"taken": Taken, "answered": AnsweredAlready}.get(status, Stale)
+        assert real == (status if status in ("taken", "answered") else Verdict.STALE)
 
     async def copy(self) -> None:
         """Somebody plays an entry again, or makes one up."""

@@ -12,23 +12,14 @@ from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.people.humans import Answer, Choice
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.secrets import starred, unstarred
-from haltpoint.contracts.views.chains import AnswerView, ClaimView, Page, RequestView
-from haltpoint.runtime.store.inbox import (
-    AnsweredAlready,
-    Claimed,
-    Expired,
-    Refusal,
-    Stale,
-    Taken,
-    Unknown,
-)
-from haltpoint.runtime.views.log_view import moment
+from haltpoint.contracts.views.chains import Page, RequestView
+from haltpoint.runtime.store.inbox import Verdict
 from haltpoint.runtime.views.queries import RequestQuery
 from haltpoint_gateway.answering import allowed, approves, faults_of
 from haltpoint_gateway.gateway import Answerer, Gateway, Here, Reader
 from haltpoint_gateway.people.answerers import check_answerer, is_theirs
 from haltpoint_gateway.people.principal import Principal
-from haltpoint_gateway.problems import Problem, found, no_such
+from haltpoint_gateway.problems import Problem, found
 from haltpoint_gateway.stars import Starred
 
 CLAIMED: Final = 900
@@ -105,9 +96,7 @@ async def _claim(
 ) -> RequestView:
     is_forced = who.admin and not seconds
     verdict = await gateway.inbox.claim(request.id, who.name, seconds, forced=is_forced)
-    if not isinstance(verdict, Taken):
-        raise _refused(request.id, verdict)
-    return await seen(gateway, request.id, who)
+    return await _outcome(gateway, request.id, who, verdict)
 
 
 def check_seen(request: RequestView, answer: Answer, if_match: str | None) -> None:
@@ -149,9 +138,7 @@ async def take_answer(
         approves=record,
         quorum=quorum,
     )
-    if not isinstance(verdict, Taken):
-        raise _refused(request.id, verdict)
-    return await seen(gateway, request.id, who)
+    return await _outcome(gateway, request.id, who, verdict)
 
 
 async def _edited(gateway: Gateway, request: RequestView, edit: JsonObject) -> JsonObject:
@@ -187,29 +174,36 @@ def _unfit(request: RequestView, field: str, faults: Iterable[str]) -> Problem:
     )
 
 
-def _refused(request_id: str, verdict: Refusal) -> Problem:
+async def _outcome(
+    gateway: Gateway, request_id: str, who: Principal, verdict: Verdict
+) -> RequestView:
+    """The request as it is then. Raises Problem when it was too late."""
+    request = await seen(gateway, request_id, who)
+    if verdict is not Verdict.TAKEN:
+        raise _refused(request, verdict)
+    return request
+
+
+def _refused(request: RequestView, verdict: Verdict) -> Problem:
     """The name that this kind of "too late" has (R6)."""
+    shown = request.model_dump(mode="json")
     match verdict:
-        case AnsweredAlready():
-            first = AnswerView(
-                by=verdict.by, way=verdict.way, at=moment(verdict.at), answer=verdict.answer
-            ).model_dump(mode="json")
-            detail = f"{verdict.by or 'A person'} has already answered the request."
+        case Verdict.ANSWERED:
+            first = shown["answer"]
+            detail = f"{first['by'] or 'A person'} has already answered the request."
             hint = "The first answer counts; see `by`, `at` and `answer`."
             return Problem(409, "answered_already", detail, hint=hint, **first)
-        case Claimed(by, until):
-            shown = ClaimView(by=by, until=moment(until)).model_dump(mode="json")
-            detail = f"{by} has taken the question until {shown['until']}."
+        case Verdict.CLAIMED:
+            claim = {"by": "A person", "until": "now"} | shown.get("claim", {})
+            detail = f"{claim['by']} has taken the question until {claim['until']}."
             hint = "Wait until then; this person or an admin can release it before."
-            return Problem(409, "claimed", detail, hint=hint, **shown)
-        case Expired():
-            deadline = moment(verdict.deadline).isoformat()
+            return Problem(409, "claimed", detail, hint=hint, **claim)
+        case Verdict.EXPIRED:
+            deadline = shown["deadline"]
             detail = f"The request expired at {deadline}."
             hint = "It can no longer be answered; GET its chain to see how it continued."
             return Problem(410, "request_expired", detail, hint=hint, deadline=deadline)
-        case Stale():
+        case _:
             detail = "The request was withdrawn, or its chain is over."
             hint = "It can no longer be answered; GET its chain to see why."
             return Problem(412, "request_stale", detail, hint=hint)
-        case Unknown():
-            return no_such("request", request_id)

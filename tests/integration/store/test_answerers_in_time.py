@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from haltpoint.contracts.base import chain_of, request_id
 from haltpoint.contracts.people.answerers import Answerers, OnTimeout
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind
-from haltpoint.runtime.store.inbox import Approves, Expired, Taken
+from haltpoint.runtime.store.inbox import Approves, Verdict
 from tests.integration.store.test_public_facts import told
 from tests.support.builders import confirms, literal_task
 from tests.support.desk import Desk, Order, desk_at
@@ -61,7 +61,7 @@ class Case:
         record = Approves(self.action, "d", 900) if choice is Choice.APPROVE else None
         quorum = self.answerers.quorum if record else 1
         verdict = await desk.answer(self.request, answer, by=by, approves=record, quorum=quorum)
-        assert isinstance(verdict, Taken)
+        assert verdict is Verdict.TAKEN
         if choice is Choice.REJECT:
             self.outcome = "rejected"
         elif by not in self.yes:
@@ -71,7 +71,7 @@ class Case:
     async def expires(self, desk: Desk) -> None:
         """The time of its level is over."""
         late = Answer(kind=RequestKind.CONFIRMATION, decision=Choice.REJECT)
-        assert isinstance(await desk.answer(self.request, late, by="late"), Expired)
+        assert await desk.answer(self.request, late, by="late") is Verdict.EXPIRED
         end = self.answerers.on_timeout
         if end is OnTimeout.ESCALATE and self.level == 1:
             self.level = 2

@@ -23,7 +23,7 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from haltpoint.runtime.store.committing import Loaded
 from haltpoint.runtime.store.dead_letters import Orphan
-from haltpoint.runtime.store.inbox import Taken
+from haltpoint.runtime.store.inbox import Verdict
 from haltpoint.runtime.store.receipts import Lease, Rest, Rested
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams.topology import EntryRef
@@ -146,7 +146,7 @@ async def its_result(desk: Desk) -> str:
 
 async def its_answer(desk: Desk) -> str:
     chain_id = await a_question(desk)
-    assert isinstance(await desk.answer(f"{chain_id}.r1", JOHN, 'ann "a" ☎'), Taken)
+    assert await desk.answer(f"{chain_id}.r1", JOHN, 'ann "a" ☎') is Verdict.TAKEN
     await empty(desk, Stream.EVENTS)
     return chain_id
 

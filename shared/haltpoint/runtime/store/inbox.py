@@ -1,8 +1,8 @@
 """Answers to questions: taken once, in time, for a question that is still open (R6)."""
 
+from enum import StrEnum
 from hashlib import sha256
 
-import msgspec
 from msgspec import structs
 
 from haltpoint.contracts.base import chain_of, value
@@ -22,52 +22,21 @@ class Approves:
     seconds: float
 
 
-@value
-class Taken:
-    """The answer counts, alone or as a vote, since `at` (server's time, ms); or the question is
-    taken until then.
-    """
+class Verdict(StrEnum):
+    """What becomes of an answer, or of a claim."""
 
-    at: int
-
-
-@value
-class AnsweredAlready:
-    """Another answer was earlier: its author, its way, its time (ms) and its words."""
-
-    by: str
-    way: Way
-    at: int
-    answer: Answer
-
-
-@value
-class Expired:
-    """No answer is taken after `deadline` (ms)."""
-
-    deadline: int
-
-
-@value
-class Stale:
+    TAKEN = "taken"
+    """It counts, alone or as a vote; or the question is this person's."""
+    ANSWERED = "answered"
+    """Another answer was earlier."""
+    CLAIMED = "claimed"
+    """Another person has taken the question."""
+    EXPIRED = "expired"
+    """The deadline has passed."""
+    STALE = "stale"
     """The question was withdrawn, or its chain is over."""
-
-
-@value
-class Claimed:
-    """Another person has taken the question, until `until` (ms)."""
-
-    by: str
-    until: int
-
-
-@value
-class Unknown:
+    UNKNOWN = "unknown"
     """There is no such question (any more)."""
-
-
-Refusal = AnsweredAlready | Claimed | Expired | Stale | Unknown
-Verdict = Taken | Refusal
 
 
 class Inbox(Side):
@@ -100,7 +69,8 @@ class Inbox(Side):
         args += (quorum, _head(request_id, way, answer, trace))
         if approves is not None:
             args += (approves.action_id, approves.digest, round(approves.seconds))
-        return _verdict(*await self._functions.about(request_id, "answer", *args, line=line))
+        status = await self._functions.about(request_id, "answer", *args, line=line)
+        return Verdict(status.decode())
 
     async def claim(
         self, request_id: str, by: str, seconds: int, *, forced: bool = False
@@ -109,31 +79,13 @@ class Inbox(Side):
         gives it back. `forced`: also when another person has taken it.
         """
         args: list[Argument] = [_name(by), seconds, int(forced)]
-        return _verdict(*await self._functions.about(request_id, "claim_request", *args))
+        status = await self._functions.about(request_id, "claim_request", *args)
+        return Verdict(status.decode())
 
 
 def _name(by: str) -> bytes:
     """Who, as it is stored: on one line."""
     return " ".join(by.split()).encode(errors="replace")
-
-
-def _verdict(status: bytes, time: int, by: bytes, first: bytes) -> Verdict:
-    """What a function of the inbox has replied."""
-    match status:
-        case b"taken":
-            return Taken(time)
-        case b"answered":
-            earlier = msgspec.json.decode(first, type=Answer)
-            way, _, author = by.decode().partition("\n")
-            return AnsweredAlready(author, Way(way), time, earlier)
-        case b"claimed":
-            return Claimed(by.decode(), time)
-        case b"expired":
-            return Expired(time)
-        case b"stale":
-            return Stale()
-        case _:
-            return Unknown()
 
 
 def _decision(answer: Answer) -> str:

@@ -1,23 +1,22 @@
--- A question as it is now. `closed` says why it takes no answer, as a reply of `answer`; it is absent while it is open.
+-- A question as it is now. `closed` says why it takes no answer, as `answer` replies; it is absent while it is open.
 local function question_at(prefix, id)
   local chain, name = split(id)
   local head, data = row(prefix, KEY.CHAIN, chain), row(prefix, KEY.DATA, chain)
   local is = redis.call('HMGET', head, name, HEAD.STATUS)
   local question = { head = head, data = data, name = name, at = now(prefix) }
   if not is[1] then
-    question.closed = { 'unknown', 0, '', '' }
+    question.closed = 'unknown'
     return question
   end
   local state, deadline = string.match(is[1], '^(%S+) ?(%d*)$')
   if state == 'answered' then
     local answered = redis.call('HGET', data, name .. '.' .. PART.ANSWER)
-    local since, decision, answer, author = string.match(answered, '^(%d+)\n([^\n]*)\n([^\n]*)\n(.*)$')
-    question.decision = decision
-    question.closed = { 'answered', tonumber(since), author, answer }
+    question.decision, question.by = string.match(answered, '^%d+\n([^\n]*)\n[^\n]*\n[^\n]*\n(.*)$')
+    question.closed = 'answered'
   elseif state == 'expired' or (state == 'open' and tonumber(deadline) <= question.at) then
-    question.closed = { 'expired', tonumber(deadline), '', '' }
+    question.closed = 'expired'
   elseif state ~= 'open' or not is[2] or FINAL[is[2]] then
-    question.closed = { 'stale', 0, '', '' }
+    question.closed = 'stale'
   end
   return question
 end
@@ -29,13 +28,11 @@ local function show_people(prefix, id)
   redis.call('XADD', prefix .. 'feed', 'MINID', '~', digits(real_now() - DAY), '*', 'changed', chain)
 end
 
--- The reply to who comes while another person has taken the question; nil when no other has.
-local function claimed_by_other(question, by)
+-- Whether another person has taken the question.
+local function is_another_ones(question, by)
   local claim = redis.call('HGET', question.data, question.name .. '.' .. PART.CLAIM) or '0\n'
   local ends, holder = string.match(claim, '^(%d+)\n(.*)$')
-  if tonumber(ends) > question.at and holder ~= by then
-    return { 'claimed', tonumber(ends), holder, '' }
-  end
+  return tonumber(ends) > question.at and holder ~= by
 end
 
 --[[
@@ -47,8 +44,8 @@ Take an answer: once, in time, for an open question of a living chain.
   quorum   so many different people have to decide the same; until then the answer is a vote, which is taken, too
   head     of the message human.answered, up to and with `"answer":`
   action, digest, seconds   a yes to a call: the record that lets it run is written with the answer, and holds so long
-Returns {status, at, by, answer}: taken | answered (with way and author, at and answer of the first) | claimed (by whom,
-until when) | expired | stale (withdrawn, or the chain is over) | unknown.
+Returns taken | answered (another was first) | claimed (another person has taken it) | expired | stale (withdrawn, or the
+chain is over) | unknown.
 ]]
 register('answer', function(keys, args)
   local prefix = prefix_of(keys)
@@ -65,15 +62,11 @@ register('answer', function(keys, args)
     end
   end
   if question.closed then
-    local is_theirs = has_voted or string.match(question.closed[3], '\n(.*)$') == by
-    if question.decision == decision and is_theirs then
-      question.closed[1] = 'taken'
-    end
-    return question.closed
+    local is_theirs = has_voted or question.by == by
+    return question.decision == decision and is_theirs and 'taken' or question.closed
   end
-  local claimed = claimed_by_other(question, by)
-  if claimed then
-    return claimed
+  if is_another_ones(question, by) then
+    return 'claimed'
   end
   local at = digits(question.at)
   redis.call('HDEL', data, name .. '.' .. PART.CLAIM)
@@ -84,7 +77,7 @@ register('answer', function(keys, args)
   end
   if #names < tonumber(quorum) then
     show_people(prefix, id)
-    return { 'taken', question.at, '', '' }
+    return 'taken'
   end
   by = table.concat(names, ', ')
   redis.call('HSET', question.head, name, 'answered')
@@ -97,7 +90,7 @@ register('answer', function(keys, args)
       args[9] .. ' ' .. digits(strict_now(prefix) + tonumber(args[10]) * 1000) .. ' open\n' .. by)
   end
   add(prefix, 'events', head .. answer .. ',"by":' .. cjson.encode(by) .. ',"at":' .. at .. '}}')
-  return { 'taken', question.at, '', '' }
+  return 'taken'
 end)
 
 --[[
@@ -105,14 +98,16 @@ hp3_claim_request request by seconds forced
 
 Take an open question for so many seconds, in which others neither take nor answer it; 0 gives it back. `forced`: 1 also
 where another person has taken it.
-Returns what `answer` returns; taken: until when.
+Returns what `answer` returns.
 ]]
 register('claim_request', function(keys, args)
   local prefix = prefix_of(keys)
   local question = question_at(prefix, args[1])
-  local refusal = question.closed or (args[4] ~= '1' and claimed_by_other(question, args[2]))
-  if refusal then
-    return refusal
+  if question.closed then
+    return question.closed
+  end
+  if args[4] ~= '1' and is_another_ones(question, args[2]) then
+    return 'claimed'
   end
   local ends, field = question.at + tonumber(args[3]) * 1000, question.name .. '.' .. PART.CLAIM
   if ends > question.at then
@@ -121,7 +116,7 @@ register('claim_request', function(keys, args)
     redis.call('HDEL', question.data, field)
   end
   show_people(prefix, args[1])
-  return { 'taken', ends, '', '' }
+  return 'taken'
 end)
 
 --[[
