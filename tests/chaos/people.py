@@ -85,8 +85,8 @@ class Person:
 
     async def _was_first(self, request: str) -> bool:
         """Whether an earlier answer of this person counts."""
-        stored = await Stored(self._redis, self._topology).request(request)
-        return stored is not None and stored.answer is not None and stored.answer.by == self.name
+        stored: Any = await Stored(self._redis, self._topology).request(request)
+        return bool(stored.answer) and stored.answer.by == self.name
 
     async def sees(self, request: str) -> bool:
         """Whether this is asked now."""

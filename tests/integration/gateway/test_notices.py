@@ -26,14 +26,13 @@ from haltpoint.cli.main import app
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.answerers import Answerers
 from haltpoint.contracts.people.humans import ListedCall, RequestKind
-from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint.runtime.streams.topology import make_group
 from haltpoint_gateway.notices.notifier import GROUP
-from tests.integration.gateway.conftest import ADMIN, System, problem, running
+from tests.integration.gateway.conftest import ADMIN, System, running
 from tests.support import wait_until
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLwMfKQ9r8GKY"
@@ -311,11 +310,6 @@ async def test_without_public_facts_there_are_no_notices(
     with pytest.raises(HaltpointError, match="FACTS_AGE=0 writes none"):
         async with gateway(system, server, tmp_path, rule("http://h/x"), limits=limits):
             pass
-
-
-async def test_only_admins_see_notices(system: System) -> None:
-    headers = await system.key("acme", Scope.READ)
-    problem(await system.http.get("/v1/notices", headers=headers), 403, "scope_missing")
 
 
 async def test_an_operator_tries_a_rule_from_the_command_line(
