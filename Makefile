@@ -18,7 +18,7 @@ demo: $(SYNCED) ## see it work: embedded server, four services, five cases of th
 ONE_PARTITION := tests/e2e/test_command_line.py
 
 test: $(SYNCED) ## all tests: unit, properties, integration with a real server, end to end with four partitions and one
-	@failed=0; $(BIN)/pytest || failed=$$?; $(MAKE) --no-print-directory .one-partition || failed=$$?; exit $$failed
+	@failed=0; $(BIN)/pytest $(OPTIONS) || failed=$$?; $(MAKE) --no-print-directory .one-partition || failed=$$?; exit $$failed
 
 smoke: $(SYNCED) ## two minutes of tests: the story of each promise, as tests/smoke.txt lists it
 	@$(BIN)/pytest -n 2 --quiet $$(grep -v '^#' tests/smoke.txt)
@@ -116,7 +116,7 @@ clean: ## remove the environment, caches and reports
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov dist build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: .mypy .pyright .style .words .rules .budget .unit .properties .chain .others .one-partition .pages .unused
+.PHONY: .mypy .pyright .style .words .rules .budget .unit .properties .chain .one-partition .pages .unused
 .mypy:
 	@$(BIN)/mypy
 .pyright:
@@ -138,10 +138,6 @@ clean: ## remove the environment, caches and reports
 # Every branch of what is decided is asked for by its own tests; examples found by luck (tests/properties) do not count.
 .chain:
 	@$(BIN)/pytest -n 0 --quiet tests/unit/chain --cov=haltpoint.chain --cov-report=term --cov-fail-under=100
-
-# For .ci/run, side by side with the gate: all tests but those that .chain runs.
-.others:
-	@$(BIN)/pytest -n 3 --ignore=tests/unit/chain
 .one-partition:
 	@HALTPOINT_PARTITIONS=1 $(BIN)/pytest -n 0 --quiet $(ONE_PARTITION)
 .pages:
