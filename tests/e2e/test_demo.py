@@ -5,29 +5,22 @@ import os
 import re
 import signal
 import subprocess
-import zipfile
 from pathlib import Path
 
 from tests.e2e.running import HALTPOINT, answers
 from tests.pictures.demo import bare, sentences
 from tests.support import PATIENCE
 from tests.support.processes import until
-from tests.support.wheel import build
 
 
 def test_it_answers_by_itself_and_leaves_the_cases_on_the_page_until_ctrl_c(tmp_path: Path) -> None:
-    """Run from the contents of the wheel, outside of the checkout; `make wheel` also installs
-    it.
-    """
-    inside, elsewhere, said = tmp_path / "wheel", tmp_path / "elsewhere", tmp_path / "said"
-    elsewhere.mkdir()
-    with zipfile.ZipFile(build("wheel", tmp_path / "dist")) as wheel:
-        wheel.extractall(inside)
+    """`make wheel` runs it from an installed wheel."""
+    said = tmp_path / "said"
     with said.open("w") as output:
         demo = subprocess.Popen(
             [*HALTPOINT, "demo", "--page"],
-            env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(inside)},
-            cwd=elsewhere,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            cwd=tmp_path,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

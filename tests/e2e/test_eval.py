@@ -24,9 +24,9 @@ def run(tmp_path: Path, *words: str, **variables: str) -> dict[str, JsonObject]:
 
 
 def test_the_bars_of_strict_hold_for_every_kind_of_model(tmp_path: Path) -> None:
-    measured = run(tmp_path, "--mode", "strict", "--chains", str(2 * len(KINDS)))
+    measured = run(tmp_path, "--mode", "strict", "--chains", str(len(KINDS)))
     strict = measured["strict"]
-    assert strict["chains"] == 2 * len(KINDS)
+    assert strict["chains"] == len(KINDS)
     assert strict["clarification_success"] == strict["without_question"] == 1.0
     assert {name: strict[name] for name in NONE} == dict.fromkeys(NONE, 0)
     assert strict["strikes_mean"] > 0

@@ -28,7 +28,6 @@ CLIENT = {"pydantic", "httpx", "asyncio", "haltpoint.contracts"}
         (("--help",), {*SERVICES, *CHAIN, *CLIENT, "redis"}),
         (("run", "--help"), {*SERVICES, *CHAIN, "httpx", "haltpoint.contracts", "redis"}),
         (("inbox",), {*SERVICES, *CHAIN, "redis", "click"}),
-        (("chain", "list"), {*SERVICES, *CHAIN, "redis"}),
         (("run", "Tell John hello", "--detach"), {*SERVICES, *CHAIN, "redis"}),
     ],
 )

@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -24,6 +23,7 @@ from haltpoint.examples.contacts.outbox import Outbox
 from haltpoint.tools.declaration import tool_of
 from tests.e2e.running import CHECKOUT, finished
 from tests.support import PATIENCE
+from tests.support.processes import until
 
 README = (CHECKOUT / "README.md").read_text()
 
@@ -103,11 +103,9 @@ def test_the_quick_start_runs_as_it_is_printed(environment: dict[str, str], tmp_
     codes: list[int] = []
     log = tmp_path / "log"
     with terminal(serve, environment, log) as shell:
-        deadline = time.monotonic() + PATIENCE
-        while not (tmp_path / "state" / ADDRESS_FILE).exists():
-            assert shell.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)  # between two looks at a process and its file
+        address = tmp_path / "state" / ADDRESS_FILE
+        until(lambda: address.exists() or shell.poll() is not None)
+        assert shell.poll() is None, log.read_text()
         run, inbox, answer = ask.splitlines()
         told = command(run)
         (request,) = set(re.findall(r"haltpoint answer (\S+) \.\.\.", told))

@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from fcntl import ioctl
 from termios import TIOCSWINSZ
 
-import pytest
-
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running
 from tests.support import PATIENCE
 
@@ -95,10 +93,8 @@ def at_terminal(system: Running, *words: str, columns: int) -> Iterator[Terminal
         os.close(ours)
 
 
-@pytest.mark.parametrize("columns", [80, 50])
-def test_the_question_is_asked_and_answered_where_the_chain_is_watched(
-    system: Running, columns: int
-) -> None:
+def test_the_question_is_asked_and_answered_where_the_chain_is_watched(system: Running) -> None:
+    columns = 50
     with at_terminal(system, "run", "Message John hello", "--watch", columns=columns) as terminal:
         terminal.until("Your choice (1-3, n none, a abort):")
         assert "STOP" in terminal.text

@@ -21,6 +21,7 @@ from haltpoint.cli.main import app
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from tests.e2e.running import CHECKOUT, finished
 from tests.support import PATIENCE
+from tests.support.processes import until
 
 PAGES = sorted((CHECKOUT / "docs/tutorial").glob("[1-8]-*.md"))
 WAITING = 3
@@ -108,12 +109,9 @@ class Desk:
         """`haltpoint up`, in place of the one before."""
         self.stop_serving()
         address = self.folder / "state" / ADDRESS_FILE
-        self.served = self.start(line)
-        deadline = time.monotonic() + PATIENCE
-        while not address.exists():
-            assert self.served.poll() is None, (self.folder / "log").read_text()
-            assert time.monotonic() < deadline
-            time.sleep(0.05)  # between two looks at a process and its file
+        self.served = served = self.start(line)
+        until(lambda: address.exists() or served.poll() is not None)
+        assert served.poll() is None, (self.folder / "log").read_text()
 
     def stop_serving(self) -> None:
         """Ctrl-C in the terminal that serves."""

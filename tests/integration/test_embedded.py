@@ -70,9 +70,8 @@ def test_it_keeps_what_it_acknowledged(tmp_path: Path) -> None:
         assert client.get("kept") == b"2", "for the next owner"
 
 
-@pytest.mark.parametrize("name", ["a#b", "a?b=c", "100%", "%20", "with blanks", "ü:@+"])
-def test_its_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
-    data = tmp_path / name / "data"
+def test_its_folder_may_have_any_name(tmp_path: Path) -> None:
+    data = tmp_path / "a#b?c=d 100% %20 ü:@+" / "data"
     with EmbeddedServer(data) as server, Redis.from_url(server.url) as client:
         assert client.ping()
         assert running(data) == server.url

@@ -151,6 +151,14 @@ async def test_a_refused_part_is_left_out_alone_from_then_on(name: str, words: s
         assert len(asked.bodies) == 3
 
 
+async def test_each_question_learns_one_of_several_refused_parts() -> None:
+    server = refusing(lambda body: not {"tool_choice", "temperature"}.isdisjoint(body), UNNAMED)
+    async with served(server) as (model, asked):
+        for _ in range(3):
+            await ask(model)
+    assert set(asked.bodies[-1]) == ALL - {"tool_choice", "temperature"}
+
+
 NESTED = {
     "properties": {"where": {"$ref": "#/$defs/Place"}, "note": {"type": "string", "default": ""}},
     "$defs": {

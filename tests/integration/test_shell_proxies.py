@@ -33,19 +33,14 @@ REPLY = json.dumps({"choices": [{"message": {"role": "assistant", "content": "Do
 PROMPT = Prompt(({"role": "user", "content": "Say it."},))
 
 
-@pytest.fixture(params=[*VARIABLES, "SOCKS"])
+@pytest.fixture(params=["listening", "SOCKS"])
 def proxy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A proxy that listens, in one of the variables; or all of them name one of a kind that nobody
-    can use here.
-    """
+    """A proxy that listens, or one of a kind that nobody can use here, in all of the variables."""
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     with Listener(REPLY) as listener:
-        if request.param == "SOCKS":
-            for variable in VARIABLES:
-                monkeypatch.setenv(variable, SOCKS)
-        else:
-            monkeypatch.setenv(request.param, listener.url)
+        for variable in VARIABLES:
+            monkeypatch.setenv(variable, SOCKS if request.param == "SOCKS" else listener.url)
         yield listener
 
 

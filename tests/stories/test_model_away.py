@@ -5,9 +5,7 @@ why within ten seconds.
 import os
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +16,8 @@ from haltpoint.testing.script import Script
 from haltpoint.testing.script_model import ScriptedModel
 from tests.e2e.running import CHECKOUT, HALTPOINT, Running, script_for
 from tests.e2e.test_terminal import at_terminal
-from tests.support import PATIENCE, wait_until
+from tests.support import wait_until
+from tests.support.processes import until
 
 PORT = free_port()
 
@@ -43,20 +42,11 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         ) as process,
     ):
         try:
-            _until(state / ADDRESS_FILE)
-            key = (state / KEY_FILE).read_text().strip()
-            yield Running(_until(state / ADDRESS_FILE), key, state, outbox, environment)
+            until((state / ADDRESS_FILE).exists)
+            url, key = [(state / name).read_text().strip() for name in (ADDRESS_FILE, KEY_FILE)]
+            yield Running(url, key, state, outbox, environment)
         finally:
             process.terminate()
-
-
-def _until(file: Path) -> str:
-    """What is in a file, as soon as there is one."""
-    deadline = time.monotonic() + PATIENCE
-    while not file.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)  # between two looks, in a test without an event loop
-    return file.read_text().strip()
 
 
 def test_at_a_terminal_it_is_said_within_ten_seconds_that_no_model_is_there(

@@ -7,7 +7,7 @@ from httpx import Response
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.events import HumanAnswered
-from haltpoint.contracts.people.humans import COMMAND_LINE, RequestKind
+from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from tests.integration.gateway.conftest import LOOKUP, System, problem
@@ -64,13 +64,6 @@ async def test_the_same_decision_of_the_same_person_again_is_one_answer(system: 
     path = f"/v1/requests/{request_id}/answer"
     late = problem(await system.http.post(path, json=CHOICE, headers=ann), 409, "answered_already")
     assert (late["by"], late["way"]) == ("admin", "http")
-
-
-async def test_an_answer_says_by_which_way_it_came(system: System) -> None:
-    request_id = await system.asked()
-    path = f"/v1/requests/{request_id}/answer"
-    reply = await system.http.post(path, json=CHOICE, headers={"User-Agent": COMMAND_LINE})
-    assert reply.json()["answer"]["way"] == "cli"
 
 
 async def test_a_late_answer_changes_nothing(system: System) -> None:

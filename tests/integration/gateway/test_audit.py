@@ -4,15 +4,13 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.people.humans import COMMAND_LINE
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.streams.wire import DeadLetterReason
-from tests.integration.gateway.conftest import ADMIN, BOSS, System, bearer, problem, task
+from tests.integration.gateway.conftest import ADMIN, BOSS, System, problem, task
 from tests.integration.gateway.test_deployment import letter
 
 CHOICE = {"kind": "clarification", "option_id": "u1"}
@@ -121,10 +119,3 @@ async def test_a_policy_file_that_is_new_has_a_line(system: System) -> None:
         await system.gateway.audit.note_policy(digest, "gateway-1")
     changed = [("policy_changed", digest, "gateway-1") for digest in ("a", "b", "")]
     assert await deeds(system) == changed
-
-
-@pytest.mark.parametrize("scope", [Scope.SUBMIT, Scope.READ, Scope.ANSWER])
-async def test_the_audit_is_for_admins(system: System, scope: Scope) -> None:
-    key = await system.key("acme", scope)
-    problem(await system.http.get("/v1/audit", headers=key), 403, "scope_missing")
-    problem(await system.http.get("/v1/audit", headers=bearer("wrong")), 401, "unknown_key")

@@ -1,7 +1,6 @@
 import msgspec
 import pytest
 
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.events import TaskCancelled
 from haltpoint.contracts.facts import FactType
@@ -125,13 +124,6 @@ async def test_cancelling_asks_the_executor_with_the_name_and_the_reason(system:
     )
     assert (message.data.by, message.data.reason) == ("admin", "not needed")
     assert (await system.http.post(f"/v1/chains/{chain_id}/cancel")).status_code == 202
-
-
-async def test_what_has_ended_cannot_be_cancelled(system: System) -> None:
-    chain_id = await system.submit()
-    await system.end(chain_id, ChainStatus.FAILED)
-    problem(await system.http.post(f"/v1/chains/{chain_id}/cancel"), 409, "chain_ended")
-    problem(await system.http.post("/v1/chains/nope/cancel"), 404, "no_such_chain")
 
 
 async def test_a_stream_of_a_finished_chain_is_whole_and_ends(system: System) -> None:

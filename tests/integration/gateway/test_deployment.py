@@ -54,30 +54,6 @@ async def test_an_autoscaler_reads_what_a_queue_has_to_do(system: System) -> Non
     problem(await system.http.get("/v1/scaling/nothing"), 404, "no_such_queue")
 
 
-async def test_a_queue_is_paused_until_it_is_resumed(system: System) -> None:
-    async def paused() -> dict[str, bool]:
-        queues = (await system.get("queues"))["items"]
-        return {queue["name"]: queue["paused"] for queue in queues}
-
-    assert await paused() == {"default": False}
-    reply = await system.http.post("/v1/queues/default/pause")
-    assert (reply.status_code, reply.json()["paused"]) == (200, True)
-    assert await paused() == {"default": True}
-    assert await system.gateway.pauses.read() == {"default"}
-    assert (await system.http.post("/v1/queues/default/resume")).json()["paused"] is False
-    assert await paused() == {"default": False}
-    problem(await system.http.post("/v1/queues/nope/pause"), 404, "no_such_queue")
-
-
-async def test_what_changes_the_deployment_needs_the_scope_admin(system: System) -> None:
-    reader = await system.key("acme", Scope.READ, Scope.SUBMIT, Scope.ANSWER)
-    for path in ("queues/default/pause", "queues/default/resume", "dlq/0/1-1/requeue"):
-        reply = await system.http.post(f"/v1/{path}", headers=reader)
-        problem(reply, 403, "scope_missing")
-    problem(await system.http.get("/v1/dlq", headers=reader), 403, "scope_missing")
-    assert (await system.http.get("/v1/queues", headers=reader)).status_code == 200
-
-
 async def test_dead_letters_are_paged_requeued_and_dropped(system: System) -> None:
     private = json.dumps({"data": {"tool": "send", "private": {"token": "x"}}})
     for number in range(4):

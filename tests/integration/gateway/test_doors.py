@@ -123,14 +123,6 @@ async def test_only_an_admin_may_say_whose_a_task_is(system: System) -> None:
     assert (await system.get(f"chains/{theirs}"))["tenant"] == "umbrella"
 
 
-async def test_whoever_answers_is_recorded_by_the_name_of_the_key(system: System) -> None:
-    request_id = await system.ask(await system.submit(tenant="acme"))
-    ann = await system.key("acme", Scope.ANSWER, name="ann")
-    body = {"kind": "clarification", "option_id": "u1"}
-    reply = await system.http.post(f"/v1/requests/{request_id}/answer", json=body, headers=ann)
-    assert reply.json()["answer"]["by"] == "ann"
-
-
 @pytest.mark.parametrize(
     ("setting", "why"),
     [

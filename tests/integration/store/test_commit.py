@@ -41,19 +41,6 @@ async def decided(desk: Desk, chain_id: str, entry: str, received: Received) -> 
     return ChainCommit(loaded, [Decided(received, decision, now)], [entry])
 
 
-async def test_the_first_action_goes_out_with_its_arguments_beside_it(desk: Desk) -> None:
-    order = await desk.order_of(literal_task(1, text="hello"))
-    assert json.loads(order.body) == {"text": "hello"}
-    assert (order.data.tool, order.data.attempt, order.data.repeatable) == ("note", 1, True)
-    action = await desk.action(order.action)
-    assert (action.row.entry, action.tool, action.arguments) == (
-        order.ref.entry,
-        "note",
-        order.body,
-    )
-    assert await desk.is_idle()
-
-
 async def test_a_fault_quarantines_one_chain_and_not_its_neighbours(desk: Desk) -> None:
     bad, good = await desk.submit(), await desk.submit()
     entries = await heard(desk)

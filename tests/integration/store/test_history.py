@@ -97,11 +97,6 @@ async def test_the_counters_of_a_day_are_forgotten_after_a_month(desk: Desk) -> 
     assert 30 * 86400 < await desk.redis.ttl(key) <= 31 * 86400
 
 
-async def test_a_history_without_calls_is_empty(desk: Desk) -> None:
-    found = await History(desk.redis, desk.topology).read(30)
-    assert (found.tools, found.models, (found.until - found.since).days) == ((), (), 29)
-
-
 async def test_calls_without_a_question_are_direct_of_a_tool_that_may_ask(desk: Desk) -> None:
     desk_day = (await desk.redis.time())[0] // 86_400
     fields = {
