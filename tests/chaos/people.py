@@ -177,11 +177,13 @@ class Watcher:
             for entry, fields in await self._redis.xrange(
                 self._topology.key(partition, "feed"), min=last, max="+"
             ):
-                for line in fields.get(b"lines", b"").decode().split():
-                    chain, _, number = line.partition(":")
-                    text = await self._redis.lindex(
-                        self._topology.key_of(Key.LOG, chain), int(number)
-                    )
+                lines = [line.partition(":") for line in fields.get(b"lines", b"").decode().split()]
+                # All are read before one is told: what a server that dies keeps back comes again.
+                texts = [
+                    await self._redis.lindex(self._topology.key_of(Key.LOG, chain), int(number))
+                    for chain, _, number in lines
+                ]
+                for (chain, _, _), text in zip(lines, texts, strict=True):
                     if text is not None:  # else the server has lost it
                         self._tell(chain, decode_line(chain, text).facts)
                 self._last[partition] = f"({entry.decode()}"
