@@ -227,15 +227,6 @@ def test_a_skill_of_tools_that_read_or_repeat_may_say_so() -> None:
     )
 
 
-def test_no_model_calls_a_skill_that_declares_less_by_the_tools_of_all_workers() -> None:
-    wipes = skill("wipes", plan(tool_step("a", call("wipe"))))
-    found = {
-        one.name: one
-        for one in tools(ToolSpec(name="wipe", destructive=True), wipes, FIND, SEND, skill())
-    }
-    assert (found["wipes"].internal, found["tell"].internal, found["find"]) == (True, False, FIND)
-
-
 LETTER = ToolSpec(
     name="post",
     provenance={

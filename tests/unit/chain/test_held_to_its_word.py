@@ -311,26 +311,6 @@ def test_i4_a_form_is_of_todays_draft_whatever_it_names() -> None:
     assert len(form_value_faults(form, {"a": 0})) == 1
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        {"enum": 5},
-        {"required": "x"},
-        {"properties": {"a": {"type": "date"}}},
-        {"properties": {"a": {"minimum": "x"}}},
-        {"properties": []},
-        {"additionalProperties": 1},
-        {"type": "string"},
-    ],
-)
-def test_i4_a_form_that_is_no_json_schema_of_an_object_is_not_asked(form: JsonObject) -> None:
-    told = planned(owing("ask", "askHuman"))
-    told.calls("askHuman", question="How large?", schema=form)
-
-    assert told.questions == []
-    assert told.thought.corrections[0].violation is Violation.BAD_ARGUMENTS
-
-
 def from_a_result(arguments: JsonObject, data: str) -> Story:
     steps = [
         {"id": "a", "actions": [{"tool": "lookup"}]},

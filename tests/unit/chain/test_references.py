@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 
 from haltpoint.chain.checks.knowledge import Known, documents_of, given_whole
 from haltpoint.chain.checks.values import made_up
-from haltpoint.chain.model.references import (
-    parse_path,
-    path_text,
-)
+from haltpoint.chain.model.references import parse_path, path_text, reference, scalars_at
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.base import JsonObject
@@ -172,3 +169,13 @@ def test_c6_a_declared_default_that_a_model_writes_out_needs_no_origin() -> None
     ring = spec("ring", parameters=schema, provenance={"to": ("find.id",)})
     assert place(ring, {"to": "all"}, {}) is None
     assert place(ring, {"to": "eve"}, {}) == "to"
+
+
+def test_a_path_may_name_any_key_or_value_of_an_object() -> None:
+    path = parse_path("c.methods{}.name")
+    assert path == ("c", "methods", ..., "name")
+    assert path_text(path) == "c.methods{}.name"
+    assert list(scalars_at({"a": 1}, (...,))) == [((..., "a"), "a"), (("a",), 1)]
+    assert list(scalars_at([1], (...,))) == []
+    assert parse_path("a{b") == ("a{b",)
+    assert reference({"$from": "find.data{}"}).path == ()

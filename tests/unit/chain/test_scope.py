@@ -16,7 +16,7 @@ from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Earlier, Handed, Mode, Task
-from haltpoint.contracts.work.thoughts import ThoughtKind, Violation
+from haltpoint.contracts.work.thoughts import Violation
 from tests.support.builders import call, failed, open_task, owing, plan, spec, specs, writing
 from tests.unit.chain.story import Story, submitted, with_plan
 
@@ -35,16 +35,8 @@ drafted = partial(with_plan, (LOOKUP, MAIL, TEXT), goal="reach John")
 
 
 @pytest.mark.parametrize("mode", Mode)
-def test_c15_a_model_may_call_the_tools_that_the_task_names_and_no_other(mode: Mode) -> None:
-    task = Task(goal="reach John", tools=("lookup_*",))
-    everything = owing("a", "send_mail", allowed_tools=("send_text", "lookup_contacts"))
-
-    assert callable_tools(everything, TOOLS, mode, task) == ("lookup_contacts",)
-    assert callable_tools(everything, TOOLS, mode, Task(goal="x", tools=())) == ()
-
-
-def test_c15_a_call_beyond_the_scope_is_refused_and_nothing_of_it_runs() -> None:
-    told = submitted(open_task("reach John", tools=("lookup_*",)), LOOKUP, MAIL)
+def test_c15_a_call_beyond_the_scope_is_refused_in_every_mode(mode: Mode) -> None:
+    told = submitted(open_task("reach John", tools=("lookup_*",), mode=mode), LOOKUP, MAIL)
     told.calls("send_mail")
 
     assert told.tools_called == []
@@ -137,16 +129,6 @@ def test_c15_the_same_users_goals_before_count_as_their_words_and_answers_do_not
 
 
 # ---- C3: one_of
-
-
-@pytest.mark.parametrize("name", REACH.one_of)
-def test_c3_any_of_several_tools_completes_the_step(name: str) -> None:
-    told = drafted(REACH)
-    assert told.thought.kind is ThoughtKind.ACT
-    told.calls(name)
-    told.result()
-
-    assert told.statuses == {"reach": "completed"}
 
 
 def test_c3_a_required_tool_is_needed_beside_one_of_several() -> None:

@@ -465,9 +465,16 @@ def test_i4_a_form_is_answered_with_a_value() -> None:
         {"properties": {"x": {"$ref": "#"}}},
         {"allOf": [{"$dynamicRef": "#x"}]},
         {"patternProperties": {"(a+)+$": {}}},
+        {"enum": 5},
+        {"required": "x"},
+        {"properties": {"a": {"type": "date"}}},
+        {"properties": {"a": {"minimum": "x"}}},
+        {"properties": []},
+        {"additionalProperties": 1},
+        {"type": "string"},
     ],
 )
-def test_i4_no_form_of_a_model_makes_the_check_of_an_answer_endless(
+def test_i4_a_form_that_makes_its_check_endless_or_is_none_of_an_object_is_not_asked(
     schema: dict[str, object],
 ) -> None:
     told = asking(question="How large?", schema=schema)
@@ -475,7 +482,6 @@ def test_i4_no_form_of_a_model_makes_the_check_of_an_answer_endless(
     assert told.questions == []
     [violated] = told.told("contract.violated")
     assert violated["violation"] == "bad_arguments"
-    assert "should not be valid" in violated["message"]
 
 
 def test_i4_a_question_expires_when_its_own_time_is_up() -> None:

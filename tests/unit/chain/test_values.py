@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from haltpoint.chain.checks.knowledge import Document
-from haltpoint.chain.checks.values import MOST_SHOWN, MOST_SOURCES
+from haltpoint.chain.checks.values import MOST_SHOWN, MOST_SOURCES, rewritten
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch
 from haltpoint.chain.model.references import read_json
 from haltpoint.chain.model.state import Action
 from haltpoint.contracts.people.humans import Choice, RequestKind
-from haltpoint.contracts.reasons import Reach, ReasonKind, SourceKind
+from haltpoint.contracts.reasons import Reach, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import (
     Metadata,
     Option,
@@ -405,6 +405,19 @@ def test_c6_a_yes_to_a_reason_without_a_value_covers_none() -> None:
     sent(story, to=[*unknown, "eve@x.org", "None"])
     approve(story)
     assert [grant.value for grant in story.chain.people.granted] == unknown
+
+
+def test_c13_what_was_nowhere_in_a_call_before_is_from_who_changed_it() -> None:
+    known = {"to[0]": Source(source=SourceKind.GOAL), "to[1]": Source(source=SourceKind.MODEL)}
+    found = rewritten(
+        SEND, known, {"to": ["a", "b"]}, {"to": ["b", "c"], "cc": "a", "x": 1}, SourceKind.HOOK
+    )
+    assert {place: one.source.value for place, one in found.items()} == {
+        "to[0]": "model",
+        "to[1]": "hook",
+        "cc": "goal",
+    }
+    assert rewritten(SEND, {}, {"to": "a"}, {"to": "a"}, SourceKind.HOOK) == {}
 
 
 # ---- how much is worked out

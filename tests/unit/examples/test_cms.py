@@ -30,14 +30,6 @@ def test_a_change_under_one_key_happens_once(site: Site) -> None:
     assert Site(site._path).page("news", None, whole=True).sections == [added], "and it lasts"
 
 
-def test_a_deletion_is_described_and_gives_back_what_is_gone(site: Site) -> None:
-    hero = tools.get_page(context(site), "visit", include_content=True).sections[0]
-    assert "'214 steps'" in tools.describe_section(hero.section_id, context(site))
-    assert tools.delete_section(hero.section_id, context(site)) == hero
-    with pytest.raises(ToolError, match="no section"):
-        tools.get_section_content(hero.section_id, context(site))
-
-
 def test_what_cannot_be_done_changes_nothing(site: Site) -> None:
     for missing in (
         lambda: tools.get_page(context(site), "nowhere"),

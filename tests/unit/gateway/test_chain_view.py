@@ -141,19 +141,6 @@ def test_h1_an_action_shows_the_arguments_that_its_hooks_left(word: str) -> None
     assert (one.arguments, one.ran, other.ran) == ({"query": "John"}, {"query": "Jane"}, None)
 
 
-def test_an_action_that_asked_or_is_in_doubt_waits_for_a_person() -> None:
-    view = view_of(
-        record(
-            runs=(StepRun(StepStatus.WAITING, actions=2), StepRun(), StepRun()),
-            actions={
-                "c1.find.1": {"tool": "lookup_contacts", "args": "{}", "receipt": json.dumps(ASKS)},
-                "c1.find.2": {"tool": "lookup_contacts", "args": "{}", "in_doubt": DOUBT},
-            },
-        )
-    )
-    assert [action.status for action in view.steps[0].actions] == ["asking", "asking"]
-
-
 def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
     line = json.dumps(
         [

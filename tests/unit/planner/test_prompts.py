@@ -259,14 +259,6 @@ def test_data_cannot_end_its_message_or_begin_another() -> None:
     )
 
 
-def test_too_much_data_is_cut_and_the_oldest_is_left_out_first() -> None:
-    long = json.dumps({"text": "word " * 6_000})
-    results = shown([Receipt("find", "read", "{}", OK, long)] * 8, 40_000)
-    assert sum(map(len, results)) < 40_000 + 8 * 400
-    assert "more characters]" in json.loads(results[-1])["data"]["text"]
-    assert json.loads(results[0])["data"] == f"[left out: {len(long)} characters]"
-
-
 def test_a_prompt_has_no_more_than_its_room_and_says_what_is_missing() -> None:
     long = json.dumps(
         {"rows": [{"id": f"row_{number}", "text": "x" * 90} for number in range(300)]}

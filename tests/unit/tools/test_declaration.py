@@ -16,8 +16,6 @@ from pydantic import BaseModel, Field, ValidationError
 from haltpoint.tools import (
     Ctx,
     DeclarationError,
-    FromResult,
-    ToolResult,
     register,
     tool,
     tool_of,
@@ -102,27 +100,6 @@ def test_unknown_arguments_are_refused() -> None:
 
     with pytest.raises(ValidationError, match="confirmed"):
         declared(send).parse('{"text": "x", "confirmed": true}')
-
-
-@pytest.mark.parametrize("annotation", [None, Any, ToolResult, object])
-def test_a_tool_that_does_not_say_what_it_gives_is_not_checked(annotation: Any) -> None:
-    def act() -> object: ...
-
-    act.__annotations__["return"] = annotation
-    assert declared(tool(act)).spec.result_schema is None
-
-
-def test_provenance_is_read_from_the_parameter() -> None:
-    @tool
-    def send(
-        recipient: Annotated[str, FromResult("lookup_contacts.contact_id")],
-        copy_to: Annotated[str, FromResult("search.hits[].id")] | None = None,
-    ) -> None: ...
-
-    assert declared(send).spec.provenance == {
-        "recipient": ("lookup_contacts.contact_id",),
-        "copy_to": ("search.hits[].id",),
-    }
 
 
 @pytest.mark.parametrize(

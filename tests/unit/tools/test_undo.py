@@ -37,12 +37,6 @@ def test_e7_an_undo_is_a_hidden_tool_of_the_same_queue() -> None:
     }
 
 
-def test_e7_an_undo_need_not_take_the_context() -> None:
-    tool = register(plant, undo=lambda arguments: None)
-    assert tool.undo is not None
-    assert undoing(tool, tool.undo).inputs.context is None
-
-
 def test_e7_a_context_may_have_a_key_of_its_own() -> None:
     assert Ctx(action_id="c~undo-2.u1.1", key="c.s.1~undo").idempotency_key == "c.s.1~undo"
     assert Ctx(action_id="c.s.1").idempotency_key == "c.s.1"
