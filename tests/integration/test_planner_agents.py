@@ -105,7 +105,7 @@ async def test_prompts_and_replies_of_a_verbose_agent_are_in_the_log(board: Boar
 
 async def test_the_log_of_prompts_has_no_secret(board: Board) -> None:
     stream, root = StringIO(), logging.getLogger()
-    handlers, level = root.handlers, root.level
+    handlers, level, before = root.handlers, root.level, structlog.get_config()
     logs.configure(LogSettings(), service="planner", stream=stream)
     goal = f"Log in with password=hunter2-99: {' | '.join(FORMS.values())}"
     try:
@@ -117,7 +117,7 @@ async def test_the_log_of_prompts_has_no_secret(board: Board) -> None:
             await board.reply(await board.ask(await board.chain(Task(goal=goal, agent="clerk"))))
     finally:
         root.handlers, root.level = handlers, level
-        structlog.reset_defaults()
+        structlog.configure(**before)
     written = stream.getvalue()
     assert '"event": "prompt"' in written
     assert "hunter2" not in written

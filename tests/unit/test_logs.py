@@ -15,11 +15,11 @@ from haltpoint.runtime.observability import logs
 @pytest.fixture(autouse=True)
 def leave_no_trace() -> Iterator[None]:
     root = logging.getLogger()
-    handlers, level = root.handlers, root.level
+    handlers, level, before = root.handlers, root.level, structlog.get_config()
     yield
     root.handlers = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
+    structlog.configure(**before)
 
 
 def lines(stream: io.StringIO) -> list[dict[str, object]]:
