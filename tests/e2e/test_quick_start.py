@@ -26,7 +26,6 @@ CLIENT = {"pydantic", "httpx", "asyncio", "haltpoint.contracts"}
     ("words", "spared"),
     [
         (("--help",), {*SERVICES, *CHAIN, *CLIENT, "redis"}),
-        (("run", "--help"), {*SERVICES, *CHAIN, "httpx", "haltpoint.contracts", "redis"}),
         (("inbox",), {*SERVICES, *CHAIN, "redis", "click"}),
         (("run", "Tell John hello", "--detach"), {*SERVICES, *CHAIN, "redis"}),
     ],
