@@ -227,6 +227,21 @@ def test_c14_what_a_child_has_done_is_in_the_ledger_of_its_root(name: str) -> No
     assert "The same call of pay was made at 1970-01-01 00:16 UTC (c~react-1" in words
 
 
+def test_c14_a_child_begins_with_the_ledger_of_its_caller_and_hands_back_what_it_added() -> None:
+    story = open_ended(Mode.STRICT, None, *SKILLED)
+    done(story, call("pay", to="bob"))
+    story.calls("settle", who="ann")
+    child = below(story)
+    before = set(child.chain.ledger)
+    assert len(before) == 1
+    ran(child, '{"id": "i"}')
+    ran(child)
+    [report] = child.sends(Report)
+    added = report.outcome.metadata.below.ledger
+    assert before.isdisjoint(added)
+    assert [entry.became for entry in added.values()] == [Became.DONE]
+
+
 @pytest.mark.parametrize(
     ("decision", "words"), [(Choice.ABORT, "may have taken effect"), (Choice.FAILED, "failed")]
 )

@@ -177,6 +177,18 @@ def test_i1_models_reach_agents_by_route_alone() -> None:
     assert (fault.violation, begun(tree.root)) == (Violation.UNKNOWN_TOOL, [])
 
 
+def test_i2_words_before_a_decision_are_none_and_the_model_gets_the_form() -> None:
+    tree = routing()
+    tree.root.writes("I think billing should do it.")
+    (fault,) = tree.root.thought.corrections
+    assert fault.violation is Violation.NO_CALL
+    assert fault.message.startswith(
+        "Step 'route' is not complete before these have succeeded in it: route."
+    )
+    agents = '"target_agent":"technical"'
+    assert fault.form.startswith(f'The form of a call is: {{"tool":"route","arguments":{{{agents}')
+
+
 FORM = {
     "type": "object",
     "properties": {"query": {"type": "string"}},

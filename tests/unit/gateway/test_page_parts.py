@@ -166,55 +166,24 @@ def step(name: str, *needs: str, **more: Any) -> StepView:
 
 
 def test_people_have_bars_of_their_own_and_a_thought_follows_a_call() -> None:
-    story = [
-        StoryLine(about="step", tone="running", text="a", step_id="a", at=at(0)),
-        StoryLine(
-            about="call", tone="running", text="find()", step_id="a", action_id="c.a.1", at=at(2)
-        ),
-        StoryLine(
-            about="question",
-            tone="stop",
-            text="May it run?",
-            step_id="a",
-            action_id="c.a.1",
-            at=at(2.5),
-        ),
-        StoryLine(
-            about="question",
-            tone="choice",
-            text="approve",
-            step_id="a",
-            action_id="c.a.1",
-            at=at(4.5),
-        ),
-        StoryLine(
-            about="call", tone="done", text="find: ok", step_id="a", action_id="c.a.1", at=at(5)
-        ),
-        StoryLine(
-            about="call", tone="running", text="send()", step_id="a", action_id="c.a.2", at=at(8)
-        ),
-        StoryLine(
-            about="call", tone="failed", text="send: no", step_id="a", action_id="c.a.2", at=at(9)
-        ),
-        StoryLine(
-            about="question",
-            tone="stop",
-            text="And now?",
-            step_id="a",
-            request_id="c.r2",
-            at=at(10),
-        ),
-        StoryLine(
-            about="question",
-            tone="failed",
-            text="expired",
-            step_id="a",
-            request_id="c.r2",
-            at=at(14),
-        ),
-        StoryLine(about="step", tone="failed", text="a failed", step_id="a", at=at(14)),
-        StoryLine(about="step", tone="pending", text="b", step_id="b"),
+    find, send, open_ = {"action_id": "c.a.1"}, {"action_id": "c.a.2"}, {"request_id": "c.r2"}
+    rows: list[tuple[Any, Any, float, dict[str, str]]] = [
+        ("step", "running", 0, {}),
+        ("call", "running", 2, find),
+        ("question", "stop", 2.5, find),
+        ("question", "choice", 4.5, find),
+        ("call", "done", 5, find),
+        ("call", "running", 8, send),
+        ("call", "failed", 9, send),
+        ("question", "stop", 10, open_),
+        ("question", "failed", 14, open_),
+        ("step", "failed", 14, {}),
     ]
+    story = [
+        StoryLine(about=about, tone=tone, text="", step_id="a", at=at(when), **ids)
+        for about, tone, when, ids in rows
+    ]
+    story.append(StoryLine(about="step", tone="pending", text="b", step_id="b"))
     assert [bar and (bar.kind, bar.begin.second, bar.seconds) for bar in bars(story)] == [
         None,
         ("thought", 0, 2.0),
