@@ -167,7 +167,7 @@ def step(name: str, *needs: str, **more: Any) -> StepView:
 
 def test_people_have_bars_of_their_own_and_a_thought_follows_a_call() -> None:
     find, send, open_ = {"action_id": "c.a.1"}, {"action_id": "c.a.2"}, {"request_id": "c.r2"}
-    rows: list[tuple[Any, Any, float, dict[str, str]]] = [
+    rows: list[tuple[Any, Any, float, dict[str, Any]]] = [
         ("step", "running", 0, {}),
         ("call", "running", 2, find),
         ("question", "stop", 2.5, find),
