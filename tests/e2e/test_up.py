@@ -74,6 +74,18 @@ def test_a_mistake_in_a_tools_module_is_all_that_is_said_and_nothing_is_started(
     assert not (tmp_path / "state").exists()
 
 
+def test_a_rule_for_notices_that_leads_nowhere_is_all_that_is_said_and_nothing_is_started(
+    tmp_path: Path,
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[[notify]]\nname = "n"\nwebhook = "http://h/x"\nsecret_env = "NOT_SET"\n')
+    done = up(tmp_path, HALTPOINT_POLICY_FILE=str(policy))
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert done.stderr.startswith("HP-006 ")
+    assert not (tmp_path / "state").exists()
+
+
 @asynccontextmanager
 async def come_up(tmp_path: Path, *words: str, **variables: str) -> AsyncIterator[Path]:
     """A system that is ready, and its log; it must end well."""

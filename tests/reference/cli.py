@@ -20,7 +20,8 @@ stdout, notes and errors to stderr. An id may be shortened to a unique beginning
 | 0 | it is done |
 | 1 | it failed: a chain, a check, a request |
 | 2 | the command line or the settings are not valid |
-| 3 | the chain waits for a person |"""
+| 3 | the chain waits for a person |
+| 4 | the gateway, the server or the model cannot be reached |"""
 COMMON: Final = "Common"
 """The panel of the options that each command takes."""
 

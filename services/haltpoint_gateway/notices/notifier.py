@@ -59,13 +59,16 @@ class Notifier:
         request = await self._request(request_id)
         if request is None:
             return
-        kind = "opened" if request.is_open else "closed"
+        outbox = self.gateway.outbox
         to = request.answerers.to
+        opened = request.asked_at.timestamp()
         for rule in self.rules:
-            due = _due(rule, request)
-            if due and rule.fits(request.kind, request.tool, to):
-                name = f"{rule.name}/{request_id}/{kind}"
-                await self.gateway.outbox.add(rule.name, name, due)
+            if not rule.fits(request.kind, request.tool, to):
+                continue
+            if request.is_open:
+                await outbox.add(rule.name, request_id, opened + rule.after)
+            elif rule.also_closed:
+                await outbox.close(rule.name, request_id)
 
     async def _send(self, rule: NotifyRule, channel: Channel, notice: Notice) -> None:
         outbox = self.gateway.outbox
@@ -77,6 +80,8 @@ class Notifier:
         site = self.public_url.rstrip("/")
         link = f"{site}/inbox/{request.id}"
         letter = letter_of(notice, rule, request, link, typed)
+        if rule.also_closed and request.is_open:
+            await outbox.note(notice)
         try:
             await channel(notice.id, letter)
             await outbox.done(notice)
@@ -85,16 +90,3 @@ class Notifier:
 
     async def _request(self, request_id: str) -> RequestView | None:
         return await self.gateway.views.request(request_id, visible_to=lambda _: True)
-
-
-def _due(rule: NotifyRule, request: RequestView) -> float | None:
-    """When a question as it is now is announced, in seconds since the epoch; None: its end is not,
-    or its beginning was not.
-    """
-    opened = request.asked_at.timestamp() + rule.after
-    if request.is_open:
-        return opened
-    closed_at = request.closed_at or request.deadline
-    closed = closed_at.timestamp()
-    is_announced = rule.also_closed and closed >= opened
-    return closed if is_announced else None

@@ -14,6 +14,8 @@ from haltpoint.contracts.people.notices import Notice
 
 _FAILED: Final = "hp:{0}:notices"
 """The hash of the notices whose last try failed, by their ids."""
+_ANNOUNCED: Final = f"{_FAILED}::announced"
+"""The notices of beginnings whose ends are to be announced. No rule is called ":announced"."""
 _LEASE: Final = 30.0
 """Seconds in which a gateway that took a notice has to send it; it may have twice as long."""
 _PAUSES: Final = (*(5.0 * 2**n for n in range(10)), *[3600.0] * 23, math.inf)
@@ -30,10 +32,21 @@ class Outbox:
     def __init__(self, redis: Redis) -> None:
         self._redis: Any = redis
 
-    async def add(self, rule: str, notice_id: str, due: float) -> None:
+    async def add(self, rule: str, request_id: str, due: float, what: str = "opened") -> None:
         """Keep a notice until it is due; one that is there already stays as it is."""
         queue = _queue(rule)
-        await self._redis.zadd(queue, {notice_id: due}, nx=True)
+        await self._redis.zadd(queue, {f"{rule}/{request_id}/{what}": due}, nx=True)
+
+    async def note(self, notice: Notice) -> None:
+        """The beginning of a question is announced now, so its end will be."""
+        await self._redis.sadd(_ANNOUNCED, notice.id)
+
+    async def close(self, rule: str, request_id: str) -> None:
+        """Announce the end of a question whose beginning was."""
+        opened = f"{rule}/{request_id}/opened"
+        if await self._redis.sismember(_ANNOUNCED, opened):
+            await self.add(rule, request_id, time.time(), "closed")
+            await self._redis.srem(_ANNOUNCED, opened)
 
     async def due(self, rule: str) -> list[Notice]:
         """Those of a rule that are to be sent now, each by one gateway alone."""

@@ -22,6 +22,7 @@ import typer
 from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.cli.errors import CliError, Exit, exit_of
 from haltpoint.runtime.config.errors import HaltpointError, in_words
+from haltpoint.runtime.config.settings_sources import KEY_VARIABLE, URL_VARIABLE
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
@@ -198,8 +199,8 @@ _COMMON: dict[str, Any] = {
     ),
 }
 _GATEWAY: dict[str, Any] = {
-    "url": _common(str | None, "--url", help="The gateway's address."),
-    "key": _common(str | None, "--key", help="An API key of the gateway."),
+    "url": _common(str | None, "--url", envvar=URL_VARIABLE, help="The gateway's address."),
+    "key": _common(str | None, "--key", envvar=KEY_VARIABLE, help="An API key of the gateway."),
 }
 
 

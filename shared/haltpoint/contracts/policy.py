@@ -107,7 +107,7 @@ class Messages(Form):
     )
     """For the model."""
     escalate: Template = (
-        "The model did not use {expected_tools} in {count} tries. A person has to decide."
+        "No call of {expected_tools} has succeeded in {count} tries. A person has to decide."
     )
     """For the person."""
 

@@ -72,6 +72,8 @@ async def test_a_question_is_answered_and_taken_by_whom_it_is_for(
 ) -> None:
     request = await asked(system, answerers, by=await person(system, "ann"))
     who = await person(system, name, *groups)
+    mine = await system.http.get("/v1/requests?mine=true", headers=who)
+    assert [item["id"] for item in mine.json()["items"]] == [request] * (may and bool(answerers.to))
     for reply in (await act(system, request, "claim", who), await answer(system, request, who)):
         if may:
             assert reply.status_code == 200, reply.text

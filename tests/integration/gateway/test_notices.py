@@ -257,6 +257,22 @@ async def test_the_end_of_an_announced_question_is_announced_too(
     assert receiver.taken[1]["id"] == f"desk/{request}/closed"
 
 
+async def test_the_end_of_a_question_that_was_not_announced_is_not_either(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    receiver = Receiver()
+    earlier = await system.submit()
+    await system.ask(earlier)
+    await system.withdraw(earlier)
+    async with (
+        listening(receiver) as where,
+        gateway(system, server, tmp_path, rule(where, "also_closed = true")),
+    ):
+        request = await system.asked()
+        await wait_until(lambda: bool(receiver.taken))
+    assert receiver.ids() == {f"desk/{request}/opened"}
+
+
 class Mailbox(Message):
     """A mail server that keeps what it gets."""
 

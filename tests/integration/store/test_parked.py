@@ -51,6 +51,7 @@ SKILL: Final = ToolSpec(
 @pytest.fixture
 def desk(desk: Desk) -> Desk:
     desk.tools["skill"] = SKILL
+    desk.tools["far"] = ToolSpec(name="far", queue="slow", read_only=True)
     return desk
 
 
@@ -124,6 +125,15 @@ async def test_r11_a_chain_whose_message_is_gone_ends_with_a_code(
     desk: Desk, lose: Callable[[Desk], Awaitable[str]]
 ) -> None:
     chain_id = await lose(desk)
+    await look_round(desk)
+    assert await ended(desk, chain_id) == Code.MESSAGE_LOST
+
+
+async def test_r11_no_number_of_dead_letters_ends_the_search(desk: Desk) -> None:
+    chain_id = await its_order(desk)
+    letter = {"stream": "events", "entry": "1-1", "reason": "poison", "detail": "d" * 100_000}
+    for _ in range(400):  # 40 MB
+        await desk.redis.xadd(desk.key("dead"), {**letter, "chain": "", "id": "", "at": "1"})
     await look_round(desk)
     assert await ended(desk, chain_id) == Code.MESSAGE_LOST
 
@@ -220,6 +230,20 @@ async def a_call_of_a_release_that_noted_no_queues(desk: Desk) -> str:
     return order.chain
 
 
+async def a_call_that_was_handed_back(desk: Desk) -> str:
+    """Its queue is known since then, from another release than dispatched it."""
+    await desk.redis.xgroup_create(
+        desk.key("tools:slow"), GROUP[Stream.TOOLS], id="0", mkstream=True
+    )
+    await desk.submit(literal_task(1, "far"))
+    await desk.decide_all()
+    (order,) = await desk.orders("slow")
+    await desk.redis.delete(desk.key("queues"))
+    await desk.order_of()  # it notes its own queue
+    await desk.receipt_store.release(Lease(order.ref, order.action, 0))
+    return order.chain
+
+
 async def a_call_that_rests(desk: Desk) -> str:
     order = await desk.order_of()
     await desk.finish(order, HELD_BACK)
@@ -273,6 +297,7 @@ async def a_letter_that_a_newer_release_reads(desk: Desk) -> str:
         a_call_in_its_queue,
         a_call_that_a_worker_has,
         a_call_of_a_release_that_noted_no_queues,
+        a_call_that_was_handed_back,
         a_call_that_rests,
         a_call_that_rests_until_the_deadline,
         a_chain_of_a_skill,

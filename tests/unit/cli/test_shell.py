@@ -182,3 +182,11 @@ def test_a_port_in_use_is_told_with_the_option_of_this_verb() -> None:
     assert done.exit_code == Exit.FAILED
     assert "HP-003" in done.stderr
     assert "or set --port" in done.stderr
+
+
+def test_commands_take_the_address_and_the_key_of_a_gateway_from_the_environment() -> None:
+    where = {"HALTPOINT_URL": "http://127.0.0.1:1", "HALTPOINT_KEY": "k"}
+    done = CliRunner().invoke(app, ["chain", "list"], env=where)
+    assert "HP-050 no gateway answers at http://127.0.0.1:1" in done.stderr
+    done = CliRunner().invoke(app, ["config", "show"], env=where)
+    assert done.exit_code == 0

@@ -71,6 +71,12 @@ def up(
         from haltpoint_tool_worker.registry import registry_of
 
         registry_of(settings, queues)  # a mistake in it is said alone, and at once
+    if Service.GATEWAY in names and settings.policy_file:
+        from haltpoint.runtime.config import policy_file
+        from haltpoint_gateway.notices.channels import channel_of
+
+        for rule in policy_file.read(settings.policy_file).notify:
+            channel_of(rule)  # and one in a rule for notices
     import asyncio
 
     with suppress(asyncio.CancelledError):

@@ -22,6 +22,9 @@ from haltpoint.runtime.config.settings import PREFIX, GatewaySettings, Settings,
 
 _FILE: Final = "haltpoint.toml"
 _STANDARD: Final = {"openai_base_url": "model.base_url", "openai_api_key": "model.api_key"}
+URL_VARIABLE: Final = "HALTPOINT_URL"
+KEY_VARIABLE: Final = "HALTPOINT_KEY"
+"""Options of commands that talk to a gateway: no settings."""
 _OTHERWISE: Final = "; `haltpoint config show` lists all"
 _STARS: Final = "**********"
 
@@ -176,7 +179,7 @@ def _origin(layers: _Layers, name: str) -> str:
 
 
 def _unknown(variables: Mapping[str, str | None], where: str) -> list[str]:
-    known = set(map(_variable, (*_NAMES, *Settings.model_fields)))
+    known = {URL_VARIABLE, KEY_VARIABLE, *map(_variable, (*_NAMES, *Settings.model_fields))}
     given = {name.upper() for name in variables if name.upper().startswith(PREFIX)}
     unknown = sorted(given - known)
     return [

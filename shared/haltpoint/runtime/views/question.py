@@ -74,9 +74,10 @@ def _people(request: RequestView) -> Iterator[str]:
     if request.path:
         path = " > ".join(request.path)
         yield f"asked by: {path}"
-    if asked.to:
-        whom = " or ".join(asked.to)
-        yield f"for: {whom}"
+    if asked.to or asked.not_requester:
+        whom = " or ".join(asked.to) or "anyone"
+        but = f", but not {request.requester}, who submitted the task"
+        yield f"for: {whom}{but if asked.not_requester else ''}"
     if asked.quorum > 1:
         names = joined(*(vote.by for vote in request.votes))
         yield f"{asked.quorum} people have to say yes; so far: {names or 'no one'}"

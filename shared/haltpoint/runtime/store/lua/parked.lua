@@ -6,25 +6,30 @@ and `move_parked` tells them what they wait for, unless they have changed in bet
 ]]
 local PAGE = 500 -- chains of a look
 local FIELDS = 10000 -- values in their heads, after which a look ends too
-local ROOM = 2 ^ 25 -- bytes of messages that a look goes through
+local MESSAGES, ROOM = 5000, 2 ^ 25 -- under way, and bytes of them, that a look goes through
+local LETTERS = 1000 -- the newest, that it goes through
 local NEWER = 'unknown_version' -- a dead letter that another release reads: its chain goes on waiting
 
 -- The chains that a message in a stream, a thought that rests or a letter for another release is about; nil: there are too many to go
 -- through, so much is under way.
 local function heard_of(prefix)
   local chains, room = {}, ROOM
-  for _, stream in ipairs({ 'events', 'plans', 'dead' }) do
+  if redis.call('XLEN', prefix .. 'events') + redis.call('XLEN', prefix .. 'plans') > MESSAGES then
+    return nil
+  end
+  for _, letter in ipairs(redis.call('XREVRANGE', prefix .. 'dead', '+', '-', 'COUNT', LETTERS)) do
+    if letter[2][6] == NEWER then
+      chains[letter[2][10]] = true
+    end
+  end
+  for _, stream in ipairs({ 'events', 'plans' }) do
     local last = '+'
     while last do
       local page = redis.call('XREVRANGE', prefix .. stream, last, '-', 'COUNT', 20)
       last = page[1] and '(' .. page[#page][1]
       for _, entry in ipairs(page) do
         local fields = entry[2]
-        if stream ~= 'dead' then
-          chains[string.match(fields[2], '"subject":"([^"]*)"') or ''] = true
-        elseif fields[6] == NEWER then
-          chains[fields[10]] = true
-        end
+        chains[string.match(fields[2], '"subject":"([^"]*)"') or ''] = true
         for _, text in ipairs(fields) do
           room = room - #text
         end
