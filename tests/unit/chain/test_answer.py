@@ -140,6 +140,12 @@ def test_f1_what_was_not_done_says_why(outcome: Outcome | None, why: str, messag
     assert line == wanted
 
 
+@pytest.mark.parametrize(("tool", "child"), [("look", ""), ("tell", "c~s-1")])
+def test_f1_a_read_or_a_child_that_was_stopped_is_not_in_doubt(tool: str, child: str) -> None:
+    words = "It was stopped before it was complete."
+    assert not_done(action(None, tool=tool, child=child)) == [("c.s.1", "failed", words)]
+
+
 def test_f1_a_question_of_the_model_is_no_call() -> None:
     assert not_done(action(None, tool="askHuman")) == []
 

@@ -6,14 +6,13 @@ import pytest
 
 from haltpoint.chain.checks.plans import (
     call_form,
-    callable_tools,
     drafted_faults,
     literal_faults,
     task_fault,
 )
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.plans import Plan, Step, StepType
-from haltpoint.contracts.work.tasks import Assignment, Earlier, Handed, Mode, Task
+from haltpoint.contracts.work.tasks import Assignment, Earlier, Handed, Task
 from tests.support.builders import call, owing, plan, spec, specs, tool_step, writing
 
 TO = {
@@ -209,23 +208,6 @@ ONLY_OURS = "Only the runtime may set `handed` of a task."
 )
 def test_a_task_wants_something(task: Task, fault: str | None) -> None:
     assert task_fault(task) == fault
-
-
-def test_c3_what_a_model_may_call_in_a_step() -> None:
-    tools = TOOLS | specs(writing("write"), writing("save"))
-
-    assert callable_tools(owing("a", "write"), tools, Mode.STRICT, TASK) == (
-        "note",
-        "send",
-        "write",
-    )
-    assert callable_tools(Step(id="a"), tools, Mode.STRICT, TASK) == ("note", "send")
-    assert callable_tools(
-        owing("a", "write", allowed_tools=("save", "drop")),
-        tools,
-        Mode.STRICT,
-        TASK,
-    ) == ("drop", "save", "write")
 
 
 RECIPIENT = {

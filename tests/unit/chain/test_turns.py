@@ -474,6 +474,7 @@ def test_when_no_answer_can_be_had_the_receipts_are_the_answer() -> None:
     told.returns('{"id": "u1"}')
     told.calls("save")
     told.returns("{}")
+    assert told.thought.thought_id == "c.answer.t0.1"
     told.no_thought(kind=ThoughtKind.ANSWER)
 
     assert told.status == "completed"
