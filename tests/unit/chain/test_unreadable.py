@@ -141,3 +141,18 @@ def test_d4_where_nobody_is_held_to_its_word_the_receipts_stand_for_what_is_no_w
     told = spoken(mode=mode)
     told.say("John is found.", "send")
     assert (told.final_answer, told.violations) == ("John is found.", ["not_allowed"])
+
+
+def test_an_answer_of_no_words_is_the_receipts() -> None:
+    told = spoken()
+    told.say("")
+    assert (told.final_answer, told.violations) == (
+        in_place_of_words("the model said nothing"),
+        [],
+    )
+
+    told = react()
+    told.calls("lookup")
+    told.returns('{"name": "John"}')
+    told.propose()
+    assert told.final_answer == in_place_of_words("the model said nothing")
