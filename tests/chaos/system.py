@@ -203,13 +203,14 @@ class System:
         """Start a service as a process, and do not wait for it."""
         self._markers += 1
         log = self.folder / f"{party.value}.{self._markers}.log"
+        marker = self.folder / f"died.{self._markers}"
         environment = {
             **self._environment,
             **variables(self.settings),
             "CHAOS_HISTORY": str(self.history),
             "CHAOS_POINT": point,
             "CHAOS_NTH": str(nth),
-            "CHAOS_MARKER": str(self.folder / f"died.{self._markers}"),
+            "CHAOS_MARKER": str(marker),
         }
         child = await nursery.bear(
             "tests.chaos.launcher:main",
@@ -218,6 +219,7 @@ class System:
             log=log,
             release=self.release,
         )
+        child.marker = marker
         self.children.append(child)
         return child
 
