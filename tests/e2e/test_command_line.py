@@ -94,7 +94,7 @@ def test_tools_are_listed_shown_and_called(system: Running, tmp_path: Path) -> N
 
 def test_a_key_is_made_used_and_revoked(system: Running) -> None:
     made = document(system.command("key", "create", "ann", "--scope", "submit,read", "--json"))
-    assert made["scopes"] == ["read", "submit"]
+    assert made["scopes"] == ["submit", "read"]
     run = system.command("run", "Tell Jane hello", "--key", made["key"], "--json", "--detach")
     chain = document(system.command("chain", "show", document(run)["chain_id"], "--json"))
     assert chain["submitted_by"] == "ann"
