@@ -85,7 +85,7 @@ async def test_a_backup_of_a_running_system_brings_its_chains_and_questions_back
         init = await asyncio.to_thread(
             CliRunner().invoke, app, ["init"], env=variables(after.settings)
         )
-        assert init.exit_code == 0, init.output
+        assert init.exit_code == 0
         async with after as system:
             await come_up(system)
             system.accepted = [done, waits]
