@@ -187,7 +187,7 @@ async def _subscribe(
     """Hand what comes in a stream of each partition to a handler."""
     for partition in range(here.topology.partitions):
         key = here.topology.key(partition, stream)
-        await make_group(here.redis, key, group)
+        await here.reach(partial(make_group, here.redis, key, group))
         await here.subscribe(
             key, group, handler.handle, max_records=_BATCH, on_exhausted=handler.exhausted
         )
