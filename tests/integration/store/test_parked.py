@@ -226,7 +226,7 @@ async def a_call_that_a_worker_has(desk: Desk) -> str:
 
 async def a_call_of_a_release_that_noted_no_queues(desk: Desk) -> str:
     order = await desk.order_of()
-    await desk.redis.delete(desk.key("queues"))
+    await desk.redis.delete(desk.key("sent"))
     return order.chain
 
 
@@ -238,7 +238,7 @@ async def a_call_that_was_handed_back(desk: Desk) -> str:
     await desk.submit(literal_task(1, "far"))
     await desk.decide_all()
     (order,) = await desk.orders("slow")
-    await desk.redis.delete(desk.key("queues"))
+    await desk.redis.delete(desk.key("sent"))
     await desk.order_of()  # it notes its own queue
     await desk.receipt_store.release(Lease(order.ref, order.action, 0))
     return order.chain

@@ -51,7 +51,7 @@ async def test_r1_a_finished_chain_leaves_nothing_for_ever(desk: Desk) -> None:
         "hp:{0}:deployment",  # the deployment itself
         desk.key("audit"),  # trimmed by age
         desk.key("feed"),  # trimmed by age
-        "hp:{0}:queues",  # each that was used
+        "hp:{0}:sent",  # the queues that were used
         desk.key("seq", PREFIX),  # counts calls
         desk.key("terms", PREFIX),  # trimmed by length
         desk.key("facts"),  # trimmed by age

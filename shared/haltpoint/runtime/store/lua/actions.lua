@@ -49,7 +49,7 @@ local function renew(prefix, stream, bytes, chain, name, action)
   end
   local entry = redis.call('XADD', prefix .. stream, '*', unpack(bytes))
   if action then
-    redis.call('HSETNX', prefix .. 'queues', string.sub(stream, 7), entry) -- parked.lua: without "tools:"
+    redis.call('HSETNX', prefix .. 'sent', string.sub(stream, 7), entry) -- parked.lua: without "tools:"
     write_action(prefix, chain, name, entry, 0, action.attempt, action.repeatable, action.state, NONE)
   end
 end

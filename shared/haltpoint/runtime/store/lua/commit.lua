@@ -59,7 +59,7 @@ function operations.dispatch(run, id, queue, attempt, repeatable, tool, argument
     put_aside(run.data, id, before.attempt)
   end
   local entry = add(run.prefix, 'tools:' .. queue, message, arguments)
-  redis.call('HSETNX', run.prefix .. 'queues', queue, entry)
+  redis.call('HSETNX', run.prefix .. 'sent', queue, entry)
   run.fields[#run.fields + 1] = id
   run.fields[#run.fields + 1] = row_of(entry, 0, attempt, repeatable, STATE.SENT, NONE)
   redis.call('HSET', run.data, id .. '.' .. PART.CALL, tool .. '\n' .. arguments)

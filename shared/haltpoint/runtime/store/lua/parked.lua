@@ -2,7 +2,7 @@
 Chains in which nothing moves (R11): something else than these functions has removed a message, or a timer. `find_parked` finds them,
 and `move_parked` tells them what they wait for, unless they have changed in between.
 
-  queues  a hash: each queue to which a call was sent, and the first entry there
+  sent  a hash: each queue to which a call was sent, and the first entry there
 ]]
 local PAGE = 500 -- chains of a look
 local FIELDS = 10000 -- values in their heads, after which a look ends too
@@ -48,7 +48,7 @@ end
 -- The queues, and the time of the first entry that is known to be in one of them.
 local function read_queues(prefix)
   local names, since = {}, math.huge
-  local fields = redis.call('HGETALL', prefix .. 'queues')
+  local fields = redis.call('HGETALL', prefix .. 'sent')
   for i = 1, #fields, 2 do
     names[#names + 1] = 'tools:' .. fields[i]
     since = math.min(since, tonumber(string.match(fields[i + 1], '^%d+')))
