@@ -1,13 +1,7 @@
 """The tool worker as a process: the only place where its real parts are chosen."""
 
-import os
-import signal
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
-
-from msgspec import msgpack
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
 from haltpoint.runtime.config.errors import HaltpointError
@@ -19,7 +13,7 @@ from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.limits.effects import EffectStore
 from haltpoint.runtime.store.limits.reserving import LimitStore
 from haltpoint.runtime.store.receipts import ReceiptStore
-from haltpoint.runtime.streams.delivery import Entry, Subscription
+from haltpoint.runtime.streams.delivery import Subscription
 from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.tool_catalogue import ANNOUNCE_EVERY, ToolCatalogue
 from haltpoint_tool_worker.admission.effects import EffectKeys
@@ -29,22 +23,10 @@ from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry, registry_of
 from haltpoint_tool_worker.results.action_line import log_action
-from haltpoint_tool_worker.running.apart import Nursery
 from haltpoint_tool_worker.running.memory import Memory
 from haltpoint_tool_worker.running.slots import Slots
-from haltpoint_tool_worker.suspects import Apart, Suspect, Suspects
-
-START: Final = 60
-"""Seconds in which a process for one call has to import its tools."""
-TAKEOVERS: Final = 10
-"""Times that a call is taken over for each of its `deliveries`: one that ends its worker together
-with its own process, as where a container's memory is used up, has to come to an end, too.
-"""
 
 _log = logs.get(__name__)
-
-Leave = Callable[[HaltpointError], None]
-"""Ends the process whose event loop is blocked for good."""
 
 
 async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
@@ -52,72 +34,19 @@ async def run(settings: Settings, queues: tuple[str, ...] = ()) -> None:
 
     Raises HaltpointError.
     """
-    with Nursery(partial(be_apart, settings, queues)) as nursery:
-
-        async def apart(suspect: Suspect) -> int:
-            return await nursery.do(msgpack.encode(suspect))
-
-        await serve(settings, registry_of(settings, queues), process.leave, apart)
+    await serve(settings, registry_of(settings, queues), process.leave)
 
 
-async def serve(settings: Settings, registry: Registry, leave: Leave, apart: Apart) -> None:
-    """Serve these tools until the task is cancelled; `apart` works on suspects. Raises
-    HaltpointError.
+async def serve(
+    settings: Settings, registry: Registry, leave: Callable[[HaltpointError], None]
+) -> None:
+    """Serve these tools until the task is cancelled; `leave` ends the process whose event loop is
+    blocked for good. Raises HaltpointError.
     """
     slots = _slots(settings, registry)
-    async with (
-        service.running(Party.WORKER, settings, queues=registry.queues) as here,
-        registry.opened(),
-        _handling(here, registry, slots, leave, apart) as handlers,
-    ):
-        await _list_tools(here, registry, slots)
-        metrics.show_slots(lambda: slots.held, slots.capacity)
-        here.every(HEARTBEAT, partial(_end_if_stuck, here, slots, handlers), "slots")
-        here.spawn(_close_when_stopping(here, slots), "stop waiting")
-        reading = _Reading(here, registry, slots, handlers)
-        await reading.look()
-        here.every(HEARTBEAT, reading.look, "paused queues")
-        await here.serve()
-
-
-async def serve_one(settings: Settings, registry: Registry, leave: Leave, suspect: Suspect) -> None:
-    """Work on one call in the name of the worker that has taken it over. Raises HaltpointError."""
-    async with (
-        service.running(Party.WORKER, settings, consumer=suspect.worker) as here,
-        registry.opened(),
-        _handling(here, registry, Slots(1, 1), leave) as handlers,
-    ):
-        for entry in await _entries(here, suspect):
-            await handlers.handle([entry])
-        here.spawn(_end_when_done(here, handlers), "one call")
-        await here.serve()
-
-
-def be_apart(settings: Settings, queues: tuple[str, ...], told: bytes) -> int:
-    """Let this process, which was forked just now, be a worker for one call; its exit code."""
-    suspect = msgpack.decode(told, type=Suspect)
-    alone = settings.model_copy(update={"health_port": None})
-    return process.main(Party.WORKER, partial(_run_one, suspect, queues), alone)
-
-
-async def _run_one(suspect: Suspect, queues: tuple[str, ...], settings: Settings) -> None:
-    signal.alarm(START)
-    registry = registry_of(settings, queues)
-    signal.alarm(0)
-    await serve_one(settings, registry, process.leave, suspect)
-    os._exit(0)  # so does what does not end by itself
-
-
-async def _entries(here: Service, suspect: Suspect) -> list[Entry]:
-    ref = suspect.ref
-    key = here.topology.key(ref.partition, ref.stream)
-    found: Any = await here.reach(lambda: here.redis.xrange(key, ref.entry, ref.entry))
-    return [Entry(key, ref.entry, fields, suspect.deliveries) for _, fields in found]
-
-
-async def _end_when_done(here: Service, handlers: Handlers) -> None:
-    await handlers.ended()
-    here.end()
+    opened = registry.opened()
+    async with service.running(Party.WORKER, settings, queues=registry.queues) as here, opened:
+        await _serve(here, registry, slots, leave)
 
 
 def _slots(settings: Settings, registry: Registry) -> Slots:
@@ -134,16 +63,12 @@ def _slots(settings: Settings, registry: Registry) -> Slots:
     return Slots(settings.slots, streams)
 
 
-@asynccontextmanager
-async def _handling(
-    here: Service, registry: Registry, slots: Slots, leave: Leave, apart: Apart | None = None
-) -> AsyncGenerator[Handlers]:
-    """What takes entries, and keeps their leases, until it is left: then they come to their end.
-    Without `apart` suspects are worked on here.
-    """
+async def _serve(
+    here: Service, registry: Registry, slots: Slots, leave: Callable[[HaltpointError], None]
+) -> None:
     settings, calls, topology = here.settings, here.calls, here.topology
-    receipt_store = ReceiptStore(calls, topology, here.consumer, replicas=settings.replicas)
-    dead_letters = DeadLetters(calls, topology)
+    replicas = settings.replicas
+    receipt_store = ReceiptStore(calls, topology, here.instance, replicas=replicas)
     tracing = telemetry.start_tracing(Party.WORKER.value)
     limit_store = LimitStore(calls, topology, settings.lease)
     limits = Limits(limit_store, here.instance)
@@ -151,23 +76,25 @@ async def _handling(
     effects = EffectKeys(effect_store, limit_store)
     pipeline = Pipeline(registry, receipt_store, tracing, settings.lease, limits, effects)
     here.tell = partial(_recall, here, registry, pipeline.memory, effect_store)
-    work = pipeline.work
-    if apart is not None:
-        most, stopping = settings.deliveries, here.stopping.is_set
-        work = Suspects(apart, pipeline, dead_letters, here.consumer, most, stopping).work
     handlers = Handlers(
         slots,
         pipeline,
-        work,
         receipt_store,
-        dead_letters,
+        DeadLetters(calls, topology),
         here.stopping.is_set,
         log_action if settings.log.actions == "on" else None,
     )
     heartbeat = Heartbeat(here, handlers, limits, leave)
+    await _list_tools(here, registry, slots)
+    metrics.show_slots(lambda: slots.held, slots.capacity)
+    here.every(HEARTBEAT, partial(_end_if_stuck, here, slots, handlers), "slots")
+    here.spawn(_close_when_stopping(here, slots), "stop waiting")
     heartbeat.start()
+    reading = _Reading(here, registry, slots, handlers)
     try:
-        yield handlers
+        await reading.look()
+        here.every(HEARTBEAT, reading.look, "paused queues")
+        await here.serve()
         await handlers.drain()
     finally:
         await heartbeat.stop()
@@ -188,7 +115,8 @@ async def _recall(
 async def _end_if_stuck(here: Service, slots: Slots, handlers: Handlers) -> None:
     """End a worker whose slots are all held by calls that do not end, after a lease's time."""
     left_over = len(handlers.left_over)
-    here.about.update(left_over=left_over, holds=handlers.holds())
+    holds = [lease.action_id for lease in handlers.leases()]
+    here.about.update(left_over=left_over, holds=holds)
     seconds = slots.stuck_for(left_over)
     if seconds == 0:
         words = "calls that do not end hold the slots of this worker"
@@ -262,6 +190,6 @@ class _Reading:
             handlers.handle,
             max_records=self._slots.share,
             on_exhausted=handlers.exhausted,
-            deliveries=TAKEOVERS * self._here.settings.deliveries,
             has_lease=partial(handlers.has_lease, stream),
+            alone=handlers.alone,
         )

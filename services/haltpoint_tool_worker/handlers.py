@@ -5,7 +5,8 @@ Each call has a task of its own.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final
 
@@ -35,9 +36,6 @@ _PAUSE: Final = 0.5
 """Seconds between two attempts to record what the server refuses."""
 NOT_PROCESSED: Final = "an entry could not be processed"
 
-Work = Callable[[Job], Awaitable[Finished | None]]
-"""Does a call, and gives what is to be recorded of it."""
-
 _log = logs.get(__name__)
 
 
@@ -47,14 +45,12 @@ class Handlers:
 
     `stopping` says whether the worker ends, `tell` writes the line of an action that is recorded.
     `left_over` are calls that are over and hold their slots, as something of them does not end.
-    `work_on_suspect` is for calls that a worker had before and did not finish; they hold no slot.
     """
 
     def __init__(
         self,
         slots: Slots,
         pipeline: Pipeline,
-        work_on_suspect: Work,
         receipt_store: ReceiptStore,
         dead_letters: DeadLetters,
         stopping: Callable[[], bool],
@@ -62,7 +58,6 @@ class Handlers:
     ) -> None:
         self.slots = slots
         self._pipeline = pipeline
-        self._work_on_suspect = work_on_suspect
         self._receipt_store = receipt_store
         self._dead_letters = dead_letters
         self._jobs: dict[EntryRef, Job] = {}
@@ -70,31 +65,53 @@ class Handlers:
         self._stopping = stopping
         self._tell = tell
         self._under_way: set[asyncio.Future[Any]] = set()
+        self._suspect_ended = asyncio.Event()
         self._promised: dict[str, int] = {}
+        self._one_suspect = asyncio.Lock()
 
     async def handle(self, entries: list[Entry]) -> int | None:
-        """Put entries into slots, but for suspects; returns when their stream may be read again,
-        and how many entries.
+        """Put entries into slots; a reader's call returns when its stream may be read again, and
+        how many entries.
+
+        A suspect's call returns when it is finished.
         """
-        stream = entries[0].stream
-        if _is_suspect(entries[0]):
-            self._begin(entries)
+        stream, read = entries[0].stream, entries[0].deliveries == 1
+        promised = self._promised.get(stream, self.slots.share) if read else 0
+        self.slots.hold(len(entries), promised=promised)
+        for entry in entries:
+            job = _read(entry)
+            if isinstance(job, Rejected):
+                self._spawn(self._reject(entry, job))
+            else:
+                self._jobs[job.ref] = job
+                self._spawn(self._work(job))
+                if not read:
+                    self._tell_again(job)
+        if not read:
+            self._suspect_ended.clear()
+            await self._suspect_ended.wait()
             return None
-        self.slots.hold(len(entries), promised=self._promised.get(stream, self.slots.share))
-        self._begin(entries)
         for _ in range(_TURNS):
             await asyncio.sleep(0)
         self._promised[stream] = await self.slots.promise(more=len(entries) >= self.slots.share)
         return self._promised[stream]
 
+    @asynccontextmanager
+    async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
+        """Enter when this worker holds nothing else; readers pause."""
+        async with self._one_suspect:
+            self.slots.pause()
+            try:
+                if alone := await ended(lambda: self._under_way, still_wanted):
+                    self.slots.reserve()
+                yield alone
+            finally:
+                self.slots.resume()
+
     async def exhausted(self, entry: Entry) -> None:
         """An entry that was delivered too often: it may be what kills workers (R9)."""
         words = f"it was delivered {entry.deliveries - 1} times and never finished"
         await self._dead_letter(entry, DeadLetterReason.DELIVERIES_EXHAUSTED, words)
-
-    def holds(self) -> Sequence[str]:
-        """The actions that it works on."""
-        return [job.request.action_id for job in self._jobs.values()]
 
     def leases(self) -> Sequence[Lease]:
         """What it has now."""
@@ -142,22 +159,7 @@ class Handlers:
     async def drain(self) -> None:
         """Finish what runs and hand back what has not begun. Nothing is read any more."""
         self.slots.close()
-        await self.ended()
-
-    async def ended(self) -> None:
-        """Wait until nothing is in hand."""
         await ended(lambda: self._under_way)
-
-    def _begin(self, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            job = _read(entry)
-            if isinstance(job, Rejected):
-                self._spawn(self._reject(entry, job))
-                continue
-            self._jobs[job.ref] = job
-            self._spawn(self._work(job))
-            if _is_suspect(entry):
-                self._tell_again(job)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -174,12 +176,10 @@ class Handlers:
         logs.HIDDEN.set(partial(self._pipeline.hidden, job))
         entry, stream = job.ref.entry, job.ref.stream
         try:
-            if _is_suspect(job):
-                await self._record(job, await self._work_on_suspect(job))
-            elif self.slots.closed:
-                await self._receipt_store.release(job.lease)
-            else:
+            if await self.slots.begin(suspect=job.deliveries > 1):
                 await self._record(job, await self._pipeline.work(job))
+            else:
+                await self._receipt_store.release(job.lease)
         except (*UNREACHABLE, RedisError) as error:
             # Nothing has begun: what has is recorded with more patience. It comes back after its
             # lease.
@@ -239,12 +239,14 @@ class Handlers:
         """It is out of our hands; its slot is free when nothing runs in it any more."""
         if self._jobs.get(job.ref) is job:
             del self._jobs[job.ref]
+            if job.deliveries > 1:
+                self._suspect_ended.set()
         running = next((run for run in job.runs if not run.gone), None)
         if running is None:
             self.left_over.discard(job)
             if job.place is not None:
                 self._pipeline.limits.leave(job)
-            self._free(job)
+            self.slots.end()
             return
         ref, tool = job.ref, job.request.tool
         _log.warning(
@@ -261,11 +263,9 @@ class Handlers:
             await self._dead_letter(entry, why.reason, why.detail)
         except (*UNREACHABLE, RedisError) as error:
             _log.warning(NOT_PROCESSED, entry=entry.id, stream=entry.stream, reason=str(error))
-        self._free(entry)
-
-    def _free(self, of: Entry | Job) -> None:
-        if not _is_suspect(of):
-            self.slots.end()
+        self.slots.end()
+        if entry.deliveries > 1:
+            self._suspect_ended.set()
 
     async def _dead_letter(self, entry: Entry, reason: DeadLetterReason, words: str) -> None:
         ref = EntryRef.of(entry.stream, entry.id)
@@ -279,10 +279,6 @@ class Handlers:
         _log.warning(
             "an entry is now a dead letter", entry=entry.id, stream=entry.stream, reason=reason
         )
-
-
-def _is_suspect(one: Entry | Job) -> bool:
-    return one.deliveries > 1
 
 
 def _read(entry: Entry) -> Job | Rejected:

@@ -73,7 +73,7 @@ class Heartbeat:
                 redis, patience=here.settings.heartbeat, waits=lambda: not self._stop.is_set()
             ) as calls,
         ):
-            receipt_store = ReceiptStore(calls, here.topology, here.consumer)
+            receipt_store = ReceiptStore(calls, here.topology, here.instance)
             limit_store = LimitStore(calls, here.topology, here.settings.lease)
             watch = LoopWatch(main, self.handlers.suspects)
             due, look = time.monotonic() + here.settings.heartbeat, 0.0

@@ -95,9 +95,9 @@ class Pipeline:
         anything has begun.
         """
         if job.begun:
-            status = await self.look(job)
+            status = await self._claim(job, start=False)
             if status is not ClaimStatus.GO:
-                return self.unclaimed(job, status)
+                return self._unclaimed(job, status)
         job.began_ms = time.time_ns() // 1_000_000
         if job.request.reconcile:
             return await self._reconcile(job)
@@ -118,17 +118,11 @@ class Pipeline:
         if call.approved or call.effect is not None or not job.repeatable or is_late:
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
-                return self.unclaimed(job, status)
+                return self._unclaimed(job, status)
         if not await self._has_lease(job):
             _log.warning("the lease was lost before the call began; another worker has it")
             return None
         return await self._run(job, call)
-
-    async def look(self, job: Job) -> ClaimStatus:
-        """Take over what a worker may have started before; whether it may run. Raises redis-py's
-        errors.
-        """
-        return await self._claim(job, start=False)
 
     async def _reconcile(self, job: Job) -> Finished | None:
         """Ask the tool whether its call happened (E5); one that blocks the event loop leaves it in
@@ -186,7 +180,7 @@ class Pipeline:
                 return ClaimStatus.IN_DOUBT
         return claimed.status
 
-    def unclaimed(self, job: Job, status: ClaimStatus) -> Finished | None:
+    def _unclaimed(self, job: Job, status: ClaimStatus) -> Finished | None:
         """What is to be recorded of a call that may not run: a doubt when a worker had started it,
         or that no approval of it counts, or that its chain is being cancelled.
         """

@@ -9,8 +9,7 @@ A point is a place that every service passes:
     effect            a tool has had its effect and is about to return
 
 The environment says where: CHAOS_POINT, CHAOS_NTH (at which passage, from 1), CHAOS_MARKER (a file
-that is made then, with the id of who dies: who finds it lives on) and CHAOS_HISTORY (the folder of
-the history).
+that is made then: who finds it lives on) and CHAOS_HISTORY (the folder of the history).
 """
 
 import asyncio
@@ -40,8 +39,7 @@ def passing(point: str) -> None:
     if _passages[point] < int(os.environ.get("CHAOS_NTH", "1")):
         return
     try:
-        with Path(os.environ["CHAOS_MARKER"]).open("x") as marker:
-            marker.write(str(os.getpid()))
+        Path(os.environ["CHAOS_MARKER"]).touch(exist_ok=False)
     except FileExistsError:
         return
     os.kill(os.getpid(), signal.SIGKILL)

@@ -107,7 +107,7 @@ class Mix:
                 self._cancels.append(
                     asyncio.create_task(self._kill(victim, moment, self._now(moment)))
                 )
-            while not victim.died:
+            while not victim.end.done():
                 await self._load(victim, point)
             await victim.dies()
             self.deaths += 1
@@ -118,7 +118,7 @@ class Mix:
         chain, _ = await asyncio.gather(self._submit(point), self._submit(""))
 
         async def is_over() -> bool:
-            return victim.died or await self.system.is_over(chain)
+            return victim.end.done() or await self.system.is_over(chain)
 
         await wait_until(is_over)
 

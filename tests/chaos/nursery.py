@@ -26,16 +26,14 @@ from pkgutil import resolve_name
 from typing import NoReturn
 
 from tests.chaos import launcher
-from tests.support import PATIENCE, wait_until
+from tests.support import PATIENCE
 from tests.support.processes import until
 
 TOOLS = ("tests.chaos.tools", "tests.chaos.mixed_tools", "tests.support.worker_tools")
 
 
 class Child:
-    """A process of a nursery; `end` brings its exit code. `marker`: who has died at its point."""
-
-    marker: Path | None = None
+    """A process of a nursery; `end` brings its exit code."""
 
     def __init__(self, pid: int, end: "asyncio.Future[int]", log: Path) -> None:
         self.pid = pid
@@ -47,18 +45,8 @@ class Child:
         """Its exit code, once it has ended."""
         return self.end.result() if self.end.done() else None
 
-    @property
-    def died(self) -> bool:
-        """Whether it has ended, or the process that it had started for a suspect has."""
-        if self.end.done() or self.marker is None or not self.marker.exists():
-            return self.end.done()
-        return self.marker.read_text() not in ("", str(self.pid))
-
     async def dies(self, within: float = PATIENCE) -> None:
-        """Wait for its SIGKILL, or that of a process that it had started for a suspect."""
-        await wait_until(lambda: self.died, within)
-        if not self.end.done():
-            return
+        """Wait for its SIGKILL."""
         code = await asyncio.wait_for(asyncio.shield(self.end), within)
         assert code == -9, f"it ended by itself with {code}:\n{self.words()}"
 

@@ -203,14 +203,13 @@ class System:
         """Start a service as a process, and do not wait for it."""
         self._markers += 1
         log = self.folder / f"{party.value}.{self._markers}.log"
-        marker = self.folder / f"died.{self._markers}"
         environment = {
             **self._environment,
             **variables(self.settings),
             "CHAOS_HISTORY": str(self.history),
             "CHAOS_POINT": point,
             "CHAOS_NTH": str(nth),
-            "CHAOS_MARKER": str(marker),
+            "CHAOS_MARKER": str(self.folder / f"died.{self._markers}"),
         }
         child = await nursery.bear(
             "tests.chaos.launcher:main",
@@ -219,7 +218,6 @@ class System:
             log=log,
             release=self.release,
         )
-        child.marker = marker
         self.children.append(child)
         return child
 

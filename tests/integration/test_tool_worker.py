@@ -26,15 +26,13 @@ from haltpoint.contracts.tools import BUILT_IN
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import BLOCKED, HaltpointError
 from haltpoint.runtime.config.settings import Settings
-from haltpoint.runtime.service import process
 from haltpoint.runtime.store.dead_letters import RequeueStatus
 from haltpoint.runtime.store.rows import Head, Key
 from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.queues import read_queues, unserved
-from haltpoint_tool_worker.app import run, serve, serve_one
-from haltpoint_tool_worker.registry import load, registry_of
-from haltpoint_tool_worker.suspects import Suspect
+from haltpoint_tool_worker.app import run
+from haltpoint_tool_worker.registry import load
 from tests.chaos import nursery
 from tests.chaos.nursery import Child
 from tests.support import PATIENCE, wait_until, worker_tools
@@ -83,16 +81,9 @@ class Bench:
 
     @asynccontextmanager
     async def worker(self, **more: Any) -> AsyncIterator["asyncio.Task[None]"]:
-        """A worker in this process, ready; stopped in peace at the end. Suspects are here, too."""
+        """A worker in this process, ready; stopped in peace at the end."""
         before = set(await self.ready())
-        settings = self.settings(**more)
-        registry = registry_of(settings, ())
-
-        async def here(suspect: Suspect) -> int:
-            await serve_one(settings, registry, process.leave, suspect)
-            return 0
-
-        task = asyncio.create_task(serve(settings, registry, process.leave, here))
+        task = asyncio.create_task(run(self.settings(**more)))
 
         async def is_ready() -> bool:
             if task.done():
@@ -388,7 +379,7 @@ async def test_r12_which_of_two_calls_blocks_is_found_out_by_running_each_alone(
     async with bench.process(slots=2) as second:
         assert (await bench.outcome(innocent)).success
         assert_blocked(await bench.outcome(culprit), "block_briefly_in_a_task")
-        assert second.code is None, "it had a process of its own"
+        assert await second.end == BLOCKED
 
 
 async def test_a_worker_whose_event_loop_is_blocked_serves_no_queue(bench: Bench) -> None:

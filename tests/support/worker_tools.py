@@ -210,14 +210,6 @@ async def read_until_released(ctx: Ctx[Book]) -> str:
     return "read"
 
 
-@tool(read_only=True)
-async def meet(others: int, ctx: Ctx[Book]) -> None:
-    """Wait until so many others have come here, too, in whatever process."""
-    here = Path(ctx.context["effects"])
-    here.with_name(f"met.{ctx.action_id}").touch()
-    await wait_until(lambda: len(list(here.parent.glob("met.*"))) > others)
-
-
 def asleep(seconds: float) -> float:
     time.sleep(seconds)  # a tool that takes its time in a thread
     return seconds

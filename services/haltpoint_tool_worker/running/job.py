@@ -37,8 +37,6 @@ class Job(Struct, eq=False):
     """That of our claim; 0 until it is claimed."""
     claiming: bool = False
     """The epoch may be another one already."""
-    is_apart: bool = False
-    """A process of its own works on it, under an epoch that we do not know."""
     over: Stopped | None = None
     """Why nothing more of it is wanted: its chain is cancelled, or it is not ours any more."""
     runs: list[Run] = field(default_factory=list)
@@ -82,8 +80,6 @@ class Job(Struct, eq=False):
     @property
     def lease(self) -> Lease:
         """As a heartbeat names it."""
-        if self.is_apart:
-            return Lease(self.ref)
         return Lease(self.ref, self.request.action_id, self.epoch)
 
     @property

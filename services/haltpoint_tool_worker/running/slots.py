@@ -1,10 +1,13 @@
 """How many calls a worker has in hand (STACK, rule 3): a slot is reserved before anything is read.
 
-slots 16, streams 4:  each reader asks for at most 2 entries, and asks when 2 slots are free
-                      that nobody else was promised. So a reader never waits for the slowest of
-                      its batch, and never is more held than there are slots. One whose last
-                      read brought that many may ask for up to its stream's part of all slots,
-                      here 4, while no other reader waits: large reads are cheap reads.
+    slots 16, streams 4:  each reader asks for at most 2 entries, and asks when 2 slots are free
+                          that nobody else was promised. So a reader never waits for the slowest of
+                          its batch, and never is more held than there are slots. One whose last
+                          read brought that many may ask for up to its stream's part of all slots,
+                          here 4, while no other reader waits: large reads are cheap reads.
+
+An entry that is taken over is a suspect, which runs with nothing else in hand: readers get no more
+slots. Entries that they have read already keep their leases and begin when the suspect has ended.
 """
 
 import asyncio
@@ -25,23 +28,30 @@ class Slots:
         self._promised = streams * self.share
         self._part = max(1, capacity // streams)
         self._readers: deque[tuple[asyncio.Future[int], int]] = deque()
-        self.closed = False
+        self._waits = 0
+        self._open = asyncio.Event()
+        self._open.set()
+        self._paused = False
+        self._closed = False
         self._stuck_since: float | None = None
 
     def stuck_for(self, left_over: int) -> float | None:
-        """Seconds since it was first seen that no more is read, and that all that is held is
-        `left_over`, which does not end; None when it is not so.
+        """Seconds since it was first seen that no more is read or begun, and all that is held and
+        began is `left_over`, which does not end; None when it is not so.
         """
         now = time.monotonic()
-        if not (left_over and self.held == left_over and self._readers):
+        is_full = self.held - self._waits == left_over and (self._readers or self._waits)
+        if not (left_over and is_full):
             self._stuck_since = None
             return None
         if self._stuck_since is None:
             self._stuck_since = now
         return now - self._stuck_since
 
-    def hold(self, entries: int, *, promised: int) -> None:
-        """A reader has read entries, which uses up what it was promised (at first the share)."""
+    def hold(self, entries: int, *, promised: int = 0) -> None:
+        """Entries came into our hands; by a reader, which uses up what it was promised (at first
+        the share).
+        """
         self.held += entries
         self._promised -= promised
 
@@ -51,7 +61,7 @@ class Slots:
 
         Returns at once when closed.
         """
-        if self.closed:
+        if self._closed:
             return self.share
         wished = self._part if more else self.share
         if not self._readers and (count := self._promise(wished)):
@@ -60,14 +70,37 @@ class Slots:
         self._readers.append((future, wished))
         return await future
 
+    async def begin(self, *, suspect: bool = False) -> bool:
+        """Wait while a suspect, which does not wait, has all slots; False when closed before."""
+        if not suspect and not self._closed:
+            self._waits += 1
+            await self._open.wait()
+            self._waits -= 1
+        return not self._closed
+
     def end(self) -> None:
         """An entry is out of our hands."""
         self.held -= 1
         self._serve()
 
+    def pause(self) -> None:
+        """Promise nothing more to readers."""
+        self._paused = True
+
+    def reserve(self) -> None:
+        """Begin nothing but a suspect."""
+        self._open.clear()
+
+    def resume(self) -> None:
+        """The suspect has ended: readers and what waits for a slot continue."""
+        self._paused = False
+        self._open.set()
+        self._serve()
+
     def close(self) -> None:
         """Start no more calls and release all waiters."""
-        self.closed = True
+        self._closed = True
+        self._open.set()
         for reader, _ in self._readers:
             reader.set_result(self.share)
         self._readers.clear()
@@ -85,7 +118,7 @@ class Slots:
         is no room.
         """
         free = self.capacity - self.held - self._promised
-        if free < self.share:
+        if self._paused or free < self.share:
             return 0
         count = self.share if self._readers else min(wished, free)
         self._promised += count

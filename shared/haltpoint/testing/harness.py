@@ -46,8 +46,7 @@ from haltpoint_executor import app as executor
 from haltpoint_gateway import app as gateway
 from haltpoint_planner import app as planner
 from haltpoint_tool_worker import app as worker
-from haltpoint_tool_worker.registry import Registry, registry_of
-from haltpoint_tool_worker.suspects import Suspect
+from haltpoint_tool_worker.registry import registry_of
 
 __all__ = ("Harness", "Trial")
 
@@ -117,8 +116,7 @@ class Harness:
         registry.wrap(self._crashes.around)
         services.call(initialise, given)
         # Apart: a tool that blocks its event loop blocks nothing else.
-        suspects = partial(_do_here, given, registry)
-        working = _running(worker.serve(given, registry, _stay, suspects))
+        working = _running(worker.serve(given, registry, _stay))
         others = _running(*(service.run(given) for service in (gateway, planner, executor)))
         working_tasks = enter(apart.wrap_async_context_manager(working))
         other_tasks = enter(services.wrap_async_context_manager(others))
@@ -223,12 +221,6 @@ def _streams(queues: Sequence[str]) -> list[str]:
 
 def _stay(_: Exception) -> None:
     """The process of a test lives on when a tool blocks the event loop of its worker."""
-
-
-async def _do_here(settings: Settings, registry: Registry, suspect: Suspect) -> int:
-    """A call whose worker died shares the process of the test, too."""
-    await worker.serve_one(settings, registry, _stay, suspect)
-    return 0
 
 
 def _look_at(tasks: Sequence[Task]) -> None:

@@ -119,8 +119,7 @@ async def worker() -> AsyncIterator[Worker]:
         registry.add(found)
     receipt_store: Any = receipts
     pipeline = Pipeline(registry, receipt_store, Tracing(), 10.0, unlimited(), no_effects())
-    work, stopping = pipeline.work, lambda: False
-    handlers = Handlers(Slots(16, 1), pipeline, work, receipt_store, receipt_store, stopping)
+    handlers = Handlers(Slots(16, 1), pipeline, receipt_store, receipt_store, lambda: False)
     yield Worker(receipts, handlers)
     for gate in GATES.values():
         gate.set()

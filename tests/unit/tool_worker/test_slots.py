@@ -1,4 +1,4 @@
-"""Slots: never more held than there are, and nobody waits for the slowest."""
+"""Slots: never more held than there are, nobody waits for the slowest, and a suspect runs alone."""
 
 import asyncio
 
@@ -18,6 +18,38 @@ def test_a_reader_asks_for_half_of_what_its_stream_could_have(
     assert Slots(capacity, streams).share == share
 
 
+async def test_a_suspect_has_all_slots_and_readers_wait_until_it_has_ended() -> None:
+    slots = Slots(2, 1)
+    slots.hold(1, promised=1)
+    slots.pause()
+    reader = asyncio.create_task(slots.promise())
+    assert await slots.begin(), "what is in hand runs, so that there is an end to it"
+    slots.end()
+    slots.reserve()
+    slots.hold(1)
+    assert await slots.begin(suspect=True)
+    slots.hold(1, promised=0)
+    late = asyncio.create_task(slots.begin())
+    await asyncio.sleep(0)
+    slots.end()
+    await asyncio.sleep(0)
+    assert not late.done()
+    assert not reader.done()
+    slots.resume()
+    assert await late
+    assert await reader == 1
+
+
+async def test_one_that_waits_to_be_alone_with_a_suspect_is_not_stuck() -> None:
+    slots = Slots(2, 1)
+    slots.pause()
+    reader = asyncio.create_task(slots.promise())
+    await asyncio.sleep(0)
+    assert slots.stuck_for(left_over=0) is None, "no call that does not end holds anything"
+    slots.resume()
+    assert await reader == 1
+
+
 async def test_a_reader_that_finds_more_gets_its_part_of_all_slots() -> None:
     slots = Slots(16, 2)
     slots.hold(4, promised=4)
@@ -35,11 +67,15 @@ async def test_a_reader_that_finds_more_gets_its_part_of_all_slots() -> None:
 
 async def test_a_closed_one_sends_everybody_away() -> None:
     slots = Slots(1, 1)
-    slots.hold(1, promised=1)
-    reader = asyncio.create_task(slots.promise())
+    slots.hold(2, promised=1)
+    assert await slots.begin()
+    slots.reserve()
+    reader, second = asyncio.create_task(slots.promise()), asyncio.create_task(slots.begin())
     await asyncio.sleep(0)
     slots.close()
     await reader
+    assert not await second
+    assert not await slots.begin()
     await slots.promise()
 
 

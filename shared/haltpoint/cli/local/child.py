@@ -7,10 +7,13 @@ import json
 import os
 import signal
 import sys
+import threading
 from pkgutil import resolve_name
+from typing import BinaryIO, Final
 
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.service.parent import end_with
+
+_POLITE: Final = 5  # seconds
 
 
 def main() -> int | str | None:
@@ -27,11 +30,19 @@ def main() -> int | str | None:
         body = resolve_name(path)
         line = keeper.readline()
         arguments = json.loads(line)
-        end_with(keeper.read)
+        threading.Thread(target=_die_with, args=(keeper,), daemon=True).start()
         code: int | None = body(*arguments)
     except HaltpointError as error:
         return str(error)
     return code
+
+
+def _die_with(keeper: BinaryIO) -> None:
+    """Leave when the keeper is gone; politely at first, then at once."""
+    keeper.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait(_POLITE)
+    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -237,9 +237,7 @@ class Settings(BaseSettings):
     slots: Count = 16
     """How many calls a worker, and how many thoughts a planner, has under way at once."""
     deliveries: Count = 5
-    """After so many deliveries a message that kills its reader becomes a dead letter; a call, when
-    so many processes of its own have ended before it was finished.
-    """
+    """After so many deliveries a message that kills its reader becomes a dead letter."""
     health_host: str = "127.0.0.1"
     """The address of the health port."""
     health_port: int | None = Field(default=None, ge=0, le=65535)

@@ -68,21 +68,14 @@ class Service:
     """What a running service has in its hands. Made by `running`.
 
     `redis` writes and is never blocked; `calls` coalesces function calls on it, and waits for as
-    long as the server refuses them. `instance` is unique to this process: its `consumer` name in
+    long as the server refuses them. `instance` is unique to this process: its consumer name in
     every group. `stopping` is set before the subscriptions stop, so that handlers which wait for a
     free slot can return. `about` is added to the service's key (queues, slots ...). `tell` brings
-    what this process knows of a partition whose history went backwards (R10). With a `consumer` it
-    works in that one's name, and is not shown as a service.
+    what this process knows of a partition whose history went backwards (R10).
     """
 
     def __init__(
-        self,
-        name: Party,
-        settings: Settings,
-        redis: Redis,
-        url: str,
-        topology: Topology,
-        consumer: str = "",
+        self, name: Party, settings: Settings, redis: Redis, url: str, topology: Topology
     ) -> None:
         self.name = name
         self.settings = settings
@@ -94,7 +87,6 @@ class Service:
         self.recovery = Recovery(self.calls, topology)
         self.tell: Callable[[int], Awaitable[None]] = _know_nothing
         self.instance = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
-        self.consumer = consumer or self.instance
         self.stopping = asyncio.Event()
         self.about: dict[str, Any] = {}
         self.url = url
@@ -128,22 +120,21 @@ class Service:
         max_records: int,
         on_exhausted: Exhausted,
         lease: float | None = None,
-        deliveries: int | None = None,
         has_lease: Callable[[str], bool] | None = None,
         alone: Alone = at_once,
     ) -> Subscription:
-        """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease, as
-        settings.deliveries is that of `deliveries`. See `Subscription`.
+        """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See
+        `Subscription`.
         """
         subscription = Subscription(
             self.redis,
             stream,
             group,
-            self.consumer,
+            self.instance,
             handler,
             max_records=max_records,
             lease_ms=int((lease or self.settings.lease) * 1000),
-            max_deliveries=deliveries or self.settings.deliveries,
+            max_deliveries=self.settings.deliveries,
             on_exhausted=on_exhausted,
             on_group_lost=self._renew_group,
             has_lease=has_lease,
@@ -195,10 +186,6 @@ class Service:
     def fail(self, error: HaltpointError) -> None:
         """End the service: `serve` raises the first error that is reported."""
         self._error = self._error or error
-        self.end()
-
-    def end(self) -> None:
-        """Let `serve` return."""
         self._ended.set()
 
     async def serve(self) -> None:
@@ -239,8 +226,7 @@ class Service:
 
     async def _heartbeat(self) -> None:
         await self._hold_without_rights()
-        if self.consumer == self.instance:
-            await self._presence.renew(self.redis, self.about)
+        await self._presence.renew(self.redis, self.about)
         self._last_heartbeat = time.monotonic()
         if self._refused is not None:
             _log.info("the server accepts writes again", code=self._refused)
@@ -338,10 +324,10 @@ async def _know_nothing(_: int) -> None:
 
 @asynccontextmanager
 async def running(
-    name: Party, settings: Settings, *, queues: tuple[str, ...] = (), consumer: str = ""
+    name: Party, settings: Settings, *, queues: tuple[str, ...] = ()
 ) -> AsyncGenerator[Service]:
     """A service whose server is there, fit (preflight) and has all streams and groups, those of
-    `queues` too. `consumer`: in whose name it works.
+    `queues` too.
 
     Waits with back-off while Redis is unreachable. Raises HaltpointError.
     """
@@ -354,7 +340,7 @@ async def running(
         for check in preflight.refuse(checks, allow_unsafe=settings.allow_unsafe):
             _log.warning("unsafe", code=check.code, what=check.what, why=check.why, fix=check.fix)
         await reach(url, lambda: topology.ensure(redis, queues))
-        here = Service(name, settings, redis, url, topology, consumer)
+        here = Service(name, settings, redis, url, topology)
         stack.push_async_callback(here.close)
         if settings.health_port is not None and name is not Party.GATEWAY:
             app = health_app(lambda: here.ready)

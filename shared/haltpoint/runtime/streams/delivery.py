@@ -19,9 +19,9 @@ Two kinds of consumers use it:
   are free again, or returns for how many there is room instead, so that the next read cannot bring
   more than fits. The entries are its own from the moment of the call: it renews their leases, also
   of those that still wait for a slot, and says by `has_lease` which ones it has, so that a late
-  heartbeat does not make the reclaimer hand them to it a second time. The planner's handler returns
-  for a suspect when that is finished, and `alone` waits until all else is, or until another process
-  has the suspect. The tool worker's returns at once: it runs suspects in processes of their own.
+  heartbeat does not make the reclaimer hand them to it a second time. Its handler returns for a
+  suspect when that is finished, and `alone` waits until all else is, or until another process has
+  the suspect.
 
 Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries
 pending: they come back after a lease.
