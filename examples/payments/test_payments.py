@@ -51,7 +51,7 @@ def test_a_payment_is_made_when_its_worker_dies_before_it(
 @pytest.mark.usefixtures("bank")
 def test_a_mail_is_sent_when_the_server_is_back(harness: Harness) -> None:
     run = harness.call("mail", words="Hello")
-    with pytest.raises(NotEndedError):  # its next attempt is in ten minutes
+    with pytest.raises(NotEndedError):  # its next attempt is within ten minutes
         run.result()
     harness.skip_time("1h")
     assert run.result().answer.deeds[0].says == 'Mailed "Hello"'

@@ -27,12 +27,19 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 def words(text: str | None) -> str:
     """A docstring as one cell of a table."""
     flat = " ".join(OUR_IDS.sub("", text or "").split())
-    return flat.replace("|", "\\|").replace("<", "&lt;")
+    return escaped(flat.replace("|", "\\|"))
 
 
 def prose(text: str | None) -> str:
     """A docstring as paragraphs."""
-    return OUR_IDS.sub("", inspect.cleandoc(text or "")).replace("<", "&lt;")
+    return escaped(OUR_IDS.sub("", inspect.cleandoc(text or "")))
+
+
+def escaped(text: str) -> str:
+    """Text in which no sign begins an element; code is shown as it is."""
+    parts = text.split("`")
+    parts[::2] = [part.replace("<", "&lt;") for part in parts[::2]]
+    return "`".join(parts)
 
 
 def code(text: object) -> str:

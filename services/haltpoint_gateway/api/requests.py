@@ -34,7 +34,7 @@ async def list_requests(
     gateway: Here, who: Reader, query: Annotated[RequestQuery, Query()]
 ) -> Page[RequestView]:
     """Questions to people: the open ones unless `status` says otherwise; urgent ones first,
-    then the newest.
+    then by deadline.
     """
 
     def is_wanted(request: RequestView) -> bool:

@@ -25,7 +25,7 @@ it (B7).
 
 
 class Retry(Contract):
-    """How often a repeatable call runs again, and when: about `first` seconds after
+    """How often a repeatable call runs again, and when: up to `first` seconds after
     the first failure, twice as long after each further one, `most` at most. As an author writes
     them, seconds may be text: "500ms".
     """
