@@ -79,9 +79,10 @@ async def bear(
 
 async def _code(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
     """The exit code of a process, when it has ended; `writer` is kept so that it is told."""
-    code = int(await reader.readline())
-    writer.close()
-    return code
+    try:
+        return int(await reader.readline())
+    finally:
+        writer.close()
 
 
 @cache

@@ -106,23 +106,24 @@ async def supervised(bench: Bench, workers: int, **more: Any) -> AsyncIterator[l
     codes: list[int] = []
     alive: set[Child] = set()
 
+    over = asyncio.Event()
+
     async def keep() -> None:
-        while True:
+        while not over.is_set():
             process = await bench.spawn(slots=16, **more)
             alive.add(process)
-            codes.append(await asyncio.shield(process.end))
+            codes.append(await process.end)
             alive.discard(process)
 
-    keepers = [asyncio.create_task(keep()) for _ in range(workers)]
+    keepers = asyncio.gather(*(keep() for _ in range(workers)))
     try:
         yield codes
     finally:
-        for keeper in keepers:
-            keeper.cancel()
-        await asyncio.gather(*keepers, return_exceptions=True)
-        for process in alive:
-            process.signal(signal.SIGKILL)
-        await asyncio.gather(*(process.end for process in alive))
+        over.set()
+        while not keepers.done():  # one may be starting a process just now
+            for process in alive:
+                process.signal(signal.SIGKILL)
+            await asyncio.wait([keepers], timeout=0.05)
 
 
 async def test_r12_kills_from_outside_bury_no_call(bench: Bench) -> None:

@@ -42,6 +42,6 @@ class Principal:
 
 
 def between_commas(text: str) -> Strings:
-    """The names that stand between commas."""
+    """The names between commas."""
     names = map(str.strip, text.split(","))
     return tuple(filter(None, names))

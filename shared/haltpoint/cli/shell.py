@@ -22,7 +22,7 @@ import typer
 from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.cli.errors import CliError, Exit, exit_of
 from haltpoint.runtime.config.errors import HaltpointError, in_words
-from haltpoint.runtime.config.settings_sources import KEY_VARIABLE, URL_VARIABLE
+from haltpoint.runtime.config.key_origin import KEY_VARIABLE, URL_VARIABLE
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod

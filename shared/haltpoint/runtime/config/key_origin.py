@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Final
 
 RECORD: Final = "admin-key-origin"
+URL_VARIABLE: Final = "HALTPOINT_URL"
+KEY_VARIABLE: Final = "HALTPOINT_KEY"
+"""Options of commands that talk to a gateway: no settings."""
 
 
 def remember(state_dir: Path, key: str, origin: str) -> None:

@@ -18,13 +18,11 @@ from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.config.addresses import masked
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.faults import in_words, near
+from haltpoint.runtime.config.key_origin import KEY_VARIABLE, URL_VARIABLE
 from haltpoint.runtime.config.settings import PREFIX, GatewaySettings, Settings, SettingsError
 
 _FILE: Final = "haltpoint.toml"
 _STANDARD: Final = {"openai_base_url": "model.base_url", "openai_api_key": "model.api_key"}
-URL_VARIABLE: Final = "HALTPOINT_URL"
-KEY_VARIABLE: Final = "HALTPOINT_KEY"
-"""Options of commands that talk to a gateway: no settings."""
 _OTHERWISE: Final = "; `haltpoint config show` lists all"
 _STARS: Final = "**********"
 
