@@ -112,8 +112,10 @@ async def supervised(bench: Bench, workers: int, **more: Any) -> AsyncIterator[l
         while not over.is_set():
             process = await bench.spawn(slots=16, **more)
             alive.add(process)
-            codes.append(await process.end)
+            code = await process.end
             alive.discard(process)
+            if not over.is_set():
+                codes.append(code)
 
     keepers = asyncio.gather(*(keep() for _ in range(workers)))
     try:
