@@ -21,7 +21,7 @@ def main() -> int | str | None:
     keeper = os.fdopen(os.dup(0), "rb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)  # what a tool reads is not the keeper's
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # until the body takes it over
+    signal.signal(signal.SIGTERM, _leave)  # until the body takes it over
     gc.set_threshold(
         50_000
     )  # imports leave no garbage, and a tenth of their time is the search for it
@@ -35,6 +35,10 @@ def main() -> int | str | None:
     except HaltpointError as error:
         return str(error)
     return code
+
+
+def _leave(*_: object) -> None:
+    os._exit(0)
 
 
 def _die_with(keeper: BinaryIO) -> None:
