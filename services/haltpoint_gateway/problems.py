@@ -91,7 +91,7 @@ def no_such(kind: str, name: object) -> Problem:
 
 
 def found(thing: T | None, kind: str, name: object) -> T:
-    """The thing. Raises Problem 404 when there is none."""
+    """What was looked for. Raises Problem 404 when it is None."""
     if thing is None:
         raise no_such(kind, name)
     return thing
