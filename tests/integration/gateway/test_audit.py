@@ -102,6 +102,8 @@ async def test_lines_are_found_by_their_time(system: System) -> None:
     later = (at + timedelta(milliseconds=1)).isoformat()
     assert await lines(system, since=line["at"], until=line["at"]) == [line]
     assert await lines(system, since=later) == []
+    assert await lines(system, until="0043-02-18T00:00:00Z") == []
+    assert await lines(system, since="0043-02-18T00:00:00Z", until=line["at"]) == [line]
 
 
 async def test_lines_are_kept_as_long_as_chains(system: System) -> None:

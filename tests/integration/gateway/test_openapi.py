@@ -11,7 +11,7 @@ from openapi_spec_validator import validate
 from tests.integration.gateway.conftest import ADMIN, System
 
 EXAMPLES = os.environ.get("API_EXAMPLES", "")
-"""Of each route; without it as many as fit into ten seconds."""
+"""Of each route; without it a few, and none of those that are made from the document alone."""
 
 
 async def test_the_document_is_valid_openapi_3_1(system: System) -> None:
@@ -33,13 +33,12 @@ async def test_the_gateway_answers_as_documented_whatever_is_sent(
     system: System, url: str, tmp_path: Path
 ) -> None:
     await system.asked()
-    amount = ("--max-examples", EXAMPLES or "20", *(() if EXAMPLES else ("--max-time", "10")))
+    phases = "examples,coverage,fuzzing" if EXAMPLES else "examples,fuzzing"
+    amount = ("--max-examples", EXAMPLES or "3", "--phases", phases)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"),
         *("--header", f"Authorization: Bearer {ADMIN}", *amount),
         *(
-            "--phases",
-            "examples,coverage,fuzzing",
             "--no-color",
             "--generation-database",
             "none",

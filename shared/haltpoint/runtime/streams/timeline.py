@@ -68,7 +68,11 @@ async def read_timeline(
 
 
 def _ms(moment: datetime | None) -> str:
-    return "" if moment is None else str(round(moment.timestamp() * 1000))
+    """As the server's ids begin: none is earlier than 1970. Empty: no moment."""
+    if moment is None:
+        return ""
+    ms = round(moment.timestamp() * 1000)
+    return str(max(0, ms))
 
 
 def _first(partition: int, behind: Place | None) -> str:
