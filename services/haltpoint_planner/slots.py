@@ -51,16 +51,16 @@ class Slots:
         return len(self._running)
 
     async def handle(self, entries: list[Entry]) -> None:
-        """Put an entry into a slot; return when a slot is free for the next one, or when a suspect
-        is finished.
+        """Put entries into slots; return when a slot is free for the next one, or when the suspects
+        are finished.
         """
-        (entry,) = entries
-        ref = EntryRef.of(entry.stream, entry.id)
-        if ref not in self._running:
-            work = self._slot(ref, entry)
-            self._running[ref] = asyncio.create_task(work, name=f"thought {entry.id}")
-        if entry.deliveries > 1:
-            await asyncio.wait([self._running[ref]])
+        refs = [EntryRef.of(entry.stream, entry.id) for entry in entries]
+        for ref, entry in zip(refs, entries, strict=True):
+            if ref not in self._running:
+                work = self._slot(ref, entry)
+                self._running[ref] = asyncio.create_task(work, name=f"thought {entry.id}")
+        if entries[0].deliveries > 1:
+            await asyncio.wait([self._running[ref] for ref in refs])
             return
         async with self._changed:
             await self._changed.wait_for(self._may_read)
@@ -79,16 +79,18 @@ class Slots:
         return task is not None and task.cancel()
 
     @asynccontextmanager
-    async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
+    async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[int]:
         """No other thought is in hand in here: wait until all that were are finished, and let the
         readers wait.
         """
         async with self._one_suspect:
             self._paused = True
             try:
-                if alone := await ended(self._running.values, still_wanted):
+                places = 0
+                if await ended(self._running.values, still_wanted):
                     self._begin.clear()
-                yield alone
+                    places = self._spare + 1
+                yield places
             finally:
                 self._paused = False
                 self._begin.set()

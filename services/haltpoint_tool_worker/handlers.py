@@ -65,7 +65,6 @@ class Handlers:
         self._stopping = stopping
         self._tell = tell
         self._under_way: set[asyncio.Future[Any]] = set()
-        self._suspect_ended = asyncio.Event()
         self._promised: dict[str, int] = {}
         self._one_suspect = asyncio.Lock()
 
@@ -73,38 +72,40 @@ class Handlers:
         """Put entries into slots; a reader's call returns when its stream may be read again, and
         how many entries.
 
-        A suspect's call returns when it is finished.
+        The call with suspects returns when they are finished.
         """
         stream, read = entries[0].stream, entries[0].deliveries == 1
         promised = self._promised.get(stream, self.slots.share) if read else 0
         self.slots.hold(len(entries), promised=promised)
+        jobs: list[Job] = []
         for entry in entries:
             job = _read(entry)
             if isinstance(job, Rejected):
                 self._spawn(self._reject(entry, job))
             else:
                 self._jobs[job.ref] = job
-                self._spawn(self._work(job))
-                if not read:
-                    self._tell_again(job)
+                jobs.append(job)
         if not read:
-            self._suspect_ended.clear()
-            await self._suspect_ended.wait()
+            await asyncio.wait([self._spawn(self._work_again(jobs))])
             return None
+        for job in jobs:
+            self._spawn(self._work(job))
         for _ in range(_TURNS):
             await asyncio.sleep(0)
         self._promised[stream] = await self.slots.promise(more=len(entries) >= self.slots.share)
         return self._promised[stream]
 
     @asynccontextmanager
-    async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
+    async def alone(self, still_wanted: Callable[[], Awaitable[bool]]) -> AsyncGenerator[int]:
         """Enter when this worker holds nothing else; readers pause."""
         async with self._one_suspect:
             self.slots.pause()
             try:
-                if alone := await ended(lambda: self._under_way, still_wanted):
+                places = 0
+                if await ended(lambda: self._under_way, still_wanted):
                     self.slots.reserve()
-                yield alone
+                    places = self.slots.capacity
+                yield places
             finally:
                 self.slots.resume()
 
@@ -161,10 +162,22 @@ class Handlers:
         self.slots.close()
         await ended(lambda: self._under_way)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
+        return task
+
+    async def _work_again(self, jobs: Sequence[Job]) -> None:
+        """Suspects: what may simply run once more side by side, as a deadly one among them does the
+        others no harm; then what has effects, one by one.
+        """
+        for job in jobs:
+            self._tell_again(job)
+        await asyncio.gather(*(self._work(job) for job in jobs if job.request.repeatable))
+        for job in jobs:
+            if not job.request.repeatable:
+                await self._work(job)
 
     def _tell_again(self, job: Job) -> None:
         """Tell those who watch the chain that a worker had this call and did not finish it."""
@@ -239,8 +252,6 @@ class Handlers:
         """It is out of our hands; its slot is free when nothing runs in it any more."""
         if self._jobs.get(job.ref) is job:
             del self._jobs[job.ref]
-            if job.deliveries > 1:
-                self._suspect_ended.set()
         running = next((run for run in job.runs if not run.gone), None)
         if running is None:
             self.left_over.discard(job)
@@ -264,8 +275,6 @@ class Handlers:
         except (*UNREACHABLE, RedisError) as error:
             _log.warning(NOT_PROCESSED, entry=entry.id, stream=entry.stream, reason=str(error))
         self.slots.end()
-        if entry.deliveries > 1:
-            self._suspect_ended.set()
 
     async def _dead_letter(self, entry: Entry, reason: DeadLetterReason, words: str) -> None:
         ref = EntryRef.of(entry.stream, entry.id)

@@ -62,6 +62,7 @@ async def subscribed(
     max_records: int = 8,
     has_lease: Callable[[str], bool] | None = None,
     alone: Alone = at_once,
+    max_deliveries: int = 3,
 ) -> AsyncIterator[Subscription]:
     subscription = Subscription(
         reader.redis,
@@ -71,7 +72,7 @@ async def subscribed(
         reader.handle,
         max_records=max_records,
         lease_ms=LEASE_MS,
-        max_deliveries=3,
+        max_deliveries=max_deliveries,
         on_exhausted=reader.dead_letter,
         on_group_lost=reader.renew_group,
         has_lease=has_lease,
@@ -178,12 +179,12 @@ async def test_r12_what_is_taken_over_is_handed_over_with_nothing_else_in_hand(
     reader = Reader(redis)
 
     @asynccontextmanager
-    async def alone(still_wanted: Callable[[], Awaitable[bool]]) -> AsyncIterator[bool]:
-        assert not inside, "one suspect at a time"
+    async def alone(still_wanted: Callable[[], Awaitable[bool]]) -> AsyncIterator[int]:
+        assert not inside, "taken over one after the other"
         assert await still_wanted()
         await free.wait()
         inside.append(1)
-        yield True
+        yield 2
         inside.clear()
 
     async def look(entries: list[Entry]) -> None:
@@ -199,7 +200,30 @@ async def test_r12_what_is_taken_over_is_handed_over_with_nothing_else_in_hand(
         assert [row["times_delivered"] for row in rows] == [1, 1, 1], "waiting counts no delivery"
         free.set()
         await wait_until(lambda: reader.numbers == [1, 2, 3])
-    assert most == [1, 1, 1]
+    assert most == [2, 1], "together, but not more than there are places"
+
+
+@pytest.mark.parametrize(("delivered", "limit"), [(2, 5), (1, 2)])
+async def test_r12_what_may_be_deadly_is_taken_over_by_itself(
+    server: EmbeddedServer, redis: Any, delivered: int, limit: int
+) -> None:
+    """What was delivered twice, or has one delivery left, would take the others along."""
+    sizes: list[int] = []
+
+    @asynccontextmanager
+    async def alone(_: Callable[[], Awaitable[bool]]) -> AsyncIterator[int]:
+        yield 3
+
+    async def look(entries: list[Entry]) -> None:
+        sizes.append(len(entries))
+
+    names = await add(redis, 1, 2, 3)
+    await read_and_die(redis, 3)
+    await redis.xclaim(STREAM, GROUP, "dead", 0, names, idle=LEASE_MS, retrycount=delivered)
+    reader = Reader(redis, then=look)
+    async with subscribed(reader, "a", alone=alone, max_deliveries=limit):
+        await wait_until(lambda: reader.numbers == [1, 2, 3])
+    assert sizes == [1, 1, 1]
 
 
 async def test_a_suspect_that_another_has_taken_is_waited_for_no_longer(
@@ -209,10 +233,10 @@ async def test_a_suspect_that_another_has_taken_is_waited_for_no_longer(
     reader = Reader(redis)
 
     @asynccontextmanager
-    async def alone(still_wanted: Callable[[], Awaitable[bool]]) -> AsyncIterator[bool]:
+    async def alone(still_wanted: Callable[[], Awaitable[bool]]) -> AsyncIterator[int]:
         await wait_until(lambda: not_wanted(still_wanted))
         gave_up.set()
-        yield False
+        yield 0
 
     async def not_wanted(still_wanted: Callable[[], Awaitable[bool]]) -> bool:
         await redis.xclaim(STREAM, GROUP, "another", 0, [entry])

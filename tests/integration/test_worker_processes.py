@@ -204,6 +204,22 @@ async def test_r12_native_code_that_holds_all_threads_of_its_worker_fails_itself
     assert said(bench, "in search_for_ever")
 
 
+async def test_r12_of_a_dead_workers_calls_those_with_effects_run_behind_the_others(
+    bench: Bench,
+) -> None:
+    """What may run again runs side by side, where a deadly one does the others no harm."""
+    worker_tools.GATE.close()
+    effect = await bench.order("send", text="hello")
+    reading = [await bench.order("wait") for _ in range(2)]
+    await bench.desk.orders(consumer="dead")
+    async with bench.worker():
+        await wait_until(lambda: worker_tools.GATE.inside == 2)
+        assert bench.effects() == []
+        worker_tools.GATE.open()
+        for action in (*reading, effect):
+            assert (await bench.outcome(action)).success
+
+
 async def test_r12_a_suspect_waits_until_the_worker_has_nothing_else_in_hand(bench: Bench) -> None:
     worker_tools.GATE.close()
     async with bench.worker(slots=2):

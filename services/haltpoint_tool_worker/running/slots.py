@@ -6,8 +6,8 @@
                           read brought that many may ask for up to its stream's part of all slots,
                           here 4, while no other reader waits: large reads are cheap reads.
 
-An entry that is taken over is a suspect, which runs with nothing else in hand: readers get no more
-slots. Entries that they have read already keep their leases and begin when the suspect has ended.
+Entries that are taken over are suspects, which run with nothing else in hand: readers get no more
+slots. Entries that they have read already keep their leases and begin when the suspects have ended.
 """
 
 import asyncio

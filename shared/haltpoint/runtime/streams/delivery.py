@@ -6,9 +6,9 @@ middlewares, filter, parser and decoder were a quarter of what an action costs i
 The reclaimer hands over entries that another consumer read and has not touched for a lease: it may
 be dead. An entry that was delivered `max_deliveries` times and is still there goes to
 `on_exhausted` instead, which puts it into the dead letters; it never runs again. An entry that is
-taken over is a suspect: its reader may have died of it. So it is handed over alone, with nothing
-else in hand, and the next one when its handler has returned: an entry that kills its readers takes
-no others with it.
+taken over is a suspect: its reader may have died of it. So it is handed over with nothing else in
+hand: what was delivered once together, as a process rarely dies of what it does, and what was
+delivered more often one by one. An entry that kills its readers takes others with it twice at most.
 
 Nothing is acknowledged here: only the functions acknowledge, together with what they write.
 
@@ -19,9 +19,9 @@ Two kinds of consumers use it:
   are free again, or returns for how many there is room instead, so that the next read cannot bring
   more than fits. The entries are its own from the moment of the call: it renews their leases, also
   of those that still wait for a slot, and says by `has_lease` which ones it has, so that a late
-  heartbeat does not make the reclaimer hand them to it a second time. Its handler returns for a
-  suspect when that is finished, and `alone` waits until all else is, or until another process has
-  the suspect.
+  heartbeat does not make the reclaimer hand them to it a second time. Its handler returns for
+  suspects when they are finished, and `alone` waits until all else is, or until another process has
+  the first of them.
 
 Reader and reclaimer may call the handler at the same time. A handler that raises leaves its entries
 pending: they come back after a lease.
@@ -37,7 +37,6 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from redis.asyncio import Redis
@@ -72,16 +71,16 @@ class Entry(NamedTuple):
 Handler = Callable[[list[Entry]], Awaitable[int | None]]
 """Gets entries; may return how many the next read may bring (None: `max_records`)."""
 Exhausted = Callable[[Entry], Awaitable[None]]
-Alone = Callable[[Callable[[], Awaitable[bool]]], AbstractAsyncContextManager[bool]]
-"""Takes a function that says whether the suspect still needs an owner; yields whether this process
-is idle.
+Alone = Callable[[Callable[[], Awaitable[bool]]], AbstractAsyncContextManager[int]]
+"""Takes a function that says whether the suspects still need an owner; yields how many of them this
+process takes now: 0 when it has something else in hand.
 """
 
 
 @asynccontextmanager
-async def at_once(_: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bool]:
+async def at_once(_: Callable[[], Awaitable[bool]]) -> AsyncGenerator[int]:
     """The `Alone` of a batch consumer: its handler works on one batch at a time anyway."""
-    yield True
+    yield 1
 
 
 def group_lost(stream: str, group: str) -> HaltpointError:
@@ -270,7 +269,7 @@ class Subscription:
             await asyncio.wait_for(self._closing.wait(), seconds)
 
     async def _reclaim(self) -> bool:
-        """Take over an entry that lay idle for a lease: the one that was delivered least, so that a
+        """Take over entries that lay idle for a lease: those that were delivered least, so that a
         deadly one comes last and kills from outside do not add up. False when there was none.
         """
         # Our own entries may fill the first page when a heartbeat is late.
@@ -279,26 +278,28 @@ class Subscription:
         orphans = {name: count for name, count in pending.items() if not self._is_mine(name)}
         if not orphans:
             return False
-        entry_id, delivered = min(orphans.items(), key=itemgetter(1))
-        deliveries = delivered + 1
-        if deliveries > self._max_deliveries:
-            exhausted = await self._claim(entry_id, deliveries)
-            if exhausted is not None:
+        least = min(orphans.values())
+        suspects = [name for name, count in orphans.items() if count == least]
+        if least >= self._max_deliveries:
+            for exhausted in await self._claim(suspects[:1], least + 1):
                 await self._on_exhausted(exhausted)
             return True
-        async with self._alone(partial(self._is_idle, entry_id)) as alone:
-            if alone and not self._closing.is_set():
-                await self._take_over(entry_id, deliveries)
+        async with self._alone(partial(self._is_idle, suspects[0])) as places:
+            if places and not self._closing.is_set():
+                # One more delivery has to be left to those whom another one takes along.
+                together = places if least == 1 and self._max_deliveries > 2 else 1
+                await self._take_over(suspects[:together], least + 1)
         return True
 
-    async def _take_over(self, entry_id: str, deliveries: int) -> None:
-        suspect = await self._claim(entry_id, deliveries)
-        if suspect is not None:
-            event = "took over an entry"
-            _log.info(event, stream=self.stream, entry=entry_id, deliveries=deliveries)
+    async def _take_over(self, entry_ids: list[str], deliveries: int) -> None:
+        suspects = await self._claim(entry_ids, deliveries)
+        if suspects:
+            names = [suspect.id for suspect in suspects]
+            event = "took over entries"
+            _log.info(event, stream=self.stream, entries=names, deliveries=deliveries)
             kind = self.stream.split(":")[2]  # facts are read so, too, and are no work stream
-            metrics.REDELIVERIES.labels(kind).inc()
-            await self._hand_over([suspect])
+            metrics.REDELIVERIES.labels(kind).inc(len(names))
+            await self._hand_over(suspects)
 
     async def _is_idle(self, entry_id: str) -> bool:
         rows = await self._pending(entry_id, entry_id, count=1, idle=self._lease_ms)
@@ -319,18 +320,17 @@ class Subscription:
         )
         return {row["message_id"].decode(): row["times_delivered"] for row in rows}
 
-    async def _claim(self, entry_id: str, deliveries: int) -> Entry | None:
-        """Claim the entry; None if another consumer has it or it is gone."""
+    async def _claim(self, entry_ids: list[str], deliveries: int) -> list[Entry]:
+        """Claim these entries, without those that another consumer has or that are gone."""
         begun = time.monotonic()
         claimed: Any = await self._redis.xclaim(
-            self.stream, self.group, self.consumer, self._lease_ms, [entry_id]
+            self.stream, self.group, self.consumer, self._lease_ms, entry_ids
         )
-        if not claimed:
-            return None
-        ((_, fields),) = claimed
-        if fields is None:
-            return None
-        return Entry(self.stream, entry_id, fields, deliveries, begun)
+        return [
+            Entry(self.stream, name.decode(), fields, deliveries, begun)
+            for name, fields in claimed
+            if fields is not None
+        ]
 
     async def _hand_back(self) -> None:
         """Let others have at once the entries that were read for us and never reached the
