@@ -366,7 +366,7 @@ async def test_e2_what_blocks_beside_the_tool_ends_the_worker_as_the_tool_would(
 async def test_r12_which_of_two_calls_blocks_is_found_out_by_running_each_alone(
     bench: Bench,
 ) -> None:
-    """The one blocks in a task of its own making, so that two workers cannot tell it from the other:
+    """The one blocks in a task of its own making, so that no worker can tell it from the other:
     what was delivered once is taken over together.
     """
     gate = bench.effects_file.with_name("released")
