@@ -324,7 +324,7 @@ class Subscription:
         """Claim these entries, without those that another consumer has or that are gone."""
         begun = time.monotonic()
         claimed: Any = await self._redis.xclaim(
-            self.stream, self.group, self.consumer, self._lease_ms, entry_ids
+            self.stream, self.group, self.consumer, self._lease_ms, [*entry_ids]
         )
         return [
             Entry(self.stream, name.decode(), fields, deliveries, begun)
