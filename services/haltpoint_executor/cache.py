@@ -4,12 +4,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from operator import attrgetter
 from sys import getsizeof
-from typing import Final
+from typing import Final, NamedTuple
 
-from msgspec import Struct
-
-from haltpoint.chain.model.state import Action, Chain
-from haltpoint.contracts.work.tasks import Task
+from haltpoint.chain.model.state import Chain
 from haltpoint.runtime.store.chain_codec import BESIDE_PLAN
 from haltpoint.runtime.store.committing import Loaded
 from haltpoint.runtime.streams.wire import encode
@@ -32,27 +29,21 @@ _SIGNS: Final = {b'"': 12, b'":': -24, b",": 24, b"[": 32, b"{": 120}
 objects of any keys, measured, about; our own classes take less.
 """
 
-_NEW: Final = Chain("", Task(goal=""))
-_beside: Final = attrgetter("plan", "proposals", "requests", *BESIDE_PLAN)
-"""What a chain holds beside its task and its actions: few events change any of it."""
+_beside: Final = attrgetter("proposals", "requests", *BESIDE_PLAN, "plan")
+"""What a chain holds beside its task and its actions."""
 _of_receipt: Final = attrgetter(
     "error", "confirmation", "warnings", "instruction_for_ai", "metadata"
 )
 """What a receipt holds. The options that it asks about are counted with the question."""
 
 
-class _Size(Struct, gc=False):
-    """The bytes of a chain: all of it, its task, what it holds beside that and its actions, and
-    each action.
+class _Size(NamedTuple):
+    """The bytes of a chain. Those of its task, which may be large and hardly changes, are counted
+    once.
     """
 
     whole: int
     task: int
-    beside: int
-    actions: dict[str, int]
-
-
-_NOTHING: Final = _Size(0, 0, 0, {})
 
 
 class ChainCache:
@@ -72,27 +63,24 @@ class ChainCache:
         return len(self._chains)
 
     def keep(self, loaded: Loaded) -> None:
-        """Remember it, unless it is over. Only what has changed is counted anew."""
+        """Remember it, unless it is over."""
         chain = loaded.chain
-        known = self._chains.get(chain.id)
-        before = _NEW if known is None else known.chain
-        was = self._sizes.get(chain.id, _NOTHING)
+        known = self._sizes.get(chain.id)
         self.drop(chain.id)
         if chain.status.final:
             return
-        size = _size_of(chain, before, was)
+        task = _bytes_of(chain.task) if known is None else known.task
+        whole = task + _size_of(chain)
         self._chains[chain.id] = loaded
-        self._sizes[chain.id] = size
-        self.room -= size.whole
+        self._sizes[chain.id] = _Size(whole, task)
+        self.room -= whole
         while self.room < 0:
-            least_used = next(iter(self._chains))
-            self.drop(least_used)
+            self.drop(next(iter(self._chains)))
 
     def drop(self, chain_id: str) -> None:
         """Forget it: it is not what we thought."""
         if self._chains.pop(chain_id, None) is not None:
-            size = self._sizes.pop(chain_id)
-            self.room += size.whole
+            self.room += self._sizes.pop(chain_id).whole
 
     def of(self, is_wanted: Callable[[str], bool]) -> list[Loaded]:
         """The chains with such ids."""
@@ -100,32 +88,22 @@ class ChainCache:
 
     def drop_where(self, no_longer_ours: Callable[[str], bool]) -> None:
         """Forget the chains of a partition that another executor decides for now."""
-        for chain_id in list(filter(no_longer_ours, self._chains)):
-            self.drop(chain_id)
+        for loaded in self.of(no_longer_ours):
+            self.drop(loaded.chain.id)
 
 
-def _size_of(chain: Chain, before: Chain, was: _Size) -> _Size:
-    """The bytes of a chain, of which those before are known."""
-    task = was.task
-    beside = was.beside
-    if chain.task is not before.task:
-        task = _bytes_of(chain.task)
+def _size_of(chain: Chain) -> int:
+    """The bytes of a chain without its task."""
     held = _beside(chain)
-    if before is _NEW or _beside(before) != held:
-        own = held[1:] if chain.plan is chain.task.plan else held
-        edges = sum(map(len, chain.graph.dependencies))
-        beside = _bytes_of(own) + _STEP * len(chain.runs) + _EDGE * edges
-    actions: dict[str, int] = {}
-    for name, action in chain.actions.items():
-        unchanged = before.actions.get(name) is action
-        actions[name] = was.actions[name] if unchanged else _size_of_action(action)
-    whole = _CHAIN + task + beside + sum(actions.values())
-    return _Size(whole, task, beside, actions)
-
-
-def _size_of_action(action: Action) -> int:
-    size = _ACTION + getsizeof(action.arguments) + getsizeof(action.data)
-    return size if action.outcome is None else size + _bytes_of(_of_receipt(action.outcome))
+    if chain.plan is chain.task.plan:
+        held = held[:-1]
+    edges = sum(map(len, chain.graph.dependencies))
+    size = _CHAIN + _bytes_of(held) + _STEP * len(chain.runs) + _EDGE * edges
+    for action in chain.actions.values():
+        size += _ACTION + getsizeof(action.arguments) + getsizeof(action.data)
+        if action.outcome is not None:
+            size += _bytes_of(_of_receipt(action.outcome))
+    return size
 
 
 def _bytes_of(held: object) -> int:

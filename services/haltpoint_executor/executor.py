@@ -21,8 +21,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
 
-from opentelemetry.trace import Span
-
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import World
 from haltpoint.contracts.base import value
@@ -45,11 +43,9 @@ from haltpoint.runtime.streams.foreign_formats import read_foreign
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_executor.cache import ChainCache
-from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.foreign import Undeliverable, submit_foreign, unknown_chain
-from haltpoint_executor.routing import with_counts
 from haltpoint_executor.spans import EventSpans
-from haltpoint_executor.world import CurrentWorld
+from haltpoint_executor.world import CurrentWorld, ServerClock
 
 _ATTEMPTS: Final = 20
 """Conflicts in a row after which a chain's entries are left to come back; each means that another
@@ -124,7 +120,10 @@ class Executor:
         known: dict[str, Loaded] = {}
         missing: list[str] = []
         for chain_id, events in heard.items():
-            loaded = self._parts.cache.get(chain_id) or _new_chain(events)
+            loaded = self._parts.cache.get(chain_id)
+            first, message = events.entries[0], events.received[0].message
+            if loaded is None and first.deliveries == 1 and isinstance(message, TaskSubmitted):
+                loaded = arrived(message, first.fields)
             if loaded is None:
                 missing.append(chain_id)
             else:
@@ -167,17 +166,15 @@ class Executor:
                 for each in heard.values()
                 for received in each.received
             )
-            chains = [one.chain for one in known.values()]
-            counted = await with_counts(chains, self._parts.world.value, self._parts.store.agents)
-            spans: list[Span] = []
+            chains = [loaded.chain for loaded in known.values()]
+            counted = await self._parts.world.counted(chains, self._parts.store.agents)
             now = self._clock.now()
             decided = [
-                self._decide(each, known[each.chain_id], counted.get(each.chain_id), now, spans)
+                self._decide(each, known[each.chain_id], counted.get(each.chain_id), now)
                 for each in heard.values()
             ]
-            conflicts = await self._write(
-                [commit for commit in decided if commit is not None], finished, spans
-            )
+            commits = [commit for commit in decided if commit is not None]
+            conflicts = await self._write(commits, finished)
             if not conflicts:
                 return
             _log.debug(
@@ -191,19 +188,13 @@ class Executor:
         )
 
     def _decide(
-        self,
-        events: ChainEvents,
-        loaded: Loaded,
-        counted: World | None,
-        now: int,
-        spans: list[Span],
+        self, events: ChainEvents, loaded: Loaded, counted: World | None, now: int
     ) -> ChainCommit | None:
         """4. Decide on each event in turn; None when that is not possible, which is a fault of
         ours. The chain hears of it when the event has come back too often; when it cannot even
         decide on that, the commit makes it a fault.
 
-        It is `now` or later; `counted` is the world of a chain that is to be routed. A span for
-        each goes to `spans`, to be finished when it is written.
+        It is `now` or later; `counted` is the world of a chain that is to be routed.
         """
         decided: list[Decided] = []
         entries = [entry.id for entry in events.entries]
@@ -216,7 +207,7 @@ class Executor:
             now = max(now, chain.updated_at)
             if isinstance(message, HumanAnswered | TimerDue):
                 now = max(now, message.data.at)  # it tells the server's time
-            span = self._spans.start(message, events.chain_id, loaded.trace, spans)
+            span = self._spans.start(message, events.chain_id, loaded.trace)
             try:
                 decision = decide(chain, received, world, now)
             except Exception as error:  # noqa: BLE001 - one chain must not stop the others
@@ -226,26 +217,23 @@ class Executor:
                     return ChainCommit(loaded, (), entries, error)
                 return None
             chain = decision.chain
-            trace = telemetry.context_of(span, loaded.trace)
+            trace: str | None = loaded.trace
+            children: dict[str, str] = {}
             if span is not None:
                 span.set_attribute(conventions.CHAIN_STATUS, chain.status.value)
-            children = self._spans.children(decision, trace)
+                trace = telemetry.context_of(span, trace)
+                children = self._spans.children(decision, trace)
             decided.append(Decided(received, decision, now, trace, children))
         return ChainCommit(loaded, decided, entries)
 
-    async def _write(
-        self, commits: list[ChainCommit], finished: Sequence[str], spans: Iterable[Span]
-    ) -> list[str]:
+    async def _write(self, commits: list[ChainCommit], finished: Sequence[str]) -> list[str]:
         """5. Commit, and keep what the chains are now. Returns the chains that another
         executor has changed.
         """
-        if not commits and not finished:
-            return []
         try:
             batch = await self._parts.store.commit(self._partition, commits, finished)
         finally:
-            for span in spans:
-                telemetry.finish(span)
+            self._spans.finish()
         self._clock.told(batch.now)
         conflicts: list[str] = []
         for commit, committed in zip(commits, batch.chains, strict=True):
@@ -284,11 +272,3 @@ def _decode(entries: list[Entry], undeliverable: list[Undeliverable]) -> dict[st
         events.received.append(Received(cast("ToExecutor", decoded.message), decoded.body))
         events.entries.append(entry)
     return heard
-
-
-def _new_chain(events: ChainEvents) -> Loaded | None:
-    """Build a new chain from its first message; on redelivery load it."""
-    first, message = events.entries[0], events.received[0].message
-    if first.deliveries > 1 or not isinstance(message, TaskSubmitted):
-        return None
-    return arrived(message, first.fields)

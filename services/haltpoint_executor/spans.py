@@ -16,6 +16,7 @@ class EventSpans:
 
     def __init__(self, tracing: telemetry.Tracing, partition: int) -> None:
         self._tracing = tracing
+        self._begun: list[Span] = []
         self._attributes: dict[str, telemetry.Value] = {
             conventions.MESSAGING_SYSTEM: "redis",
             conventions.MESSAGING_OPERATION: "process",
@@ -25,10 +26,8 @@ class EventSpans:
             conventions.MESSAGING_GROUP: GROUP[Stream.EVENTS].value,
         }
 
-    def start(
-        self, message: ToExecutor, chain_id: str, trace: str | None, spans: list[Span]
-    ) -> Span | None:
-        """The span of one decision; None when the chain is not traced. It is added to `spans`."""
+    def start(self, message: ToExecutor, chain_id: str, trace: str | None) -> Span | None:
+        """The span of one decision, until `finish`; None when the chain is not traced."""
         if not self._tracing.wanted(trace):
             return None
         name = message.type.rpartition(".")[0]
@@ -41,8 +40,14 @@ class EventSpans:
             caused_by=message.traceparent,
         )
         if span is not None:
-            spans.append(span)
+            self._begun.append(span)
         return span
+
+    def finish(self) -> None:
+        """What was decided is written."""
+        for span in self._begun:
+            telemetry.finish(span)
+        self._begun.clear()
 
     def children(self, decision: Decision, trace: str | None) -> dict[str, str]:
         """The contexts of the chains that a decision begins, by their ids. Of a chain that is not

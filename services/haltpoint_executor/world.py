@@ -1,17 +1,19 @@
-"""The world that decisions are made in: what workers serve, agents, and the policy. Values, read
-ahead of need.
+"""What decisions are made in: the world, which is what workers serve, agents, and the policy, as
+values that are read ahead of need; and the server's time.
 """
 
 import asyncio
+import time
 from collections.abc import Iterable, Set
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
-from typing import Final, Protocol
+from typing import Final
 
-from haltpoint.chain.checks.agents import with_agents
+from haltpoint.chain.checks.agents import is_left_open, with_agents
 from haltpoint.chain.model.limits import Policy, World
 from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.events import (
     BoundsDrafted,
     PlanDrafted,
@@ -21,27 +23,22 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.policy import PolicyFile
-from haltpoint.contracts.tools import BUILT_IN, ToolSpec
+from haltpoint.contracts.tools import BUILT_IN
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import Step
+from haltpoint.contracts.work.routing import Strategy
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.settings import LimitSettings
-from haltpoint.runtime.streams.tool_catalogue import ANNOUNCE_EVERY
+from haltpoint.runtime.store.counting import AgentCounts
+from haltpoint.runtime.streams.tool_catalogue import ANNOUNCE_EVERY, ToolCatalogue
 
 _ENGLISH: Final = Phrases()
+_TAKE_TURNS: Final = (Strategy.ROUND_ROBIN, Strategy.LOAD)
 _LOOK: Final = 0.1
 """Seconds between two looks at what workers announce."""
 
 _REMEMBERED: Final = 200
 """Worlds of agents that are kept until the tools change."""
-
-
-class ReadsTools(Protocol):
-    """The catalogue of tools."""
-
-    async def read(self, partition: int = 0) -> dict[str, ToolSpec]:
-        """All tools that are served, by name."""
-        ...
 
 
 class CurrentWorld:
@@ -52,7 +49,7 @@ class CurrentWorld:
     starts a system waits for its tools before the first task (the gateway's /readyz does).
     """
 
-    def __init__(self, catalogue: ReadsTools, agents: Agents, policy: Policy) -> None:
+    def __init__(self, catalogue: ToolCatalogue, agents: Agents, policy: Policy) -> None:
         self._catalogue = catalogue
         self._seen: dict[tuple[object, ...], World] = {}
         self.value = World(policy=policy, agents=agents)
@@ -90,22 +87,58 @@ class CurrentWorld:
                     await asyncio.sleep(_LOOK)
 
     async def know(self, batch: Iterable[tuple[ToExecutor, Chain]]) -> None:
-        """Look again when a message of the batch is held against more tools than are known."""
+        """Look again when a message of the batch is held against more tools than are known.
+
+        A literal plan may name one. All that are served just then count as a task without a plan
+        begins, and where a plan or a reading of the goal is held against all tools, named in it or
+        not (C2, C12). For other messages the chain keeps what it needs.
+        """
         served = self.value.tools.keys()
-        if any(looks_at_others(message, chain, served) for message, chain in batch):
-            await self.refresh()
+        for message, about in batch:
+            plan = about.task.plan
+            if isinstance(message, TaskSubmitted):
+                is_known = plan is not None and served >= tools_of(plan.steps)
+            else:
+                is_known = not isinstance(message, PlanDrafted | BoundsDrafted | ThoughtFailed)
+            if not is_known:
+                await self.refresh()
+                return
+
+    async def counted(self, chains: Iterable[Chain], counts: AgentCounts) -> dict[str, World]:
+        """By its id the world of each chain that is to be routed by a strategy that counts (I3):
+        with its turn, and, where `load` decides, the open chains of each agent.
+        """
+        world = self.value
+        supervisor = world.agents.supervisor
+        if supervisor is None or supervisor.strategy not in _TAKE_TURNS:
+            return {}
+        accepted = (chain for chain in chains if chain.status is ChainStatus.ACCEPTED)
+        routed = [chain.id for chain in accepted if is_left_open(chain)]
+        turns = await asyncio.gather(*map(counts.take_turn, routed))
+        if routed and supervisor.strategy is Strategy.LOAD:
+            world = replace(world, counts=await counts.open_chains())
+        worlds = (replace(world, turn=turn) for turn in turns)
+        return dict(zip(routed, worlds, strict=True))
 
 
-def looks_at_others(message: ToExecutor, chain: Chain, served: Set[str]) -> bool:
-    """Whether tools may count that were not served at the last look: a literal plan names one; or
-    every tool that is served just then counts, as a task without a plan begins, or a plan or a
-    reading of the goal is held against all tools, named in it or not (C2, C12). For other messages
-    the chain keeps what it needs.
+class ServerClock:
+    """Milliseconds since the epoch by the server's clock of one partition, the test kit's offset
+    included.
+
+    Every reply that carries the server's time corrects it. It is behind by the way of that reply,
+    never ahead.
     """
-    if isinstance(message, TaskSubmitted):
-        plan = chain.task.plan
-        return plan is None or not served >= tools_of(plan.steps)
-    return isinstance(message, PlanDrafted | BoundsDrafted | ThoughtFailed)
+
+    def __init__(self) -> None:
+        self._offset = time.time() * 1000 - time.monotonic() * 1000
+
+    def told(self, now: int) -> None:
+        """The server has just said that it is `now`."""
+        self._offset = now - time.monotonic() * 1000
+
+    def now(self) -> int:
+        """The server's time as far as we know."""
+        return int(time.monotonic() * 1000 + self._offset)
 
 
 def policy_of(

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections import Counter
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,15 +17,15 @@ from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.tasks import Budget, Task
 from haltpoint.runtime.observability.telemetry import Tracing
+from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.store.dead_letters import DeadLetters
-from haltpoint.runtime.streams.delivery import Entry
+from haltpoint.runtime.streams.delivery import Entry, Subscription
 from haltpoint.runtime.streams.tasks import end
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_executor.cache import ChainCache
-from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.executor import Executor, Parts
-from haltpoint_executor.world import CurrentWorld, policy_of
+from haltpoint_executor.world import CurrentWorld, ServerClock, policy_of
 from tests.integration.deciding import PARTITIONS, Bed, executing, working
 from tests.support import wait_until
 from tests.support.builders import OK, literal_task, spec
@@ -325,3 +326,20 @@ async def test_executors_share_the_partitions_and_hand_them_over(bed: Bed) -> No
         await wait_until(lambda: shares(4))
     assert await owners(bed) == [None] * PARTITIONS, "given up at once"
     assert {(await bed.chain(chain_id)).status for chain_id in ids} == {ChainStatus.COMPLETED}
+
+
+async def test_a_partition_whose_reader_did_not_start_is_tried_again(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subscribe, refused = Service.subscribe, iter(range(2))
+
+    async def subscribe_at_last(here: Service, *about: Any, **how: Any) -> Subscription:
+        if next(refused, None) is not None:
+            raise ConnectionError("the server went away just now")
+        return await subscribe(here, *about, **how)
+
+    monkeypatch.setattr(Service, "subscribe", subscribe_at_last)
+    async with executing(bed), working(bed):
+        ids = [await bed.submit(literal_task(1)) for _ in range(20)]
+        await wait_until(lambda: bed.ended(*ids))
+    assert {bed.topology.partition(chain_id) for chain_id in ids} == set(range(PARTITIONS))

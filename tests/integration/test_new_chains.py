@@ -24,9 +24,8 @@ from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_executor.cache import ChainCache
-from haltpoint_executor.clock import ServerClock
 from haltpoint_executor.executor import Executor, Parts
-from haltpoint_executor.world import CurrentWorld, policy_of
+from haltpoint_executor.world import CurrentWorld, ServerClock, policy_of
 from tests.integration.deciding import Bed, bed_at
 from tests.support.builders import literal_task, spec
 

@@ -7,17 +7,24 @@ from msgspec import structs
 from haltpoint.chain.checks.agents import assigned_to
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import Chain
-from haltpoint.contracts.events import BoundsDrafted, PlanDrafted, TaskSubmitted, ThoughtFailed
+from haltpoint.contracts.events import (
+    BoundsDrafted,
+    PlanDrafted,
+    TaskSubmitted,
+    ThoughtFailed,
+    ToExecutor,
+)
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.agents import Agent, Agents
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
-from haltpoint_executor.world import CurrentWorld, looks_at_others
+from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
+from haltpoint_executor.world import CurrentWorld
 from tests.support.builders import literal_task, open_task, spec, specs
 
 
-class Catalogue:
+class Catalogue(ToolCatalogue):
     def __init__(self) -> None:
         self.tools = specs(spec("read_file"))
 
@@ -61,22 +68,30 @@ async def test_r10_a_server_that_has_lost_its_tools_is_given_the_time_to_hear_of
     await waiting
 
 
-def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_names() -> None:
+async def test_an_open_ended_step_takes_all_tools_and_a_literal_plan_those_that_it_names() -> None:
     react, literal = open_task("x"), literal_task(tool="note")
-    assert looks_at_others(submitted(react), chain(react), set())
+
+    async def looks(message: ToExecutor, task: Task, *served: str) -> bool:
+        catalogue = Catalogue()
+        catalogue.tools = specs(*map(spec, served))
+        world = CurrentWorld(catalogue, Agents(), Policy())
+        await world.refresh()
+        catalogue.tools = specs(spec("new"), *map(spec, served))
+        await world.know([(message, chain(task))])
+        return "new" in world.value.tools
+
+    assert await looks(submitted(react), react, "note")
     read = BoundsDrafted(
         id="i", source="test", subject="c", data=BoundsDrafted.Data(thought_id="c.bounds.t0.1")
     )
-    assert looks_at_others(read, chain(react), set())
+    assert await looks(read, react, "note")
     told = ThoughtFailed.Data(
         thought_id="c.bounds.t0.1", kind=ThoughtKind.BOUNDS, code="HP-302", message="away"
     )
     failed = ThoughtFailed(id="f", source="test", subject="c", data=told)
-    assert looks_at_others(
-        failed, chain(react), set()
-    )  # without a reading an open-ended task begins all the same
-    assert not looks_at_others(submitted(literal), chain(literal), {"note"})
-    assert looks_at_others(submitted(literal), chain(literal), {"other"})
+    assert await looks(failed, react, "note"), "without a reading it begins all the same"
+    assert not await looks(submitted(literal), literal, "note")
+    assert await looks(submitted(literal), literal, "other")
 
 
 async def test_i1_a_chain_sees_the_agents_that_its_own_may_hand_on_to() -> None:
