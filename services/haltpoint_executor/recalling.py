@@ -57,11 +57,7 @@ class _Begun:
 
 
 async def tell(
-    partition: int,
-    chains: Sequence[Loaded],
-    world: CurrentWorld,
-    recovery: Recovery,
-    store: Store,
+    partition: int, chains: Sequence[Loaded], world: CurrentWorld, recovery: Recovery, store: Store
 ) -> None:
     """Tell what these chains have done. Those that the server has lost begin again when workers
     have announced their tools to it, and what they have sent before counts as started; where other

@@ -158,15 +158,3 @@ def test_what_is_counted_is_what_a_chain_holds_by_a_factor_of_one_and_a_half(
     assert len(cache) == 20
     counted = LIMIT - cache.room
     assert real / 1.5 < counted < real * 1.5, counted / real
-
-
-def test_what_has_changed_beside_the_actions_is_counted_anew() -> None:
-    cache = ChainCache()
-    story = submitted(open_task("note it"), spec("note"))
-    cache.keep(Loaded(story.chain, "1-a"))
-    before = cache.room
-    story.propose(call(text="x" * 20_000), call(text="y" * 20_000))
-    cache.keep(Loaded(story.chain, "2-a"))
-    assert before - cache.room > 40_000
-    cache.drop("c")
-    assert cache.room == LIMIT
