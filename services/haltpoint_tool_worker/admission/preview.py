@@ -9,7 +9,7 @@ from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import digest_of_preview
 from haltpoint.contracts.results import ErrorType, ToolResult
 from haltpoint.tools import Ctx, MalformedResultError, Tool
-from haltpoint.tools.callback import CONTEXT
+from haltpoint.tools.signature import CONTEXT
 from haltpoint_tool_worker.results.failures import Effects, Failure, judged, malformed
 from haltpoint_tool_worker.results.json_safe import json_of, name_of
 from haltpoint_tool_worker.results.raised import read_exception

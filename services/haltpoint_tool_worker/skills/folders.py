@@ -20,7 +20,7 @@ from typing import Annotated, Final
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from msgspec import structs
-from pydantic import AfterValidator, Field, RootModel, StringConstraints, ValidationError
+from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, ValidationError
 
 from haltpoint.chain.checks.templates import skill_faults, template_faults
 from haltpoint.chain.model.schemas import argument_faults
@@ -213,7 +213,7 @@ def _inputs(spec: ToolSpec) -> Inputs:
         faults = argument_faults(spec, arguments)
         if faults:
             raise ValueError("; ".join(faults))
-        return arguments
+        return {"arguments": arguments}
 
-    model = RootModel[Annotated[JsonObject, AfterValidator(checked)]]
-    return Inputs(model, {"root": "arguments"}, None, schema)
+    adapter = TypeAdapter(Annotated[JsonObject, AfterValidator(checked)])
+    return Inputs(adapter, None, schema)

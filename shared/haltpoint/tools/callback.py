@@ -19,8 +19,6 @@ from typing import Any
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.signature import Function, is_async, place_of
 
-CONTEXT = "ctx"
-
 
 @dataclass(frozen=True, slots=True)
 class Callback:

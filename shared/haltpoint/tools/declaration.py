@@ -32,20 +32,22 @@ from haltpoint.contracts.strict_json import fault_in
 from haltpoint.contracts.tools import BUILT_IN, DEFAULT_TIMEOUT, Recovery, Retry, ToolSpec
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.written import in_seconds
-from haltpoint.tools.callback import CONTEXT, Callback, callback_of
+from haltpoint.tools.callback import Callback, callback_of
 from haltpoint.tools.errors import DeclarationError
 from haltpoint.tools.limits import limits_of
 from haltpoint.tools.signature import (
+    CONTEXT,
     Function,
     Inputs,
     Output,
+    fields_in,
     hints_of,
     is_async,
     place_of,
     read_inputs,
     read_output,
 )
-from haltpoint.tools.templates import checked_effect_key, checked_says
+from haltpoint.tools.templates import check_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -119,7 +121,9 @@ _LEFT: Final = {
     "strikes": " (now of a task, or of the policy file)",
 }
 """Traits of 0.2, and what to write in their place."""
-_PLAIN: Final = {name for name, hint in Traits.__annotations__.items() if hint is bool} | {"queue"}
+_PLAIN: Final = {"queue", "says"}.union(
+    name for name, hint in Traits.__annotations__.items() if hint is bool
+)
 """Traits that the declaration has as they are."""
 _CONTRADICTIONS: Final = (
     ("read_only", "destructive", ""),
@@ -133,7 +137,7 @@ _CONTRADICTIONS: Final = (
 """Pairs of traits that no tool has, and why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tool:
     """A declared tool. `place` is where, `file:line`, for messages. `no_effect`: after these
     exceptions nothing has happened.
@@ -159,8 +163,7 @@ class Tool:
         """The call's keyword arguments, without the context, from JSON text. Raises pydantic's
         ValidationError.
         """
-        values = self.inputs.model.model_validate_json(arguments)
-        return {name: getattr(values, field) for field, name in self.inputs.names.items()}
+        return self.inputs.adapter.validate_json(arguments)
 
 
 @overload
@@ -202,10 +205,10 @@ def tools_in(module: object) -> list[Tool]:
     """The tools of an imported module: its decorated functions, those it imported too, and what it
     registered.
     """
-    file = str(getattr(module, "__file__", ""))
+    file = getattr(module, "__file__", "")
     registered = _REGISTERED.get(file, {})
-    tools = map(tool_of, [*vars(module).values(), *registered.values()])
-    return list({id(tool): tool for tool in tools if tool}.values())
+    declared = map(tool_of, [*vars(module).values(), *registered.values()])
+    return list(dict.fromkeys(filter(None, declared)))
 
 
 def _declare(function: Function, traits: Traits, place: str, *, decorated: bool = False) -> Tool:
@@ -270,6 +273,8 @@ def _made(name: str, function: Function, traits: Traits, place: str) -> Tool:
     one_of = traits.get("one_of_parameters", ())
     inputs = read_inputs(function, hints, read_only=read_only, one_of=one_of)
     output = read_output(hints)
+    no_effect = traits.get("no_effect", ())
+    _check_exceptions(no_effect)
     return Tool(
         spec=_spec(name, function, traits, inputs, output),
         function=function,
@@ -277,8 +282,8 @@ def _made(name: str, function: Function, traits: Traits, place: str) -> Tool:
         output=output,
         is_async=is_async(function),
         place=place,
-        no_effect=exceptions_in(traits.get("no_effect", ())),
-        preview=callback_of("preview", traits, name, {*inputs.names.values(), CONTEXT}),
+        no_effect=no_effect,
+        preview=callback_of("preview", traits, name, {*inputs.schema["properties"], CONTEXT}),
         reconcile=callback_of("reconcile", traits, name, {"arguments", "key", CONTEXT}),
         undo=callback_of("undo", traits, name, {"arguments", "result", CONTEXT}),
     )
@@ -289,12 +294,17 @@ def _spec(
 ) -> ToolSpec:
     if fault := fault_in([inputs.schema, output.schema]):
         raise DeclarationError(f"JSON cannot say its schema: {fault}")
+    parameters = [*inputs.schema["properties"]]
+    if "says" in traits:
+        check_names("says", traits["says"], [*parameters, *fields_in(output.schema or {})])
+    if "effect_key" in traits:
+        check_names("effect_key", traits["effect_key"], parameters)
     description = traits.get("description") or inspect.getdoc(function) or ""
     recovery = Recovery(
         retry=_retry(traits.get("retry", Retry())),
         reconciles="reconcile" in traits,
         limits=limits_of(traits.get("rate_limit", ()), traits.get("at_once", ())),
-        effect_key=checked_effect_key(traits.get("effect_key"), inputs.schema),
+        effect_key=traits.get("effect_key"),
     )
     declared = {trait: given for trait, given in traits.items() if trait in _PLAIN}
     spec = ToolSpec(
@@ -306,7 +316,6 @@ def _spec(
         recovery=recovery,
         previews="preview" in traits,
         provenance=inputs.provenance,
-        says=checked_says(traits.get("says"), inputs.schema, output.schema),
         targets=inputs.targets,
         foreign=output.foreign,
         **declared,  # type: ignore[arg-type]
@@ -328,14 +337,13 @@ def _retry(given: object) -> Retry:
     return structs.replace(given, first=first, most=most)
 
 
-def exceptions_in(value: object) -> tuple[type[BaseException], ...]:
-    """Classes of exceptions after which nothing has happened. Raises DeclarationError."""
-    classes: tuple[Any, ...] = value if isinstance(value, tuple) else (None,)
-    if all(inspect.isclass(kind) and issubclass(kind, BaseException) for kind in classes):
-        return classes
-    raise DeclarationError(
-        f"no_effect={value!r}: give classes of exceptions, as in (ValueError, LookupError)"
-    )
+def _check_exceptions(value: object) -> None:
+    """Whether these are classes of exceptions. Raises DeclarationError."""
+    classes = value if isinstance(value, tuple) else (None,)
+    if not all(inspect.isclass(kind) and issubclass(kind, BaseException) for kind in classes):
+        raise DeclarationError(
+            f"no_effect={value!r}: give classes of exceptions, as in (ValueError, LookupError)"
+        )
 
 
 def seconds_of(value: object, name: str = "timeout") -> float:

@@ -131,9 +131,8 @@ def hook_of(value: object) -> Hook | None:
 
 def hooks_in(module: object) -> list[Hook]:
     """The hooks among the names of an imported module, those that it imported too."""
-    named = list(vars(module).values())
-    hooks = map(hook_of, named)
-    return list({id(hook): hook for hook in hooks if hook}.values())
+    declared = map(hook_of, vars(module).values())
+    return list(dict.fromkeys(filter(None, declared)))
 
 
 def _declaring(
@@ -155,8 +154,9 @@ def _declaring(
         except DeclarationError as error:
             raise DeclarationError(f"hook {name!r} ({place}): {error}") from None
         path = f"{function.__module__}:{name}"
-        works_async = is_async(function)
-        hook = Hook(path, moment, function, globs, order, seconds, security, works_async, place)
+        hook = Hook(
+            path, moment, function, globs, order, seconds, security, is_async(function), place
+        )
         setattr(function, _ATTRIBUTE, hook)
         return function
 

@@ -29,9 +29,8 @@ def limits_of(rate_limit: object, at_once: object) -> tuple[Limit, ...]:
     """The limits that a tool declares: first how many at once, then how often. Raises
     DeclarationError.
     """
-    declared = ((LimitKind.AT_ONCE, at_once), (LimitKind.RATE, rate_limit))
     limits: list[Limit] = []
-    for kind, given in declared:
+    for kind, given in ((LimitKind.AT_ONCE, at_once), (LimitKind.RATE, rate_limit)):
         each = given if isinstance(given, tuple) else (given,)
         limits += [_limit(kind, limit) for limit in each]
     return tuple(limits)

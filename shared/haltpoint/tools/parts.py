@@ -30,7 +30,8 @@ class Part:
     @property
     def place(self) -> str:
         """The path as it is written, `letters[].to`."""
-        return "".join(map(_written, self.path)).removeprefix(".")
+        steps = ["[]" if step is None else f".{step}" for step in self.path]
+        return "".join(steps).removeprefix(".")
 
     def below(self, step: str | None, node: Any) -> "Part":
         """A part of its values."""
@@ -76,7 +77,3 @@ def _referred(part: Part, reference: str, schema: Node) -> Iterator[Part]:
     within = part.within | {reference}
     loose = part.loose or is_inside
     yield replace(part, node=node, within=within, loose=loose)
-
-
-def _written(step: str | None) -> str:
-    return "[]" if step is None else f".{step}"

@@ -1,32 +1,23 @@
 """From type hints to schemas: what a tool takes and what it gives (CONTRACT A).
 
-Parameters become one pydantic model whose fields have neutral names and the parameters' names as
-aliases, so that a parameter may be called `json` or `schema`. The result becomes a TypeAdapter,
-and its data is always a JSON object: a value that is not an object by its type is wrapped as
-`{"value": ...}`.
+Parameters become one TypedDict, in which a parameter may be called `json` or `schema`. The result
+becomes a TypeAdapter, and its data is always a JSON object: a value that is not an object by its
+type is wrapped as `{"value": ...}`.
 """
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from traceback import extract_stack
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PydanticUserError,
-    TypeAdapter,
-    ValidationError,
-    create_model,
-)
+from pydantic import ConfigDict, Field, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import PydanticSerializationError, PydanticUndefined
+from typing_extensions import TypedDict
 
 from haltpoint.contracts.doors import TARGET_MARK
 from haltpoint.contracts.results import ToolResult
@@ -41,11 +32,9 @@ Groups = tuple[tuple[str, ...], ...]
 """Of each group of parameters a call has to give one."""
 WRAP: Final = "value"
 """The key under which a result lies that is not a JSON object."""
-
-
+CONTEXT: Final = "ctx"
+"""The name of the parameter that is the context, when it has no type."""
 _UNWRITABLE: Final = (PydanticUserError, PydanticUndefinedAnnotation)
-
-
 _BRANCHES: Final = frozenset({"$ref", "anyOf", "oneOf"})
 """In a schema that leaves to others what fits."""
 
@@ -61,15 +50,13 @@ class _PlainSchema(GenerateJsonSchema):
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a tool takes: `model` validates the JSON text; `names` are the parameters' names by
-    field.
+    """What a tool takes: `adapter` makes the keyword arguments of a JSON text.
 
-    `confirms`: it has a parameter `confirmed` that the runtime alone sets, so it is in neither of
-    them (B7).
+    `confirms`: it has a parameter `confirmed` that the runtime alone sets, so it is in neither
+    `adapter` nor `schema` (B7).
     """
 
-    model: type[BaseModel]
-    names: Mapping[str, str]
+    adapter: TypeAdapter[dict[str, Any]]
     context: str | None
     schema: dict[str, Any]
     provenance: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -94,18 +81,23 @@ class Output:
     foreign: tuple[str, ...] = ()
 
 
+def called(function: object) -> Any:
+    """What a call of it runs: a callable object has a method for that."""
+    is_object = callable(function) and not inspect.isroutine(function)
+    return type(function).__call__ if is_object else function
+
+
 def hints_of(function: Function) -> dict[str, Any]:
     """The resolved type hints of a function or callable object. Raises DeclarationError."""
-    target = function if inspect.isroutine(function) else type(function).__call__
     try:
-        return get_type_hints(target, include_extras=True)
+        return get_type_hints(called(function), include_extras=True)
     except NameError as error:
         raise DeclarationError(f"a type hint cannot be resolved: {error}") from error
 
 
 def place_of(function: Function) -> str:
     """Where a function is written, `file:line`; of all else, where it is declared."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    code = getattr(inspect.unwrap(called(function)), "__code__", None)
     if code is not None:
         return f"{code.co_filename}:{code.co_firstlineno}"
     here = str(Path(__file__).parent)
@@ -115,8 +107,7 @@ def place_of(function: Function) -> str:
 
 def is_async(function: Function) -> bool:
     """Whether calling it gives something to await."""
-    called = getattr(function, "__call__", None)  # noqa: B004 - the method of a callable object
-    return any(map(inspect.iscoroutinefunction, (function, called)))
+    return inspect.iscoroutinefunction(called(function))
 
 
 def is_generator(function: Function) -> bool:
@@ -134,94 +125,59 @@ def read_inputs(
     if is_generator(function):
         raise DeclarationError("a tool gives one result: return it, do not yield")
     parameters = dict(inspect.signature(function).parameters)
-    for parameter in parameters.values():
-        _check_kind(parameter)
     context = _context_of(parameters, hints)
     parameters.pop(context or "", None)
-    confirms = not read_only and _is_confirmed(parameters.get(CONFIRMED), hints)
+    confirms = not read_only and _is_confirmed(parameters, hints)
     if confirms:
         del parameters[CONFIRMED]
-    names = {f"arg_{number}": name for number, name in enumerate(parameters)}
-    fields = {field: _field(parameters[name], hints) for field, name in names.items()}
-    model, marked, core_schema = _model(fields, one_of, names.values())
+    fields = {name: _field(parameter, hints) for name, parameter in parameters.items()}
+    adapter = adapter_of("Arguments", fields)
+    marked = _schema_of(adapter, "validation")
+    _add_rules(marked, one_of)
     return Inputs(
-        model=model,
-        names=names,
+        adapter=adapter,
         context=context,
         schema=without_marks(marked),
-        provenance=origins_in(marked, core_schema),
+        provenance=origins_in(marked, adapter.core_schema),
         targets=places_of(TARGET_MARK, marked),
         not_targets=places_of(NOT_TARGET, marked),
         confirms=confirms,
     )
 
 
-def _check_kind(parameter: inspect.Parameter) -> None:
-    if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-        raise DeclarationError(
-            f"parameter {parameter.name!r} cannot be described to a model: use named parameters, "
-            "no *args, no **kwargs and none that are positional-only"
-        )
-
-
 def _context_of(parameters: Iterable[str], hints: Mapping[str, Any]) -> str | None:
     """The name of the parameter that is the context: of type Ctx, or `ctx` without a type."""
-    names = [name for name in parameters if _is_context(name, hints.get(name))]
+    hinted = {CONTEXT: Ctx, **hints}
+    plain = {name: get_origin(hint) or hint for name, hint in hinted.items()}
+    names = [name for name in parameters if plain.get(name) is Ctx]
     if len(names) > 1:
         raise DeclarationError(f"parameters {names[0]!r} and {names[1]!r} are both the context")
     return names[0] if names else None
 
 
-def _is_context(name: str, hint: Any) -> bool:
-    if hint is None:
-        return name == "ctx"
-    return Ctx in (hint, get_origin(hint))
+def _is_confirmed(parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any]) -> bool:
+    """Whether `confirmed` is a bool that is false unless it is given."""
+    return hints.get(CONFIRMED) is bool and parameters[CONFIRMED].default is False
 
 
-def _is_confirmed(parameter: inspect.Parameter | None, hints: Mapping[str, Any]) -> bool:
-    """Whether it is a bool that is false unless it is given."""
-    return parameter is not None and hints.get(CONFIRMED) is bool and parameter.default is False
-
-
-def _field(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> tuple[Any, FieldInfo]:
-    name, default = parameter.name, parameter.default
-    hint = hints.get(name)
-    if hint is None:
+def _field(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> Any:
+    """The type of a parameter with its default, if a model can write its values as JSON. Raises
+    DeclarationError.
+    """
+    name = parameter.name
+    if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        raise DeclarationError(
+            f"parameter {name!r} cannot be described to a model: use named parameters, "
+            "no *args, no **kwargs and none that are positional-only"
+        )
+    if name not in hints:
         raise DeclarationError(
             f"parameter {name!r} has no type hint: a model needs to know what to write"
         )
-    if isinstance(default, FieldInfo):
-        _check_parameter(name, hint, default.default)
-        return Annotated[hint, default], Field(alias=name)
-    _check_parameter(name, hint, default)
-    if default is parameter.empty:
-        return hint, Field(alias=name)
-    return hint, Field(default, alias=name)
-
-
-def _model(
-    fields: dict[str, Any], one_of: Groups, names: Collection[str]
-) -> tuple[type[BaseModel], dict[str, Any], Any]:
-    """The model of the parameters, its JSON Schema with marks, and pydantic's own."""
-    config = ConfigDict(extra="forbid", json_schema_extra=_rule(one_of, names))
-    try:
-        model = create_model("Arguments", __config__=config, **fields)
-        adapter = TypeAdapter(model)
-        schema = _schema_of(adapter, "validation")
-    except _UNWRITABLE as error:
-        words = f"its parameters have no JSON Schema: {', '.join(names)}"
-        raise DeclarationError(words) from error
-    choices = chain.from_iterable(one_of)
-    for name in set(choices).intersection(schema.get("required", ())):
-        words = f"every call gives {name}: give it a default, or leave it out"
-        raise DeclarationError(f"one_of_parameters={one_of!r}: {words}")
-    return model, schema, adapter.core_schema
-
-
-def _check_parameter(name: str, hint: Any, default: Any) -> None:
-    """Whether a model can write a parameter as JSON, and its default is of its type. Raises
-    DeclarationError.
-    """
+    hint = hints[name]
+    given = parameter.default
+    default = PydanticUndefined if given is parameter.empty else given
+    declared: Any = given if isinstance(given, FieldInfo) else Field(default)
     adapter: TypeAdapter[Any]
     try:
         adapter = TypeAdapter(hint)
@@ -231,8 +187,13 @@ def _check_parameter(name: str, hint: Any, default: Any) -> None:
             f"parameter {name!r}: no model can write a {getattr(hint, '__qualname__', hint)} as "
             "JSON; yield such a thing from the module's lifespan, and take it from ctx.deps"
         ) from error
-    if default is inspect.Parameter.empty or default is PydanticUndefined:
-        return
+    if declared.default is not PydanticUndefined:
+        _check_default(name, declared.default, adapter)
+    return Annotated[hint, declared]
+
+
+def _check_default(name: str, default: Any, adapter: TypeAdapter[Any]) -> None:
+    """Whether a default is of its parameter's type. Raises DeclarationError."""
     try:
         value = adapter.validate_python(default)
         adapter.dump_json(value)
@@ -241,15 +202,27 @@ def _check_parameter(name: str, hint: Any, default: Any) -> None:
         raise DeclarationError(f"{words}; give one that is, or None and `| None`") from error
 
 
-def _rule(groups: Groups, names: Collection[str]) -> dict[str, Any]:
-    """That one of each group is given, as JSON Schema. Raises DeclarationError."""
+def adapter_of(name: str, fields: dict[str, Any]) -> TypeAdapter[dict[str, Any]]:
+    """Reads objects with these fields and no others, whatever the fields are called."""
+    make: Any = TypedDict
+    kind = make(name, fields)
+    kind.__pydantic_config__ = ConfigDict(extra="forbid")
+    return TypeAdapter(kind)
+
+
+def _add_rules(schema: dict[str, Any], groups: Groups) -> None:
+    """Let a schema say that one of each group is given. Raises DeclarationError."""
+    required = schema.get("required", ())
+    optional = [name for name in schema["properties"] if name not in required]
     for group in groups:
-        if len(group) < 2 or not set(group) <= set(names):
-            known = ", ".join(names) or "none"
-            words = f"give groups of its parameters ({known}), as (('slug', 'id'),)"
-            raise DeclarationError(f"one_of_parameters={groups!r}: {words}")
-    rules = [{"anyOf": [{"required": [name]} for name in group]} for group in groups]
-    return {"allOf": rules} if rules else {}
+        if len(group) < 2 or not set(group) <= set(optional):
+            words = f"give groups of its optional parameters ({', '.join(optional) or 'none'})"
+            raise DeclarationError(
+                f"one_of_parameters={groups!r}: {words}, as (('slug', 'id'),); "
+                "every call gives the others"
+            )
+    if groups:
+        schema["allOf"] = [{"anyOf": [{"required": [name]} for name in group]} for group in groups]
 
 
 def read_output(hints: Mapping[str, Any]) -> Output:
@@ -268,18 +241,10 @@ def read_output(hints: Mapping[str, Any]) -> Output:
         words = "return a dict, a dataclass or a model of pydantic with texts and numbers"
         raise DeclarationError(f"its result: JSON cannot express a {shown}; {words}") from error
     is_object = _is_object(marked)
-    whole = marked if is_object else _wrapped(marked)
+    whole = marked if is_object else _schema_of(adapter_of("Result", {WRAP: hint}), "serialization")
     schema = without_marks(whole)
     fields = frozenset(fields_in(schema) if is_object else ())
     return Output(adapter, schema, not is_object, fields, places_of(FOREIGN, whole))
-
-
-def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of `{"value": ...}` around what has this schema."""
-    inner = dict(schema)
-    definitions = inner.pop("$defs", {})
-    whole = {"type": "object", "properties": {WRAP: inner}, "required": [WRAP]}
-    return {**whole, "$defs": definitions} if definitions else whole
 
 
 def fields_in(schema: Node) -> list[str]:

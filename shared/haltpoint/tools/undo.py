@@ -11,23 +11,16 @@ serves it as a hidden tool, which no model is offered: it takes the id of the ac
 `ctx.idempotency_key` is the same however often a person undoes that action.
 """
 
-from pydantic import BaseModel
-
 from haltpoint.contracts.tools import UNDO, Recovery, Retry, ToolSpec
-from haltpoint.tools.callback import CONTEXT, Callback
+from haltpoint.tools.callback import Callback
 from haltpoint.tools.declaration import Tool
-from haltpoint.tools.signature import Inputs, Output
-
-
-class Undone(BaseModel):
-    """What the hidden tool takes: the action that it undoes."""
-
-    action_id: str
+from haltpoint.tools.signature import CONTEXT, Inputs, Output, adapter_of
 
 
 def undoing(tool: Tool, undo: Callback) -> Tool:
     """The hidden tool that undoes the calls of this one."""
-    schema = Undone.model_json_schema()
+    adapter = adapter_of("Undone", {"action_id": str})
+    schema = adapter.json_schema()
     spec = ToolSpec(
         name=f"{tool.name}{UNDO}",
         description="Undo a call.",
@@ -39,7 +32,7 @@ def undoing(tool: Tool, undo: Callback) -> Tool:
         recovery=Recovery(retry=Retry()),
     )
     context = CONTEXT if CONTEXT in undo.takes else None
-    inputs = Inputs(Undone, {"action_id": "action_id"}, context, schema)
+    inputs = Inputs(adapter, context, schema)
     return Tool(spec, undo.function, inputs, Output(), undo.is_async, undo.place, undo=undo)
 
 

@@ -32,9 +32,7 @@ def test_e7_an_undo_is_a_hidden_tool_of_the_same_queue() -> None:
     )
     assert (spec.internal, spec.repeatable, tool.spec.undoes) == (True, False, "")
     assert inputs.context == "ctx"
-    assert inputs.model.model_validate_json('{"action_id": "c.s.1"}').model_dump() == {
-        "action_id": "c.s.1"
-    }
+    assert hidden.parse('{"action_id": "c.s.1"}') == {"action_id": "c.s.1"}
 
 
 def test_e7_a_context_may_have_a_key_of_its_own() -> None:
