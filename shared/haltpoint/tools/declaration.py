@@ -22,6 +22,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain
 from traceback import extract_stack
 from typing import Annotated, Any, Final, TypedDict, TypeVar, Unpack, overload
 
@@ -207,7 +208,7 @@ def tools_in(module: object) -> list[Tool]:
     """
     file = getattr(module, "__file__", "")
     registered = _REGISTERED.get(file, {})
-    declared = map(tool_of, [*vars(module).values(), *registered.values()])
+    declared = map(tool_of, chain(vars(module).values(), registered.values()))
     return list(dict.fromkeys(filter(None, declared)))
 
 

@@ -176,7 +176,7 @@ def _check(function: object, moment: Moment, globs: tuple[str, ...]) -> None:
     try:
         inspect.signature(function).bind(*takes)
     except TypeError:
-        raise DeclarationError(f"a {moment.value}-hook takes ({', '.join(takes)})") from None
+        raise DeclarationError(f"a {moment}-hook takes ({', '.join(takes)})") from None
 
 
 pre = partial(_declaring, Moment.PRE)

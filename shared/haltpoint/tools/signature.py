@@ -151,13 +151,15 @@ def _context_of(parameters: Iterable[str], hints: Mapping[str, Any]) -> str | No
     plain = {name: get_origin(hint) or hint for name, hint in hinted.items()}
     names = [name for name in parameters if plain.get(name) is Ctx]
     if len(names) > 1:
-        raise DeclarationError(f"parameters {names[0]!r} and {names[1]!r} are both the context")
+        raise DeclarationError(f"parameters {' and '.join(names)} are both the context")
     return names[0] if names else None
 
 
 def _is_confirmed(parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any]) -> bool:
     """Whether `confirmed` is a bool that is false unless it is given."""
-    return hints.get(CONFIRMED) is bool and parameters[CONFIRMED].default is False
+    if hints.get(CONFIRMED) is not bool:
+        return False
+    return parameters[CONFIRMED].default is False
 
 
 def _field(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> Any:
