@@ -145,7 +145,9 @@ clean: ## remove the environment, caches and reports
 .unused:
 	@$(BIN)/deptry .
 
-# With uv when it is there, else with venv and pip from the exported lock. Older than a lock file: synced again.
+# With uv when it is there, else with venv and pip from the exported lock, which is complete: pip has nothing to find out,
+# and what is never imported is never compiled. Older than a lock file: synced again.
+PIP := --quiet --disable-pip-version-check --no-deps
 $(SYNCED): pyproject.toml uv.lock requirements.lock
 	@if command -v uv >/dev/null; then \
 	    uv sync --frozen --quiet --all-groups --all-extras; \
@@ -161,7 +163,7 @@ $(SYNCED): pyproject.toml uv.lock requirements.lock
 	    fi; \
 	    echo "Setting up .venv with $$($$python --version), once ..."; \
 	    $$python -m venv .venv && \
-	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock && \
-	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .; \
+	    $(BIN)/python -m pip install $(PIP) --no-compile -r requirements.lock && \
+	    $(BIN)/python -m pip install $(PIP) -e .; \
 	fi
 	@touch $@
