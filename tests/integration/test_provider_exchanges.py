@@ -48,7 +48,7 @@ import pytest
 import yaml
 from redis.asyncio import Redis
 
-from haltpoint.chain.checks import built_in
+from haltpoint.chain.checks.core_tools import END_SPEC, HUMAN_SPEC
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
@@ -172,7 +172,7 @@ async def play(desk: Desk, url: str, exchange: Exchange) -> Played:
     http = HttpServer(app, "127.0.0.1", 0)
     await http.start()
     specs = tools_of(exchange)
-    desk.tools = {spec.name: spec for spec in (*specs, built_in.HUMAN_SPEC, built_in.END_SPEC)}
+    desk.tools = {spec.name: spec for spec in (*specs, HUMAN_SPEC, END_SPEC)}
     await ToolCatalogue(desk.calls, desk.topology).announce(specs)
     chain_id = await desk.submit(task_of(exchange))
     results = {name: list(given) for name, given in exchange.get("results", {}).items()}

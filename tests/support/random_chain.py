@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from haltpoint.chain.checks import built_in
+from haltpoint.chain.checks.core_tools import HUMAN_SPEC
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Dispatch, StartChild
 from haltpoint.chain.model.state import Action, Chain, next_due
@@ -67,7 +67,7 @@ TOOLS: Final = (
     writing("skill", plan=SENDS),
     writing("watched", hooks=("h",), plan=SENDS),
     spec("reader", plan=plan(tool_step("x", call("read")))),
-    built_in.HUMAN_SPEC,
+    HUMAN_SPEC,
 )
 OTHERS: Final = (
     writing("book", parameters=TO),

@@ -16,7 +16,7 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Final
 
-from haltpoint.chain.checks.built_in import IMPOSSIBLE
+from haltpoint.chain.checks.core_tools import IMPOSSIBLE
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.tools import END_STEP
 from haltpoint.contracts.work.routing import ROUTE

@@ -22,7 +22,7 @@ from jsonschema.exceptions import SchemaError
 from msgspec import structs
 from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, ValidationError
 
-from haltpoint.chain.checks.templates import skill_faults, template_faults
+from haltpoint.chain.checks.core_tools import skill_faults, template_faults
 from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.doors import Form, door

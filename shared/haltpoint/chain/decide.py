@@ -25,8 +25,8 @@ the plan). The rules that keep this small:
   in whatever process, and no plan is too long for the stack. Nothing is sent, asked or ended
   anywhere else.
 - A step is stopped while a question is open, unless its own was answered since (CONTRACT B3). What
-  is under way ends meanwhile, and may ask too. A proposal that arrives is kept, and waits. The gate
-  (`gate`) says whether there is room and budget for what a step wants.
+  is under way ends meanwhile, and may ask too. A proposal that arrives is kept, and waits.
+  `calling` says whether there is room and budget for what a step wants.
 - A call of a proposal that is refused is kept as such, with the fault.
 - An event is recognised by the id of something under way. Anything else is a repeat, late or
   foreign: the very same chain comes back. A thought's id holds its turn and attempt, a request's
@@ -38,17 +38,18 @@ the plan). The rules that keep this small:
 
 How to read on: `state` is what a chain is, `limits` what it may use, `outputs` what a decision asks
 for, and `HANDLERS` below says which handler takes which event. `thoughts` begins chains, once
-`agents` has found who works on them; `proposals` judges what the model proposes and `strikes` holds
-it to its word; `dispatching` puts calls together, and the chains of skills and agents; `asking`
-stops the chain and `answers` resumes it; `ending` ends steps and chains; `interruptions` are
-cancellations, due times and lost messages. `judges` is the table of what may run, `promises` says
-what is due and how a step may end without it. Everything here is a function of its arguments.
+`agents` has found who works on them; `scheduling` judges what the model proposes and `thinking`
+holds it to its word; `dispatching` puts calls together, and the chains of skills and agents;
+`asking` stops the chain and `answers` resumes it; `ending` ends steps and chains; `results` takes
+receipts, cancellations, due times and lost messages. `judges` is the table of what may run,
+`promises` says what is due and how a step may end without it. Everything here is a function of its
+arguments.
 """
 
 from collections.abc import Callable
 from typing import Any, Final
 
-from haltpoint.chain.handlers import answers, interruptions, results, thoughts
+from haltpoint.chain.handlers import answers, results, thoughts
 from haltpoint.chain.model.limits import World
 from haltpoint.chain.model.outputs import Decision, Next
 from haltpoint.chain.model.state import WAITING, Chain
@@ -87,9 +88,9 @@ HANDLERS: Final[
     ThoughtFailed: (thoughts.take_failed_thought, _PLANNED),
     TaskSubmitted: (thoughts.begin, frozenset({ChainStatus.ACCEPTED})),
     HumanAnswered: (answers.apply_answer, _WAITING),
-    TimerDue: (interruptions.check_due, _LIVE),
-    MessageLost: (interruptions.end_if_awaited, _LIVE),
-    TaskCancelled: (interruptions.cancel, _LIVE),
+    TimerDue: (results.check_due, _LIVE),
+    MessageLost: (results.end_if_awaited, _LIVE),
+    TaskCancelled: (results.cancel, _LIVE),
 }
 """What takes an event, and the states in which it does; it writes down what has happened and says
 what it wants next.

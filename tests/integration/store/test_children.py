@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.templates import with_skills
+from haltpoint.chain.checks.core_tools import with_skills
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Stream

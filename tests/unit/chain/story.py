@@ -5,7 +5,7 @@ each.
 from dataclasses import replace
 from typing import Any
 
-from haltpoint.chain.checks import built_in
+from haltpoint.chain.checks.core_tools import END_SPEC
 from haltpoint.chain.decide import decide
 from haltpoint.chain.model.limits import Policy, World, deadline_of
 from haltpoint.chain.model.needs import needed_actions, needed_thoughts
@@ -62,9 +62,7 @@ class Story:
     """
 
     def __init__(self, task: Task, *tools: ToolSpec, policy: Policy | None = None) -> None:
-        self.world = World(
-            {tool.name: tool for tool in (*tools, built_in.END_SPEC)}, policy or Policy()
-        )
+        self.world = World({tool.name: tool for tool in (*tools, END_SPEC)}, policy or Policy())
         self.now = START
         deadline = deadline_of(task, self.world.policy, START)
         self.first = self.chain = Chain(

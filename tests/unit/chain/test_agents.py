@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.agents import assigned_to, with_agents
+from haltpoint.chain.checks.core_tools import END_SPEC
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import CancelChild, Decision, Dispatch, Report, StartChild
 from haltpoint.contracts.events import ToolCompleted
@@ -51,7 +51,7 @@ GOAL = "Refund order 17 of ann@shop.example"
 FIND = spec("find_order")
 REFUND = ToolSpec(name="refund", provenance={"order_id": ("find_order.id",)})
 MAIL = ToolSpec(name="mail", targets=("to",))
-TOOLS = {one.name: one for one in (FIND, REFUND, MAIL, built_in.END_SPEC)}
+TOOLS = {one.name: one for one in (FIND, REFUND, MAIL, END_SPEC)}
 FILE = Agents(
     agents=(
         Agent(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.chain.checks import built_in
+from haltpoint.chain.checks.core_tools import HUMAN_SPEC
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.reasons import Heard, ReasonKind
@@ -94,7 +94,7 @@ def test_c6_what_a_person_said_in_one_chain_counts_in_the_others(
     above: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An effect that the model was corrected about since is asked about."""
-    monkeypatch.setitem(known.TOOLS, ASK_HUMAN, built_in.HUMAN_SPEC)
+    monkeypatch.setitem(known.TOOLS, ASK_HUMAN, HUMAN_SPEC)
     tree = supervisor()
     asker = tree.root if above else routed(tree, "technical")
     asker.calls("askHuman", question="Refund it?")
@@ -124,7 +124,7 @@ def is_pressed(tree: Tree) -> bool:
 
 
 def test_c6_a_correction_above_presses_below(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(known.TOOLS, ASK_HUMAN, built_in.HUMAN_SPEC)
+    monkeypatch.setitem(known.TOOLS, ASK_HUMAN, HUMAN_SPEC)
     free = supervisor()
     heard_stop(free.root)
     assert not is_pressed(free)
@@ -138,7 +138,7 @@ def test_c6_a_correction_above_presses_below(monkeypatch: pytest.MonkeyPatch) ->
 def test_c6_a_correction_of_one_agent_presses_the_next_until_a_person_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(known.TOOLS, ASK_HUMAN, built_in.HUMAN_SPEC)
+    monkeypatch.setitem(known.TOOLS, ASK_HUMAN, HUMAN_SPEC)
     pressed = supervisor()
     first = routed(pressed, "billing")
     heard_stop(first)

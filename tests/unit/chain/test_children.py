@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from haltpoint.chain.checks.templates import (
+from haltpoint.chain.checks.core_tools import (
     fill,
     skill_faults,
     template_faults,

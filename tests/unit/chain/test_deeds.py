@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.answer import MOST_NAMED, MOST_SHOWN, deed_of, deed_words
+from haltpoint.chain.checks.core_tools import HUMAN_SPEC
 from haltpoint.chain.model.limits import World
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Choice, RequestKind
@@ -141,9 +141,7 @@ def test_f1_only_an_effect_of_its_own_is_a_deed() -> None:
     tool may have.
     """
     skill = writing("tell", plan=plan(Step(id="a")))
-    assert [deed_of(one, "{}", "{}") for one in (spec("look"), built_in.HUMAN_SPEC, skill)] == [
-        None
-    ] * 3
+    assert [deed_of(one, "{}", "{}") for one in (spec("look"), HUMAN_SPEC, skill)] == [None] * 3
     assert deed_of(World().spec("gone"), "", "") == DeedWords(says="Gone")
 
 

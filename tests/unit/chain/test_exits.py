@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
+from haltpoint.chain.checks.core_tools import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.state import ChainError
-from haltpoint.chain.turns.asking import is_question
+from haltpoint.chain.turns.asking import QUESTION
 from haltpoint.contracts.answers import WhyNot
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern
@@ -51,7 +51,7 @@ told = partial(with_plan, (LOOKUP, SEND, ASK_HUMAN))
     ],
 )  # fmt: skip
 def test_c11_the_last_sentence_decides_whether_words_are_a_question(words: str, asks: bool) -> None:
-    assert is_question(words) is asks
+    assert bool(QUESTION.search(words)) is asks
 
 
 def test_c11_words_behind_a_success_are_a_strike() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
+from haltpoint.chain.checks.core_tools import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.schemas import (
     argument_faults,

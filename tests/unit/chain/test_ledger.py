@@ -7,7 +7,7 @@ import json
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.templates import with_skills
+from haltpoint.chain.checks.core_tools import with_skills
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Report
 from haltpoint.chain.model.statuses import StepStatus

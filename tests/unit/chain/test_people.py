@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
+from haltpoint.chain.checks.core_tools import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import request_id

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.checks import built_in
+from haltpoint.chain.checks.core_tools import HUMAN_SPEC
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
 from haltpoint.contracts.base import JsonObject
@@ -199,7 +199,7 @@ FORM = {
 @pytest.fixture
 def forms(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tools that say what they take, askHuman among them."""
-    for one in (spec("find_order", parameters=FORM), built_in.HUMAN_SPEC):
+    for one in (spec("find_order", parameters=FORM), HUMAN_SPEC):
         monkeypatch.setitem(TOOLS, one.name, one)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.knowledge import users_words
+from haltpoint.chain.checks.knowledge import Known
 from haltpoint.chain.checks.plans import callable_tools, drafted_faults, literal_faults
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import StartChild
@@ -122,10 +122,9 @@ def test_c15_the_same_users_goals_before_count_as_their_words_and_answers_do_not
     )
     told = Story(Task(goal="Write to him", user="ann", handed=Handed(earlier=before)), MAIL)
 
-    assert users_words(Work.on(told.chain, "", told.world, told.now)) == (
-        "Write to him",
-        "John is at j@x.org",
-    )
+    known = Known.of(Work.on(told.chain, "", told.world, told.now))
+
+    assert known.words == ["Write to him", "John is at j@x.org"]
 
 
 # ---- C3: one_of

@@ -4,8 +4,7 @@ told again.
 
 import pytest
 
-from haltpoint.chain.checks import built_in
-from haltpoint.chain.checks.built_in import HUMAN_SPEC, with_built_in
+from haltpoint.chain.checks.core_tools import END_SPEC, HUMAN_SPEC, with_built_in
 from haltpoint.chain.model.limits import without_blocked
 from haltpoint.chain.model.state import next_due
 from haltpoint.contracts.people.humans import Choice
@@ -69,6 +68,6 @@ def test_i4_nobody_can_serve_another_tool_under_the_name_of_the_built_in_one() -
     served = specs(writing(ASK_HUMAN), spec(END_STEP), spec("note"))
     assert with_built_in(served) == {
         ASK_HUMAN: HUMAN_SPEC,
-        END_STEP: built_in.END_SPEC,
+        END_STEP: END_SPEC,
         "note": spec("note"),
     }

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
+from haltpoint.chain.checks.core_tools import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.outputs import Record
 from haltpoint.contracts.doors import door

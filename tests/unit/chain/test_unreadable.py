@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from haltpoint.chain.checks.built_in import HUMAN_SPEC as ASK_HUMAN
+from haltpoint.chain.checks.core_tools import HUMAN_SPEC as ASK_HUMAN
 from haltpoint.contracts.work.plans import ProposedCall, Step
 from haltpoint.contracts.work.thoughts import Proposal, Violation
 from tests.support.builders import call, owing, writing

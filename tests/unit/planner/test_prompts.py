@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from haltpoint.chain.checks import built_in
+from haltpoint.chain.checks.core_tools import END_SPEC
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import ErrorInfo, ErrorType, NextAction, Outcome
 from haltpoint.contracts.tools import END_STEP, ToolSpec
@@ -168,7 +168,7 @@ def test_c9_outside_of_strict_tasks_no_form_is_asked_for(mode: Mode) -> None:
 
 
 def test_c11_where_a_step_may_end_its_prompt_names_end_step_beside_the_call() -> None:
-    tools = {**TOOLS, END_STEP: built_in.END_SPEC}
+    tools = {**TOOLS, END_STEP: END_SPEC}
     offered = prompts.build(
         context(ThoughtKind.ACT, "send", receipts=(receipt(),), may_end=True, tools=tools)
     )

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from haltpoint.chain.checks import built_in
 from haltpoint.chain.checks.agents import with_agents
+from haltpoint.chain.checks.core_tools import HUMAN_SPEC
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import AnswerRequested, ThoughtRequest
 from haltpoint.contracts.events import AnswerDrafted
@@ -97,7 +97,7 @@ def prompt_of(
     request = ThoughtRequest(
         thought_id="c.route.t1.1", kind=kind, step_id="route", deadline=0, due=due, forced=forced
     )
-    known = {**TOOLS, ASK_HUMAN: built_in.HUMAN_SPEC}
+    known = {**TOOLS, ASK_HUMAN: HUMAN_SPEC}
     offered = {name: known[name] for name in (*tools, ROUTE)}
     own = Agent(name=SUPERVISOR, description="d", prompt="You are the desk.")
     plan = Plan(steps=(Step(id="route", description=GOAL),))

@@ -14,7 +14,6 @@ from msgspec.structs import astuple, replace
 
 from haltpoint.chain.checks.bounds import found_in
 from haltpoint.chain.checks.plans import open_to_models, with_effects
-from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.model.limits import Tools
 from haltpoint.chain.model.references import reached
 from haltpoint.chain.model.state import Chain
@@ -217,16 +216,6 @@ def ends_routing(work: Work) -> bool:
 def route_in(proposal: Proposal) -> ProposedCall | None:
     """The call of a proposal that hands the task on; all others beside it never run."""
     return next((call for call in proposal.calls if call.tool == ROUTE), None)
-
-
-def did_not_route(work: Work, proposal: Proposal) -> bool:
-    """Whether a supervisor's model has used up its rounds, and its reply is neither a decision nor,
-    once an agent has ended, an answer.
-    """
-    if not must_route(work) or route_in(proposal) is not None:
-        return False
-    is_due = (ROUTE,) in missing(work, 0)
-    return is_due or bool(proposal.calls or proposal.faults)
 
 
 # ---- strategies that ask no model (I3)

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from haltpoint.chain.checks import bounds, ledger, values
 from haltpoint.chain.checks.agents import hand_on_fault
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict, refuse
+from haltpoint.chain.checks.core_tools import chain_faults
 from haltpoint.chain.checks.plans import (
     call_form,
     callable_tools,
@@ -21,7 +22,6 @@ from haltpoint.chain.checks.plans import (
     with_effects,
     without_confirmed,
 )
-from haltpoint.chain.checks.templates import chain_faults
 from haltpoint.chain.model.schemas import argument_faults, read_arguments, text_of
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, Strings

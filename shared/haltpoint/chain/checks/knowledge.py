@@ -13,8 +13,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Final, Self
 
-from msgspec.structs import replace
-
 from haltpoint.chain.checks.plans import calls_of
 from haltpoint.chain.model.canonical import bare, form, holds
 from haltpoint.chain.model.limits import Tools
@@ -148,15 +146,20 @@ class Known:
 
     @classmethod
     def of(cls, work: Work) -> Self:
-        """What the chain of a decision knows. The arguments of a submitter's plan are the user's
-        own.
+        """What the chain of a decision knows. The user's own words are the goal, a person's in its
+        place or in a step's, this user's goals before (C15), and the arguments of a submitter's
+        plan; no answers to questions.
         """
+        task = work.task
+        people = work.people
         plan = work.plan if is_submitters(work) else None
         written = write_json([call.arguments for call in calls_of(plan)])
-        given = given_whole(SourceKind.CONTEXT, work.task.context)
-        receipts = documents_of(work.receipts.values(), work.world.tools)
         own = Document(SourceKind.GOAL, "plan", written)
-        return cls(users_words(work), [own, given, *receipts])
+        given = given_whole(SourceKind.CONTEXT, task.context)
+        receipts = documents_of(work.receipts.values(), work.world.tools)
+        earlier = [before.goal for before in task.handed.earlier if before.user == task.user]
+        words = (task.own_goal, people.goal, *people.words, *earlier)
+        return cls([*filter(None, words)], [own, given, *receipts])
 
     def source(self, value: Any) -> Source:
         """The source of a value."""
@@ -203,7 +206,7 @@ def given_whole(kind: SourceKind, data: Any) -> Document:
 
 def documents_of(receipts: Iterable[Action], tools: Tools) -> Iterator[Document]:
     """What receipts give. Of a tool that no worker serves any more it is not known what strangers
-    write.
+    write. No person has typed what a picked option holds, nor the number of a model's option.
     """
     for action in receipts:
         spec = tools.get(action.tool)
@@ -211,24 +214,17 @@ def documents_of(receipts: Iterable[Action], tools: Tools) -> Iterator[Document]
         if approval is not None and approval.proposed is not None:
             yield Document(SourceKind.PERSON, f"{action.id} edited", action.ran, approval.proposed)
         foreign = () if spec is None else spec.foreign
+        where = f"{action.id} data"
         if action.by_a_person:
-            yield _given(action, foreign)
+            is_models = action.tool == ASK_HUMAN
+            picked = "selected" if is_models else "selected.value"
+            tool = action.tool if action.satisfies and not is_models else ""
+            typed = None if action.selected else (SAID,)
+            marks = (*foreign, picked)
+            yield Document(SourceKind.PERSON, where, action.data, "", marks, tool, typed)
         elif action.is_source:
             kind = SourceKind.TEXT if spec is None else SourceKind.RESULT
-            where = f"{action.id} data"
             yield Document(kind, where, action.data, action.arguments, foreign, action.tool)
-
-
-def _given(action: Action, foreign: Strings) -> Document:
-    """What a person has completed. No person has typed what a picked option holds, nor the number
-    of a model's option.
-    """
-    is_models = action.tool == ASK_HUMAN
-    where = f"{action.id} data"
-    picked = "selected" if is_models else "selected.value"
-    tool = action.tool if action.satisfies and not is_models else ""
-    typed = None if action.selected else (SAID,)
-    return Document(SourceKind.PERSON, where, action.data, "", (*foreign, picked), tool, typed)
 
 
 def origin_tools(origins: Iterable[str]) -> list[str]:
@@ -242,17 +238,6 @@ def origins_in_words(origins: Sequence[str]) -> str:
     return " or ".join(words)
 
 
-def users_words(work: Work) -> Strings:
-    """The goal, a person's words in its place or in a step's, and this user's goals before (C15);
-    no answers to questions.
-    """
-    task = work.task
-    people = work.people
-    earlier = [before.goal for before in task.handed.earlier if before.user == task.user]
-    words = (task.own_goal, people.goal, *people.words, *earlier)
-    return tuple(filter(None, words))
-
-
 def users_goal(work: Work) -> str:
     """The user's own goal, or a person's words in its place."""
     goal = work.people.goal
@@ -263,33 +248,17 @@ def users_goal(work: Work) -> str:
 # ----------------------------------------------------------------------------------
 
 
-def for_below(work: Work) -> Receipts:
-    """All that the chain knows."""
-    others = (*work.task.handed.known, *work.below.known)
-    return _newest((*others, *_own(work)))
-
-
-def for_above(work: Work) -> Receipts:
-    """What it did not know from above. Of a skill the result says all."""
-    if work.task.handed.assigned is None:
-        return ()
-    return _newest((*work.below.known, *_own(work)))
-
-
-def hear(work: Work, known: Receipts) -> None:
-    """Keep what a chain below has made known."""
-    work.below = replace(work.below, known=_newest((*work.below.known, *known)))
-
-
-def _own(work: Work) -> Iterator[KnownReceipt]:
-    """The chain's receipts from which values may come."""
+def made_known(work: Work, *before: KnownReceipt) -> Receipts:
+    """What the chain found out itself or from those below it, behind what it knew before."""
+    known = [*before, *work.below.known]
     for action in work.actions.values():
         by = action.told.by if action.by_a_person else None
         if action.is_source:
-            yield KnownReceipt(action.id, action.tool, action.ran, action.data, by)
+            known.append(KnownReceipt(action.id, action.tool, action.ran, action.data, by))
+    return newest(known)
 
 
-def _newest(receipts: Receipts) -> Receipts:
+def newest(receipts: Sequence[KnownReceipt]) -> Receipts:
     """The last of these receipts that there is room for, in their order."""
     room = MOST_KNOWN
     kept = list[KnownReceipt]()

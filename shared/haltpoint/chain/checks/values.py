@@ -56,38 +56,29 @@ class Marked:
 
     mark: str
     path: Path
+    place: str
+    """Its own place, as sources and reasons have it."""
     value: Any
-
-    @property
-    def place(self) -> str:
-        """Its own place, as sources and reasons have it."""
-        return path_text(self.path)[:LONGEST_PLACE]
-
-    @property
-    def form(self) -> str:
-        """The value as it is compared."""
-        return form(self.value)
+    form: str
+    """The value as it is compared."""
 
 
-def marked_values(spec: ToolSpec, arguments: Any) -> Iterable[Marked]:
-    """The values of a call at its marked places."""
-    return _values_at(arguments, *spec.targets, *spec.provenance)
-
-
-def _values_at(arguments: Any, *marks: str) -> Iterable[Marked]:
-    """The values at these marks, each once: one mark may be inside of another."""
+def marked_values(spec: ToolSpec, arguments: Any, *marks: str) -> Iterable[Marked]:
+    """The values of a call at these marks, or at all its marked places, each once: one mark may be
+    inside of another.
+    """
     by_path: dict[Path, Marked] = {}
-    for mark in marks:
+    for mark in marks or (*spec.targets, *spec.provenance):
         for path, scalar in scalars_at(arguments, path_of(mark)):
-            by_path.setdefault(path, Marked(mark, path, scalar))
+            place = path_text(path)[:LONGEST_PLACE]
+            by_path.setdefault(path, Marked(mark, path, place, scalar, form(scalar)))
     return by_path.values()
 
 
-def _own_values(spec: ToolSpec, arguments: Any, *marks: str) -> list[Marked]:
-    """The values of a call at these marks that are no default of their mark."""
-    known = {(given.mark, given.form) for given in _values_at(defaults(spec.parameters), *marks)}
-    values = _values_at(arguments, *marks)
-    return [given for given in values if (given.mark, given.form) not in known]
+def _is_default(spec: ToolSpec, given: Marked) -> bool:
+    """Whether a value is a default of its mark."""
+    own = marked_values(spec, defaults(spec.parameters), given.mark)
+    return given.form in [other.form for other in own]
 
 
 # ---- origins
@@ -111,8 +102,8 @@ def origin(call: CheckedCall) -> Verdict:
 def made_up(known: Known, spec: ToolSpec, arguments: Any) -> str | None:
     """The first place with a value that is at none of its origins; null and a default need none."""
     for mark, origins in spec.provenance.items():
-        for given in _own_values(spec, arguments, mark):
-            if not known.has_origin(given.value, origins):
+        for given in marked_values(spec, arguments, mark):
+            if not (known.has_origin(given.value, origins) or _is_default(spec, given)):
                 return mark
     return None
 
@@ -122,7 +113,7 @@ def respelled(known: Known, spec: ToolSpec, arguments: Any) -> Any:
     for its Unicode form, spaces, dashes or quotes, has the spelling of that origin (C9).
     """
     for mark, origins in spec.provenance.items():
-        for given in _values_at(arguments, mark):
+        for given in marked_values(spec, arguments, mark):
             if KEYS in given.path or known.has_origin(given.value, origins):
                 continue
             alike = known.like(given.value, origins)
@@ -139,15 +130,17 @@ def target(call: CheckedCall) -> Verdict:
     """Ask about the values that say to whom or where and are not known, unless a person has said
     yes to them at the card of a call before.
     """
-    tool = call.spec.name
+    spec = call.spec
+    tool = spec.name
     run = call.work.run[call.index]
     if run.taken < run.listed:
         return GO
+    values = marked_values(spec, call.arguments, *spec.targets)
     unknown = list[Marked]()
-    for given in _own_values(call.spec, call.arguments, *call.spec.targets):
-        grants = {Grant(tool=tool), *_grants(call.spec, given).values()}
+    for given in [given for given in values if call.known.whole(given.value) is None]:
+        grants = {Grant(tool=tool), *_grants(spec, given).values()}
         is_granted = not grants.isdisjoint(call.work.people.granted)
-        if call.known.whole(given.value) is None and not is_granted:
+        if not (is_granted or _is_default(spec, given)):
             unknown.append(given)
     if not unknown:
         return GO

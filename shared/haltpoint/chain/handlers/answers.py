@@ -16,9 +16,8 @@ from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import hand_to
 from haltpoint.chain.turns.asking import ask_next, close, free
-from haltpoint.chain.turns.dispatching import send_again
-from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.receipts import (
+from haltpoint.chain.turns.calling import (
+    drop_held,
     end_of_calls,
     fail_with,
     given,
@@ -28,8 +27,8 @@ from haltpoint.chain.turns.receipts import (
     succeed,
     write_down,
 )
-from haltpoint.chain.turns.strikes import reset_strikes
-from haltpoint.chain.turns.thinking import think_ahead, think_step
+from haltpoint.chain.turns.dispatching import send_again
+from haltpoint.chain.turns.thinking import reset_strikes, think_ahead, think_step
 from haltpoint.contracts.base import Strings
 from haltpoint.contracts.doors import in_full
 from haltpoint.contracts.events import HumanAnswered

@@ -22,11 +22,13 @@ from haltpoint.chain.model.state import OpenProposal, StepRun, goal_of
 from haltpoint.chain.model.statuses import ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import assign, take_choice
-from haltpoint.chain.turns.strikes import escalate, strikes_exhausted, violate
 from haltpoint.chain.turns.thinking import (
+    escalate,
     stand_in,
+    strikes_exhausted,
     think_ahead,
     think_answer,
+    violate,
 )
 from haltpoint.contracts.answers import OR
 from haltpoint.contracts.events import (

@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import takewhile
 from types import EllipsisType
 from typing import Any, Final, Self, TypeVar
 
@@ -76,9 +75,17 @@ def parse_path(text: str) -> Path:
     """`a.b[0].c` as ("a", "b", 0, "c"), `[]` as None, `{}` as ...; empty for anything that is no
     path.
     """
-    if _PATH.fullmatch(text) is None:
-        return ()
-    return tuple(_part(*groups) for groups in _PART.findall(text))
+    path = list[Part]()
+    for number, keys, name in _PART.findall(text if _PATH.fullmatch(text) else ""):
+        if keys:
+            path.append(KEYS)
+        elif name.startswith('"'):
+            path.append(name[1:-1].replace('""', '"'))
+        elif name:
+            path.append(name)
+        else:
+            path.append(int(number) if number else ANY)
+    return tuple(path)
 
 
 def path_of(mark: str) -> Path:
@@ -86,32 +93,22 @@ def path_of(mark: str) -> Path:
     return parse_path(mark) or (mark,)
 
 
-def _part(number: str, keys: str, name: str) -> Part:
-    if keys:
-        return KEYS
-    if name.startswith('"'):
-        return name[1:-1].replace('""', '"')
-    if name:
-        return name
-    return int(number) if number else ANY
-
-
 def path_text(path: Path) -> str:
     """A path as it is written."""
-    return "".join(map(_part_text, path)).removeprefix(".")
-
-
-def _part_text(part: Part) -> str:
-    if part is ANY:
-        return "[]"
-    if part is KEYS:
-        return "{}"
-    if isinstance(part, int):
-        return f"[{part}]"
-    if _BARE.fullmatch(str(part)):
-        return f".{part}"
-    quoted = str(part).replace('"', '""')
-    return f'."{quoted}"'
+    text = ""
+    for part in path:
+        if part is ANY:
+            text += "[]"
+        elif part is KEYS:
+            text += "{}"
+        elif isinstance(part, int):
+            text += f"[{part}]"
+        elif _BARE.fullmatch(part):
+            text += f".{part}"
+        else:
+            quoted = part.replace('"', '""')
+            text += f'."{quoted}"'
+    return text.removeprefix(".")
 
 
 def covers(path: Path, place: Path) -> bool:
@@ -138,14 +135,8 @@ def walk(value: Any) -> Iterator[tuple[Place, Any]]:
         place, inner = waiting.pop()
         yield place, inner
         if type(inner) in _NESTED:
-            members = [((*place, key), member) for key, member in _members(inner).items()]
-            waiting += reversed(members)
-
-
-def _members(value: Any) -> dict[Any, Any]:
-    if isinstance(value, dict):
-        return value
-    return dict(enumerate(value)) if isinstance(value, list) else {}
+            members = inner.items() if isinstance(inner, dict) else enumerate(inner)
+            waiting += reversed([((*place, key), member) for key, member in members])
 
 
 def reached(start: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) -> set[Node]:
@@ -166,30 +157,23 @@ def scalars_at(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
     Keys of objects below it count, too: their place ends in `{}` and the key.
     """
-    plain = tuple(takewhile(lambda part: part not in _OF_ANY, path))
-    rest = path[len(plain) :]
-    for whole in values_at(value, plain):
-        for place, scalar in _scalars(whole):
-            if is_below(rest, place):
-                yield (*plain, *place), scalar
-
-
-def _scalars(value: Any) -> Iterator[tuple[Path, Any]]:
     for place, inner in walk(value):
-        if isinstance(inner, dict):
-            for key in inner:
-                yield (*place, KEYS, key), key
-        elif type(inner) in _SCALARS:
+        if type(inner) in _SCALARS and is_below(path, place):
             yield place, inner
+        for key in inner if isinstance(inner, dict) else ():
+            if is_below(path, (*place, KEYS, key)):
+                yield (*place, KEYS, key), key
 
 
 def values_at(value: Any, place: Path) -> list[Any]:
     """The value at a place, alone in a list; an empty list where there is none."""
     for part in place:
-        members = _members(value)
-        if part not in members:
+        if type(value) not in _NESTED:
             return []
-        value = members[part]
+        try:
+            value = value[part]
+        except (LookupError, TypeError):
+            return []
     return [value]
 
 
@@ -225,10 +209,6 @@ class Reference:
     """The words as they were written."""
 
 
-class UnresolvedError(Exception):
-    """A reference finds nothing; the text says which one and what is missing, for people."""
-
-
 def reference(value: JsonObject) -> Reference:
     """The reference that an object with `$from` is; a malformed one has no path."""
     text = str(value[FROM])
@@ -243,22 +223,6 @@ def references(value: Any) -> list[tuple[Place, Reference]]:
     """Every `$from` inside of arguments with its place in them."""
     objects = [(place, inner) for place, inner in walk(value) if isinstance(inner, dict)]
     return [(place, reference(inner)) for place, inner in objects if FROM in inner]
-
-
-def resolve(arguments: Any, receipt_of: Callable[[Reference], JsonObject | None]) -> Any:
-    """The arguments of a call of a checked plan with each `$from` replaced by what it points at.
-
-    `receipt_of` gives the receipt of the last successful action of a step; None when there is none.
-    Raises `UnresolvedError`.
-    """
-    for place, wanted in references(arguments):
-        values = values_at(receipt_of(wanted), wanted.path)
-        if not values:
-            raise UnresolvedError(
-                f"{wanted.text!r} points at nothing in a result of step {wanted.step!r}"
-            )
-        arguments = replaced_at(arguments, place, values)
-    return arguments
 
 
 # ---- the shape of a plan
@@ -292,13 +256,10 @@ class Graph(Struct, frozen=True, gc=False):
         sources = list[Indexes]()
         for step in plan.steps:
             wanted = references([call.arguments for call in step.actions])
-            waits.append(_indexes(step.dependencies, index))
-            sources.append(_indexes({source.step for _, source in wanted}, index))
+            names = {source.step for _, source in wanted}
+            waits.append(tuple(sorted(index[name] for name in step.dependencies)))
+            sources.append(tuple(sorted(index[name] for name in names if name in index)))
         return cls(index, tuple(waits), _turned(waits), tuple(sources), _turned(sources))
-
-
-def _indexes(names: Iterable[str], index: dict[str, int]) -> Indexes:
-    return tuple(sorted(index[name] for name in names if name in index))
 
 
 def _turned(edges: Sequence[Indexes]) -> Edges:

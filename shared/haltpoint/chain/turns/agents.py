@@ -17,6 +17,7 @@ from haltpoint.chain.checks.agents import (
     assigned_to,
     by_function,
     hand_on_fault,
+    must_route,
     route_in,
     router,
     strategy_for,
@@ -26,14 +27,14 @@ from haltpoint.chain.checks.agents import (
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.judges import proposed
 from haltpoint.chain.checks.knowledge import users_goal
+from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Next, step_failed
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import question
 from haltpoint.chain.turns.dispatching import send
-from haltpoint.chain.turns.strikes import no_call, strike
-from haltpoint.chain.turns.thinking import think_step, thought
+from haltpoint.chain.turns.thinking import no_call, strike, think_step, thought
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Question, RequestKind
@@ -137,10 +138,16 @@ def _decided(work: Work, index: int, choice: Choice, by: str | None = None) -> N
     work.edit(index).proposals = 0
 
 
-def at_bound(work: Work, index: int) -> Next:
-    """The rounds are used up, and the last reply was no decision either: a person decides who works
-    on the task (I2). The step fails where no agent may get it.
+def at_bound(work: Work, index: int) -> Next | None:
+    """The rounds are used up, and the reply is neither a decision nor, once an agent has ended, an
+    answer: a person decides who works on the task (I2). The step fails where no agent may get it.
     """
+    proposal = work.proposal(index)
+    if not must_route(work) or route_in(proposal) is not None:
+        return None
+    is_due = (ROUTE,) in missing(work, index)
+    if not (is_due or proposal.calls or proposal.faults):
+        return None
     strike(work, index, no_call(work, index))
     if _takers(work):
         return _ask_who(work, index, "The supervisor named no agent.")

@@ -12,14 +12,15 @@ from haltpoint.chain.model.outputs import Record, Withdraw
 from haltpoint.chain.model.state import WAITING, Action
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.gate import drop_held
+from haltpoint.chain.turns.calling import drop_held
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.answerers import OnTimeout
 from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import Option
 
-_QUESTION: Final = re.compile(r"[?？؟][\s\"'”’»)*_]*\Z")
+QUESTION: Final = re.compile(r"[?？؟][\s\"'”’»)*_]*\Z")
+"""The end of a text whose last sentence is a question."""
 
 
 def question(
@@ -172,8 +173,3 @@ def withdraw(work: Work, reason: str, step_id: str = "") -> None:
             if action is not None:
                 ledger.settle(work, action)
                 work.keep(structs.replace(action, status=ActionStatus.DONE))
-
-
-def is_question(words: str) -> bool:
-    """Whether the last sentence of a text is a question."""
-    return _QUESTION.search(words) is not None

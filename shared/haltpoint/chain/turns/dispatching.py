@@ -15,6 +15,7 @@ values come from (C13). Its budget is what its caller has left, or less if its o
 done and what is known goes down with the task, and comes back with the end (C14).
 """
 
+from dataclasses import replace
 from itertools import chain
 from math import inf
 from typing import Any, Final
@@ -24,33 +25,30 @@ from msgspec import structs
 from haltpoint.chain.checks import knowledge
 from haltpoint.chain.checks.agents import LONGEST_TASK, assigned_to, hand_on_fault
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
+from haltpoint.chain.checks.core_tools import fill
 from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.knowledge import origin_tools, users_goal
 from haltpoint.chain.checks.promises import missing
-from haltpoint.chain.checks.templates import fill
 from haltpoint.chain.checks.values import rewritten, sources
 from haltpoint.chain.model.limits import deadline_of
-from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, failed, step_failed
+from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, step_failed
 from haltpoint.chain.model.references import (
     Reference,
-    UnresolvedError,
     read_json,
     references,
+    replaced_at,
+    values_at,
     walk,
 )
-from haltpoint.chain.model.references import (
-    resolve as resolve_references,
-)
 from haltpoint.chain.model.schemas import text_of
-from haltpoint.chain.model.state import Action, Failure
+from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus, Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_human
-from haltpoint.chain.turns.gate import is_held, over_budget
-from haltpoint.chain.turns.receipts import record, resolve
+from haltpoint.chain.turns.calling import is_held, over_budget, record, resolve
 from haltpoint.contracts.base import MAX_DEPTH, child_id
 from haltpoint.contracts.doors import in_full
-from haltpoint.contracts.reasons import Source, SourceKind
+from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN, ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan
@@ -73,16 +71,16 @@ def send_literal(work: Work, index: int) -> Next | None:
     """
     call = work.steps[index].actions[work.run[index].taken]
     arguments = call.arguments
-    fault = ""
-    if work.graph.sources[index]:
-        try:
-            arguments = resolve_references(arguments, lambda wanted: _receipt(work, wanted))
-        except UnresolvedError as missing:
-            fault = str(missing)
-        if any(len(place) >= MAX_DEPTH for place, _ in walk(arguments)):
-            fault = f"its arguments are nested deeper than {MAX_DEPTH}"
-    if fault:
-        return step_failed(index, Code.NOT_RESOLVED, f"{call.tool}: {fault}")
+    wanted = references(arguments) if work.graph.sources[index] else []
+    for place, target in wanted:
+        values = values_at(_receipt(work, target), target.path)
+        if not values:
+            words = f"points at nothing in a result of step {target.step!r}"
+            return step_failed(index, Code.NOT_RESOLVED, f"{call.tool}: {target.text!r} {words}")
+        arguments = replaced_at(arguments, place, values)
+    if wanted and any(len(place) >= MAX_DEPTH for place, _ in walk(arguments)):
+        words = f"{call.tool}: its arguments are nested deeper than {MAX_DEPTH}"
+        return step_failed(index, Code.NOT_RESOLVED, words)
     spec = work.world.tools.get(call.tool)
     if spec is None:
         return step_failed(index, Code.TOOL_GONE, f"no worker serves {call.tool} any more")
@@ -132,8 +130,7 @@ def send(work: Work, call: CheckedCall, verdict: Verdict = GO) -> Next:
     if spec.name == ASK_HUMAN:
         return ask_human(work, action, arguments)
     if spec.kind is ToolKind.AGENT:
-        child = hand_on(work, action, arguments)
-        return child if isinstance(child, StartChild) else StepEnd(index, child)
+        return hand_on(work, action, arguments)
     if spec.plan is not None and not spec.hooks and not reasons:
         return child_for(work, action, spec, spec.plan, arguments)
     return _order(work, action, spec, reasons=reasons, sources=sources(call))
@@ -152,6 +149,13 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
             fault = ErrorInfo(ErrorType.NOT_FOUND, words, recoverable=False)
             record(work, resolve(work, work.actions[action.id], {}, "", fault))
         return step_failed(action.step, Code.TOOL_GONE, words)
+    call = CheckedCall(work, action.step, spec, read_json(action.arguments))
+    found = sources(call)
+    approval = work.approvals.get(action.id)
+    if approval is not None and approval.proposed is not None:  # a person has edited it since
+        before = replace(call, arguments=read_json(approval.proposed))
+        by = SourceKind.PERSON
+        found = rewritten(spec, sources(before), before.arguments, call.arguments, by)
     rest = work.resting.get(action.id)
     again = structs.replace(
         action, status=ActionStatus.DISPATCHED, attempt=action.attempt + 1, outcome=None, data=""
@@ -160,22 +164,12 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
         work,
         again,
         spec,
-        approval=work.approvals.get(action.id),
+        approval=approval,
         again=True,
-        sources=_sources_again(work, action, spec),
+        sources=found,
         reconcile=reconcile,
         limited=0 if rest is None else rest.limited,
     )
-
-
-def _sources_again(work: Work, action: Action, spec: ToolSpec) -> dict[str, Source]:
-    """The sources of a call that was proposed, and then perhaps edited by a person."""
-    call = CheckedCall(work, action.step, spec, read_json(action.arguments))
-    approval = work.approvals.get(action.id)
-    if approval is None or approval.proposed is None:
-        return sources(call)
-    before = CheckedCall(work, call.index, spec, read_json(approval.proposed))
-    return rewritten(spec, sources(before), before.arguments, call.arguments, SourceKind.PERSON)
 
 
 def _order(work: Work, action: Action, spec: ToolSpec, **about: Any) -> Dispatch:
@@ -223,23 +217,27 @@ def child_for(
     return StartChild(started, task, work.deadline, again=again)
 
 
-def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild | Failure:
+def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild | StepEnd:
     """The chain of an agent; or why there can be none. The call is one of the chain's actions
     already.
     """
     fault = hand_on_fault(work, action.tool)
     if fault is not None:
-        return failed(Code.OVER_BUDGET, fault)
+        return step_failed(action.step, Code.OVER_BUDGET, fault)
     step_id = work.steps[action.step].id
     spent = over_budget(work, "turns", "tokens", "cost", step_id=step_id)
     if spent is not None:  # without actions an agent may still answer
-        return spent
+        return StepEnd(action.step, spent)
+    used = work.spent_in_all()
+    left = {name: getattr(work.task.budget, name) for name in _LIMITS}
+    for name in [name for name in _LIMITS if left[name] is not None]:
+        left[name] -= getattr(used, name)
     task = structs.replace(
         work.task,
         goal=str(arguments.get("task", "")).strip() or users_goal(work)[:LONGEST_TASK],
         agent=arguments.get("target_agent", action.tool),
         handed=_handed(work, action),
-        budget=_left(work),
+        budget=Budget(**left),
         mode=work.mode(action.step),
         plan=None,
         bounds=None,
@@ -278,17 +276,6 @@ def _handed(work: Work, action: Action) -> Handed:
         assigned=assigned,
         above=work.task.path,
         ledger=work.ledger,
-        known=knowledge.for_below(work),
+        known=knowledge.made_known(work, *work.task.handed.known),
         submitted_by=work.task.handed.submitted_by,
     )
-
-
-def _left(work: Work) -> Budget:
-    """What is left of the budget, as far as it is limited."""
-    spent = work.spent_in_all()
-    left = dict[str, Any]()
-    for name in _LIMITS:
-        limit = getattr(work.task.budget, name)
-        if limit is not None:
-            left[name] = limit - getattr(spent, name)
-    return Budget(**left)

@@ -6,8 +6,9 @@ from itertools import chain
 
 from msgspec.structs import asdict, replace
 
-from haltpoint.chain.checks import built_in, knowledge, ledger
+from haltpoint.chain.checks import knowledge, ledger
 from haltpoint.chain.checks.answer import answer, lines_for_above
+from haltpoint.chain.checks.core_tools import IMPOSSIBLE
 from haltpoint.chain.checks.knowledge import origin_tools
 from haltpoint.chain.checks.promises import (
     in_words,
@@ -30,9 +31,8 @@ from haltpoint.chain.model.state import Action, End, Failure, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_in_place, resume, withdraw
-from haltpoint.chain.turns.gate import drop_held
-from haltpoint.chain.turns.receipts import failed_by_tool, given, outcome_of, write_down
-from haltpoint.chain.turns.strikes import insisted_on, refuse
+from haltpoint.chain.turns.calling import drop_held, failed_by_tool, given, outcome_of, write_down
+from haltpoint.chain.turns.thinking import insisted_on, refuse
 from haltpoint.contracts.base import action_of
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import RequestKind
@@ -114,9 +114,7 @@ def _fails_chain(work: Work, index: int) -> bool:
 # ------------------------------------------------------------------------------------------
 
 
-def end_by_model(
-    work: Work, index: int, reason: str, outcome: str = built_in.IMPOSSIBLE
-) -> Next | None:
+def end_by_model(work: Work, index: int, reason: str, outcome: str = IMPOSSIBLE) -> Next | None:
     """What a call of `end_step` does, or words that count as one, in the order of the contract: the
     step is complete where nothing is due, fails by the tool's error before it, is skipped, or a
     person is asked. None: it is refused, since the step has ended so before, and a person insists
@@ -252,9 +250,8 @@ def _report(work: Work, action: str, fault: ErrorInfo | None) -> None:
         duration_ms=max(0, work.now - work.created_at),
         below=_below(work, agent),
     )
-    work.outputs.append(
-        Report(action, outcome_of(fault, metadata), data, knowledge.for_above(work))
-    )
+    known = knowledge.made_known(work) if agent else ()  # of a skill the result says all
+    work.outputs.append(Report(action, outcome_of(fault, metadata), data, known))
 
 
 def _below(work: Work, agent: str) -> Below:

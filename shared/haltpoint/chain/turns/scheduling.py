@@ -1,18 +1,26 @@
-"""What is sent next (CONTRACT B3, C3, C8): the one place from which anything goes out, a step ends
-or a chain ends.
+"""What is sent next (CONTRACT B3, C3, C6 to C8): the one place from which anything goes out, a step
+ends or a chain ends.
 
 Handlers write down what has happened and say what they want; that is carried out here. Then the
 steps are walked in the order of the plan, first those that have begun, then those that are ready:
-`_next_of` says what a step wants, `gate` whether it may have it. With `parallel` 1 this is one step
-at a time, and one thing at a time in it.
+`_next_of` says what a step wants, `calling` whether it may have it. With `parallel` 1 this is one
+step at a time, and one thing at a time in it. In a step with a model its proposal is judged, its
+calls are sent, and it is asked again.
 """
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
+from haltpoint.chain.checks.agents import ends_routing, must_route
+from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
+from haltpoint.chain.checks.core_tools import HUMAN_SPEC
+from haltpoint.chain.checks.judges import judge, proposed
+from haltpoint.chain.checks.ledger import answered
+from haltpoint.chain.checks.promises import last_error, missing
 from haltpoint.chain.model.outputs import (
     Completed,
     Dispatch,
@@ -25,16 +33,43 @@ from haltpoint.chain.model.references import read_json, write_text
 from haltpoint.chain.model.state import Failure
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import ask
-from haltpoint.chain.turns.dispatching import send_again, send_literal
-from haltpoint.chain.turns.ending import complete, end_step, fail, has_to_wait, too_late
-from haltpoint.chain.turns.gate import drop_next, has_room
-from haltpoint.chain.turns.proposals import consider, next_call, next_turn, release
-from haltpoint.chain.turns.receipts import end_of_calls
-from haltpoint.chain.turns.thinking import stand_in, think_answer, think_step
+from haltpoint.chain.turns.agents import at_bound, decide, note_round
+from haltpoint.chain.turns.asking import QUESTION, ask
+from haltpoint.chain.turns.calling import (
+    calls_of,
+    drop_held,
+    drop_next,
+    end_of_calls,
+    give_back,
+    has_room,
+    is_held,
+    succeed,
+)
+from haltpoint.chain.turns.dispatching import send, send_again, send_literal
+from haltpoint.chain.turns.ending import (
+    complete,
+    end_by_model,
+    end_step,
+    fail,
+    has_to_wait,
+    too_late,
+)
+from haltpoint.chain.turns.thinking import (
+    no_call,
+    refuse,
+    stand_in,
+    strike,
+    think_answer,
+    think_step,
+    unread,
+)
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Question
+from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
+from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.routing import ROUTE
+from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import ThoughtKind
 
 
@@ -128,7 +163,11 @@ def _next_of(work: Work, index: int) -> Next | None:
                 return StepEnd(index, skipped=f"the result of step {name!r} is missing")
         work.move(index, StepStatus.IN_PROGRESS)
         work.tell(FactType.STEP_STARTED, index)
-    return _next_literal(work, index) if work.is_literal else _next_proposed(work, index)
+    if work.is_literal:
+        return _next_literal(work, index)
+    if not (run.turn or run.attempt):
+        return think_step(work, index)
+    return consider(work, index) if run.here else release(work, index)
 
 
 def _awake(work: Work, index: int) -> Next | None:
@@ -158,19 +197,6 @@ def _next_literal(work: Work, index: int) -> Next | None:
     return end_of_calls(work, index)
 
 
-def _next_proposed(work: Work, index: int) -> Next | None:
-    """The next call of the proposal, or the next proposal when none of its calls is left or under
-    way.
-    """
-    run = work.run[index]
-    if not (run.turn or run.attempt):
-        return think_step(work, index)
-    wanted = consider(work, index) if run.here else None
-    wanted = wanted or release(work, index)
-    is_over = not work.run[index].pending and next_call(work, index) is None
-    return next_turn(work, index) if wanted is None and is_over else wanted
-
-
 def _last(work: Work) -> Next:
     """Every step is done: the answer is the last result, the words of an open-ended step, or asked
     for.
@@ -194,3 +220,148 @@ CARRIED_OUT: Final[dict[type[Next], Callable[[Work, Any], None]]] = {
     Failure: fail,
 }
 """What carries out what a handler or a step wants: each kind of `Next` has its row."""
+
+
+LONGEST_QUESTION: Final = 4000
+"""Characters of a question; of longer words the end is asked."""
+
+# ---- a proposal comes
+# ------------------------------------------------------------------------------------------------
+
+
+def consider(work: Work, index: int) -> Next | None:
+    """Judge the proposal that has come: its calls are sent, one after the other."""
+    proposal = work.proposal(index)
+    run = work.edit(index)
+    run.turn += 1
+    run.taken = run.in_turn = run.listed = 0
+    run.here = run.thinking = run.struck = run.dropped = False
+    wanted = at_bound(work, index)
+    if wanted is not None:
+        return wanted
+    faults = unread(work, index)
+    if faults:
+        strike(work, index, *faults)
+    if not (proposal.calls or faults):
+        wanted = _take_words(work, index, proposal.content)
+    elif not proposal.calls:
+        wanted = think_step(work, index, faults, again=True)
+    return wanted or release(work, index)
+
+
+def _take_words(work: Work, index: int, words: str) -> Next | None:
+    """Words complete a step that owes nothing (C4), and never one that owes something (C3).
+
+    There the first question goes to a person, unless a supervisor has to decide (I2), and words
+    right after a tool's error or a no end the step: neither is a strike (C11).
+    """
+    mode = work.mode(index)
+    work.words = words
+    if not missing(work, index):
+        return StepEnd(index)
+    called = [action.tool for action in work.actions_of(index)]
+    if QUESTION.search(words) and ASK_HUMAN not in called and not must_route(work):
+        note_round(work, index)
+        arguments = {"question": words.strip()[-LONGEST_QUESTION:]}
+        return send(work, CheckedCall(work, index, HUMAN_SPEC, arguments))
+    if mode is not Mode.OFF:
+        if last_error(work, index) is not None:
+            return end_by_model(work, index, words)
+        fault = no_call(work, index)
+        strike(work, index, fault)
+        if mode is Mode.STRICT:
+            return think_step(work, index, (fault,), again=True)
+    return StepEnd(index)
+
+
+# ---- its calls
+# --------------------------------------------------------------------------------------------------
+
+
+def release(work: Work, index: int) -> Next | None:
+    """The next call of the proposal that may run, or the next turn when none is left; None: it has
+    to wait.
+
+    What does not simply go waits for the calls of its step that are under way: their results may
+    be origins and sources.
+    """
+    while True:
+        wanted = next_call(work, index)
+        if wanted is None:
+            return None if work.run[index].pending else next_turn(work, index)
+        call = proposed(work, index, wanted)
+        if is_held(call):
+            return None
+        verdict = judge(call)
+        is_plain = verdict is GO and wanted.tool != END_STEP
+        if work.run[index].pending and not is_plain:
+            return None
+        released = None
+        if isinstance(verdict, Refuse):
+            refuse(work, index, verdict.correction)
+        else:
+            released = _let_run(work, call, verdict)
+        if released is not None:
+            return released
+
+
+def next_call(work: Work, index: int) -> ProposedCall | None:
+    """The next call of the proposal; None when as many have run as may in one turn (C7), all that
+    a card has listed, or a decision: no call beside it runs (I3).
+    """
+    run = work.run[index]
+    calls = calls_of(work, index)
+    if run.taken >= (run.listed or len(calls)):
+        return None
+    wanted = calls[run.taken]
+    most = work.world.policy.actions_per_turn
+    most = min(work.steps[index].actions_per_turn or most, most)
+    is_next = run.in_turn < most or work.continues(index, wanted.tool)
+    is_beside_decision = run.taken > 0 and calls[0].tool == ROUTE
+    return wanted if is_next and not is_beside_decision else None
+
+
+def _let_run(work: Work, call: CheckedCall, verdict: Verdict) -> Next | None:
+    """Send a call that may run; None: it has the receipt of an answered lookup, and the step
+    continues.
+    """
+    index = call.index
+    tool = call.spec.name
+    if tool == END_STEP:
+        return end_by_model(work, index, **call.arguments)
+    if call.mode is Mode.ADVISORY:  # what strict refuses, or asks a person, is only written down
+        strictly = judge(dataclasses.replace(call, held_to=Mode.STRICT))
+        if isinstance(strictly, Refuse):
+            strike(work, index, strictly.correction)
+        elif isinstance(strictly, AskFirst):
+            reasons = [reason.words for reason in strictly.reasons]
+            work.tell(FactType.CONTRACT_WOULD_ASK, index, tool=tool, reasons=reasons)
+    if tool == ROUTE:
+        unsure = decide(work, call)
+        if unsure is not None:
+            return unsure
+    elif not work.run[index].in_turn:
+        note_round(work, index)
+    earlier = answered(call) if call.spec.may_clarify else None
+    if earlier is not None:
+        return succeed(work, give_back(work, index, earlier))
+    return send(work, call, verdict)
+
+
+# ---- the next turn
+# --------------------------------------------------------------------------------------------------
+
+
+def next_turn(work: Work, index: int) -> Next:
+    """Drop what is left of the proposal and ask for the next (C7), with what was wrong; the same
+    turn again when nothing of it ran.
+    """
+    drop_held(work, index, "its turn is over")
+    ended = end_of_calls(work, index)
+    if ended is not None:
+        return ended
+    if ends_routing(work):
+        return StepEnd(index)
+    refused = work.refused(index)
+    wrong = (*unread(work, index), *(refused[place] for place in sorted(refused)))
+    return think_step(work, index, wrong, again=not work.run[index].in_turn)

@@ -89,7 +89,7 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                 is_counted = details.get("counted", True)
                 mode = Mode.STRICT if is_counted else Mode.ADVISORY
                 counts[total(Total.VIOLATIONS, rule, mode)] += 1
-                if thought != struck and is_counted:  # as `chain.turns.strikes`
+                if thought != struck and is_counted:  # as `chain.turns.thinking`
                     struck = thought
                     kinds.append("strikes")
                     counts[total(Total.STRIKES, rule)] += 1

@@ -9,8 +9,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from haltpoint.chain.checks.built_in import with_built_in
-from haltpoint.chain.checks.templates import with_skills
+from haltpoint.chain.checks.core_tools import with_built_in, with_skills
 from haltpoint.chain.model.limits import without_blocked
 from haltpoint.contracts.base import Contract
 from haltpoint.contracts.secrets import typed_in

@@ -1,9 +1,14 @@
-"""The steps of a skill: a literal plan in which `{"$from": "input.NAME"}` stands for an argument of
-the call.
+"""The tools that the core itself carries out: askHuman (CONTRACT I4, B5), end_step (C11), and
+skills with steps.
 
-An argument that the call leaves out is left out wherever the template refers to it. A skill
-declares what a tool declares: its flags are those of its tools, and an argument that comes to a
-marked place of a tool has such a mark.
+askHuman asks a person in words. Its options are words, never ids: what a model wrote is no origin
+of a value (C6), what a person typed is. It is not counted among the tools that only read, so that a
+weak model does not ask instead of working.
+
+The steps of a skill are a literal plan in which `{"$from": "input.NAME"}` stands for an argument of
+the call. An argument that the call leaves out is left out wherever the template refers to it. A
+skill declares what a tool declares: its flags are those of its tools, and an argument that comes to
+a marked place of a tool has such a mark.
 """
 
 from collections.abc import Iterator
@@ -24,11 +29,86 @@ from haltpoint.chain.model.references import (
     references,
     replaced_at,
     values_at,
+    write_json,
 )
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_BODY, JsonObject, Strings, levels_of
-from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import Plan
+
+HUMAN_SPEC: Final = ToolSpec(
+    name=ASK_HUMAN,
+    description=(
+        "Ask a person a question in words and wait for the answer. For what no tool can find out: "
+        "a missing detail, a preference, a decision."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "question": {"type": "string", "minLength": 1, "maxLength": 4000},
+            "options": {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1, "maxLength": 200},
+                "minItems": 1,
+                "maxItems": 20,
+                "uniqueItems": True,
+                "description": "answers to choose from, in words",
+            },
+            "schema": {"type": "object", "description": "a JSON Schema, when the answer is a form"},
+            "priority": {"type": "string", "enum": ["low", "normal", "high"]},
+            "timeout": {
+                "type": "number",
+                "minimum": 1,
+                "description": "seconds until the question expires",
+            },
+        },
+        "required": ["question"],
+        "additionalProperties": False,
+    },
+    may_clarify=True,
+    queue="",
+    timeout=86400.0,
+)
+
+IMPOSSIBLE: Final = "impossible"
+NOT_NEEDED: Final = "not_needed"
+
+END_SPEC: Final = ToolSpec(
+    name=END_STEP,
+    description=(
+        "End the current step without what it was to do: it is impossible, or the "
+        "results show that it is not needed."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "outcome": {"type": "string", "enum": [IMPOSSIBLE, NOT_NEEDED]},
+            "reason": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 2000,
+                "description": "why, for the user",
+            },
+        },
+        "required": ["outcome", "reason"],
+        "additionalProperties": False,
+    },
+    read_only=True,
+    internal=True,
+    queue="",
+)
+"""Internal: no plan names it. A step offers it on its own terms."""
+
+END_FORM: Final = write_json(
+    {"tool": END_STEP, "arguments": {"outcome": NOT_NEEDED, "reason": "<why>"}}
+)
+"""A call of it, as a correction shows it: one that its schema takes."""
+
+
+def with_built_in(tools: dict[str, ToolSpec]) -> dict[str, ToolSpec]:
+    """The tools that workers serve and the built-in ones, which no worker can replace."""
+    return {**tools, ASK_HUMAN: HUMAN_SPEC, END_STEP: END_SPEC}
+
 
 INPUT: Final = "input"
 MOST_LEVELS: Final = 3
