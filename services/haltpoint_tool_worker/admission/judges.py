@@ -58,7 +58,7 @@ async def _origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
     said = [value.value for value in marked if _is_said(call, value)]
     context = given_whole(SourceKind.CONTEXT, request.context)
     typed = given_whole(SourceKind.PERSON, said)
-    known = Known([], [context, typed, *documents_of(receipts.values(), {})])
+    known = Known("", [context, typed, *documents_of(receipts.values(), {})])
     place = made_up(known, spec, call.arguments)
     if place is None:
         return

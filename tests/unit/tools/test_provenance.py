@@ -175,7 +175,7 @@ def test_c6_a_mark_guards_its_value_wherever_it_stands(
     seen = {
         "c.a.1": Action("c.a.1", 0, 1, "lookup", "{}", ActionStatus.DONE, outcome=OK, data=data)
     }
-    chain_knows = Known((), [*documents_of(seen.values(), {})])
+    chain_knows = Known("", [*documents_of(seen.values(), {})])
     for value, fault in ((known, False), (made_up, True)):
         assert value is None or not argument_faults(spec, {"x": value})
         assert (place_made_up(chain_knows, spec, {"x": value}) is not None) == fault

@@ -87,11 +87,6 @@ def answer(
     return FinalAnswer(text=text, deeds=tuple(deeds), not_done=lines)
 
 
-def lines_for_above(lines: Iterable[NotDone], spec_of: SpecOf) -> Lines:
-    """What the chain of a skill or an agent tells its caller: the effects that were not done."""
-    return tuple(line for line in lines if any(map(with_effects, map(spec_of, line.tools))))
-
-
 def not_done_line(
     spec: ToolSpec, arguments: str, why: WhyNot, message: str, action_id: str | None = None
 ) -> NotDone:

@@ -180,12 +180,21 @@ def condition(call: CheckedCall) -> Verdict:
 
 
 def unasked(call: CheckedCall) -> Verdict:
-    """An effect that nothing asks for: the policy says what happens then. A literal plan has no
-    bounds.
+    """An effect that neither the goal, a pattern, the submitter nor the plan names: the policy says
+    what happens then. A literal plan has no bounds.
+
+    A plan counts that was drawn up from the user's goal alone: one whose prompt held earlier
+    answers, or another agent's words, may have its tools from there.
     """
     work = call.work
+    bounds = work.bounds
     tool = call.spec.name
-    if work.bounds is None or _is_named(work, work.bounds, tool) or _is_granted(call):
+    if bounds is None or _is_granted(call):
+        return GO
+    named = tools_of((*bounds.required_tools, *bounds.optional_tools, *bounds.ask_before))
+    if not work.task.handed.earlier and work.task.asked is None:
+        named.update(*(step.promised_tools for step in work.steps))
+    if not named.isdisjoint((tool, EVERY)):
         return GO
     refusal = f"{tool} may not be called: nothing in the goal asks for it. Continue without it."
     words = f"Nothing in the goal asks for {tool}."
@@ -234,18 +243,6 @@ def _about(call: CheckedCall, name: str) -> Bound | None:
     every = (EVERY,) if with_effects(spec) else ()
     names = {spec.name, *inside(spec, call.work.world.tools), *every}
     return next((bound for bound in bounds if not names.isdisjoint(bound.tools)), None)
-
-
-def _is_named(work: Work, bounds: ChainBounds, tool: str) -> bool:
-    """Whether the goal, a pattern, the submitter or the plan names a tool.
-
-    A plan counts that was drawn up from the user's goal alone: one whose prompt held earlier
-    answers, or another agent's words, may have its tools from there.
-    """
-    named = tools_of((*bounds.required_tools, *bounds.optional_tools, *bounds.ask_before))
-    if not work.task.handed.earlier and work.task.asked is None:
-        named.update(*(step.promised_tools for step in work.steps))
-    return tool in named or EVERY in named
 
 
 def _is_granted(call: CheckedCall) -> bool:

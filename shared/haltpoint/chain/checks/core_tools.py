@@ -12,7 +12,6 @@ a marked place of a tool has such a mark.
 """
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any, Final
 
 from msgspec import convert, json
@@ -147,7 +146,7 @@ def template_faults(plan: Plan, parameters: JsonObject) -> Strings:
     anything = {call.tool: ToolSpec(name=call.tool) for call in calls_of(plan)}
     own = parameters.get("properties", {})
     faults: list[str] = []
-    for _, _, source in _references(plan):
+    for _, source in references([call.arguments for call in calls_of(plan)]):
         if source.step == INPUT and source.path[0] not in own:
             faults.append(f"{source.text!r}: the skill has no parameter {source.path[0]!r}")
     others = literal_faults(fill(plan, {}), anything)
@@ -176,17 +175,16 @@ def skill_faults(spec: ToolSpec, tools: Tools) -> Strings:
     known.
     """
     known = {name: tools[name] for name in called(spec) if name in tools}
-    flags = chain.from_iterable(_wrong_flags(spec, tool) for tool in known.values())
-    return (*flags, *_wrong_marks(spec, known))
-
-
-def _wrong_flags(spec: ToolSpec, tool: ToolSpec) -> Iterator[str]:
-    for flag in _ANY:
-        if getattr(tool, flag) and not getattr(spec, flag):
-            yield f"{flag}: {tool.name} declares it, so the skill must declare it too"
-    for flag in _ALL:
-        if getattr(spec, flag) and not (tool.read_only or getattr(tool, flag)):
-            yield f"{flag}: {tool.name} does not declare it, so the skill cannot"
+    faults = list[str]()
+    for tool in known.values():
+        for flag in _ANY:
+            if getattr(tool, flag) and not getattr(spec, flag):
+                faults.append(f"{flag}: {tool.name} declares it, so the skill must declare it too")
+        may_say = _ALL if not tool.read_only else ()
+        for flag in may_say:
+            if getattr(spec, flag) and not getattr(tool, flag):
+                faults.append(f"{flag}: {tool.name} does not declare it, so the skill cannot")
+    return (*faults, *_wrong_marks(spec, known))
 
 
 def _wrong_marks(spec: ToolSpec, known: Tools) -> Iterator[str]:

@@ -74,7 +74,7 @@ class Document:
         for place in _entries(self.data).get(text, ()):
             is_strangers = any(is_below(parse_path(path), place) for path in self.foreign)
             is_part = self.kind is SourceKind.TEXT or KEYS in place
-            if not (is_part or is_strangers or self._repeats(text)):
+            if not (is_part or is_strangers or holds(_texts(self.call), text)):
                 return Source(source=self.kind, where=self._at(place))
         return None
 
@@ -83,7 +83,7 @@ class Document:
         sought = str(value).lower()
         for text, places in _entries(self.data).items():
             start = text.lower().find(sought)
-            if start < 0 or KEYS in places[0] or self._repeats(form(value)):
+            if start < 0 or KEYS in places[0] or holds(_texts(self.call), form(value)):
                 continue
             around = text[max(0, start - _BEFORE) :][:_SHOWN]
             excerpt = " ".join(around.split())
@@ -102,10 +102,6 @@ class Document:
 
     def _at(self, place: Path) -> str:
         return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
-
-    def _repeats(self, text: str) -> bool:
-        """Whether a value is in the call that brought the document."""
-        return holds(_texts(self.call), text)
 
 
 @lru_cache(maxsize=256)
@@ -137,8 +133,8 @@ def _texts(data: str) -> str:
 class Known:
     """All that is known where a call is judged: by the core, or once more by a worker."""
 
-    words: Sequence[str]
-    """The user's own."""
+    words: str
+    """The user's own, with a sign between two of them that no phrase holds."""
     documents: Sequence[Document]
     """What was given with the task before receipts, and these in their order."""
     wholes: dict[Any, Source | None] = field(default_factory=dict)
@@ -159,7 +155,7 @@ class Known:
         receipts = documents_of(work.receipts.values(), work.world.tools)
         earlier = [before.goal for before in task.handed.earlier if before.user == task.user]
         words = (task.own_goal, people.goal, *people.words, *earlier)
-        return cls([*filter(None, words)], [own, given, *receipts])
+        return cls("\0".join(filter(None, words)), [own, given, *receipts])
 
     def source(self, value: Any) -> Source:
         """The source of a value."""
@@ -171,20 +167,17 @@ class Known:
         """The source of a value that is known. No text is searched for one that is not."""
         if value not in self.wholes:
             text = form(value)
-            goal = Source(source=SourceKind.GOAL) if self._is_said(text) else None
+            goal = Source(source=SourceKind.GOAL) if holds(self.words, text) else None
             wholes = (document.whole(text) for document in self.documents)
             self.wholes[value] = goal or next(filter(None, wholes), None)
         return self.wholes[value]
-
-    def _is_said(self, text: str) -> bool:
-        return any(holds(words, text) for words in self.words)
 
     def has_origin(self, value: Any, origins: Strings) -> bool:
         """Whether a value is at one of these origins (C6): in the user's words, a receipt of its
         tool, the context, or what a person picked there or typed anywhere.
         """
         text = form(value)
-        if GOAL in origins and self._is_said(text):
+        if GOAL in origins and holds(self.words, text):
             return True
         return any(text in document.at(origins) for document in self.documents)
 

@@ -13,7 +13,7 @@ from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.model.limits import minute_of
 from haltpoint.chain.model.schemas import signature_of
 from haltpoint.chain.model.state import Action, is_submitters
-from haltpoint.chain.model.work import Work
+from haltpoint.chain.model.work import Work, without
 from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
@@ -47,12 +47,10 @@ def settle(work: Work, action: Action) -> None:
     became = _became(work.world.spec(action.tool), action)
     if became is not None:
         add(work, _entries(work, action, became))
-    else:
-        kept = dict[str, Entry]()
-        for name, entry in work.ledger.items():
-            if entry.action_id != action.id or entry.became is Became.DENIED:
-                kept[name] = entry
-        work.ledger = kept
+        return
+    for name, entry in work.ledger.items():
+        if entry.action_id == action.id and entry.became is not Became.DENIED:
+            work.ledger = without(work.ledger, name)
 
 
 def deny(work: Work, action: Action, words: str) -> None:
@@ -65,13 +63,6 @@ def add(work: Work, added: Ledger) -> None:
     entries = work.ledger.items()
     denied = {name: entry for name, entry in entries if entry.became is Became.DENIED}
     work.ledger = {**work.ledger, **added, **denied}
-
-
-def additions(work: Work) -> Ledger:
-    """What a child hands back: the entries that it did not begin with."""
-    entries = work.ledger.items()
-    given = work.task.handed.ledger
-    return {name: entry for name, entry in entries if given.get(name) != entry}
 
 
 def _entries(work: Work, action: Action, became: Became, words: str = "") -> Ledger:

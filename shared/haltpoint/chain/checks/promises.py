@@ -21,7 +21,7 @@ from haltpoint.contracts.base import Strings
 from haltpoint.contracts.reasons import Heard
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import BUILT_IN
-from haltpoint.contracts.work.bounds import Bound, ChainBounds
+from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.routing import ROUTE
 
@@ -78,10 +78,15 @@ def keep(work: Work, action: Action) -> bool:
 
 
 def dropped(work: Work, bounds: ChainBounds, plan: Plan) -> Iterator[str]:
-    """The promises of the task that no step of a drafted plan makes, in words for the model."""
+    """The promises of the task that no step of a drafted plan makes, in words for the model. Each
+    tool that keeps a step's promise has to be one that is required, or call one inside.
+    """
     promises = list(chain.from_iterable(step.promised for step in plan.steps))
+    specs = map(work.world.spec, tools_in(promises))
+    calls = {spec.name: {spec.name, *inside(spec, work.world.tools)} for spec in specs}
     for bound in bounds.required_tools:
-        if not any(_keeps(work, promise, bound) for promise in promises):
+        able = {tool for tool in calls if not calls[tool].isdisjoint(bound.tools)}
+        if not any(able.issuperset(promise) for promise in promises):
             names = OR.join(bound.tools)
             yield (
                 f"No step promises {names}, which {whose(bound)} requires. "
@@ -89,48 +94,32 @@ def dropped(work: Work, bounds: ChainBounds, plan: Plan) -> Iterator[str]:
             )
 
 
-def _keeps(work: Work, promise: Promise, bound: Bound) -> bool:
-    """Whether each tool that keeps a promise is one that is required, or calls one inside."""
-    specs = [work.world.spec(name) for name in promise]
-    calls = [{spec.name, *inside(spec, work.world.tools)} for spec in specs]
-    return not any(names.isdisjoint(bound.tools) for names in calls)
-
-
 # ---- what was not done
 
 
 def not_done(work: Work) -> Lines:
-    """What was due and has no receipt when the chain ends. What an agent has left out another one
-    may have done.
+    """What was due and has no receipt when the chain ends: promises, and the calls of a literal
+    plan that were not made, but for those that may fail. What an agent has left out another one may
+    have done. A promise has no arguments to say, so its tools are named.
     """
     left_out = {entry.tools: entry.reason for entry in work.left_out}
-    if work.is_literal:
-        lines = [_line(tools, WhyNot.LEFT_OUT, left_out[tools]) for tools in left_out]
-        return (*lines, *_not_reached(work))
-    lines = []
-    for index in range(len(work.run)):
-        for tools in _unkept(work, index):
-            why = WhyNot.LEFT_OUT if tools in left_out else WhyNot.NOT_CALLED
-            reason = left_out.get(tools, work.phrases.not_called)
-            lines.append(_line(tools, why, reason))
-    return tuple(lines)
-
-
-def _not_reached(work: Work) -> Iterator[NotDone]:
-    """The calls of a literal plan that were not made, but for those that may fail."""
-    for step, run in zip(work.steps, work.run, strict=True):
-        for call in step.actions[run.actions :]:
+    due = list[Promise](left_out if work.is_literal else ())
+    lines = list[NotDone]()
+    for index, step in enumerate(work.steps):
+        held = step.actions[work.run[index].actions :]
+        for call in [call for call in held if not call.optional]:
             spec = work.world.spec(call.tool)
             arguments = write_json(call.arguments)
             reason = work.phrases.not_reached
-            if not call.optional:
-                yield not_done_line(spec, arguments, WhyNot.NEVER_EXECUTED, reason)
-
-
-def _line(tools: Promise, why: WhyNot, reason: str) -> NotDone:
-    """A promise without a call: there are no arguments to say, so its tools are named."""
-    names = OR.join(tools)
-    return NotDone(tool=names, says=names, why=why, message=reason)
+            lines.append(not_done_line(spec, arguments, WhyNot.NEVER_EXECUTED, reason))
+        due += () if work.is_literal else _unkept(work, index)
+    promised = list[NotDone]()
+    for tools in due:
+        names = OR.join(tools)
+        why = WhyNot.LEFT_OUT if tools in left_out else WhyNot.NOT_CALLED
+        reason = left_out.get(tools, work.phrases.not_called)
+        promised.append(NotDone(tool=names, says=names, why=why, message=reason))
+    return (*promised, *lines)
 
 
 # ---- the end of a step without what is due

@@ -11,7 +11,7 @@ from haltpoint.chain.checks.values import granted
 from haltpoint.chain.model.limits import minute_of
 from haltpoint.chain.model.outputs import Next, StepEnd, failed, step_failed, stopped
 from haltpoint.chain.model.references import read_json, write_json, write_text
-from haltpoint.chain.model.state import Action, Failure
+from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import hand_to
@@ -56,31 +56,12 @@ Data = HumanAnswered.Data
 
 
 def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
-    """Apply the answer: complete the receipt that waits, run the action again, continue as it says,
-    or cancel.
+    """Apply an answer to an open question that may be given to it: complete the receipt that waits,
+    run the action again, continue as it says, or cancel.
     """
     data = message.data
-    question = _answered(work, data)
-    decision = data.answer.decision
-    if question is None:
-        return None
-    about = {"decision": decision.value, "by": data.by, "way": data.way.value}
-    close(work, question, FactType.REQUEST_ANSWERED, **about)
-    heard = Heard.NO if decision in _AGAINST else Heard.NOTHING
-    work.hear(Heard.ANSWER if question.kind is RequestKind.INPUT else heard, corrected=False)
-    action = work.actions.get(question.action_id)
-    if decision is Choice.ABORT:
-        return _abort(work, action, question, data)
-    free(work, question)
-    if action is not None:
-        return _about_call(work, action, question, data)
-    if question.step_id:
-        return _about_case(work, work.graph.index[question.step_id], question, data)
-    return _about_plan(work, data.answer)
-
-
-def _answered(work: Work, data: Data) -> Question | None:
-    """The open question that an answer is to, and may be given to."""
+    answer = data.answer
+    decision = answer.decision
     asked = {question.request_id: question for question in work.requests}
     question = asked.get(data.request_id)
     if question is None or data.at > question.deadline:
@@ -88,18 +69,26 @@ def _answered(work: Work, data: Data) -> Question | None:
     options = frozenset(option.id for option in question.options)
     has_step = bool(question.step_id)
     is_form = question.form is not None
-    fault = answer_fault(data.answer, question.kind, options, step=has_step, form=is_form)
-    return None if fault else question
-
-
-def _abort(work: Work, action: Action | None, question: Question, data: Data) -> Failure:
-    """Cancel the chain: a no to the call that waits for a yes, also for the chain above (C14)."""
-    words = data.answer.text or data.answer.comment
-    if question.kind is RequestKind.CONFIRMATION and action is not None:
-        _note_no(work, action, question, words)
-    elif action is not None:
-        ledger.settle(work, action)
-    return stopped(data.by, words)
+    if answer_fault(answer, question.kind, options, step=has_step, form=is_form):
+        return None
+    about = {"decision": decision.value, "by": data.by, "way": data.way.value}
+    close(work, question, FactType.REQUEST_ANSWERED, **about)
+    heard = Heard.NO if decision in _AGAINST else Heard.NOTHING
+    work.hear(Heard.ANSWER if question.kind is RequestKind.INPUT else heard, corrected=False)
+    action = work.actions.get(question.action_id)
+    if decision is Choice.ABORT:  # a no to the call that waits for a yes, also for the chain above
+        words = answer.text or answer.comment
+        if action is not None and question.kind is RequestKind.CONFIRMATION:
+            _note_no(work, action, question, words)
+        elif action is not None:
+            ledger.settle(work, action)
+        return stopped(data.by, words)
+    free(work, question)
+    if action is not None:
+        return _about_call(work, action, question, data)
+    if question.step_id:
+        return _about_case(work, work.graph.index[question.step_id], question, data)
+    return _about_plan(work, answer)
 
 
 def go_without(work: Work, request: Question) -> Next | None:
@@ -109,7 +98,10 @@ def go_without(work: Work, request: Question) -> Next | None:
     The receipt that waited says why; that of a call in doubt stays in doubt (E5). Where a rule says
     so, a group is asked next, or the call is denied. That is no person's no (G4).
     """
-    words = _undecided(request)
+    names = " or ".join(request.answerers.to)
+    came = f"no answer came from {names}" if names else "no answer came"
+    text = shown("question", request.question)
+    words = f"the question {text} is undecided: {came} until {minute_of(request.deadline)}"
     close(work, request, FactType.REQUEST_EXPIRED)
     if not request.step_id:
         return failed(Code.NO_ANSWER, words)
@@ -130,15 +122,6 @@ def go_without(work: Work, request: Question) -> Next | None:
     if is_optional(work, action):
         return end_of_calls(work, index)
     return step_failed(index, Code.NO_ANSWER, words)
-
-
-def _undecided(request: Question) -> str:
-    """That a question got no answer: whose, and until when."""
-    text = shown("question", request.question)
-    names = " or ".join(request.answerers.to)
-    asked = f" from {names}" if names else ""
-    until = minute_of(request.deadline)
-    return f"the question {text} is undecided: no answer came{asked} until {until}"
 
 
 # ---- about a call
@@ -342,9 +325,10 @@ def _record(
     """The receipt that a person gave, as an action in a turn of its own: no thought and no worker
     has a part in it.
     """
-    action = given(work, work.next_action(index, tool, write_text(asked)), data, by)
+    action = work.next_action(index, tool, write_text(asked))
+    action = given(work, action, data, by)
     run = work.edit(index)
-    run.turn = run.turn + 1
+    run.turn += 1
     run.attempt = 0
     write_down(work, action, by=by)
     return action

@@ -123,7 +123,6 @@ def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:
     """What a receipt demands. A coherent one (B1) has exactly what its `next_action` needs."""
     fault = outcome.error
     which = outcome.clarification
-    sure = outcome.confirmation
     approved = work.approvals.get(receipt.id)
     people = ANYONE if approved is None else approved.answerers
     whom = Answerers(people.to, people.not_requester)
@@ -132,16 +131,12 @@ def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:
     if fault is not None:
         return fail_action(work, receipt)
     if which is not None:
-        return ask_about_call(
-            work,
-            RequestKind.CLARIFICATION,
-            receipt,
-            which.question,
-            options=which.options,
-            answerers=whom,
-        )
-    if sure is not None:
-        return _confirm(work, receipt, sure, approved)
+        kind = RequestKind.CLARIFICATION
+        options = which.options
+        text = which.question
+        return ask_about_call(work, kind, receipt, text, options=options, answerers=whom)
+    if outcome.confirmation is not None:
+        return _confirm(work, receipt, outcome.confirmation, approved)
     return succeed(work, receipt)
 
 

@@ -282,12 +282,16 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
 
 def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     """Do without the thought: fail the step that waited for it; in place of an answer show the
-    results.
+    results. When a step's prompt has become too long behind an effect, a person decides.
     """
     data = message.data
-    for index in work.active:
-        if work.awaits(index, data.thought_id):
-            return _without_turn(work, index, data)
+    waiting = [index for index in work.active if work.awaits(index, data.thought_id)]
+    is_too_long = data.code == DOES_NOT_FIT and work.failing is None
+    for index in waiting:
+        if is_too_long and has_acted(work):
+            work.edit(index).turn += 1  # the place of its thought is used up
+            return escalate(work, index, data.message)
+        return step_failed(index, data.code, data.message)
     if data.thought_id != work.thought:
         return None
     if reads_goal(work):
@@ -298,12 +302,3 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     if work.plan is None:
         return failed(data.code, data.message)
     return Completed(stand_in(work, f"{data.message.rstrip('.')} ({data.code})"))
-
-
-def _without_turn(work: Work, index: int, data: ThoughtFailed.Data) -> Next:
-    """The step fails. When its prompt has become too long behind an effect, a person decides."""
-    is_too_long = data.code == DOES_NOT_FIT and work.failing is None
-    if is_too_long and has_acted(work):
-        work.edit(index).turn += 1  # the place of its thought is used up
-        return escalate(work, index, data.message)
-    return step_failed(index, data.code, data.message)

@@ -10,7 +10,7 @@ answer when no words can be had; the policy bounds them.
 from collections.abc import Sequence
 
 from haltpoint.chain.model.references import Indexes
-from haltpoint.chain.model.state import Action, Chain, StepRun, is_submitters
+from haltpoint.chain.model.state import Chain, StepRun, is_submitters
 from haltpoint.chain.model.statuses import StepStatus
 from haltpoint.contracts.base import Strings, action_id, thought_id
 
@@ -28,23 +28,12 @@ def needed_actions(chain: Chain) -> Strings:
     needs_all = not is_submitters(chain)
     for index, step in enumerate(steps):
         numbers = range(1, chain.runs[index].actions + 1)
-        own = [number for number in numbers if needs_all or _is_needed(chain, index, number)]
+        own = [number for number in numbers if needs_all or is_needed(chain, index, number)]
         needed += [action_id(chain.id, step.id, number) for number in own]
     return tuple(needed)
 
 
-def kept_actions(chain: Chain) -> dict[str, Action]:
-    """Of the actions in memory those that a later decision may look at: the same that a load
-    finds.
-    """
-    if not is_submitters(chain):
-        return chain.actions
-    own = chain.actions.values()
-    kept = [action for action in own if _is_needed(chain, action.step, action.number)]
-    return {action.id: action for action in kept}
-
-
-def _is_needed(chain: Chain, index: int, number: int) -> bool:
+def is_needed(chain: Chain, index: int, number: int) -> bool:
     """Whether an action of a submitter's plan is: it is under way, or its result may still be
     looked at: the calls of its step continue, a step that refers to it is not done, or it may be
     the last: the step behind it has none.

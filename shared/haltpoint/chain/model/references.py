@@ -16,7 +16,7 @@ from functools import lru_cache
 from types import EllipsisType
 from typing import Any, Final, Self, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.plans import Plan
@@ -237,7 +237,7 @@ Edges = tuple[Indexes, ...]
 class Graph(Struct, frozen=True, gc=False):
     """How the steps of a plan hang together, by their indexes."""
 
-    index: dict[str, int] = field(default_factory=dict)
+    index: dict[str, int] = {}
     """The index of each step, by its id."""
     dependencies: Edges = ()
     """The steps that a step waits for."""

@@ -303,13 +303,13 @@ class Chain(Struct, gc=False):
     """The indexes of the steps that may begin, or have begun and have something to do or to wait
     for. It follows from `runs`.
     """
-    actions: dict[str, Action] = field(default_factory=dict)
+    actions: dict[str, Action] = {}
     """The actions that later decisions need, by their ids, in the order of the plan."""
-    proposals: dict[int, OpenProposal] = field(default_factory=dict)
+    proposals: dict[int, OpenProposal] = {}
     """What the steps in progress act on, by their indexes."""
-    resting: dict[str, Rest] = field(default_factory=dict)
+    resting: dict[str, Rest] = {}
     """The actions that wait for a moment (E2), by their ids."""
-    approvals: dict[str, Approval] = field(default_factory=dict)
+    approvals: dict[str, Approval] = {}
     """What persons said yes to (G1), by the action's id."""
     requests: tuple[Question, ...] = ()
     """The open questions, oldest first."""
@@ -329,7 +329,7 @@ class Chain(Struct, gc=False):
     """What persons have said."""
     bounds: ChainBounds | None = None
     """What the goal asks of tools, and says against them (C12)."""
-    ledger: Ledger = field(default_factory=dict)
+    ledger: Ledger = {}
     """What became of its effects, by the signatures of their calls (C14)."""
     left_out: tuple[LeftOut, ...] = ()
     """The promises that steps ended without (C11)."""

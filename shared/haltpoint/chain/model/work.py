@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from haltpoint.chain.model import limits
 from haltpoint.chain.model.limits import World
-from haltpoint.chain.model.needs import kept_actions
+from haltpoint.chain.model.needs import is_needed
 from haltpoint.chain.model.outputs import Decision, Output
-from haltpoint.chain.model.state import Action, Chain, OpenProposal, StepRun
+from haltpoint.chain.model.state import Action, Chain, OpenProposal, StepRun, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, PlanOrigin, StepStatus
 from haltpoint.contracts.base import JsonObject, thought_id
 from haltpoint.contracts.facts import Fact, FactType
@@ -171,8 +171,8 @@ class Work(Chain, kw_only=True, gc=False):
         run.status = status
         run.thinking = run.here = run.freed = False
         for name in [self.action_id(index, number) for number in run.pending]:
-            rest = self.resting.get(name)
-            if rest is not None and rest.until:
+            if self.rests(name):
+                rest = self.resting[name]
                 self.keep(self.actions[name].done(rest.outcome, rest.data))
         self.clear(index)
         self.let_go(index)
@@ -277,7 +277,10 @@ class Work(Chain, kw_only=True, gc=False):
             return Decision(self.chain)
         self.runs = tuple(self.run)
         self.updated_at = self.now
-        self.actions = kept_actions(self)
+        if is_submitters(self):  # of the actions in memory those that a load finds
+            own = self.actions.values()
+            kept = [action for action in own if is_needed(self, action.step, action.number)]
+            self.actions = {action.id: action for action in kept}
         return Decision(
             Chain(*_values(self)), tuple(self.outputs), tuple(self.facts), tuple(self.changed)
         )
@@ -285,9 +288,7 @@ class Work(Chain, kw_only=True, gc=False):
 
 def without(kept: dict[Any, Any], key: Any) -> dict[Any, Any]:
     """The same without one key."""
-    others = dict(kept)
-    others.pop(key, None)
-    return others
+    return {other: value for other, value in kept.items() if other != key}
 
 
 def _known(receipt: KnownReceipt) -> Action:

@@ -82,7 +82,7 @@ def ask_human(work: Work, action: Action, arguments: dict[str, Any]) -> Question
     """A call of askHuman (I4)."""
     work.tell_action(FactType.ACTION_DISPATCHED, action)
     words = arguments.get("options", ())
-    options = [Option(id=str(number), title=str(title)) for number, title in enumerate(words, 1)]
+    options = [Option(str(number), str(title)) for number, title in enumerate(words, 1)]
     return ask_in_place(
         work,
         RequestKind.INPUT,

@@ -99,7 +99,9 @@ def calls_of(work: Work, index: int) -> Sequence[ProposedCall]:
     """
     if work.is_literal:
         return work.steps[index].actions
-    return sorted(work.proposal(index).calls, key=lambda call: call.tool != ROUTE)
+    calls = work.proposal(index).calls
+    decisions = [call for call in calls if call.tool == ROUTE]
+    return [*decisions, *(call for call in calls if call.tool != ROUTE)]
 
 
 def drop_held(work: Work, index: int, reason: str, *, before: int | None = None) -> None:

@@ -6,10 +6,11 @@ from itertools import chain
 
 from msgspec.structs import asdict, replace
 
-from haltpoint.chain.checks import knowledge, ledger
-from haltpoint.chain.checks.answer import answer, lines_for_above
+from haltpoint.chain.checks import knowledge
+from haltpoint.chain.checks.answer import answer
 from haltpoint.chain.checks.core_tools import IMPOSSIBLE
 from haltpoint.chain.checks.knowledge import origin_tools
+from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.checks.promises import (
     in_words,
     last_error,
@@ -235,46 +236,45 @@ def _report(work: Work, action: str, fault: ErrorInfo | None) -> None:
     """The end of a child is the receipt of the action that it carried out.
 
     The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). An agent's
-    data are its words.
+    data are its words. Why an agent has failed leaves its caller another way, unless a person said
+    no; a doubt was for the agent's own chain to ask about. Of what was not done it tells effects.
     """
     agent = "" if work.task.handed.assigned is None else str(work.task.agent)
     text = work.end.answer or ""
     data = write_json({"agent": agent, "text": text}) if agent else text or "{}"
     if fault is not None:
         # that the last call did nothing does not say so of those before it
-        fault = replace(_fault_of_agent(fault) if agent else fault, no_effect=None)
+        fault = replace(fault, no_effect=None)
         data = "{}"
-    metadata = Metadata(
-        action_id=action,
-        started_at=work.created_at,
-        duration_ms=max(0, work.now - work.created_at),
-        below=_below(work, agent),
-    )
-    known = knowledge.made_known(work) if agent else ()  # of a skill the result says all
-    work.outputs.append(Report(action, outcome_of(fault, metadata), data, known))
-
-
-def _below(work: Work, agent: str) -> Below:
+    if fault is not None and agent:
+        is_denied = fault.error_type is ErrorType.DENIED
+        kind = ErrorType.SERVER if fault.error_type is ErrorType.IN_DOUBT else fault.error_type
+        words = fault.message
+        fault = ErrorInfo(kind, words, recoverable=not is_denied, suggestion=fault.suggestion)
     names = {action.tool for action in work.actions.values() if action.satisfies}
     names.update(*(action.told.below.nested_successes for action in work.actions.values()))
-    return Below(
+    handed = work.task.handed.ledger
+    added = {name: entry for name, entry in work.ledger.items() if handed.get(name) != entry}
+    spec_of = work.world.spec
+    lines = work.end.not_done
+    effects = [line for line in lines if any(map(with_effects, map(spec_of, line.tools)))]
+    below = Below(
         agent=agent,
         nested_successes=tuple(sorted(names)),
-        ledger=ledger.additions(work),
+        ledger=added,
         left_out=work.left_out,
         heard=work.people.heard,
         corrected=work.people.corrected,
         granted=work.people.granted,
         spent=work.spent_in_all(),
         deeds=work.end.deeds,
-        not_done=lines_for_above(work.end.not_done, work.world.spec),
+        not_done=tuple(effects),
     )
-
-
-def _fault_of_agent(fault: ErrorInfo) -> ErrorInfo:
-    """Why an agent has failed, for its caller: it may try another way, unless a person said no. A
-    doubt was for the agent's own chain to ask about.
-    """
-    is_denied = fault.error_type is ErrorType.DENIED
-    kind = ErrorType.SERVER if fault.error_type is ErrorType.IN_DOUBT else fault.error_type
-    return ErrorInfo(kind, fault.message, recoverable=not is_denied, suggestion=fault.suggestion)
+    metadata = Metadata(
+        action_id=action,
+        started_at=work.created_at,
+        duration_ms=max(0, work.now - work.created_at),
+        below=below,
+    )
+    known = knowledge.made_known(work) if agent else ()  # of a skill the result says all
+    work.outputs.append(Report(action, outcome_of(fault, metadata), data, known))

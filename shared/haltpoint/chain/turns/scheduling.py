@@ -202,8 +202,8 @@ def _last(work: Work) -> Next:
     for.
     """
     if work.is_literal:
-        names = [work.action_id(index, run.last_ok) for index, run in enumerate(work.run)]
-        done = [work.actions[name] for name in names if name in work.actions]
+        actions = work.actions.values()
+        done = [action for action in actions if action.number == work.run[action.step].last_ok]
         return Completed(write_text(read_json(done[-1].data)) if done else None)
     if not work.is_open or work.words is None:
         return think_answer(work)

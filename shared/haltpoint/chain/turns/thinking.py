@@ -125,9 +125,12 @@ def escalate(work: Work, index: int | None, reason: str) -> Question:
     `reason` is for them; what was written for the model is in its corrections.
     """
     reason = reason[:MOST_SAID]
-    due, where, tries = tuple[Promise, ...](), "in the plan", work.row.count
+    due = tuple[Promise, ...]()
+    where = "in the plan"
+    tries = work.row.count
     if index is not None:
-        due, where = missing(work, index), f"in step {work.steps[index].id!r}"
+        due = missing(work, index)
+        where = f"in step {work.steps[index].id!r}"
         tries = tries or work.run[index].proposals
         work.clear(index)
         work.edit(index).thinking = True
