@@ -22,7 +22,6 @@ from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry, registry_of
-from haltpoint_tool_worker.results.action_line import log_action
 from haltpoint_tool_worker.running.memory import Memory
 from haltpoint_tool_worker.running.slots import Slots
 
@@ -82,7 +81,7 @@ async def _serve(
         receipt_store,
         DeadLetters(calls, topology),
         here.stopping.is_set,
-        log_action if settings.log.actions == "on" else None,
+        logs_actions=settings.log.actions == "on",
     )
     heartbeat = Heartbeat(here, handlers, limits, leave)
     await _list_tools(here, registry, slots)

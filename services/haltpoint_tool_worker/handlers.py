@@ -12,8 +12,10 @@ from typing import Any, Final
 
 from redis.exceptions import RedisError
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ToolRequested
+from haltpoint.contracts.results import Metadata
 from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.observability import conventions, logs, metrics, telemetry
 from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, loss_of
@@ -43,7 +45,7 @@ class Handlers:
     """What a worker does with what it reads. For one event loop; `leases` and `suspects` are for
     other threads too.
 
-    `stopping` says whether the worker ends, `tell` writes the line of an action that is recorded.
+    `stopping` says whether the worker ends; `logs_actions`: each action has a line in the log.
     `left_over` are calls that are over and hold their slots, as something of them does not end.
     """
 
@@ -54,7 +56,8 @@ class Handlers:
         receipt_store: ReceiptStore,
         dead_letters: DeadLetters,
         stopping: Callable[[], bool],
-        tell: Callable[[Job, Finished], None] | None = None,
+        *,
+        logs_actions: bool = False,
     ) -> None:
         self.slots = slots
         self._pipeline = pipeline
@@ -63,7 +66,7 @@ class Handlers:
         self._jobs: dict[EntryRef, Job] = {}
         self.left_over: set[Job] = set()
         self._stopping = stopping
-        self._tell = tell
+        self._logs_actions = logs_actions
         self._under_way: set[asyncio.Future[Any]] = set()
         self._promised: dict[str, int] = {}
         self._one_suspect = asyncio.Lock()
@@ -172,17 +175,13 @@ class Handlers:
         """Suspects: what may simply run once more side by side, as a deadly one among them does the
         others no harm; then what has effects, one by one.
         """
-        for job in jobs:
-            self._tell_again(job)
+        for job in jobs:  # those who watch its chain read that a worker had it
+            words = f"its worker did not finish it: delivery {job.deliveries}"
+            self._receipt_store.show_progress(ProgressView(job.request.action_id, 0.0, words))
         await asyncio.gather(*(self._work(job) for job in jobs if job.request.repeatable))
         for job in jobs:
             if not job.request.repeatable:
                 await self._work(job)
-
-    def _tell_again(self, job: Job) -> None:
-        """Tell those who watch the chain that a worker had this call and did not finish it."""
-        words = f"its worker did not finish it: delivery {job.deliveries}"
-        self._receipt_store.show_progress(ProgressView(job.request.action_id, 0.0, words))
 
     async def _work(self, job: Job) -> None:
         logs.ABOUT.set(job.ids)
@@ -222,31 +221,25 @@ class Handlers:
                 return
 
     def _recorded(self, job: Job, finished: Finished, status: Completion) -> None:
+        outcome, fault = finished.outcome, finished.outcome.error
+        error_type = None if fault is None else fault.error_type
         if status is not Completion.RECORDED:
             _log.info("a late result was ignored", status=status.value)
         else:
             if job.effect is not None:
                 self._pipeline.effects.settle(job, finished)
-            self._measure(job, finished)
-            if self._tell is not None:
-                self._tell(job, finished)
+            # A tool that is not ours has no name: an order may name anything.
+            is_ours = self._pipeline.registry.find(job.request.tool) is not None
+            tool = job.request.tool if is_ours else "?"
+            took = finished.metadata.duration_ms if finished.metadata else 0
+            metrics.observe_action(tool, error_type or outcome.next_action, took / 1000)
+            sent, _, _ = job.ref.entry.partition("-")
+            metrics.DISPATCH_LAG.observe(max(0, job.began_ms - int(sent)) / 1000)
+            if self._logs_actions:
+                log_action(job, finished)
         if job.span is not None:
-            fault = finished.outcome.error
-            error_type = None if fault is None else fault.error_type.value
-            attributes = {conventions.NEXT_ACTION: finished.outcome.next_action.value}
-            telemetry.finish(job.span, error_type, attributes)
-
-    def _measure(self, job: Job, finished: Finished) -> None:
-        """How long it waited for us, and how long it took. A tool that is not ours has no name: an
-        order may name anything.
-        """
-        fault, name = finished.outcome.error, job.request.tool
-        outcome = finished.outcome.next_action if fault is None else fault.error_type
-        tool = name if self._pipeline.registry.find(name) else "?"
-        took = finished.metadata.duration_ms if finished.metadata else 0
-        metrics.observe_action(tool, outcome, took / 1000)
-        sent, _, _ = job.ref.entry.partition("-")
-        metrics.DISPATCH_LAG.observe(max(0, job.began_ms - int(sent)) / 1000)
+            attributes = {conventions.NEXT_ACTION: outcome.next_action.value}
+            telemetry.finish(job.span, error_type and error_type.value, attributes)
 
     def _leave(self, job: Job) -> None:
         """It is out of our hands; its slot is free when nothing runs in it any more."""
@@ -309,3 +302,23 @@ def _read(entry: Entry) -> Job | Rejected:
         entry.leased_at,
         begun,
     )
+
+
+def log_action(job: Job, finished: Finished) -> None:
+    """Write how an action ended; arguments and data are in the action log of the chain."""
+    error, metadata = finished.outcome.error, finished.metadata or Metadata()
+    line: JsonObject = {
+        "tool": job.request.tool,
+        "position": job.request.position,
+        "status": finished.outcome.next_action.value,
+        "attempt": finished.attempt,
+        "duration_ms": metadata.duration_ms,
+        "sources": {place: source.source.value for place, source in metadata.sources.items()},
+    }
+    if error is not None:
+        line |= {
+            "error": error.error_type.value,
+            "why": error.message,
+            "recoverable": error.recoverable,
+        }
+    _log.info("action", **line)

@@ -29,23 +29,16 @@ def import_tools(name: str) -> ModuleType:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
-    module = _module_of(name)
+    path, module = Path(name), name
+    if path.suffix == ".py":  # `shop.py`, `./shop.py` and its whole path are `shop`
+        inside = path.relative_to(here) if path.is_relative_to(here) else path
+        module = ".".join(inside.with_suffix("").parts)
     try:
         return import_module(module)
     except (Exception, SystemExit) as error:
         why, fix = _reason(module, error)
         what = f"the tools module {name!r} cannot be used"
         raise HaltpointError("HP-030", what, why, fix) from error
-
-
-def _module_of(name: str) -> str:
-    """`shop` for `shop.py`, `./shop.py` and its whole path."""
-    path = Path(name)
-    if path.suffix != ".py":
-        return name
-    here = Path.cwd()
-    inside = path.relative_to(here) if path.is_relative_to(here) else path
-    return ".".join(inside.with_suffix("").parts)
 
 
 def _reason(module: str, error: BaseException) -> tuple[str, str]:

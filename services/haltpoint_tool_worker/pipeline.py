@@ -23,6 +23,7 @@ from msgspec import json, structs
 from opentelemetry.trace import Span, SpanKind
 from redis.exceptions import RedisError
 
+from haltpoint.chain.checks.answer import deed_of
 from haltpoint.chain.model.references import read_json
 from haltpoint.contracts.advice import A_BUG
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Outcome
@@ -30,22 +31,15 @@ from haltpoint.contracts.secrets import lines_in, secret_values, typed_in
 from haltpoint.runtime.observability import conventions, logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.store.rows import Receipt
-from haltpoint_tool_worker.admission.admit import Admission
-from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound, refusal
+from haltpoint_tool_worker.admission.admit import Admission, unknown
+from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.hearing import Hearing
 from haltpoint_tool_worker.admission.limits import Limits
-from haltpoint_tool_worker.admission.reconciling import unknown
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.failures import Cause, Effects, judged
-from haltpoint_tool_worker.results.outcomes import (
-    BLOCKS,
-    blocked,
-    read_ended,
-    read_result,
-    with_deed,
-)
+from haltpoint_tool_worker.results.outcomes import BLOCKS, blocked, read_ended, read_result
 from haltpoint_tool_worker.results.reading import Reading, RefusedError, read_failure, refused
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.memory import Memory
@@ -147,8 +141,7 @@ class Pipeline:
         if reading is None:
             _log.warning("the lease was lost; the result is dropped")
             return None
-        if reading.failure is not None:
-            reading = _judged(job, call, reading)
+        reading = _judged(job, call, reading)
         has_effect = not tool.spec.read_only and reading.outcome.satisfies
         if call.hooks.post and not reading.in_doubt:
             # What was cut away has not been reviewed, so it is not kept.
@@ -157,7 +150,8 @@ class Pipeline:
         if asked is not None:
             reading = bound(reading, asked, call)
         if has_effect:
-            reading = with_deed(tool, call.text, reading)
+            # What it did (F1), also when a hook makes an error of it.
+            reading = replace(reading, deed=deed_of(tool.spec, call.text, reading.data))
         whole = await self._keep(job, reading.whole) if reading.whole else 0
         return self._finished(job, reading, whole=whole)
 
@@ -186,12 +180,13 @@ class Pipeline:
         """
         job.began_ms = time.time_ns() // 1_000_000
         if status in NOT_STARTED:
-            return self._finished(job, refusal(job.request.tool, status))
+            words = f"{job.request.tool} was not called: {NOT_STARTED[status]}"
+            return self._finished(job, refused(ErrorType.DENIED, words))
         if status is ClaimStatus.KNOWN:
             return self._known(job)
         if status in _DOUBTS:
-            why = _DOUBTS[status]
-            doubt = refused(ErrorType.IN_DOUBT, f"{job.request.tool}: {why}", cause=Cause.BROKEN)
+            words = f"{job.request.tool}: {_DOUBTS[status]}"
+            doubt = refused(ErrorType.IN_DOUBT, words, cause=Cause.BROKEN)
             return self._finished(job, doubt)
         if status is ClaimStatus.LOST:
             _log.warning("the lease was lost before the call was claimed; another worker has it")

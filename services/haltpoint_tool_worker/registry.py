@@ -19,12 +19,12 @@ from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.tools import Tool, tools_in
-from haltpoint.tools.hooks import Hook
+from haltpoint.tools.hooks import Hook, Moment
 from haltpoint.tools.undo import undoing
 from haltpoint_tool_worker.hooks.builtin import approvals
-from haltpoint_tool_worker.hooks.loading import HookChain, hook_chain, load_hooks
+from haltpoint_tool_worker.hooks.loading import HookChain, load_hooks
 from haltpoint_tool_worker.importing import import_tools
-from haltpoint_tool_worker.skills.folders import check_skills, skills_in
+from haltpoint_tool_worker.skills import check_skills, skills_in
 from haltpoint_tool_worker.targets import marked
 
 _TARGETS: Final = policy_file.read(None).targets
@@ -55,7 +55,8 @@ class Registry:
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
         self._lifespans: dict[str, Lifespan] = {}
-        self._deps: dict[str, Any] = {}
+        self.deps: dict[str, Any] = {}
+        """What the lifespan of a tool yielded. Without one each use of it says so (`NO_DEPS`)."""
         self.hooks: dict[str, HookChain] = {}
         """The hooks of a tool, without those that every tool has."""
         self.find: Callable[[str], Tool | None] = self._tools.get
@@ -84,13 +85,15 @@ class Registry:
         list these with the tools.
         """
         for name, tool in self._tools.items():
-            around = hook_chain(name, hooks)
+            around = [by for by in hooks if by.matches(name)]
+            pre = [by for by in around if by.moment is Moment.PRE]
+            post = [by for by in reversed(around) if by.moment is Moment.POST]
             if tool.spec.plan is not None:
                 # Its steps are carried out elsewhere: what is reviewed here are the results of the
                 # tools in them.
-                around = HookChain(around.pre)
-            self.hooks[name] = around
-            listed = tuple(by.name for by in (*around.pre, *around.post))
+                post = []
+            self.hooks[name] = HookChain(pre, post)
+            listed = tuple(by.name for by in (*pre, *post))
             shown = marked(tool, names, rules)
             spec = structs.replace(shown.spec, hooks=listed)
             self._tools[name] = replace(shown, spec=spec)
@@ -99,10 +102,6 @@ class Registry:
         """Put another tool in the place of each: for tests, which stop calls midway."""
         for name, tool in self._tools.items():
             self._tools[name] = around(tool)
-
-    def deps_of(self, tool: Tool) -> Any:
-        """What its lifespan yielded. Without one each use of it says so."""
-        return self._deps.get(tool.spec.name, NO_DEPS)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -168,7 +167,7 @@ class Registry:
             for name, lifespan in self._lifespans.items():
                 if id(lifespan) not in opened:
                     opened[id(lifespan)] = await _open(stack, name, lifespan)
-                self._deps[name] = opened[id(lifespan)]
+                self.deps[name] = opened[id(lifespan)]
             yield
 
 

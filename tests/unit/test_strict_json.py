@@ -27,7 +27,7 @@ from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.exchange import NativeCall, Reply
 from haltpoint_planner.parsing.completions import read_reply
 from haltpoint_tool_worker.results.outcomes import read_result
-from haltpoint_tool_worker.skills.front_matter import SkillError, split
+from haltpoint_tool_worker.skills import SkillError, split
 from tests.support.builders import spec, specs
 from tests.unit.cli.test_asking import question
 

@@ -7,33 +7,45 @@ are parsed, and values of models need an origin (H3).
 """
 
 import asyncio
+import time
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
+from pydantic_core import from_json
+
+from haltpoint.chain.checks.answer import deed_of
 from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import CONFIRMED
+from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
+from haltpoint.tools.reconcile import NOT_HAPPENED, Happened
 from haltpoint.tools.undo import undo_key
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
 from haltpoint_tool_worker.admission.judges import judge
-from haltpoint_tool_worker.admission.reconciling import reconciled, unknown
+from haltpoint_tool_worker.admission.preview import SECONDS
 from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.hooks.loading import NO_HOOKS
-from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.results.classify import misfit
-from haltpoint_tool_worker.results.failures import Effects, judged
-from haltpoint_tool_worker.results.progress import report
+from haltpoint_tool_worker.registry import NO_DEPS, Registry
+from haltpoint_tool_worker.results.classify import misfit, read_exception
+from haltpoint_tool_worker.results.failures import Cause, Effects, judged
+from haltpoint_tool_worker.results.outcomes import read_result
 from haltpoint_tool_worker.results.reading import Reading, RefusedError, read_failure, refused
+from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.running.runner import Raised, Returned
 
 _LATE: Final = "the deadline had passed before it could begin"
+_PAUSE: Final = 1.0
+"""Seconds between two reports of how far one action is; what comes earlier is dropped."""
+_TEXT: Final = 200
+"""Characters of such a report."""
 
 
 @dataclass
@@ -47,11 +59,12 @@ class Admission:
     async def admit(self, job: Job) -> ToolCall:
         """The call as its hooks leave it. Raises RefusedError, and redis-py's errors."""
         call = job.call = self._look(job)
-        if call.is_judged:
+        spec, inputs = call.tool.spec, call.tool.inputs
+        is_bound = job.request.origins is not None or spec.recovery.effect_key is not None
+        if is_bound or call.asks or call.hooks.pre or spec.undoes:
             await judge(call, self.receipt_store, self.effects)
             call.seconds = _seconds(job)
         # What no plan and no model sets.
-        spec, inputs = call.tool.spec, call.tool.inputs
         if inputs.confirms:
             call.parsed[CONFIRMED] = bool(call.approved)
         if inputs.context is not None:
@@ -60,16 +73,32 @@ class Admission:
         return call
 
     async def reconcile(self, job: Job) -> Reading:
-        """Whether the call happened, by its tool's word (E5)."""
-        request = job.request
+        """Whether the call happened, by its tool's word (E5): the result of one that did, an error
+        without effect of one that did not; else it stays in doubt.
+        """
+        request, text = job.request, job.arguments or "{}"
         tool = self.registry.find(request.tool)
         if tool is None or tool.reconcile is None:
-            why = "its worker can no longer be asked whether it happened"
-            return unknown(request.tool, why)
+            return unknown(request.tool, "its worker can no longer be asked whether it happened")
         if tool.spec.recovery.effect_key is not None:
-            effect = effect_of(tool.spec, request.tenant, job.arguments)
-            job.effect = OwnEffect(effect.digest)
-        return await reconciled(job, tool, tool.reconcile, self._context(job, tool))
+            job.effect = OwnEffect(effect_of(tool.spec, request.tenant, text).digest)
+        context = self._context(job, tool)
+        given = {"arguments": from_json(text), "key": request.action_id, "ctx": context}
+        match await job.run(tool.reconcile, tool.reconcile.taken(given), SECONDS):
+            case Returned(Happened(data)):
+                reading = read_result(tool, data)
+                if reading.outcome.satisfies:
+                    return replace(reading, deed=deed_of(tool.spec, text, reading.data))
+                why = "reconcile returned what is no result of the tool"
+            case Returned(answer) if answer is NOT_HAPPENED:
+                return refused(ErrorType.UNKNOWN, f"{tool.name} did not happen", no_effect=True)
+            case Returned(_):
+                why = "reconcile could not tell whether it happened"
+            case Raised(error):
+                why = f"reconcile raised {read_exception(tool, error).fault.message}"
+            case _:
+                why = f"reconcile did not return within {SECONDS:g} s"
+        return unknown(request.tool, why)
 
     def _look(self, job: Job) -> ToolCall:
         """The call, as far as it can be admitted at once. Raises RefusedError."""
@@ -109,7 +138,7 @@ class Admission:
         request = job.request
         approval = request.approval
         return Ctx(
-            deps=self.registry.deps_of(tool),
+            deps=self.registry.deps.get(tool.name, NO_DEPS),
             tool=request.tool,
             action_id=request.action_id,
             key=key,
@@ -120,9 +149,25 @@ class Admission:
             confirmed=approval is not None and approval.doubt is None,
             private=deepcopy(request.private),
             deadline_ms=request.deadline,
-            progress=partial(report, self.receipt_store, asyncio.get_running_loop(), job),
+            progress=partial(self._report, asyncio.get_running_loop(), job),
             stopped=job.stopped,
         )
+
+    def _report(
+        self, loop: asyncio.AbstractEventLoop, job: Job, fraction: float, text: str
+    ) -> None:
+        """Show how far a call is, by a fraction and a text. From any thread."""
+        now = time.monotonic()
+        if now - job.told_at >= _PAUSE and not loop.is_closed():
+            job.told_at = now
+            shown = ProgressView(job.request.action_id, round(fraction, 4), clean(text, _TEXT))
+            loop.call_soon_threadsafe(self.receipt_store.show_progress, shown)
+
+
+def unknown(tool: str, why: str) -> Reading:
+    """The call stays in doubt; `why` is for the person who is asked."""
+    words = f"{tool} started and may have taken effect; {why}"
+    return refused(ErrorType.IN_DOUBT, words, cause=Cause.BROKEN)
 
 
 def _reasons(job: Job, tool: Tool) -> tuple[Reason, ...]:

@@ -89,13 +89,6 @@ def bound(reading: Reading, asked: Confirmation, call: ToolCall) -> Reading:
     return replace(reading, outcome=outcome)
 
 
-def refusal(tool: str, status: ClaimStatus) -> Reading:
-    """The result of a call that an order calls approved, and that no record lets run (R5), or whose
-    chain ends.
-    """
-    return refused(ErrorType.DENIED, f"{tool} was not called: {NOT_STARTED[status]}")
-
-
 def _as_it_runs(call: ToolCall) -> tuple[Reason, ...]:
     """The reasons; in place of those about values that hooks have changed since, some about what
     they have written.

@@ -72,13 +72,6 @@ class ToolCall:
         return bool(self.questions or self.reasons or self.job.request.approval is not None)
 
     @property
-    def is_judged(self) -> bool:
-        """Whether hooks, origins, a person or what is on record have a say in it."""
-        spec = self.tool.spec
-        is_bound = self.job.request.origins is not None or spec.recovery.effect_key is not None
-        return is_bound or self.asks or bool(self.hooks.pre or spec.undoes)
-
-    @property
     def ran(self) -> str | None:
         """The arguments as JSON text, when hooks have changed those of the order."""
         return self.text if self.changed else None

@@ -121,7 +121,10 @@ class EffectKeys:
         if first.standing in _RESTS:
             raise self._rests(job, spec, f"{first.owner} {_RESTS[first.standing]}")
         if first.standing is Standing.DONE and not asked:
-            raise _denied(spec, effect, first)
+            words = f"{spec.name} was not called: {_told(effect.words, first)}"
+            denied = refused(ErrorType.DENIED, words, suggestion=_ADVICE, no_effect=True)
+            data = {"first": {"action_id": first.owner, "says": first.says}}
+            raise RefusedError(replace(denied, data=json.encode(data).decode()))
         return replace(effect, again=first)
 
     async def reserve(self, job: Job, spec: ToolSpec, effect: Effect, seconds: float) -> None:
@@ -157,13 +160,6 @@ class EffectKeys:
         resting.add_done_callback(ignored)
         reserved = Reserved(Turn.REST, seconds, words)
         return RefusedError(held_back(job, reserved, f": {why}"))
-
-
-def _denied(spec: ToolSpec, effect: Effect, first: Prior) -> RefusedError:
-    words = f"{spec.name} was not called: {_told(effect.words, first)}"
-    denied = refused(ErrorType.DENIED, words, suggestion=_ADVICE, no_effect=True)
-    data = {"first": {"action_id": first.owner, "says": first.says}}
-    return RefusedError(replace(denied, data=json.encode(data).decode()))
 
 
 def _told(words: str, first: Prior) -> str:

@@ -24,11 +24,10 @@ from haltpoint.tools import hook
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.hooks.builtin import Reported
-from haltpoint_tool_worker.results.classify import classify, misfit
+from haltpoint_tool_worker.results.classify import classify, misfit, stack_of
+from haltpoint_tool_worker.results.data import json_of
 from haltpoint_tool_worker.results.failures import Cause
-from haltpoint_tool_worker.results.json_safe import json_of
 from haltpoint_tool_worker.results.outcomes import read_result
-from haltpoint_tool_worker.results.raised import stack_of
 from haltpoint_tool_worker.results.reading import Reading, RefusedError, refused
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.runner import Ended, Raised, Returned

@@ -8,19 +8,22 @@ from typing import Final
 
 from haltpoint.chain.checks.knowledge import Known, documents_of, given_whole, origins_in_words
 from haltpoint.chain.checks.values import Marked, made_up, marked_values
-from haltpoint.contracts.people.answerers import ANYONE, Answerers
+from haltpoint.chain.model.references import read_json
+from haltpoint.contracts.base import JsonObject, root_of
+from haltpoint.contracts.people.answerers import ANYONE
 from haltpoint.contracts.people.approvals import digest_of, digest_of_preview
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
-from haltpoint.contracts.results import HookVerdict
+from haltpoint.contracts.results import ErrorType, HookVerdict
 from haltpoint.runtime.store.receipts import ReceiptStore
+from haltpoint.tools import Tool
 from haltpoint_tool_worker.admission.approval import asked_by, question
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.hearing import Hearing
 from haltpoint_tool_worker.admission.preview import Shown, take_preview
-from haltpoint_tool_worker.admission.undoing import call_to_undo
 from haltpoint_tool_worker.hooks import builtin
-from haltpoint_tool_worker.results.reading import RefusedError, not_called
+from haltpoint_tool_worker.results.reading import RefusedError, refused
+from haltpoint_tool_worker.running.job import Job
 
 _CHANGED: Final = "This is no longer what was approved: {}."
 _BY_HOOK: Final = "a hook changed the arguments"
@@ -69,38 +72,54 @@ async def _origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
     if changed:
         words += f" that it has since {', '.join(changed)} changed the arguments"
     records.append(builtin.refused_by(builtin.PROVENANCE))
-    raise RefusedError(not_called(spec.name, words))
+    refusal = refused(ErrorType.BLOCKED, f"{spec.name} was not called: {words}")
+    raise RefusedError(refusal)
 
 
 async def _person(call: ToolCall) -> None:
     """Whether a person, who has to be asked, has approved this very call."""
     request = call.job.request
-    shown = await take_preview(call.job, call.tool, call.text, call.context())
-    call.shown = shown if call.effect is None else call.effect.bind(shown)
-    call.shown = _bound_to(call.shown, asked_by(call).answerers)
+    shown = await take_preview(call)
+    if call.effect is not None:
+        shown = call.effect.bind(shown)
+    answerers = asked_by(call).answerers
+    if answerers != ANYONE:  # after an edit another rule may ask others
+        shown = Shown(shown.text, digest_of_preview(f"{shown.digest} {answerers}"))
+    call.shown = shown
     call.approved = digest_of(request.action_id, request.tool, call.arguments, call.shown.digest)
-    if request.approval is None:
+    approval = request.approval
+    if approval is None:
         raise RefusedError(question(call))
-    if request.approval.doubt is not None:
-        words = _IN_DOUBT.format(request.approval.by, request.approval.doubt)
-        call.reasons = (*call.reasons, Reason(kind=ReasonKind.REPEAT, words=words))
-        raise RefusedError(question(call))
-    if request.approval.digest != call.approved:
-        why = _BY_HOOK if call.changed else _BY_PREVIEW
-        words = _CHANGED.format(why)
-        call.reasons = (*call.reasons, Reason(kind=ReasonKind.CHANGED, words=words))
-        raise RefusedError(question(call))
-
-
-def _bound_to(shown: Shown, answerers: Answerers) -> Shown:
-    """What a person sees of the call, bound to the people of its rule: after an edit another rule
-    may ask others.
-    """
-    if answerers == ANYONE:
-        return shown
-    return Shown(shown.text, digest_of_preview(f"{shown.digest} {answerers}"))
+    if approval.doubt is not None:
+        kind, words = ReasonKind.REPEAT, _IN_DOUBT.format(approval.by, approval.doubt)
+    elif approval.digest != call.approved:
+        kind, words = ReasonKind.CHANGED, _CHANGED.format(_BY_HOOK if call.changed else _BY_PREVIEW)
+    else:
+        return
+    call.reasons = (*call.reasons, Reason(kind=kind, words=words))
+    raise RefusedError(question(call))
 
 
 def _is_said(call: ToolCall, marked: Marked) -> bool:
     source = (call.job.request.sources or {}).get(marked.place, Source(SourceKind.MODEL))
     return source.source in (SourceKind.GOAL, SourceKind.PERSON)
+
+
+async def call_to_undo(
+    receipt_store: ReceiptStore, job: Job, tool: Tool, parsed: JsonObject
+) -> JsonObject:
+    """What an undo gets, of the record of the call that it takes back (CONTRACT E7): those of
+    `arguments` and `result`, as it ran, that its function takes; RefusedError when no such call has
+    succeeded. One of another root is never undone: any submitter can write its id. Raises
+    redis-py's errors.
+    """
+    action_id, undone = str(parsed["action_id"]), tool.spec.undoes
+    deed = None
+    if root_of(action_id) == root_of(job.request.action_id):
+        receipts = await receipt_store.receipts(action_id, (action_id,))
+        deed = receipts.get(action_id)
+    if deed is None or not deed.satisfies or deed.tool != undone:
+        words = f"no successful call of {undone} has the id {action_id}: there is nothing to undo"
+        raise RefusedError(refused(ErrorType.NOT_FOUND, words, no_effect=True))
+    given = {"arguments": read_json(deed.ran), "result": read_json(deed.data)}
+    return {} if tool.undo is None else tool.undo.taken(given)

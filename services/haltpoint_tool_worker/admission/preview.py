@@ -3,20 +3,22 @@ call whose preview fails does not run: its failure is the call's, and nothing ha
 """
 
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.approvals import digest_of_preview
 from haltpoint.contracts.results import ErrorType, ToolResult
-from haltpoint.tools import Ctx, MalformedResultError, Tool
+from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.signature import CONTEXT
+from haltpoint_tool_worker.results.classify import name_of, read_exception
+from haltpoint_tool_worker.results.data import json_of
 from haltpoint_tool_worker.results.failures import Effects, Failure, judged, malformed
-from haltpoint_tool_worker.results.json_safe import json_of, name_of
-from haltpoint_tool_worker.results.raised import read_exception
 from haltpoint_tool_worker.results.reading import RefusedError, read_failure, refused
 from haltpoint_tool_worker.results.redaction import clean
-from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Raised, Returned
+
+if TYPE_CHECKING:
+    from haltpoint_tool_worker.admission.calls import ToolCall
 
 SECONDS: Final = 10.0
 """A person waits for it: it has less time than its tool may have."""
@@ -34,14 +36,15 @@ class Shown:
     digest: str = ""
 
 
-async def take_preview(job: Job, tool: Tool, arguments: str, context: Ctx[Any]) -> Shown:
-    """Call the tool's preview with the arguments as they would run, JSON text: it gets values of
-    its own, which are not the tool's. Raises RefusedError for whatever is wrong with it.
+async def take_preview(call: "ToolCall") -> Shown:
+    """Call the tool's preview with the arguments as they would run: it gets values of its own,
+    which are not the tool's. Raises RefusedError for whatever is wrong with it.
     """
+    job, tool = call.job, call.tool
     if tool.preview is None:
         return Shown()
     try:
-        taken = tool.preview.taken({**tool.parse(arguments), CONTEXT: context})
+        taken = tool.preview.taken({**tool.parse(call.text), CONTEXT: call.context()})
     except BaseException as failed:  # noqa: BLE001 - a validator of the tool's author failed
         raise _failed(tool, read_exception(tool, failed)) from None
     seconds = min(SECONDS, job.request.timeout)
@@ -59,7 +62,10 @@ def _read(tool: Tool, result: object) -> Shown:
     try:
         if isinstance(result, ToolResult):
             raise MalformedResultError("a ToolResult: a preview is a text, or data")
-        text = str.__str__(result) if isinstance(result, str) else _indented(result)
+        if isinstance(result, str):
+            text = str.__str__(result)
+        else:
+            text = json.dumps(json.loads(json_of(result)), ensure_ascii=False, indent=2)
         return Shown(clean(text, _SHOWN), digest_of_preview(text))
     except MalformedResultError as error:
         words = f"the preview of {tool.name} returned {error}"
@@ -70,7 +76,3 @@ def _read(tool: Tool, result: object) -> Shown:
 
 def _failed(tool: Tool, failure: Failure) -> RefusedError:
     return RefusedError(read_failure(judged(failure, Effects.NOT_STARTED, tool.name)))
-
-
-def _indented(result: object) -> str:
-    return json.dumps(json.loads(json_of(result)), ensure_ascii=False, indent=2)

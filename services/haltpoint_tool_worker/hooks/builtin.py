@@ -67,19 +67,16 @@ def approvals(rules: Sequence[ApprovalRule]) -> list[Hook]:
             hooks.append(_tried(rule, tuple(counting)))
         else:
             counting.append(rule)
-    return [*hooks, _counting(counting)]
 
-
-def _counting(rules: Sequence[ApprovalRule]) -> Hook:
     async def judge(call: hook.Call, ctx: Ctx[Any]) -> hook.Ask | hook.Block | None:
-        rule = _first(rules, call, ctx)
+        rule = _first(counting, call, ctx)
         if rule is None or rule.do is Verdict.PASS:
             return None
         if rule.do is Verdict.ASK:
             return RuleAsk(rule.words, expires=rule.expires, answerers=rule.answerers)
         return hook.Block(rule.words)
 
-    return _hook(APPROVALS, rules, judge)
+    return [*hooks, _hook(APPROVALS, counting, judge)]
 
 
 def _tried(rule: ApprovalRule, before: Sequence[ApprovalRule]) -> Hook:

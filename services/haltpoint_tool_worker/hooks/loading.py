@@ -12,7 +12,7 @@ from typing import Final
 from haltpoint.contracts.base import value
 from haltpoint.runtime.config import dotted_path
 from haltpoint.runtime.config.errors import HaltpointError, in_words
-from haltpoint.tools.hooks import Hook, Moment, hook_of, hooks_in
+from haltpoint.tools.hooks import Hook, hook_of, hooks_in
 
 GROUP: Final = "haltpoint.hooks"
 """The group of entry points; each names one hook, `module:function`."""
@@ -22,8 +22,8 @@ GROUP: Final = "haltpoint.hooks"
 class HookChain:
     """The hooks of one tool, each list in the order in which it runs."""
 
-    pre: tuple[Hook, ...] = ()
-    post: tuple[Hook, ...] = ()
+    pre: Sequence[Hook] = ()
+    post: Sequence[Hook] = ()
 
 
 NO_HOOKS: Final = HookChain()
@@ -40,14 +40,6 @@ def load_hooks(modules: Iterable[ModuleType], paths: Sequence[str]) -> tuple[Hoo
         hooks.append(_at(point.value, shown))
     each_once = {id(hook): hook for hook in hooks}
     return tuple(sorted(each_once.values(), key=lambda hook: (hook.order, hook.name)))
-
-
-def hook_chain(tool: str, hooks: Sequence[Hook]) -> HookChain:
-    """Those of `hooks`, in their order, that run around this tool."""
-    matching = [hook for hook in hooks if hook.matches(tool)]
-    pre = tuple(hook for hook in matching if hook.moment is Moment.PRE)
-    post = tuple(hook for hook in reversed(matching) if hook.moment is Moment.POST)
-    return HookChain(pre, post)
 
 
 def _at(path: str, shown: str) -> Hook:

@@ -6,12 +6,15 @@ Recognised: errors of the SDK, of pydantic, of httpx, and any exception that car
 connections, also those that were never made: the tool may have sent another request before. Both
 are known by the names of an exception's classes, since clients have their own, and of those that it
 was raised from. Anything else is UNKNOWN. What a failure means for a call that had started is said
-by the table in `failures`.
+by the table in `failures`. The log gets the stack of what
+its author did not declare.
 """
 
 import errno
 import re
+import traceback
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from msgspec import structs
@@ -21,10 +24,10 @@ from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.contracts.advice import OTHERWISE
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.runtime.config.faults import in_words_of_json
-from haltpoint.tools import MalformedResultError, ToolError
+from haltpoint.runtime.observability import logs
+from haltpoint.tools import MalformedResultError, Tool, ToolError
 from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of, malformed, reported
-from haltpoint_tool_worker.results.json_safe import name_of
-from haltpoint_tool_worker.results.redaction import in_one_line
+from haltpoint_tool_worker.results.redaction import clean, in_one_line
 
 _WORDS: Final = 500
 """Characters of an exception's own words."""
@@ -49,6 +52,10 @@ _STATUSES: Final = {
 _REFUSED: Final = (ErrorType.VALIDATION, "was refused", Cause.NO_EFFECT)
 _FAILED: Final = (ErrorType.SERVER, "failed on the server", Cause.BROKEN)
 _ORDER: Final = list(Cause)
+_STACK: Final = 20_000
+"""Characters of a stack in the log."""
+
+_log = logs.get(__name__)
 
 
 def classify(error: BaseException, no_effect: tuple[type[BaseException], ...] = ()) -> Failure:
@@ -62,6 +69,30 @@ def classify(error: BaseException, no_effect: tuple[type[BaseException], ...] = 
         return max(failures, key=lambda failure: _ORDER.index(failure.cause))
     except BaseException:  # noqa: BLE001 - the exception's own code failed
         return _undeclared(f"{name_of(type(error))} (it cannot be read)")
+
+
+def read_exception(tool: Tool, error: BaseException) -> Failure:
+    """What an exception means; the log gets the stack of one that its author did not declare,
+    without secrets.
+
+    Never raises, whatever the exception's own code does.
+    """
+    failure = classify(error, tool.no_effect)
+    place = _place(error, tool)
+    if failure.cause not in (Cause.NO_EFFECT, Cause.DECLARED):
+        words = failure.fault.message
+        _log.warning(
+            f"tool {tool.spec.name} raised {words} ({place or tool.place})", stack=stack_of(error)
+        )
+    return Failure(failure.fault, failure.cause, place)
+
+
+def stack_of(error: BaseException) -> str:
+    """The stack of an exception as text, without secrets."""
+    try:
+        return clean("".join(traceback.format_exception(error)), _STACK)
+    except BaseException:  # noqa: BLE001 - the exception's own code failed
+        return type(error).__name__
 
 
 def misfit(error: BaseException) -> Failure:
@@ -87,13 +118,15 @@ def problems_of(error: ValidationError, most: int = 10, kind: Any = None) -> str
         place = ".".join(map(str, problem["loc"]))
         fault = in_words_of_json(problem, kind, problem["loc"])
         if problem["type"].endswith("_type"):
-            fault += f", not {_kind(problem['input'])}"
+            given = problem["input"]
+            fault += f", not {'None' if given is None else name_of(type(given))}"
         words.append(f"{place}: {fault}".removeprefix(": "))
     return "; ".join(words)
 
 
-def _kind(value: object) -> str:
-    return "None" if value is None else name_of(type(value))
+def name_of(cls: type) -> str:
+    """The name of a class, asked from `type` itself: a metaclass may have its own ideas."""
+    return str(type.__dict__["__name__"].__get__(cls))[:100]
 
 
 def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) -> Failure:
@@ -119,7 +152,8 @@ def _by_kind(error: BaseException) -> Failure:
     for cause in _causes(error):
         if _is_named(cause, _TIMED_OUT):
             return Failure(fault_of(ErrorType.TIMEOUT, f"timed out: {_named(error)}"), Cause.BROKEN)
-        if _is_broken_connection(cause):
+        is_unreachable = isinstance(cause, OSError) and cause.errno in _UNREACHABLE
+        if is_unreachable or _is_named(cause, _NO_CONNECTION):
             words = f"the connection failed: {_named(error)}"
             return Failure(fault_of(ErrorType.SERVER, words), Cause.BROKEN)
     return _undeclared(_named(error))
@@ -143,11 +177,6 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _is_named(error: BaseException, pattern: re.Pattern[str]) -> bool:
     return any(pattern.search(kind.__name__) for kind in type(error).__mro__)
-
-
-def _is_broken_connection(error: BaseException) -> bool:
-    is_unreachable = isinstance(error, OSError) and error.errno in _UNREACHABLE
-    return is_unreachable or _is_named(error, _NO_CONNECTION)
 
 
 def _invalid(what: str, error: ValidationError) -> ErrorInfo:
@@ -210,3 +239,19 @@ def _words(error: BaseException) -> str:
         return in_one_line(str(error), _WORDS)
     except BaseException:  # noqa: BLE001 - a hostile __str__
         return ""
+
+
+def _place(error: BaseException, tool: Tool) -> str:
+    """`file:line` of the innermost frame in the package of the tool's function; "" when there is
+    none.
+    """
+    home = _package(getattr(tool.function, "__module__", ""))
+    place = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if _package(frame.f_globals.get("__name__")) == home:
+            place = f"{Path(frame.f_code.co_filename).name}:{line}"
+    return place
+
+
+def _package(module: object) -> str:
+    return str(module).partition(".")[0]

@@ -1,14 +1,19 @@
 """The data of a result as JSON text (CONTRACT B1, H3): one object of at most 1 MiB, nested at most
-32 deep. What is too large is cut, marked, and `truncated` says so.
+32 deep. What is too large is cut, marked, and `truncated` says so. What no JSON can say is a
+mistake of the tool; of what only some programs read, such as NaN, `in_texts` makes texts.
 """
 
 import json
+from collections import deque
+from collections.abc import Awaitable, Mapping
 from functools import partial
 from itertools import islice
+from pathlib import PurePath
 from typing import Any, Final
 
+import msgspec
 from msgspec import structs
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from haltpoint.contracts.base import MAX_DEPTH, MAX_RESULT, MAX_WHOLE
@@ -17,9 +22,8 @@ from haltpoint.contracts.strict_json import in_texts
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import MalformedResultError
 from haltpoint.tools.signature import WRAP, Output
-from haltpoint_tool_worker.results.classify import problems_of
-from haltpoint_tool_worker.results.json_safe import json_of
-from haltpoint_tool_worker.results.reading import CONTINUE, Reading
+from haltpoint_tool_worker.results.classify import name_of, problems_of
+from haltpoint_tool_worker.results.reading import Reading
 
 IN_TEXTS: Final = (
     "values of the result that JSON cannot say (NaN, Infinity, integers of more than 300 digits, "
@@ -30,33 +34,29 @@ _SIZES: Final = ((262_144, 10_000), (32_768, 1000), (4096, 100), (512, 20))
 """Characters of a string and items of a container, tried until the data fits."""
 
 
-def read_data(output: Output, raw: object) -> Reading:
-    """The data, cut when they are beyond the limits. Raises MalformedResultError for what JSON
-    cannot say, and for what does not fit the declared type.
+def with_data(output: Output, outcome: Outcome, raw: object) -> Reading:
+    """The outcome with its data, cut when they are beyond the limits. Raises MalformedResultError
+    for what JSON cannot say, and for what does not fit the declared type.
     """
-    given = _json_of(output, raw).decode()
-    text = in_texts(given)
-    warnings = () if text is given else (IN_TEXTS,)
-    data = text.encode()
-    if len(data) <= MAX_RESULT and not too_deep(data):
-        return Reading(_continue(*warnings), text)
-    whole = text if len(data) <= MAX_WHOLE else ""
-    cut = _cut_to_size(json.loads(text))
-    return Reading(_continue(*warnings, _CUT), cut, truncated=True, whole=whole)
-
-
-def _continue(*warnings: str) -> Outcome:
-    return structs.replace(CONTINUE, warnings=warnings) if warnings else CONTINUE
-
-
-def _json_of(output: Output, raw: object) -> bytes:
-    """The data of whatever size."""
     if output.adapter is None:
-        text = b"{}" if raw is None else json_of(raw)
+        written = b"{}" if raw is None else json_of(raw)
     else:
-        text = json_of(_typed(output.adapter, raw))
-    is_object = text.startswith(b"{") and not output.wrapped
-    return text if is_object else b'{"%s":%s}' % (WRAP.encode(), text)
+        written = json_of(_typed(output.adapter, raw))
+    if output.wrapped or not written.startswith(b"{"):
+        written = b'{"%s":%s}' % (WRAP.encode(), written)
+    given = written.decode()
+    text = in_texts(given)
+    warnings = [] if text is given else [IN_TEXTS]
+    data = text.encode()
+    is_cut = len(data) > MAX_RESULT or too_deep(data)
+    if is_cut:
+        warnings.append(_CUT)
+    if warnings:
+        outcome = structs.replace(outcome, warnings=(*outcome.warnings, *warnings))
+    if not is_cut:
+        return Reading(outcome, text)
+    whole = text if len(data) <= MAX_WHOLE else ""
+    return Reading(outcome, _cut_to_size(json.loads(text)), truncated=True, whole=whole)
 
 
 def _typed(adapter: Any, raw: object) -> Any:
@@ -103,3 +103,42 @@ def _cut(value: Any, depth: int, characters: int, items: int) -> Any:
     if more:
         fields["[cut]"] = more[0]
     return fields
+
+
+def json_of(value: object) -> bytes:
+    """The text; half of a character, which no encoding can write, is a question mark. Raises
+    MalformedResultError, and what an object's own code raises.
+    """
+    try:
+        return _encode(value).encode(errors="replace")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise MalformedResultError(f"a value that JSON cannot express: {error}") from None
+
+
+def _plain(value: object) -> Any:
+    """What msgspec does not know. Raises TypeError."""
+    match value:
+        case BaseModel() | Mapping():
+            return dict(value)
+        case str():
+            return str.__str__(value)
+        case int():
+            return int(value)
+        case float():
+            return float(value)
+        case deque():
+            return list(value)
+        case PurePath():
+            return str(value)
+        case Awaitable():
+            raise TypeError(f"a {name_of(type(value))}: forgotten `await`?")
+        case _:
+            raise TypeError(f"an object of type {name_of(type(value))}")
+
+
+_encode = json.JSONEncoder(
+    ensure_ascii=False,
+    check_circular=False,
+    separators=(",", ":"),
+    default=partial(msgspec.to_builtins, str_keys=True, enc_hook=_plain),
+).encode

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Final
 
 import msgspec
-from msgspec import structs
+from msgspec.structs import replace
 
 from haltpoint.contracts.advice import A_BUG, BY_TYPE, FIND_OUT, OTHERWISE
 from haltpoint.contracts.results import ErrorInfo, ErrorType
@@ -91,33 +91,27 @@ class Failure(msgspec.Struct, frozen=True):
 
 def judged(failure: Failure, effects: Effects, tool: str) -> Failure:
     """The failure as it is recorded, by the table."""
+    cause, fault = failure.cause, failure.fault
     again = _may_run_again(failure, effects)
-    fault = failure.fault
-    if (
-        fault.error_type is ErrorType.IN_DOUBT
-    ):  # a tool says it of itself: whether it is one the table decides
+    if fault.error_type is ErrorType.IN_DOUBT:
+        # A tool says it of itself: whether it is one the table decides.
         fault = fault_of(ErrorType.UNKNOWN, fault.message)
-    if failure.cause is Cause.NO_EFFECT or effects in (Effects.NOT_STARTED, Effects.READ_ONLY):
-        fault = _with(fault, no_effect=True)
-    recorded = _recorded(failure, fault, effects, tool)
-    return Failure(recorded, failure.cause, failure.place, again)
-
-
-def _recorded(failure: Failure, fault: ErrorInfo, effects: Effects, tool: str) -> ErrorInfo:
-    match TABLE[failure.cause][effects]:
-        case Verdict.ERROR:
-            return fault
+    if cause is Cause.NO_EFFECT or effects in (Effects.NOT_STARTED, Effects.READ_ONLY):
+        fault = replace(fault, no_effect=True)
+    readable = _as_text(fault) if cause is Cause.UNDECLARED else fault
+    recorded = fault
+    match TABLE[cause][effects]:
         case Verdict.TEXT:
-            return _as_text(fault)
+            recorded = readable
         case Verdict.MAY_HAVE_HAPPENED:
-            recorded = _as_text(fault) if failure.cause is Cause.UNDECLARED else fault
             words = f"{tool} had started and may have taken effect: {fault.message}"
-            return _with(recorded, message=clean(words, MESSAGE), suggestion=FIND_OUT)
+            recorded = replace(readable, message=clean(words, MESSAGE), suggestion=FIND_OUT)
         case Verdict.IN_DOUBT:
             where = f" ({failure.place})" if failure.place else ""
             words = f"{tool} started and may have taken effect: {fault.message}{where}"
-            cause = fault if failure.cause is Cause.MALFORMED else _as_text(fault)
-            return fault_of(ErrorType.IN_DOUBT, words, cause=cause)
+            inner = fault if cause is Cause.MALFORMED else _as_text(fault)
+            recorded = fault_of(ErrorType.IN_DOUBT, words, cause=inner)
+    return Failure(recorded, cause, failure.place, again)
 
 
 def _may_run_again(failure: Failure, effects: Effects) -> bool:
@@ -178,8 +172,4 @@ def fault_of(
 def _as_text(fault: ErrorInfo) -> ErrorInfo:
     """The same fault, from which the model may recover."""
     is_given = fault.suggestion != BY_TYPE[ErrorType.UNKNOWN]
-    return _with(fault, recoverable=True, suggestion=fault.suggestion if is_given else OTHERWISE)
-
-
-def _with(fault: ErrorInfo, **changed: Any) -> ErrorInfo:
-    return structs.replace(fault, **changed)
+    return replace(fault, recoverable=True, suggestion=fault.suggestion if is_given else OTHERWISE)

@@ -5,14 +5,13 @@ tool's fault.
 """
 
 from collections.abc import Mapping
-from dataclasses import is_dataclass, replace
+from dataclasses import is_dataclass
 from typing import Any, Final
 
 import msgspec
 from msgspec import structs
 from pydantic import BaseModel, ValidationError
 
-from haltpoint.chain.checks.answer import deed_of
 from haltpoint.chain.model.schemas import result_faults
 from haltpoint.contracts.advice import A_BUG
 from haltpoint.contracts.base import MAX_RESULT
@@ -30,12 +29,10 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.signature import WRAP
-from haltpoint_tool_worker.results.classify import problems_of
-from haltpoint_tool_worker.results.data import read_data
+from haltpoint_tool_worker.results.classify import name_of, problems_of, read_exception, stack_of
+from haltpoint_tool_worker.results.data import json_of, with_data
 from haltpoint_tool_worker.results.failures import Cause, Failure, malformed, reported
-from haltpoint_tool_worker.results.json_safe import json_of, name_of
 from haltpoint_tool_worker.results.older_style import in_older_style
-from haltpoint_tool_worker.results.raised import read_exception, stack_of
 from haltpoint_tool_worker.results.reading import CONTINUE, Reading, read_failure, refused
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.runner import UNBLOCK, Raised, Stopped
@@ -94,13 +91,6 @@ def blocked(tool: Tool, seconds: float, culprit: str = "it") -> Reading:
     return refused(ErrorType.TIMEOUT, words, cause=cause, suggestion=A_BUG, recoverable=False)
 
 
-def with_deed(tool: Tool, arguments: str, reading: Reading) -> Reading:
-    """The result of a call that has succeeded, and in it what it did (F1), also when a hook makes
-    an error of it.
-    """
-    return replace(reading, deed=deed_of(tool.spec, arguments, reading.data))
-
-
 def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     """The outcome validated from JSON, also what was made without validation. Raises
     MalformedResultError.
@@ -133,44 +123,30 @@ def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
 def _read(tool: Tool, raw: object) -> Reading:
     if isinstance(raw, ToolResult):
         return _read_whole(tool, raw, raw.data)
-    fields = _spoken(tool, raw)
+    fields: Mapping[Any, Any] = {}
+    """What a result says of itself."""
+    if isinstance(raw, Mapping):  # a field of the declared type is data (B7)
+        fields = {key: raw[key] for key in raw if key not in tool.output.fields}
+    elif tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw)):
+        fields = vars(raw)
     if {"success", "next_action"} <= fields.keys():
         return _read_whole(tool, fields, fields.get("data", {}))
     older = in_older_style(fields)
     if older is not None:
         return _read_whole(tool, older, {})
-    return _with_data(tool, CONTINUE, raw)
-
-
-def _spoken(tool: Tool, raw: object) -> Mapping[Any, Any]:
-    """What a result may say of itself. A field of the declared type is data (B7), and an object
-    speaks of itself only where no type is declared.
-    """
-    declared = tool.output.fields
-    if isinstance(raw, Mapping):
-        return {key: raw[key] for key in raw if key not in declared} if declared else raw
-    is_object = isinstance(raw, BaseModel) or is_dataclass(raw)
-    return vars(raw) if is_object and tool.output.adapter is None else {}
-
-
-def _with_data(tool: Tool, outcome: Outcome, raw: object) -> Reading:
-    reading = read_data(tool.output, raw)
-    warnings = (*outcome.warnings, *reading.outcome.warnings)
-    if warnings != outcome.warnings:
-        outcome = structs.replace(outcome, warnings=warnings)
-    return replace(reading, outcome=outcome)
+    return with_data(tool.output, CONTINUE, raw)
 
 
 def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: object) -> Reading:
     for plain in (CONTINUE, _COMPLETE):
         if raw == plain.with_data(data):  # it says nothing but its data
-            return _with_data(tool, plain, data)
+            return with_data(tool.output, plain, data)
     outcome = checked(tool, raw)
     if outcome.error is not None:
         failure = reported(outcome.error)
         outcome = structs.replace(outcome, error=failure.fault)
         return Reading(outcome, failure=failure)
-    return _with_data(tool, outcome, data) if outcome.satisfies else Reading(outcome)
+    return with_data(tool.output, outcome, data) if outcome.satisfies else Reading(outcome)
 
 
 def _offered(tool: Tool, option: Option) -> Option:

@@ -53,8 +53,3 @@ def refused(
 ) -> Reading:
     """The result of a call that failed so: where nothing else is said, nothing has happened."""
     return read_failure(Failure(fault_of(kind, words, **about), cause, again=again))
-
-
-def not_called(tool: str, why: str) -> Reading:
-    """The result of a call that was blocked before it began."""
-    return refused(ErrorType.BLOCKED, f"{tool} was not called: {why}")

@@ -96,11 +96,6 @@ class Job(Struct, eq=False):
             run.task is task and not run.gone for run in list(self.runs)
         )
 
-    def blocks_loop(self) -> None:
-        """What runs of it keeps the event loop from turning. For any thread."""
-        if self.runs:
-            self.runs[-1].blocked = True
-
     def ids(self) -> dict[str, str]:
         """What the lines of the log are about."""
         action = self.request.action_id

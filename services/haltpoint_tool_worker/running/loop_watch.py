@@ -70,7 +70,7 @@ class LoopWatch:
                 words = "blocks the event loop, and with it every call of this worker"
                 seconds = round(self._seconds, 1)
                 _log.warning(f"{job.doing} {words}", seconds=seconds, hint=UNBLOCK)
-            if len(suspects) == 1:
-                suspects[0].blocks_loop()
+            if len(suspects) == 1 and suspects[0].runs:
+                suspects[0].runs[-1].blocked = True
         too_long = self._seconds >= max(times) + GRACE
         return Blocked(self._seconds, suspects) if too_long else None

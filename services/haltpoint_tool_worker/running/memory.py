@@ -64,40 +64,26 @@ class Memory:
 
     def of(self, partition: int) -> list[Recalled]:
         """What is remembered of a partition."""
-        return [
-            _recalled(action, call)
-            for action, call in self._calls.items()
-            if call.partition == partition
-        ]
+        recalled: list[Recalled] = []
+        for action, call in self._calls.items():
+            receipt = ""
+            if call.finished is not None:
+                outcome = encode(recorded_outcome(call.finished)).decode()
+                receipt = Receipt(Kind.RECEIPT, outcome, call.finished.data).text
+            if call.partition == partition:
+                recalled.append(Recalled(action, call.attempt, call.digest, call.token, receipt))
+        return recalled
 
     def effects(self) -> list[tuple[str, str, str | None]]:
         """Effects that happen once and may have: digest, action, and the line of the deed if it is
         known.
         """
-        return [
-            (call.effect, action, _deed(call.finished))
-            for action, call in self._calls.items()
-            if call.effect and _may_have_happened(call.finished)
-        ]
-
-
-def _may_have_happened(finished: Finished | None) -> bool:
-    if finished is None:
-        return True
-    deed = None if finished.metadata is None else finished.metadata.deed
-    standing = standing_of_outcome(finished.outcome, deed, tried_before=False)
-    return standing is not Standing.FREE
-
-
-def _deed(finished: Finished | None) -> str | None:
-    if finished is None or finished.metadata is None or finished.metadata.deed is None:
-        return None
-    return finished.metadata.deed.says
-
-
-def _recalled(action: str, call: _Call) -> Recalled:
-    receipt = ""
-    if call.finished is not None:
-        outcome = encode(recorded_outcome(call.finished)).decode()
-        receipt = Receipt(Kind.RECEIPT, outcome, call.finished.data).text
-    return Recalled(action, call.attempt, call.digest, call.token, receipt)
+        effects: list[tuple[str, str, str | None]] = []
+        for action, call in self._calls.items():
+            finished, deed, standing = call.finished, None, Standing.UNDER_WAY
+            if finished is not None:
+                deed = None if finished.metadata is None else finished.metadata.deed
+                standing = standing_of_outcome(finished.outcome, deed, tried_before=False)
+            if call.effect and standing is not Standing.FREE:
+                effects.append((call.effect, action, None if deed is None else deed.says))
+        return effects

@@ -16,12 +16,11 @@ from collections import deque
 
 
 class Slots:
-    """Slots of one worker. `share` is what a reader may ask for at a time. For one event loop."""
+    """Slots of one worker, at least one for each stream. `share` is what a reader may ask for at a
+    time. For one event loop.
+    """
 
     def __init__(self, capacity: int, streams: int) -> None:
-        """Raises ValueError when there are fewer slots than streams."""
-        if capacity < streams:
-            raise ValueError(f"{capacity} slots for {streams} streams")
         self.capacity = capacity
         self.share = max(1, capacity // (2 * streams))
         self.held = 0

@@ -4,7 +4,7 @@ import structlog
 
 from haltpoint import ToolError
 from haltpoint.tools import register
-from haltpoint_tool_worker.results.action_line import log_action
+from haltpoint_tool_worker.handlers import log_action
 from tests.unit.tool_worker.calling import Call
 
 

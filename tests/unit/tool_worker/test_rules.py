@@ -19,7 +19,7 @@ from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint_tool_worker.hooks.builtin import applies, approvals
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.skills.folders import skills_in
+from haltpoint_tool_worker.skills import skills_in
 from tests.unit.tool_worker.calling import question_of
 from tests.unit.tool_worker.test_hooks import TO_ANN, pre, run_call
 

@@ -14,8 +14,7 @@ from haltpoint.contracts.tools import ToolKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.registry import load
-from haltpoint_tool_worker.skills.folders import MAX_INSTRUCTIONS, skills_in
-from haltpoint_tool_worker.skills.front_matter import SkillError, split
+from haltpoint_tool_worker.skills import MAX_INSTRUCTIONS, SkillError, skills_in, split
 
 
 def write(

@@ -12,7 +12,7 @@ from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.topology import EntryRef
-from haltpoint_tool_worker.admission.undoing import call_to_undo
+from haltpoint_tool_worker.admission.judges import call_to_undo
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.reading import RefusedError
 from haltpoint_tool_worker.running.job import Job

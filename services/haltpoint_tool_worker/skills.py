@@ -12,11 +12,14 @@ The folders are read once, when the worker starts. Whoever may write there decid
 told.
 """
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
+import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from msgspec import structs
@@ -27,16 +30,17 @@ from haltpoint.chain.model.schemas import argument_faults
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.doors import Form, door
 from haltpoint.contracts.results import NextAction, ToolResult
+from haltpoint.contracts.strict_json import read_strictly, repeated
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import Tool
 from haltpoint.tools.signature import Function, Inputs, Output
 from haltpoint_tool_worker.results.classify import problems_of
-from haltpoint_tool_worker.skills.front_matter import SkillError, split
 
 SKILL_FILE: Final = "SKILL.md"
 PLAN_FILE: Final = "plan.json"
+FENCE: Final = "---"
 MAX_INSTRUCTIONS: Final = 10_000
 """Characters of a skill's instructions: a prompt shows so much of a result, and instructions must
 not be cut.
@@ -58,6 +62,21 @@ _TELLING: Final = (
     "the task. "
     "It allows no call that is not allowed here."
 )
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML takes the last value of a key that is there twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        name = repeated([(name.value, inner) for name, inner in node.value])
+        if name is not None:
+            words = f"it has the key {name!r} twice"
+            raise yaml.MarkedYAMLError(problem=words, problem_mark=node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+class SkillError(ValueError):
+    """Why a skill cannot be used, in words."""
 
 
 class Head(Form):
@@ -112,6 +131,32 @@ def skills_in(directories: Sequence[Path]) -> list[Tool]:
         except SkillError as error:
             raise unusable(place, str(error)) from None
     return skills
+
+
+def split(text: str) -> tuple[JsonObject, str]:
+    """The front matter of a whole file, and the text behind it. A value that JSON cannot hold is
+    refused: two programs would read two skills. Raises SkillError.
+    """
+    before, *parts = re.split(r"(?m)^---[^\S\n]*$", text.removeprefix("\ufeff"), maxsplit=2)
+    if before or not parts:
+        raise SkillError(f"line 1: a SKILL.md begins with a line of three dashes ({FENCE})")
+    if len(parts) < 2:
+        raise SkillError(
+            f"line 1: the front matter has no end: a second line of three dashes ({FENCE})"
+        )
+    try:
+        fields = _Loader(parts[0].removeprefix("\n")).get_single_data()
+        fields = read_strictly(json.dumps(fields))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 2 if error.problem_mark else 2
+        raise SkillError(f"line {line}: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise SkillError(f"the front matter is not YAML: {error}") from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SkillError(f"a value needs quotes, since JSON cannot hold it: {error}") from None
+    if not isinstance(fields, dict):
+        raise SkillError("line 2: the front matter must have the form `key: value`")
+    return fields, parts[1].strip()
 
 
 def unusable(place: Path | str, why: str) -> HaltpointError:

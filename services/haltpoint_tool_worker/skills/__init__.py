@@ -1,1 +1,0 @@
-"""Skills: folders with a SKILL.md that are offered as tools (CONTRACT A)."""
