@@ -47,9 +47,7 @@ def write(folder: Path, name: str, tool: str, queue: str = "default", more: str 
 
 
 def deps(registry: Registry, name: str) -> Any:
-    tool = registry.find(name)
-    assert tool is not None
-    return registry.deps[tool.name]
+    return registry.deps[name]
 
 
 async def test_each_tool_gets_what_its_own_module_opened(modules: Path) -> None:
