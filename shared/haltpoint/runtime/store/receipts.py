@@ -255,7 +255,7 @@ class ReceiptStore(Side):
     async def heartbeat(self, leases: Sequence[Lease]) -> list[bool]:
         """Keep these leases; for each whether it is still ours."""
         replies = await asyncio.gather(*(self._call("heartbeat", lease) for lease in leases))
-        return [reply == [b"kept"] for reply in replies]
+        return [reply == b"kept" for reply in replies]
 
     async def cancelled(self, leases: Sequence[Lease]) -> list[bool]:
         """For each whether its chain was cancelled, or will be when its running calls have

@@ -1,14 +1,12 @@
---[[
-What all functions share. The names of keys and fields (PREFIX, KEY, HEAD, DATA, PART, STATE, KIND) are in
-runtime/store/rows.py.
-
-Rules that hold for every function of this library:
- - KEYS[1] is `hp:{p}:events` of one partition; all other keys are of that partition and are made from its prefix.
- - Redis 7.0 commands only. Payloads are opaque bytes: they are joined with others as text, never parsed.
- - Everything is checked before the first write: Lua has no rollback.
- - An entry of a work stream that is finished is XACKed and XDELeted together; MAXLEN is never used.
- - Repeating a call with the same arguments changes nothing and says what the first one said, or that it was one.
-]]
+-- What all functions share. The names of keys and fields (PREFIX, KEY, HEAD, DATA, PART, STATE, KIND) are in
+-- runtime/store/rows.py.
+--
+-- Rules that hold for every function of this library:
+--  - KEYS[1] is `hp:{p}:events` of one partition; all other keys are of that partition and are made from its prefix.
+--  - Redis 7.0 commands only. Payloads are opaque bytes: they are joined with others as text, never parsed.
+--  - Everything is checked before the first write: Lua has no rollback.
+--  - An entry of a work stream that is finished is XACKed and XDELeted together; MAXLEN is never used.
+--  - Repeating a call with the same arguments changes nothing and says what the first one said, or that it was one.
 
 local GROUPS = { events = 'executor', plans = 'planner', humans = 'gateway' }
 local WORKERS = 'tool-worker'
@@ -54,10 +52,8 @@ local function digits(number)
   return string.format('%.0f', number)
 end
 
---[[
-A clock that never goes back, for what must not last longer than it was given for: an approval (G1). The hash `time` has how late
-it was at the last look, `seen`, and how far the server's own clock has gone back before that, in all: `back`.
-]]
+-- A clock that never goes back, for what must not last longer than it was given for: an approval (G1). The hash `time` has how late
+-- it was at the last look, `seen`, and how far the server's own clock has gone back before that, in all: `back`.
 local function read_clock(prefix)
   local back, seen = unpack(redis.call('HMGET', prefix .. 'time', 'back', 'seen'))
   return real_now() + tonumber(back or 0), tonumber(seen or 0)
@@ -82,26 +78,22 @@ local DONE = { created = true, taken = true, sent = true, requeued = true, [1] =
 
 -- A function that is called with a second key, `hp:{p}:audit`, writes a line there about what it did. Its last two
 -- arguments are the ms for which lines are kept, and the line; the function itself does not see them.
-local function with_audit(callback)
-  return function(keys, args)
-    if not keys[2] then
-      return callback(keys, args)
-    end
-    local line, age = table.remove(args), tonumber(table.remove(args))
-    local reply = callback(keys, args)
-    if DONE[type(reply) == 'table' and reply[1] or reply] then
-      redis.call('XADD', keys[2], 'MINID', '~', digits(real_now() - age), '*', 'line', line)
-    end
-    return reply
+local function audited(callback, prefix, audit, args)
+  local line, age
+  if audit then
+    line, age = table.remove(args), tonumber(table.remove(args))
   end
+  local reply = callback(prefix, args, unpack(args, 1, 10))
+  if line and DONE[type(reply) == 'table' and reply[1] or reply] then
+    redis.call('XADD', audit, 'MINID', '~', digits(real_now() - age), '*', 'line', line)
+  end
+  return reply
 end
 
---[[
-Terms (R10). Each call counts up `seq`, and this server knows in its own memory, which no copy of its data has, how far it
-has counted. When the data say otherwise, another server wrote them last, or this one before a restart, a flush, a snapshot:
-a term begins. `terms` lists when each began, and what was counted before it. Who has heard more than that has lost something
-(recovery.lua). `opens`: no claim is granted until all have had the time to say so. Each version of the library counts for itself.
-]]
+-- Terms (R10). Each call counts up `seq`, and this server knows in its own memory, which no copy of its data has, how far it
+-- has counted. When the data say otherwise, another server wrote them last, or this one before a restart, a flush, a snapshot:
+-- a term begins. `terms` lists when each began, and what was counted before it. Who has heard more than that has lost something
+-- (recovery.lua). `opens`: no claim is granted until all have had the time to say so. Each version of the library counts for itself.
 local ROLL_CALL, TERMS_KEPT = 2000, 100 -- ms, terms
 local SEQ, TERMS = 'seq:' .. PREFIX, 'terms:' .. PREFIX
 local terms = {}
@@ -157,28 +149,21 @@ local function while_whole(callback)
   end
 end
 
--- Each function answers {reply, seq, when the term began}.
+-- A function gets the prefix, the list of its arguments, and the first ten of them by themselves. It answers {reply, seq, when the
+-- term began}.
 local function register(name, callback)
-  local step, body = name == 'look' and 0 or 1, with_audit(callback)
-  local flags = BEGINS[name] and {} or { 'allow-oom' }
+  local step, flags = name == 'look' and 0 or 1, BEGINS[name] and {} or { 'allow-oom' }
   local function counted(keys, args)
     local prefix = prefix_of(keys)
     count_up(prefix, step)
-    local reply = body(keys, args)
-    if reply == nil then
-      reply = false
-    end
-    return { reply, terms[prefix].seq, terms[prefix].began }
+    local reply = audited(callback, prefix, keys[2], args)
+    return { reply or false, terms[prefix].seq, terms[prefix].began }
   end
   redis.register_function{ function_name = PREFIX .. name, callback = while_whole(counted), flags = flags }
 end
 
---[[
-hp_rights command...
-
-Which of these commands, each in words between spaces, its caller may not run, or this server does not know: {number, code}
-of each. A function runs with its user's rights and would end in its middle, so they are asked before (service/rights.py).
-]]
+-- rights command...: which of these, each in words between spaces, its caller may not run, or this server does not know: {number, code}
+-- of each. A function runs with its user's rights and would end in its middle, so they are asked before (service/rights.py).
 redis.register_function{ function_name = PREFIX .. 'rights', flags = { 'no-writes', 'allow-oom', 'allow-stale' },
   callback = while_whole(function(_, args)
     local lacks = {}
@@ -196,18 +181,14 @@ redis.register_function{ function_name = PREFIX .. 'rights', flags = { 'no-write
   end) }
 
 -- One command that answers 1 when it changed a key of this partition: for what needs no more than a line in the audit.
-register('change', function(keys, args)
-  return redis.call(args[1], prefix_of(keys) .. args[2], unpack(args, 3))
+register('change', function(prefix, args, command, key)
+  return redis.call(command, prefix .. key, unpack(args, 3))
 end)
 
 -- note_policy digest: of the policy file that counts now, '' for none. Returns 1 when the last one was another.
-register('note_policy', function(keys, args)
-  local key = prefix_of(keys) .. 'policy'
-  if (redis.call('GET', key) or '') == args[1] then
-    return 0
-  end
-  redis.call('SET', key, args[1])
-  return 1
+register('note_policy', function(prefix, _, digest)
+  local before = redis.call('SET', prefix .. 'policy', digest, 'GET') or ''
+  return before == digest and 0 or 1
 end)
 
 local function group_of(stream)
@@ -279,19 +260,23 @@ local function begin_chain(prefix, at, chain, digest, version, task, head, deadl
     HEAD.CREATED, created, HEAD.DEADLINE, deadline)
 end
 
--- The chain is over (true), or was never there or is forgotten (nil).
-local function is_final(prefix, chain)
-  return FINAL[redis.call('HGET', row(prefix, KEY.CHAIN, chain), HEAD.STATUS) or '']
+-- Whether the chain is there and not over.
+local function lives(prefix, chain)
+  local status = redis.call('HGET', row(prefix, KEY.CHAIN, chain), HEAD.STATUS)
+  return status and not FINAL[status]
+end
+
+-- A message for a chain that lives; whether it does.
+local function tell(prefix, chain, message)
+  return lives(prefix, chain) and add(prefix, 'events', message)
 end
 
 -- Entries of more values than this are not ours; `unpack` would fail for the longest of them.
 local MANY = 1000
 
---[[
-Put an entry among the dead letters: seven fields of ours in this order (stream, entry, reason, detail, chain, id, at),
-then its own, then finish it. One of very many fields is kept as one field `__packed__` (MessagePack of the flat list).
-Returns the dead letter's id, or nil when the entry was gone.
-]]
+-- Put an entry among the dead letters: seven fields of ours in this order (stream, entry, reason, detail, chain, id, at),
+-- then its own, then finish it. One of very many fields is kept as one field `__packed__` (MessagePack of the flat list).
+-- Returns the dead letter's id, or nil when the entry was gone.
 local function dead_letter(prefix, stream, entry, reason, detail, chain, id)
   local bytes = fields_of(prefix, stream, entry)
   local letter

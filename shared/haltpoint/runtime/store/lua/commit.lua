@@ -1,18 +1,16 @@
---[[
-hp3_commit feed_age done entry... [writes]...
-
-The executor's one way to change chains: a batch of one partition, each chain whole or not at all.
-  feed_age  ms that facts stay in the feed
-  done      number of entries of the events stream that follow and are finished in any case
-  writes    one chain each: `ChainWrites` of runtime/store/operations.py as MessagePack, which says what each field is; the
-            operations below have the same names, and take their fields in order
-The feed gets one entry for the whole batch: `lines`, with `<chain>:<n>` for each new line of a log that has facts, n
-its place in the log, with blanks between.
-Returns {now, status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repeat of a commit that was applied finds
-`version` in the chain and is ok. A fault is an error after the first write: the chain has failed and says so, its
-version is "quarantined", which no commit can expect, and its timer and questions go; each of its entries goes to the dead
-letters with its bytes, and is acknowledged.
-]]
+-- commit feed_age done entry... [writes]...
+--
+-- The executor's one way to change chains: a batch of one partition, each chain whole or not at all.
+--   feed_age  ms that facts stay in the feed
+--   done      number of entries of the events stream that follow and are finished in any case
+--   writes    one chain each: `ChainWrites` of runtime/store/operations.py as MessagePack, which says what each field is; the
+--             operations below have the same names, and take their fields in order
+-- The feed gets one entry for the whole batch: `lines`, with `<chain>:<n>` for each new line of a log that has facts, n
+-- its place in the log, with blanks between.
+-- Returns {now, status...}: 0 ok | 1 conflict (nothing written) | 2 fault. A repeat of a commit that was applied finds
+-- `version` in the chain and is ok. A fault is an error after the first write: the chain has failed and says so, its
+-- version is "quarantined", which no commit can expect, and its timer and questions go; each of its entries goes to the dead
+-- letters with its bytes, and is acknowledged.
 local STALE_INDEX_BATCH = 200 -- more than the chains that can end in one batch
 local CHUNK = 200 -- values in one HSET
 
@@ -86,19 +84,15 @@ function operations.begin_child(run, id, child, task, message, deadline, trace)
 end
 
 function operations.cancel_child(run, child, message)
-  local status = redis.call('HGET', row(run.prefix, KEY.CHAIN, child), HEAD.STATUS)
-  if status and not FINAL[status] then
-    add(run.prefix, 'events', message)
-  end
+  tell(run.prefix, child, message)
 end
 
 function operations.report_to_parent(run, action_id, outcome, data, message)
   local parent, name = split(action_id)
   local action, status = read_action(run.prefix, parent, name)
-  if action and action.state == STATE.CHILD and record(run.prefix, parent, name, KIND.RECEIPT, outcome, data) then
-    if status and not FINAL[status] then
-      add(run.prefix, 'events', message, data)
-    end
+  local first = action and action.state == STATE.CHILD and record(run.prefix, parent, name, KIND.RECEIPT, outcome, data)
+  if first and status and not FINAL[status] then
+    add(run.prefix, 'events', message, data)
   end
 end
 
@@ -224,11 +218,10 @@ local function quarantine(run, entries, problem)
   end
 end
 
-register('commit', function(keys, args)
-  local prefix = prefix_of(keys)
+register('commit', function(prefix, args, feed_age, done)
   local run = { prefix = prefix, at = now(prefix), lines = {} }
   local reply, finished, counts = { run.at }, {}, {}
-  local first = 3 + tonumber(args[2])
+  local first = 3 + tonumber(done)
   for n = 3, first - 1 do
     finished[#finished + 1] = args[n]
   end
@@ -258,7 +251,7 @@ register('commit', function(keys, args)
     end
     reply[#reply + 1] = status
   end
-  write_feed(run, args[1])
+  write_feed(run, feed_age)
   keep_count(prefix, counts)
   finish_all(prefix, 'events', finished)
   if run.retention then

@@ -1,18 +1,16 @@
---[[
-Effects that happen once, whichever chain asks for them (CONTRACT E6): `effect_key` of a tool. A record is in the
-partition of its own key, `effect:<digest>`, a hash:
-
-  owner, n     the action that it is reserved for, and the number of that reservation, which no other ever has
-  state        reserved, or done
-  at, until    when it was reserved, and when that call cannot run any more unless its worker renews its lease (ms)
-  says         the line of the deed, when it is done
-  before       a former record, which a person allowed to be repeated: MessagePack of its fields
-
-What is reserved is freed or done by its owner's worker after the receipt. Should that get lost, the receipt still says
-it: who wants the key next looks at the owner's chain (runtime/store/limits/effects.py), which is in another
-partition. So it names the `n` that it has judged, and another reservation meanwhile makes the judgement void. The key
-`effects` counts them for the whole partition: a count of its own would begin anew with each record.
-]]
+-- Effects that happen once, whichever chain asks for them (CONTRACT E6): `effect_key` of a tool. A record is in the
+-- partition of its own key, `effect:<digest>`, a hash:
+--
+--   owner, n     the action that it is reserved for, and the number of that reservation, which no other ever has
+--   state        reserved, or done
+--   at, until    when it was reserved, and when that call cannot run any more unless its worker renews its lease (ms)
+--   says         the line of the deed, when it is done
+--   before       a former record, which a person allowed to be repeated: MessagePack of its fields
+--
+-- What is reserved is freed or done by its owner's worker after the receipt. Should that get lost, the receipt still says
+-- it: who wants the key next looks at the owner's chain (runtime/store/limits/effects.py), which is in another
+-- partition. So it names the `n` that it has judged, and another reservation meanwhile makes the judgement void. The key
+-- `effects` counts them for the whole partition: a count of its own would begin anew with each record.
 
 local RESERVED, DONE = 'reserved', 'done'
 
@@ -37,73 +35,59 @@ local function restore(prefix, key)
   return before
 end
 
---[[
-hp3_reserve_effect key action judged keep run ttl
-
-Reserve an effect for an action: when it is free, is the action's own, or is at its `judged`-th reservation, which the
-caller knows to be over ('' otherwise). keep '1': that one has happened, or may have, and a person allows it once more.
-  run  ms that the call may take, its worker's lease included;  ttl  ms that the record is kept after them
-What is over and was a repeat that a person allowed gives way to what it repeated: that has happened.
-Returns {1, n}, or {0}: it is another's, or may be, as this server is new here (recovery.lua).
-]]
-register('reserve_effect', function(keys, args)
-  local prefix = prefix_of(keys)
+-- reserve_effect digest action judged keep run ttl
+-- Reserve an effect for an action: when it is free, is the action's own, or is at its `judged`-th reservation, which the
+-- caller knows to be over ('' otherwise). keep '1': that one has happened, or may have, and a person allows it once more.
+--   run  ms that the call may take, its worker's lease included;  ttl  ms that the record is kept after them
+-- What is over and was a repeat that a person allowed gives way to what it repeated: that has happened.
+-- Returns {1, n}, or {0}: it is another's, or may be, as this server is new here (recovery.lua).
+register('reserve_effect', function(prefix, _, digest, action, judged, keep, run, ttl)
   if is_recovering(prefix) then
     return { 0 }
   end
-  local at, key = real_now(), prefix .. 'effect:' .. args[1]
+  local at, key = real_now(), prefix .. 'effect:' .. digest
   local is = read_effect(key)
   local before
-  if is and is.owner ~= args[2] then
-    if is.n ~= args[3] or (args[4] ~= '1' and restore(prefix, key)) then
+  if is and is.owner ~= action then
+    if is.n ~= judged or (keep ~= '1' and restore(prefix, key)) then
       return { 0 }
     end
-    before = args[4] == '1' and cmsgpack.pack(is)
+    before = keep == '1' and cmsgpack.pack(is)
   end
   local n = next_number(prefix)
-  redis.call('HSET', key, 'owner', args[2], 'n', n, 'state', RESERVED, 'at', digits(at),
-    'until', digits(at + tonumber(args[5])), 'says', '')
+  redis.call('HSET', key, 'owner', action, 'n', n, 'state', RESERVED, 'at', digits(at), 'until', digits(at + tonumber(run)), 'says', '')
   if before then
     redis.call('HSET', key, 'before', before)
   end
-  redis.call('PEXPIRE', key, digits(tonumber(args[5]) + tonumber(args[6])))
+  redis.call('PEXPIRE', key, digits(tonumber(run) + tonumber(ttl)))
   return { 1, n }
 end)
 
---[[
-hp3_recall_effect key action state says ttl
-
-An effect that was reserved in an earlier term, and that the partition may have lost. Returns 1 when it had, 0 when there is a record.
-]]
-register('recall_effect', function(keys, args)
-  local prefix = prefix_of(keys)
-  local key, at = prefix .. 'effect:' .. args[1], digits(real_now())
+-- recall_effect digest action state says ttl: an effect that was reserved in an earlier term, and that the partition may have lost.
+-- Returns 1 when it had, 0 when there is a record.
+register('recall_effect', function(prefix, _, digest, action, state, says, ttl)
+  local key, at = prefix .. 'effect:' .. digest, digits(real_now())
   if redis.call('EXISTS', key) == 1 then
     return 0
   end
-  redis.call('HSET', key, 'owner', args[2], 'n', next_number(prefix), 'state', args[3], 'at', at, 'until', at, 'says', args[4])
-  redis.call('PEXPIRE', key, args[5])
+  redis.call('HSET', key, 'owner', action, 'n', next_number(prefix), 'state', state, 'at', at, 'until', at, 'says', says)
+  redis.call('PEXPIRE', key, ttl)
   return 1
 end)
 
---[[
-hp3_settle_effect key action n state says ttl
-
-The effect that was reserved for this action (at this `n`; '' for whichever) is `done`, in these words, or `free`: it is
-known not to have happened. A former one that a person had allowed to be repeated is on record again then.
-Returns 1, or 0: it is not the action's.
-]]
-register('settle_effect', function(keys, args)
-  local prefix = prefix_of(keys)
-  local key = prefix .. 'effect:' .. args[1]
+-- settle_effect digest action n state says ttl: the effect that was reserved for this action (at this `n`; '' for whichever) is `done`,
+-- in these words, or `free`: it is known not to have happened. A former one that a person had allowed to be repeated is on record again
+-- then. Returns 1, or 0: it is not the action's.
+register('settle_effect', function(prefix, _, digest, action, n, state, says, ttl)
+  local key = prefix .. 'effect:' .. digest
   local is = read_effect(key)
-  if not is or is.owner ~= args[2] or (args[3] ~= '' and is.n ~= args[3]) then
+  if not is or is.owner ~= action or (n ~= '' and is.n ~= n) then
     return 0
   end
-  if args[4] == DONE then
-    redis.call('HSET', key, 'state', DONE, 'says', args[5])
+  if state == DONE then
+    redis.call('HSET', key, 'state', DONE, 'says', says)
     redis.call('HDEL', key, 'before')
-    redis.call('PEXPIRE', key, args[6])
+    redis.call('PEXPIRE', key, ttl)
   elseif not restore(prefix, key) then
     redis.call('DEL', key)
   end

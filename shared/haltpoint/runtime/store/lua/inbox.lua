@@ -35,21 +35,16 @@ local function is_another_ones(question, by)
   return tonumber(ends) > question.at and holder ~= by
 end
 
---[[
-hp3_answer request answer way by decision quorum head [action digest seconds]
-
-Take an answer: once, in time, for an open question of a living chain.
-  answer   JSON of contracts.people.humans.Answer; by: who, on one line
-  decision the digest of the answer without its comment; the same one of the same person again is a repeat: taken
-  quorum   so many different people have to decide the same; until then the answer is a vote, which is taken, too
-  head     of the message human.answered, up to and with `"answer":`
-  action, digest, seconds   a yes to a call: the record that lets it run is written with the answer, and holds so long
-Returns taken | answered (another was first) | claimed (another person has taken it) | expired | stale (withdrawn, or the
-chain is over) | unknown.
-]]
-register('answer', function(keys, args)
-  local prefix = prefix_of(keys)
-  local id, answer, way, by, decision, quorum, head = unpack(args)
+-- answer request answer way by decision quorum head [action digest seconds]
+-- Take an answer: once, in time, for an open question of a living chain.
+--   answer   JSON of contracts.people.humans.Answer; by: who, on one line
+--   decision the digest of the answer without its comment; the same one of the same person again is a repeat: taken
+--   quorum   so many different people have to decide the same; until then the answer is a vote, which is taken, too
+--   head     of the message human.answered, up to and with `"answer":`
+--   action, digest, seconds   a yes to a call: the record that lets it run is written with the answer, and holds so long
+-- Returns taken | answered (another was first) | claimed (another person has taken it) | expired | stale (withdrawn, or the
+-- chain is over) | unknown.
+register('answer', function(prefix, _, id, answer, way, by, decision, quorum, head, call, digest, seconds)
   local question = question_at(prefix, id)
   local data, name = question.data, question.name
   local field = name .. '.' .. PART.VOTES
@@ -81,59 +76,42 @@ register('answer', function(keys, args)
   end
   by = table.concat(names, ', ')
   redis.call('HSET', question.head, name, 'answered')
-  redis.call('HSET', data, name .. '.' .. PART.ANSWER,
-    table.concat({ at, decision, answer, way, by }, '\n'))
+  redis.call('HSET', data, name .. '.' .. PART.ANSWER, table.concat({ at, decision, answer, way, by }, '\n'))
   redis.call('ZREM', prefix .. 'index:requests', id)
-  if args[8] then
-    local _, action = split(args[8])
-    redis.call('HSET', data, action .. '.' .. PART.APPROVAL,
-      args[9] .. ' ' .. digits(strict_now(prefix) + tonumber(args[10]) * 1000) .. ' open\n' .. by)
+  if call then
+    local _, action = split(call)
+    local ends = digits(strict_now(prefix) + tonumber(seconds) * 1000)
+    redis.call('HSET', data, action .. '.' .. PART.APPROVAL, digest .. ' ' .. ends .. ' open\n' .. by)
   end
   add(prefix, 'events', head .. answer .. ',"by":' .. cjson.encode(by) .. ',"at":' .. at .. '}}')
   return 'taken'
 end)
 
---[[
-hp3_claim_request request by seconds forced
-
-Take an open question for so many seconds, in which others neither take nor answer it; 0 gives it back. `forced`: 1 also
-where another person has taken it.
-Returns what `answer` returns.
-]]
-register('claim_request', function(keys, args)
-  local prefix = prefix_of(keys)
-  local question = question_at(prefix, args[1])
+-- claim_request request by seconds forced: take an open question for so many seconds, in which others neither take nor answer it; 0
+-- gives it back. `forced`: 1 also where another person has taken it. Returns what `answer` returns.
+register('claim_request', function(prefix, _, id, by, seconds, forced)
+  local question = question_at(prefix, id)
   if question.closed then
     return question.closed
   end
-  if args[4] ~= '1' and is_another_ones(question, args[2]) then
+  if forced ~= '1' and is_another_ones(question, by) then
     return 'claimed'
   end
-  local ends, field = question.at + tonumber(args[3]) * 1000, question.name .. '.' .. PART.CLAIM
+  local ends, field = question.at + tonumber(seconds) * 1000, question.name .. '.' .. PART.CLAIM
   if ends > question.at then
-    redis.call('HSET', question.data, field, digits(ends) .. '\n' .. args[2])
+    redis.call('HSET', question.data, field, digits(ends) .. '\n' .. by)
   else
     redis.call('HDEL', question.data, field)
   end
-  show_people(prefix, args[1])
+  show_people(prefix, id)
   return 'taken'
 end)
 
---[[
-hp3_cancel chain message
-
-Ask the executor to stop a chain. A repeat is a second message with the same id, which the machine ignores.
-Returns sent | final | unknown.
-]]
-register('cancel', function(keys, args)
-  local prefix = prefix_of(keys)
-  local status = redis.call('HGET', row(prefix, KEY.CHAIN, args[1]), HEAD.STATUS)
-  if not status then
-    return 'unknown'
+-- cancel chain message: ask the executor to stop a chain. A repeat is a second message with the same id, which the machine ignores.
+-- Returns sent | final | unknown.
+register('cancel', function(prefix, _, chain, message)
+  if tell(prefix, chain, message) then
+    return 'sent'
   end
-  if FINAL[status] then
-    return 'final'
-  end
-  add(prefix, 'events', args[2])
-  return 'sent'
+  return redis.call('EXISTS', row(prefix, KEY.CHAIN, chain)) == 1 and 'final' or 'unknown'
 end)

@@ -1,12 +1,10 @@
---[[
-What all workers together keep to (CONTRACT E6). The limits of a queue's tools are in the partition of the queue's name,
-so that one call here looks at all of them; the times are those that deadlines live in, in ms. Their keys:
-
-  limit:<name>           of a rate: when the next call would begin if all were evenly spaced, and when the next one that
-                         rests may come back; of `at_once`: how long a call takes (ms), and the same
-  limit:<name>:places    of `at_once`: the calls that have a place, by when it ends unless it is renewed
-  resting:<queue>        calls that rest, by when they come back; resting:<queue>:why says for which limit
-]]
+-- What all workers together keep to (CONTRACT E6). The limits of a queue's tools are in the partition of the queue's name,
+-- so that one call here looks at all of them; the times are those that deadlines live in, in ms. Their keys:
+--
+--   limit:<name>           of a rate: when the next call would begin if all were evenly spaced, and when the next one that
+--                          rests may come back; of `at_once`: how long a call takes (ms), and the same
+--   limit:<name>:places    of `at_once`: the calls that have a place, by when it ends unless it is renewed
+--   resting:<queue>        calls that rest, by when they come back; resting:<queue>:why says for which limit
 
 local FIRST_GUESS = 100 -- ms that a call takes, while none has ended
 local LATE = 30000 -- ms after which a call that has not come back has lost its place in the line
@@ -81,26 +79,20 @@ local function rest(prefix, queue, action, back, words, at)
   redis.call('PEXPIRE', resting .. ':why', keep)
 end
 
---[[
-hp3_reserve queue action caller patience lease deadline [kind name every size words]...
-
-May this call begin now, by its limits, all together? What it needs is taken, or nothing is.
-A repeat of this function may cost a rate one call.
-  caller    the action in the hands of one worker: other deliveries of it are other callers
-  patience  ms that a worker waits for a call's moment by itself
-  lease     ms that a place of `at_once` is kept unless it is renewed
-  deadline  of the call (ms): who would come back too late for it rests too, and does not stand in line
-  every     ms between two calls of a rate; size: its burst, or how many calls at once
-Who comes back from a rest goes before those who come for the first time: these stand behind all that rest.
-Returns {status, ms, words}:
-  go     begin in so many ms
-  rest   come back in so many ms; words: what for
-]]
-register('reserve', function(keys, args)
-  local prefix = prefix_of(keys)
+-- reserve queue action caller patience lease deadline [kind name every size words]...
+-- May this call begin now, by its limits, all together? What it needs is taken, or nothing is.
+-- A repeat of this function may cost a rate one call.
+--   caller    the action in the hands of one worker: other deliveries of it are other callers
+--   patience  ms that a worker waits for a call's moment by itself
+--   lease     ms that a place of `at_once` is kept unless it is renewed
+--   deadline  of the call (ms): who would come back too late for it rests too, and does not stand in line
+--   every     ms between two calls of a rate; size: its burst, or how many calls at once
+-- Who comes back from a rest goes before those who come for the first time: these stand behind all that rest.
+-- Returns {status, ms, words}:
+--   go     begin in so many ms
+--   rest   come back in so many ms; words: what for
+register('reserve', function(prefix, args, queue, action, caller, patience, lease, deadline)
   local at = precise_now(prefix)
-  local queue, action, caller = args[1], args[2], args[3]
-  local patience, lease, deadline = tonumber(args[4]), tonumber(args[5]), tonumber(args[6])
   local resting = prefix .. 'resting:' .. queue
   local returns = redis.call('ZSCORE', resting, action)
   local start, all = at, {}
@@ -113,20 +105,20 @@ register('reserve', function(keys, args)
   end
   local last -- the limit that holds the call back for longest
   for _, limit in ipairs(all) do
-    local held = limit.start > at + patience or (not returns and limit.line > at)
+    local held = limit.start > at + tonumber(patience) or (not returns and limit.line > at)
     if held and not (last and last.back > limit.back) then
       last = limit
     end
   end
   if last then
-    if last.back + patience < deadline then
+    if last.back + tonumber(patience) < tonumber(deadline) then
       last.kind.line_up(last, at)
     end
     rest(prefix, queue, action, last.back, last.words, at)
     return { 'rest', math.ceil(last.back - at), last.words }
   end
   for _, limit in ipairs(all) do
-    limit.kind.take(limit, at, caller, lease)
+    limit.kind.take(limit, at, caller, tonumber(lease))
   end
   if returns then
     redis.call('ZREM', resting, action)
@@ -135,26 +127,17 @@ register('reserve', function(keys, args)
   return { 'go', math.ceil(start - at), '' }
 end)
 
---[[
-hp3_rest queue action ms words
-
-A call comes back in so many ms, because of something else than the queue's own limits: people see it too.
-]]
-register('rest', function(keys, args)
-  local prefix = prefix_of(keys)
+-- rest queue action ms words: a call comes back in so many ms, because of something else than the queue's own limits: people see it too.
+register('rest', function(prefix, _, queue, action, ms, words)
   local at = precise_now(prefix)
-  rest(prefix, args[1], args[2], at + tonumber(args[3]), args[4], at)
+  rest(prefix, queue, action, at + tonumber(ms), words, at)
   return 1
 end)
 
---[[
-hp3_renew lease [name caller]...
-
-Keep the places of `at_once` that these calls have for so many ms more. Returns how many had none any more.
-]]
-register('renew', function(keys, args)
-  local prefix, lease, lost = prefix_of(keys), tonumber(args[1]), 0
-  local ends = digits(precise_now(prefix) + lease)
+-- renew lease [name caller]...: keep the places of `at_once` that these calls have for so many ms more. Returns how many had none any
+-- more.
+register('renew', function(prefix, args, lease)
+  local ends, lost = digits(precise_now(prefix) + lease), 0
   for i = 2, #args, 2 do
     local places = prefix .. 'limit:' .. args[i] .. ':places'
     if redis.call('ZSCORE', places, args[i + 1]) then
@@ -167,18 +150,14 @@ register('renew', function(keys, args)
   return lost
 end)
 
---[[
-hp3_give_back caller duration [name]...
-
-A call has ended after so many ms: its places of `at_once` are free. Returns how many it had.
-]]
-register('give_back', function(keys, args)
-  local prefix, had = prefix_of(keys), 0
+-- give_back caller duration [name]...: a call has ended after so many ms: its places of `at_once` are free. Returns how many it had.
+register('give_back', function(prefix, args, caller, took)
+  local had = 0
   for i = 3, #args do
     local key = prefix .. 'limit:' .. args[i]
-    if redis.call('ZREM', key .. ':places', args[1]) == 1 then
+    if redis.call('ZREM', key .. ':places', caller) == 1 then
       local duration, line = read_pair(key)
-      duration = duration and 0.8 * duration + 0.2 * tonumber(args[2]) or tonumber(args[2])
+      duration = duration and 0.8 * duration + 0.2 * took or took
       write_pair(key, duration, line, DAY)
       had = had + 1
     end

@@ -1,9 +1,7 @@
---[[
-Chains in which nothing moves (R11): something else than these functions has removed a message, or a timer. `find_parked` finds them,
-and `move_parked` tells them what they wait for, unless they have changed in between.
-
-  sent  a hash: each queue to which a call was sent, and the first entry there
-]]
+-- Chains in which nothing moves (R11): something else than these functions has removed a message, or a timer. `find_parked` finds them,
+-- and `move_parked` tells them what they wait for, unless they have changed in between.
+--
+--   sent  a hash: each queue to which a call was sent, and the first entry there
 local PAGE = 500 -- chains of a look
 local FIELDS = 10000 -- values in their heads, after which a look ends too
 local MESSAGES, ROOM = 5000, 2 ^ 25 -- under way, and bytes of them, that a look goes through
@@ -85,8 +83,7 @@ local function is_call(prefix, chain, name, text, queues)
   local entry, state = string.match(text, '^(%S+) %d+ %d+ %d (%S+) %S+$')
   if state == STATE.CHILD then
     local step, number = string.match(name, '^(.+)%.(%d+)$')
-    local status = redis.call('HGET', row(prefix, KEY.CHAIN, chain .. '~' .. step .. '-' .. number), HEAD.STATUS)
-    return status and not FINAL[status]
+    return lives(prefix, chain .. '~' .. step .. '-' .. number)
   end
   return entry and entry ~= NONE and not has_receipt(prefix, chain, name) and is_there(prefix, entry, queues)
 end
@@ -116,23 +113,18 @@ local function living(prefix, place)
   return page
 end
 
---[[
-hp_find_parked place quiet
-
-Look at the next living chains that have not changed for `quiet` ms. A chain without a timer gets one.
-Returns {place of the next look, chain, version, chain, version...}: of the chains in which nothing moves. Place 0: all
-have been looked at.
-]]
-register('find_parked', function(keys, args)
-  local prefix = prefix_of(keys)
-  local at, place = now(prefix), tonumber(args[1])
+-- find_parked place quiet: look at the next living chains that have not changed for `quiet` ms. A chain without a timer gets one.
+-- Returns {place of the next look, chain, version, chain, version...}: of the chains in which nothing moves. Place 0: all have been
+-- looked at.
+register('find_parked', function(prefix, _, from, quiet)
+  local at, place = now(prefix), tonumber(from)
   local page, queues, left, heard = living(prefix, place), read_queues(prefix), FIELDS, nil
   local reply = { #page < PAGE and 0 or place + PAGE }
   for n, chain in ipairs(page) do
     local head = row(prefix, KEY.CHAIN, chain)
     local version, updated, deadline, open = unpack(
       redis.call('HMGET', head, HEAD.VERSION, HEAD.UPDATED, HEAD.DEADLINE, HEAD.OPEN))
-    local is_quiet = version and tonumber(updated) < at - tonumber(args[2])
+    local is_quiet = version and tonumber(updated) < at - tonumber(quiet)
     local due = is_quiet and redis.call('ZSCORE', prefix .. 'timers', chain)
     if is_quiet and not due then
       redis.call('ZADD', prefix .. 'timers', digits(at), chain)
@@ -156,19 +148,14 @@ register('find_parked', function(keys, args)
   return reply
 end)
 
---[[
-hp_move_parked chain version [action]...
-
-Tell a chain in which nothing moves what it waits for, unless it has another version by now: each answer and each result that is on record
-once more, of the other `action`s that their messages are lost. If it waits for none of these, what it does wait for is lost.
-Returns 1 when it was told.
-]]
-register('move_parked', function(keys, args)
-  local prefix, chain = prefix_of(keys), args[1]
+-- move_parked chain version [action]...: tell a chain in which nothing moves what it waits for, unless it has another version by now:
+-- each answer and each result that is on record once more, of the other `action`s that their messages are lost. If it waits for none of
+-- these, what it does wait for is lost. Returns 1 when it was told.
+register('move_parked', function(prefix, args, chain, seen)
   local data, why = row(prefix, KEY.DATA, chain), 'it was removed from the server'
   local version, open, trace = unpack(redis.call('HMGET', row(prefix, KEY.CHAIN, chain), HEAD.VERSION, HEAD.OPEN, HEAD.TRACE))
   local messages = {}
-  if version ~= args[2] then
+  if version ~= seen then
     return 0
   end
   for number in string.gmatch(open or '', '%d+') do

@@ -1,7 +1,10 @@
---[[
-What workers do to actions. An action's row says which entry is its current one; its epoch counts the claims of that
-entry. (entry, epoch) is the fence: whoever holds another pair has lost the action.
-]]
+-- What workers do to actions. An action's row says which entry is its current one; its epoch counts the claims of that
+-- entry. (entry, epoch) is the fence: whoever holds another pair has lost the action.
+
+-- Whether an action still has this fence.
+local function holds(action, entry, epoch)
+  return action and action.entry == entry and action.epoch == tonumber(epoch)
+end
 
 -- Whether a person's yes to this very call is on record, in time; the first that needs it uses it up (G1).
 local function consume_approval(prefix, chain, name, digest)
@@ -36,28 +39,24 @@ local function recall(prefix, id, action)
   return 'forgotten', ''
 end
 
---[[
-hp3_claim stream entry action consumer token [mode] [digest]
-
-Take over an entry, or take one with effects for the first time. Only the consumer that the entry is pending for may do
-that. `token` is new for each claim: the same token again is a repeat whose first reply was lost, and gets that reply.
-`mode` is `start` (the default) right before the tool runs. `look` takes the entry over and does not mark it as started.
-A start with a `digest` needs an approval of this call and consumes it in the same moment (G1).
-Returns {status, epoch}:
-  done      the result is known or the chain is final: the entry was finished
-  stale     this is not the action's current entry (forged, replayed, doubled): the entry was finished
-  lost      the entry is pending for another consumer, or for none: nothing was done
-  unapproved, changed, late   no approval, one of another call, or an expired one: nothing was done
-  stopped   its chain is being cancelled and no worker had started it: nothing was done
-  in_doubt  a worker had started it, its effects cannot be repeated: complete it with an IN_DOUBT error under `epoch`
-  known     it had been done, as a process recalls: complete it under `epoch` with the third value, its receipt
-  forgotten it had been started, as a process recalls, or another call under its id: as in_doubt
-  recovering  this server is new here, and processes may know more than it: nothing was done, ask again
-  go        run it under `epoch`
-]]
-register('claim', function(keys, args)
-  local prefix, stream, entry, token = prefix_of(keys), args[1], args[2], args[5]
-  local chain, name = split(args[3])
+-- claim stream entry action consumer token [mode] [digest]
+-- Take over an entry, or take one with effects for the first time. Only the consumer that the entry is pending for may do
+-- that. `token` is new for each claim: the same token again is a repeat whose first reply was lost, and gets that reply.
+-- `mode` is `start` (the default) right before the tool runs. `look` takes the entry over and does not mark it as started.
+-- A start with a `digest` needs an approval of this call and consumes it in the same moment (G1).
+-- Returns {status, epoch}:
+--   done      the result is known or the chain is final: the entry was finished
+--   stale     this is not the action's current entry (forged, replayed, doubled): the entry was finished
+--   lost      the entry is pending for another consumer, or for none: nothing was done
+--   unapproved, changed, late   no approval, one of another call, or an expired one: nothing was done
+--   stopped   its chain is being cancelled and no worker had started it: nothing was done
+--   in_doubt  a worker had started it, its effects cannot be repeated: complete it with an IN_DOUBT error under `epoch`
+--   known     it had been done, as a process recalls: complete it under `epoch` with the third value, its receipt
+--   forgotten it had been started, as a process recalls, or another call under its id: as in_doubt
+--   recovering  this server is new here, and processes may know more than it: nothing was done, ask again
+--   go        run it under `epoch`
+register('claim', function(prefix, _, stream, entry, id, consumer, token, mode, digest)
+  local chain, name = split(id)
   local action, status, to_come = read_action(prefix, chain, name)
   if FINAL[status] or (action and has_receipt(prefix, chain, name)) then
     finish(prefix, stream, entry)
@@ -67,22 +66,22 @@ register('claim', function(keys, args)
     finish(prefix, stream, entry)
     return { 'stale', 0 }
   end
-  if holder_of(prefix, stream, entry) ~= args[4] then
+  if holder_of(prefix, stream, entry) ~= consumer then
     return { 'lost', 0 }
   end
   if is_recovering(prefix) then
     return { 'recovering', 0 }
   end
   local epoch, state = action.epoch, action.state
-  local recalled, receipt = recall(prefix, args[3], action)
+  local recalled, receipt = recall(prefix, id, action)
   if action.token ~= token then
-    local starts, digest = args[6] ~= 'look', args[7] or ''
+    local starts = mode ~= 'look'
     state = starts and STATE.STARTED or action.state
     if is_in_doubt(action) or recalled then
       state = STATE.IN_DOUBT
     elseif starts and to_come == 'cancelled' and action.state == STATE.SENT then
       return { 'stopped', epoch }
-    elseif starts and digest ~= '' then
+    elseif starts and digest and digest ~= '' then
       local refused = consume_approval(prefix, chain, name, digest)
       if refused then
         return { refused, epoch }
@@ -97,31 +96,26 @@ register('claim', function(keys, args)
   return { state == STATE.IN_DOUBT and 'in_doubt' or 'go', epoch }
 end)
 
---[[
-hp3_complete consumer [stream entry action epoch in_doubt outcome data head tail]...
-
-Record receipts of entries that are pending for this consumer. `in_doubt` '1': the outcome says IN_DOUBT, which is no receipt
-but takes its place until a person's answer resolves the action or has it dispatched again. The message to the executor is
-head .. outcome .. tail, its body the data.
-Returns for each: recorded | again (a receipt is there: the entry was finished) | stale (not current, or not this
-consumer's: nothing was done).
-A final chain's receipt is recorded, and nobody is told.
-]]
-register('complete', function(keys, args)
-  local prefix, consumer = prefix_of(keys), args[1]
+-- complete consumer [stream entry action epoch in_doubt outcome data head tail]...
+-- Record receipts of entries that are pending for this consumer. `in_doubt` '1': the outcome says IN_DOUBT, which is no receipt
+-- but takes its place until a person's answer resolves the action or has it dispatched again. The message to the executor is
+-- head .. outcome .. tail, its body the data.
+-- Returns for each: recorded | again (a receipt is there: the entry was finished) | stale (not current, or not this
+-- consumer's: nothing was done).
+-- A final chain's receipt is recorded, and nobody is told.
+register('complete', function(prefix, args, consumer)
   local reply, finished = {}, {}
   for i = 2, #args, 9 do
-    local stream, entry, outcome, data = args[i], args[i + 1], args[i + 5], args[i + 6]
-    local chain, name = split(args[i + 2])
+    local stream, entry, id, epoch, in_doubt, outcome, data, head, tail = unpack(args, i, i + 8)
+    local chain, name = split(id)
     local action, ended = read_action(prefix, chain, name)
     local status = 'stale'
-    if action and action.entry == entry and action.epoch == tonumber(args[i + 3])
-      and holder_of(prefix, stream, entry) == consumer then
+    if holds(action, entry, epoch) and holder_of(prefix, stream, entry) == consumer then
       status = 'again'
-      if record(prefix, chain, name, args[i + 4] == '1' and KIND.IN_DOUBT or KIND.RECEIPT, outcome, data) then
+      if record(prefix, chain, name, in_doubt == '1' and KIND.IN_DOUBT or KIND.RECEIPT, outcome, data) then
         status = 'recorded'
         if not FINAL[ended] then
-          add(prefix, 'events', args[i + 7] .. outcome .. args[i + 8], data)
+          add(prefix, 'events', head .. outcome .. tail, data)
         end
       end
     elseif action and has_receipt(prefix, chain, name) then
@@ -140,49 +134,30 @@ register('complete', function(keys, args)
   return reply
 end)
 
---[[
-hp3_heartbeat [stream entry action epoch consumer]...
-
-Keep the leases: an entry that is still pending for this consumer, and whose action still has this entry and epoch,
-begins its idle time anew. A thought has no action: '' instead, and only the consumer is compared.
-Returns for each: kept | lost.
-]]
-register('heartbeat', function(keys, args)
-  local prefix = prefix_of(keys)
-  local reply = {}
-  for i = 1, #args, 5 do
-    local stream, entry, consumer = args[i], args[i + 1], args[i + 4]
-    local ours = holder_of(prefix, stream, entry) == consumer
-    if ours and args[i + 2] ~= '' then
-      local action = read_action(prefix, split(args[i + 2]))
-      ours = action and action.entry == entry and action.epoch == tonumber(args[i + 3])
-    end
-    if ours then
-      redis.call('XCLAIM', prefix .. stream, group_of(stream), consumer, 0, entry, 'JUSTID')
-    end
-    reply[#reply + 1] = ours and 'kept' or 'lost'
+-- heartbeat stream entry action epoch consumer: keep the lease. An entry that is still pending for this consumer, and whose action still
+-- has this entry and epoch, begins its idle time anew. A thought has no action: '' instead, and only the consumer is compared.
+-- Returns kept | lost.
+register('heartbeat', function(prefix, _, stream, entry, id, epoch, consumer)
+  local ours = holder_of(prefix, stream, entry) == consumer
+  if not ours or (id ~= '' and not holds(read_action(prefix, split(id)), entry, epoch)) then
+    return 'lost'
   end
-  return reply
+  redis.call('XCLAIM', prefix .. stream, group_of(stream), consumer, 0, entry, 'JUSTID')
+  return 'kept'
 end)
 
---[[
-hp3_release stream entry action epoch consumer
-
-Hand an entry back, to be read by anybody as if it were new: not an action with effects that was started. The entry is
-added anew with the same bytes and becomes the current one, at epoch 0. A thought: '' instead of the action.
-Returns released | stale (not held any more, or not to be handed back: nothing was done).
-]]
-register('release', function(keys, args)
-  local prefix, stream, entry = prefix_of(keys), args[1], args[2]
-  if holder_of(prefix, stream, entry) ~= args[5] then
+-- release stream entry action epoch consumer: hand an entry back, to be read by anybody as if it were new: not an action with effects
+-- that was started. The entry is added anew with the same bytes and becomes the current one, at epoch 0. A thought: '' instead of the
+-- action. Returns released | stale (not held any more, or not to be handed back: nothing was done).
+register('release', function(prefix, _, stream, entry, id, epoch, consumer)
+  if holder_of(prefix, stream, entry) ~= consumer then
     return 'stale'
   end
-  local chain, name = split(args[3])
+  local chain, name = split(id)
   local action
-  if args[3] ~= '' then
+  if id ~= '' then
     action = read_action(prefix, chain, name)
-    local mine = action and action.entry == entry and action.epoch == tonumber(args[4])
-    if not mine or is_in_doubt(action) or has_receipt(prefix, chain, name) then
+    if not holds(action, entry, epoch) or is_in_doubt(action) or has_receipt(prefix, chain, name) then
       return 'stale'
     end
   end

@@ -1,52 +1,42 @@
---[[
-When the history of a partition went backwards (R10): what processes still know of it is brought here.
-
-  lost       a hash: when it was found, what had been counted `before`, and what `after`; `groups`: names of groups that are gone
-  recalled   a hash by action: `attempt call` and on the next line the receipt, if it is known. It had been started, and the
-             partition does not know it. `call` is the SHA-1 of the field `call` of its data
-  twice      a set: actions that were started once more before it was known that they had been
-]]
+-- When the history of a partition went backwards (R10): what processes still know of it is brought here.
+--
+--   lost       a hash: when it was found, what had been counted `before`, and what `after`; `groups`: names of groups that are gone
+--   recalled   a hash by action: `attempt call` and on the next line the receipt, if it is known. It had been started, and the
+--              partition does not know it. `call` is the SHA-1 of the field `call` of its data
+--   twice      a set: actions that were started once more before it was known that they had been
 local KEPT = 31 * DAY / 1000 -- seconds
 
---[[
-hp3_look term seq
-
-How far a process has heard this partition count, in which term ('' for nothing). Returns 1 when the partition has counted less than
-that: something is lost.
-]]
-register('look', function(keys, args)
-  local prefix, after = prefix_of(keys), 0
+-- look term seq: how far a process has heard this partition count, in which term ('' for nothing). Returns 1 when the partition has
+-- counted less than that: something is lost.
+register('look', function(prefix, _, heard, seq)
+  local after = 0
   note_time(prefix)
-  if args[1] == '' then
+  if heard == '' then
     return 0
   end
   local list = redis.call('LRANGE', prefix .. TERMS, 0, -1)
   for i, term in ipairs(list) do
-    if string.match(term, '^%d+') == args[1] then
+    if string.match(term, '^%d+') == heard then
       after = tonumber(string.match(list[i + 1] or '', '%d+$') or math.huge)
     end
   end
-  if after >= tonumber(args[2]) then
+  if after >= tonumber(seq) then
     return 0
   end
-  note_loss(prefix, tonumber(args[2]), after)
+  note_loss(prefix, tonumber(seq), after)
   return 1
 end)
 
--- hp3_lose_group name: of a stream whose consumer group is gone, and with it what its readers had in hand. A group is named once.
-register('lose_group', function(keys, args)
-  local prefix = prefix_of(keys)
+-- lose_group name: of a stream whose consumer group is gone, and with it what its readers had in hand. A group is named once.
+register('lose_group', function(prefix, _, name)
   local seq = terms[prefix].seq
   if redis.call('EXISTS', prefix .. 'lost') == 0 then
     note_loss(prefix, seq, seq)
   end
-  local groups = redis.call('HGET', prefix .. 'lost', 'groups')
-  if not groups or groups == '' then
-    groups = args[1]
-  elseif not string.find(', ' .. groups .. ',', ', ' .. args[1] .. ',', 1, true) then
-    groups = groups .. ', ' .. args[1]
+  local groups = redis.call('HGET', prefix .. 'lost', 'groups') or ''
+  if not string.find(', ' .. groups .. ',', ', ' .. name .. ',', 1, true) then
+    redis.call('HSET', prefix .. 'lost', 'groups', groups == '' and name or groups .. ', ' .. name)
   end
-  redis.call('HSET', prefix .. 'lost', 'groups', groups)
   return 1
 end)
 
@@ -59,17 +49,13 @@ local function is_known(prefix, action, chain, name, attempt, token, receipt)
     or (receipt == '' and action.token == token)
 end
 
---[[
-hp3_recall [action attempt token call receipt]...
-
-Actions with other effects that were started in an earlier term. What is not known of them is kept for `claim`. Returns how many
-those are.
-  token    of the claim; '' where another process than its worker says so
-  receipt  kind, outcome and data, a line each; '' where none is known
-]]
-register('recall', function(keys, args)
-  local prefix, count = prefix_of(keys), 0
-  local key = prefix .. 'recalled'
+-- recall [action attempt token call receipt]...
+-- Actions with other effects that were started in an earlier term. What is not known of them is kept for `claim`. Returns how many
+-- those are.
+--   token    of the claim; '' where another process than its worker says so
+--   receipt  kind, outcome and data, a line each; '' where none is known
+register('recall', function(prefix, args)
+  local key, count = prefix .. 'recalled', 0
   for i = 1, #args, 5 do
     local id, attempt, token, call, receipt = unpack(args, i, i + 4)
     local chain, name = split(id)
@@ -91,9 +77,9 @@ register('recall', function(keys, args)
   return count
 end)
 
--- hp3_miss chain...: they were accepted. Returns how many are not there; their ids are kept in the set `gone`.
-register('miss', function(keys, args)
-  local prefix, count = prefix_of(keys), 0
+-- miss chain...: they were accepted. Returns how many are not there; their ids are kept in the set `gone`.
+register('miss', function(prefix, args)
+  local count = 0
   for _, chain in ipairs(args) do
     if redis.call('EXISTS', row(prefix, KEY.CHAIN, chain)) == 0 then
       count = count + redis.call('SADD', prefix .. 'gone', chain)
@@ -103,9 +89,8 @@ register('miss', function(keys, args)
   return count
 end)
 
--- hp3_accept_loss: a person has seen it. What was recalled still holds for claims. Returns 1 when there was a loss.
-register('accept_loss', function(keys)
-  local prefix = prefix_of(keys)
+-- accept_loss: a person has seen it. What was recalled still holds for claims. Returns 1 when there was a loss.
+register('accept_loss', function(prefix)
   redis.call('DEL', prefix .. 'twice', prefix .. 'gone')
   return redis.call('DEL', prefix .. 'lost')
 end)
